@@ -1,0 +1,97 @@
+import type { Server } from 'node:http'
+import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { domainRoutes } from './domains/routes.ts'
+import { type Drain, receive, requestIdOf } from './http/arrival.ts'
+import { requireKey } from './http/authentication.ts'
+import { publicAddress } from './http/base-url.ts'
+import { largestBody, readBodies } from './http/body.ts'
+import { documents } from './http/docs.ts'
+import { answerErrors, onFrameworkError } from './http/errors.ts'
+import { parseQuery } from './http/form-encoding.ts'
+import { healthRoute } from './http/health.ts'
+import { Overload } from './http/overload.ts'
+import { problemPages } from './http/problem-pages.ts'
+import { RateLimits } from './http/rate-limit.ts'
+import { RequestLog } from './http/request-log.ts'
+import { answerSocketErrors, onClientError } from './http/socket-errors.ts'
+import { answerUnanswered } from './http/unanswered.ts'
+import { Keyring } from './keys/keyring.ts'
+import { spaceRoutes } from './spaces/routes.ts'
+import type { Storage } from './storage/port.ts'
+
+export interface AppOptions {
+  readonly storage: Storage
+  readonly logger: Logger
+  readonly baseUrl: string | null
+  readonly rateLimit: number
+  readonly trustProxy: false | number | string[]
+}
+
+/** An app that is ready to listen, and the switch that makes it turn requests away. */
+export interface App {
+  readonly server: FastifyInstance
+  readonly drain: Drain
+}
+
+/** How long headers and whole requests may take to arrive, and an idle connection stays open. Milliseconds. */
+const headersTimeout = 10_000
+const requestTimeout = 30_000
+const keepAliveTimeout = 72_000
+
+/** Puts everything together. Tests use the same function; there is no other app. */
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { storage } = options
+  const log = new RequestLog(options.logger)
+  const overload = new Overload()
+  const rateLimits = new RateLimits(options.rateLimit)
+  const keyring = new Keyring(storage)
+  const drain = { isDraining: false }
+  const app = Fastify(serverOptions(options, log))
+
+  app.decorateRequest('caller', null)
+  app.setSerializerCompiler(() => JSON.stringify)
+  app.setValidatorCompiler(() => () => true)
+  log.attach(app)
+  answerErrors(app, log, rateLimits)
+  answerSocketErrors(app, log)
+  receive(app, drain, overload)
+  answerUnanswered(app, rateLimits)
+  healthRoute(app, storage)
+  problemPages(app)
+  await documents(app)
+  app.register(
+    async (api) => {
+      const address = publicAddress(options.baseUrl)
+      requireKey(api, keyring, rateLimits)
+      readBodies(api)
+      domainRoutes(api, storage, address)
+      spaceRoutes(api, storage, address)
+    },
+    { prefix: '/api/v1' },
+  )
+  app.addHook('onClose', async () => {
+    overload.close()
+    rateLimits.close()
+    await keyring.close()
+  })
+  await app.ready()
+  return { server: app, drain }
+}
+
+function serverOptions({ trustProxy }: AppOptions, log: RequestLog): FastifyHttpOptions<Server> {
+  return {
+    logger: false,
+    bodyLimit: largestBody,
+    clientErrorHandler: onClientError(log),
+    forceCloseConnections: false,
+    frameworkErrors: onFrameworkError(log),
+    genReqId: requestIdOf,
+    keepAliveTimeout,
+    requestTimeout,
+    return503OnClosing: false,
+    routerOptions: { querystringParser: parseQuery as (query: string) => Record<string, unknown>, maxParamLength: 8192 },
+    trustProxy: typeof trustProxy === 'number' ? (_, hop) => hop < trustProxy : trustProxy,
+    http: { headersTimeout, connectionsCheckingInterval: 1_000, requireHostHeader: false, maxHeaderSize: 16 * 1024 },
+  }
+}

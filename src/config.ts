@@ -1,0 +1,112 @@
+/**
+ * The only reader of the environment. Every mistake is named at once, each in a sentence.
+ */
+import { readFileSync } from 'node:fs'
+import { StartupFailure } from './errors.ts'
+import { isWellFormedKey } from './keys/key.ts'
+import type { StorageLocation } from './storage/open.ts'
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly storage: StorageLocation
+  /** Public address for links, without a slash at its end; null: taken from each request. */
+  readonly baseUrl: string | null
+  /** The key to register at the first start; null: one is made. */
+  readonly bootstrapKey: string | null
+  /** Requests a minute for each key; 0: no limit. */
+  readonly rateLimit: number
+  /** As Fastify's `trustProxy`: false, the number of proxies, or their addresses. */
+  readonly trustProxy: false | number | string[]
+  readonly logLevel: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Reads the configuration. Throws `StartupFailure` that names every mistake, a line each. */
+// biome-ignore lint/style/noProcessEnv: this is the one place that reads it
+export function readConfig(env: Environment = process.env): Config {
+  const mistakes: string[] = []
+  const read = <T>(name: string, fallback: string, parse: (text: string) => T): T => {
+    try {
+      return parse(textOf(env, name) ?? fallback)
+    } catch (error) {
+      mistakes.push(`${name} ${(error as Error).message}`)
+      return undefined as T
+    }
+  }
+  const config: Config = {
+    host: read('HOST', '127.0.0.1', host),
+    port: read('PORT', '3000', integerUpTo(65_535)),
+    storage: read('DATABASE_URL', 'sqlite:data/waymark.db', storageLocation),
+    baseUrl: read('BASE_URL', '', baseUrl),
+    bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),
+    rateLimit: read('RATE_LIMIT', '6000', integerUpTo(1_000_000_000)),
+    trustProxy: read('TRUST_PROXY', 'off', trustProxy),
+    logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
+  }
+  if (mistakes.length > 0) throw new StartupFailure(mistakes.join('\n'))
+  return config
+}
+
+/** The variable's text, or that of the file that `NAME_FILE` names; undefined when neither is set to anything. */
+function textOf(env: Environment, name: string): string | undefined {
+  const direct = env[name]?.trim()
+  const path = env[`${name}_FILE`]?.trim()
+  if (!path) return direct || undefined
+  if (direct) throw new Error(`and ${name}_FILE are both set: set one of them.`)
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined
+  } catch (error) {
+    throw new Error(`cannot be read from the file that ${name}_FILE names: ${(error as Error).message}.`)
+  }
+}
+
+function host(text: string): string {
+  if (/^[\w.:-]+$/.test(text)) return text
+  throw new Error('must be an address to listen on, such as 127.0.0.1 or 0.0.0.0.')
+}
+
+function integerUpTo(most: number): (text: string) => number {
+  return (text) => {
+    if (/^(0|[1-9]\d{0,9})$/.test(text) && Number(text) <= most) return Number(text)
+    throw new Error(`must be an integer from 0 to ${most}, not "${text.slice(0, 40)}".`)
+  }
+}
+
+function storageLocation(text: string): StorageLocation {
+  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1]
+  if (path !== undefined && path !== ':memory:') return { engine: 'sqlite', path }
+  throw new Error('must name a database file, such as sqlite:data/waymark.db.')
+}
+
+function baseUrl(text: string): string | null {
+  if (text === '') return null
+  const isPlain = /^https?:\/\/[^/?#\s\\@]+(\/[^?#\s\\]*)?$/i.test(text) && URL.canParse(text)
+  if (isPlain) return text.replace(/\/+$/, '')
+  throw new Error('must be an http or https URL without query and fragment, such as https://links.example.com.')
+}
+
+function bootstrapKey(text: string): string | null {
+  if (text === '') return null
+  if (isWellFormedKey(text)) return text
+  throw new Error('is not a well-formed API key: "wm_" and 49 letters and digits, the last 6 of them a checksum.')
+}
+
+function trustProxy(text: string): false | number | string[] {
+  if (/^(off|false|no|0)$/i.test(text)) return false
+  if (/^(on|true|yes)$/i.test(text)) return 1
+  if (/^[1-9]\d?$/.test(text)) return Number(text)
+  const addresses = text.split(',').map((address) => address.trim())
+  if (addresses.every((address) => /^([\d.]+|[\da-f:]*:[\da-f:.]*)(\/\d{1,3})?$|^(loopback|linklocal|uniquelocal)$/i.test(address))) {
+    return addresses
+  }
+  throw new Error('must be "off", "on" (one proxy), the number of proxies, or their addresses, separated by commas.')
+}
+
+function oneOf(allowed: readonly string[]): (text: string) => string {
+  return (text) => {
+    if (allowed.includes(text)) return text
+    throw new Error(`must be one of ${allowed.join(', ')}.`)
+  }
+}

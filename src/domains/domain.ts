@@ -1,0 +1,174 @@
+/**
+ * What a domain may be called. Pure rules: text in, host name or refusal out.
+ */
+import { isIPv6 } from 'node:net'
+import { domainToASCII, domainToUnicode } from 'node:url'
+import { parse as splitAtSuffix } from 'tldts'
+import { Refusal, type ViolationCode } from '../errors.ts'
+
+/** A host name in the two spellings of RFC 5890 §2.3.2.1. Parsing either of them gives the same host name again. */
+export interface HostName {
+  /** With A-labels, in lower case, without a trailing dot; at most 253 characters. */
+  readonly name: string
+  /** With U-labels. */
+  readonly nameUnicode: string
+}
+
+/**
+ * Reads a host name in any letter case, with A-labels or U-labels and at most one trailing dot. The grammar is that of
+ * RFC 1123 §2.1 after the mapping of UTS 46. The name need not be registrable: `localhost` and `wiki.corp` are fine.
+ */
+export function parseHostName(text: string): HostName | Refusal {
+  const found = examine(text)
+  return typeof found === 'string' ? new Refusal(found, `${advice[found]}: write ${hint(found, text)}.`) : found
+}
+
+const advice = {
+  has_scheme: 'Leave out the scheme ("https://")',
+  has_port: 'Leave out the port',
+  has_path: 'Leave out the path, query and fragment',
+  has_credentials: 'Leave out the user name and password',
+  has_wildcard: 'Wildcards are not supported',
+  has_underscore: 'Host names have no underscores, only hyphens',
+  has_space: 'Leave out the white space',
+  has_backslash: 'Leave out the backslash',
+  ip_address: 'An IP address is not a host name',
+  empty_label: 'Put one dot between labels and none at the start',
+  label_too_long: 'A label, the text between two dots, has at most 63 characters (in Punycode)',
+  too_long: 'A host name has at most 253 characters (in Punycode)',
+  hyphen_at_edge: 'A label, the text between two dots, cannot begin or end with a hyphen',
+  invalid_character: 'A host name has only letters, digits, hyphens and dots',
+  invalid_punycode: 'A label that begins with "xn--" must be valid Punycode',
+  numeric_last_label: 'The text after the last dot cannot be a number',
+  public_suffix: 'Anyone may register names under this suffix, so put a name of yours in front of it',
+} as const satisfies Partial<Record<ViolationCode, string>>
+
+type Problem = keyof typeof advice
+
+/** Bounds the work spent on one name. Mapping may shorten a name, so this is above `longestName`. */
+const longestInput = 1024
+/** RFC 1035 §2.3.4 allows 255 octets on the wire, which is 253 characters with dots. */
+const longestName = 253
+/** RFC 1035 §2.3.4. */
+const longestLabel = 63
+const longestHint = 64
+
+/** RFC 1123 §2.1: labels of letters, digits and inner hyphens, the first of which may be a digit; then the root's dot. */
+const plainName = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)*[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.?$/i
+/** RFC 5890 §2.3.2.1: how an A-label begins. */
+const acePrefix = /(?:^|\.)xn--/i
+const schemePrefix = /^(?:(?:[a-z][a-z\d+.-]*)?:)?\/\/|^https?:/
+/** As in `mailto:x`. With a dot, or before a digit, it is meant as a host and its port. */
+const bareScheme = /^[a-z][a-z\d+-]*:(?=\D)/
+/** What the IPv4 parser of the URL Standard reads as a number: decimal, octal, and `0x` even without digits. */
+const ipv4Number = /^(?:\d+|0x[\da-f]*)$/
+
+function examine(text: string): HostName | Problem {
+  if (text.length > longestInput) return 'too_long'
+  if (plainName.test(text) && !acePrefix.test(text)) {
+    const name = withoutRootDot(text.toLowerCase())
+    return unusable(name) ?? { name, nameUnicode: name }
+  }
+  const folded = fold(text)
+  return misplacedPart(text, folded) ?? examineMapped(text, folded)
+}
+
+function withoutRootDot(name: string): string {
+  return name.endsWith('.') ? name.slice(0, -1) : name
+}
+
+/** Nearly the mapping of UTS 46, but it keeps what a host name may not have, so that this can be named. */
+function fold(text: string): string {
+  return text.normalize('NFKC').replaceAll('\u3002', '.').toLowerCase()
+}
+
+/** Refuses all ASCII but letters, digits, hyphens and dots: `domainToASCII` would decode it, cut it off or skip it. */
+function misplacedPart(text: string, folded: string): Problem | null {
+  if (schemePrefix.test(folded)) return 'has_scheme'
+  if (isIpv6Like(folded)) return 'ip_address'
+  if (/\s/.test(text)) return 'has_space'
+  if (folded.includes('\\')) return 'has_backslash'
+  const authority = untilPath(folded)
+  if (authority.includes('@')) return 'has_credentials'
+  if (authority.includes('*')) return 'has_wildcard'
+  if (authority.includes(':')) return bareScheme.test(authority) ? 'has_scheme' : 'has_port'
+  if (authority !== folded) return 'has_path'
+  if (folded.includes('_')) return 'has_underscore'
+  return /[\0-,:-`{-\x7f]/.test(folded) ? 'invalid_character' : null
+}
+
+/** RFC 4291 §2.2, bare, with a prefix length, or in brackets as RFC 3986 §3.2.2 has it. */
+function isIpv6Like(folded: string): boolean {
+  return isIPv6(untilPath(folded)) || /^\[[^\]]*:/.test(folded)
+}
+
+function untilPath(text: string): string {
+  const end = text.search(/[/?#]/)
+  return end === -1 ? text : text.slice(0, end)
+}
+
+/** Judges what UTS 46 makes of the text or, where it makes nothing of it, the text itself. */
+function examineMapped(text: string, folded: string): HostName | Problem {
+  const mapped = withoutRootDot(domainToASCII(text))
+  const name = mapped === '' ? withoutRootDot(folded) : mapped
+  const problem = malformedLabel(name) ?? unusable(name)
+  if (problem !== null) return problem
+  return mapped === '' ? 'invalid_character' : { name, nameUnicode: domainToUnicode(name) }
+}
+
+function malformedLabel(name: string): Problem | null {
+  for (const label of name.split('.')) {
+    if (label === '') return 'empty_label'
+    if (label.length > longestLabel) return 'label_too_long'
+    const written = label.startsWith('xn--') ? domainToUnicode(label) : label
+    if (label.startsWith('xn--') && !isUnicodeLabelOf(label, written)) return 'invalid_punycode'
+    if (written.startsWith('-') || written.endsWith('-')) return 'hyphen_at_edge'
+  }
+  return null
+}
+
+/** RFC 5890 §2.3.2.1: a U-label is not ASCII, and converting it gives its A-label back. */
+function isUnicodeLabelOf(aLabel: string, written: string): boolean {
+  return /[^\0-\x7f]/.test(written) && domainToASCII(written) === aLabel
+}
+
+/** Refuses well-formed names that are too long, are numbers to the URL Standard, or belong to everyone. */
+function unusable(name: string): Problem | null {
+  if (name.length > longestName) return 'too_long'
+  if (ipv4Number.test(name.slice(name.lastIndexOf('.') + 1))) {
+    const labels = name.split('.')
+    return labels.length <= 4 && labels.every((label) => ipv4Number.test(label)) ? 'ip_address' : 'numeric_last_label'
+  }
+  const { publicSuffix, isIcann, isPrivate } = splitAtSuffix(name, suffixOptions)
+  return publicSuffix === name && (isIcann === true || isPrivate === true) ? 'public_suffix' : null
+}
+
+const suffixOptions = { allowPrivateDomains: true, detectIp: false, extractHostname: false, validateHostname: false }
+
+/** The host name that was probably meant, when that is short and can be told from the text. */
+function hint(problem: Problem, text: string): string {
+  if (problem === 'invalid_punycode') return exampleHint
+  if (problem === 'public_suffix') return shortHint(`go.acme.${text}`, 'a name such as ')
+  return shortHint(withoutMistakes(text.slice(0, longestInput)), '')
+}
+
+const exampleHint = 'a name such as go.acme.com'
+
+/** Repeats U-labels only in letters that any terminal shows in their order. */
+function shortHint(candidate: string, introduction: string): string {
+  const meant = examine(candidate)
+  if (typeof meant === 'string' || meant.name.length > longestHint) return exampleHint
+  const { name, nameUnicode } = meant
+  return introduction + (/^[\p{Script=Latin}\d.-]+$/u.test(nameUnicode) ? nameUnicode : name)
+}
+
+function withoutMistakes(text: string): string {
+  const withoutScheme = fold(text).replaceAll('\\', '/').replace(schemePrefix, '').replace(bareScheme, '')
+  return untilPath(withoutScheme.replace(/^\/+/, ''))
+    .replace(/^.*@/s, '')
+    .replace(/:.*$/s, '')
+    .replace(/[\s*]/g, '')
+    .replaceAll('_', '-')
+    .replace(/\.{2,}/g, '.')
+    .replace(/^[.-]+|-+(?=\.|$)|(?<=\.)-+/g, '')
+}

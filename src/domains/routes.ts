@@ -1,0 +1,79 @@
+import type { FastifyInstance } from 'fastify'
+import { Refusal, type Violation, validationFailed } from '../errors.ts'
+import { accountOf } from '../http/authentication.ts'
+import type { PublicAddress } from '../http/base-url.ts'
+import { fieldsOf } from '../http/body.ts'
+import { found, idOf, locationOf, sendPage } from '../http/envelopes.ts'
+import { checkListQuery, listingOf } from '../http/list-query.ts'
+import { declare } from '../http/operation.ts'
+import type { Db } from '../storage/port.ts'
+import { parseHostName } from './domain.ts'
+import { type Domain, domainOperations, storeDomain, updateDomain } from './schema.ts'
+import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from './store.ts'
+
+/** The five operations on domains. Every route is behind `requireKey`. */
+export function domainRoutes(app: FastifyInstance, db: Db, address: PublicAddress): void {
+  const { list, show, store, put, patch, delete: remove } = domainOperations
+
+  app.route({
+    ...declare(list),
+    handler: async (request, reply) => {
+      const query = checkListQuery(request.query)
+      return sendPage(reply, query, await listDomains(db, accountOf(request), listingOf(query)), address)
+    },
+  })
+
+  app.route({
+    ...declare(show),
+    handler: async (request) => {
+      const id = idOf(request, 'domain')
+      return { data: found(await findDomain(db, accountOf(request), id), 'domain') }
+    },
+  })
+
+  app.route({
+    ...declare(store),
+    handler: async (request, reply) => {
+      const { name, ...urls } = storeDomain.check(fieldsOf(request))
+      const domain = await insertDomain(db, accountOf(request), name, urls)
+      reply.code(201).header('location', locationOf(request, domain.id, address))
+      return { data: domain }
+    },
+  })
+
+  app.route({
+    ...declare(put, patch),
+    handler: async (request) => {
+      const account = accountOf(request)
+      const id = idOf(request, 'domain')
+      const { values, violations } = updateDomain.read(fieldsOf(request))
+      if (violations.length > 0 || values.name !== undefined) {
+        const domain = found(await findDomain(db, account, id), 'domain')
+        refuse([...violations, ...renaming(domain, values.name)])
+      }
+      return { data: found(await changeDomain(db, account, id, values), 'domain') }
+    },
+  })
+
+  app.route({
+    ...declare(remove),
+    handler: async (request, reply) => {
+      const id = idOf(request, 'domain')
+      found((await removeDomain(db, accountOf(request), id)) || undefined, 'domain')
+      return reply.code(204).send()
+    },
+  })
+}
+
+function refuse(violations: readonly Violation[]): void {
+  if (violations.length > 0) throw validationFailed(violations)
+}
+
+/** A name that is sent back is no rename; any other would look like one that worked. */
+function renaming(domain: Domain, sent: string | undefined): Violation[] {
+  if (sent === undefined) return []
+  const name = parseHostName(sent)
+  if (!(name instanceof Refusal) && name.name === domain.name) return []
+  const message = `The name field cannot be changed: it stays ${domain.name}. Store another domain instead.`
+  return [{ field: 'name', code: 'prohibited', message }]
+}

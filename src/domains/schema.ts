@@ -1,0 +1,87 @@
+import { type Static, Type } from 'typebox'
+import { clearable, fixed, form, optional, type Rule, required } from '../http/fields.ts'
+import { listQuery } from '../http/list-query.ts'
+import { operationsOf } from '../http/operation.ts'
+import { assignedFields, idSchema, timestamps } from '../http/record-schema.ts'
+import { type HostName, parseHostName } from './domain.ts'
+import { longestUrl, parseWebUrl } from './web-url.ts'
+
+const name = Type.String({ maxLength: 253, description: 'The host name in ASCII, lower case: unique in the instance.' })
+
+const hostName: Rule<HostName> = {
+  schema: Type.String({
+    minLength: 1,
+    description: 'A host name such as `go.acme.com`, in any case, with or without Unicode: no scheme, port or path.',
+  }),
+  parse: parseHostName,
+}
+
+const webUrl = (description: string): Rule<string> => ({
+  schema: Type.String({ format: 'uri', maxLength: longestUrl, description }),
+  parse: parseWebUrl,
+})
+
+const homepage = 'Where the bare domain leads: an absolute http or https URL.'
+const notFound = 'Where unknown links of the domain lead: an absolute http or https URL.'
+const urlOrNull = (description: string) =>
+  Type.Union([Type.String({ format: 'uri', maxLength: longestUrl }), Type.Null()], { description })
+
+/** A domain as it is stored and answered. */
+export const domainSchema = Type.Object(
+  {
+    id: idSchema,
+    name,
+    name_unicode: Type.String({ description: 'The same name as people read it.' }),
+    homepage_url: urlOrNull(homepage),
+    not_found_url: urlOrNull(notFound),
+    ...timestamps,
+  },
+  { $id: 'Domain', additionalProperties: false },
+)
+
+export type Domain = Static<typeof domainSchema>
+
+export const storeDomain = form(
+  {
+    name: required(hostName),
+    homepage_url: optional(webUrl(homepage), null),
+    not_found_url: optional(webUrl(notFound), null),
+  },
+  assignedFields,
+)
+
+/** Written out, not derived from `storeDomain`: what is absent must stay as it is. */
+export const updateDomain = form(
+  {
+    name: fixed(Type.String({ description: 'Cannot be changed; the present name may be sent back.' })),
+    homepage_url: clearable(webUrl(homepage)),
+    not_found_url: clearable(webUrl(notFound)),
+  },
+  assignedFields,
+)
+
+export const domainOperations = operationsOf({
+  singular: 'domain',
+  plural: 'domains',
+  record: domainSchema,
+  listQuery,
+  store: {
+    form: storeDomain,
+    failures: ['name_taken'],
+    example: { name: 'go.acme.com', homepage_url: 'https://acme.com' },
+  },
+  update: {
+    form: updateDomain,
+    description: 'Changes where a domain leads; an empty URL clears the field. The name cannot be changed.',
+    example: { not_found_url: 'https://acme.com/lost' },
+  },
+  example: {
+    id: 1,
+    name: 'go.acme.com',
+    name_unicode: 'go.acme.com',
+    homepage_url: 'https://acme.com',
+    not_found_url: null,
+    created_at: '2026-11-20T12:00:00.000Z',
+    updated_at: '2026-11-20T12:00:00.000Z',
+  },
+})

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { Refusal } from '../errors.ts'
+import { parseWebUrl } from './web-url.ts'
+
+const accepted = [
+  ...['https://go.acme.com', 'http://go.acme.com/x?y=z#w', 'HTTP://GO.ACME.COM/', 'HttpS://x'],
+  ...'http://localhost:3000 http://x: http://127.0.0.1/ http://0x7f.1 http://[::1]:80/ http://x? http://x#'.split(' '),
+  ...'https://köln.de/straße?ü#ß https://例え。テスト https://xn--kln-sna.de'.split(' '),
+  ...['http://x/a@b', 'http://x?a@b', 'http://x#@'],
+  ...['http://x/%20%', 'http://x//a//../b', `http://x/${'a'.repeat(2039)}`, `http://x/${'💩'.repeat(2039)}`],
+]
+
+const refused: Readonly<Record<string, readonly string[]>> = {
+  too_long: [`http://x/${'a'.repeat(2040)}`, `http://x/${'💩'.repeat(2040)}`, 'a'.repeat(10_000_000)],
+  control_characters: [
+    ...['http://x\0', 'http://x/\t', 'http:/\n/x', '\rhttp://x', 'http://x/\x7f', 'http://x/\u0085', 'http://x/\u009f'],
+    ...['http://x/\ud800', 'http://x/\udc00a'],
+  ],
+  has_space: [
+    ...[
+      'http://a b',
+      'http://a.b/c d',
+      ' http://x',
+      'http://x ',
+      'http://x/\u00a0',
+      'http://x/\u3000',
+      'http://x/\u2003',
+    ],
+    ...['http://x/\u2028', 'http://x/\u2029', 'http://x/\ufeff', 'http://x/\u1680'],
+  ],
+  has_backslash: ['http:\\\\x', 'http://x\\y', 'http://x\\@y', 'http://x/?\\', '\\x'],
+  not_absolute: [
+    ...['', 'example.com', 'example.com/x', '/path', '//example.com', '?x', '#x', 'x', '://x', 'ü://x', '1http://x'],
+    ...['http:example.com', 'http:/example.com', 'https:', 'http:?x', 'localhost:3000', 'example.com:80/x'],
+  ],
+  unsupported_scheme: [
+    ...'javascript:alert(1) JavaScript://x ftp://x mailto:a@acme.com data:text/html,x file:///etc/passwd'.split(' '),
+    ...['blob:https://x', 'httpss://x', 'http+s://x', 'user:pw@x', 'view-source:http://x', 'ftp:21x'],
+  ],
+  has_credentials: 'http://user@x http://user:pw@x http://@x http://:@x https://a@b@c http://@ http://:pw@/'.split(' '),
+  host_missing: [
+    ...['http://', 'https:///', 'http:///example.com', 'http:////example.com', 'http://?x', 'http://#x'],
+    ...['http://:80', 'http://:', 'http://.', 'http://../', 'http://。/'],
+  ],
+  invalid_url: [
+    ...'http://x:99999 http://x:a http://[::g] http://[::1 http://::1 http://1.2.3.256 http://foo.1'.split(' '),
+    ...'http://a% http://a%2fb http://%40x http://a<b http://a|b http://a＠b http://\u00ad http://xn--ü'.split(' '),
+  ],
+}
+
+describe('parseWebUrl', () => {
+  for (const text of accepted) {
+    test(`returns ${shown(text)} as sent`, () => assert.equal(parseWebUrl(text), text))
+  }
+
+  for (const [code, texts] of Object.entries(refused)) {
+    test(`refuses with ${code} what calls for it`, () => {
+      for (const text of texts) assert.equal(refusalOf(text).code, code, shown(text))
+    })
+  }
+
+  const hints: readonly (readonly [text: string, url: string])[] = [
+    ['go.acme.com/x?y', 'https://go.acme.com/x?y'],
+    ['//go.acme.com', 'https://go.acme.com'],
+    ['http:go.acme.com', 'http://go.acme.com'],
+    ['http:///go.acme.com', 'http://go.acme.com'],
+    ['HTTPS:\\\\go.acme.com\\x', 'https://go.acme.com/x'],
+    ['ftp://go.acme.com', 'https://go.acme.com'],
+    ['https://user:secret@go.acme.com/x', 'https://go.acme.com/x'],
+    ['https://go.acme.com/a b', 'https://go.acme.com/a%20b'],
+    ['/path', 'a URL such as https://go.acme.com/path'],
+    ['javascript:alert(1)', 'a URL such as https://go.acme.com/path'],
+    ['go.acme.com/"<script>', 'a URL such as https://go.acme.com/path'],
+    ['dashboard', 'a URL such as https://go.acme.com/path'],
+    [`go.acme.com/${'x'.repeat(50)}`, 'a URL such as https://go.acme.com/path'],
+  ]
+  for (const [text, url] of hints) {
+    test(`says what to write in place of ${shown(text)}`, () => {
+      assert.ok(refusalOf(text).message.endsWith(`: write ${url}.`), refusalOf(text).message)
+    })
+  }
+})
+
+describe('parseWebUrl, whatever it reads,', () => {
+  test('says something short and harmless about everything it refuses', () => {
+    for (const text of Object.values(refused).flat()) assertHarmless(text, refusalOf(text))
+    fc.assert(
+      fc.property(urlLike, (text) => {
+        const found = parseWebUrl(text)
+        if (found instanceof Refusal) assertHarmless(text, found)
+      }),
+      { numRuns },
+    )
+  })
+
+  test('accepts every URL that is made by the grammar of RFC 3986, unless it has credentials', () => {
+    const url = fc.webUrl({
+      authoritySettings: { withPort: true, withIPv4: true, withIPv6: true },
+      withQueryParameters: true,
+    })
+    fc.assert(
+      fc.property(url, (text) => assert.equal(parseWebUrl(text), text)),
+      { numRuns },
+    )
+  })
+
+  const inputs = {
+    'arbitrary text': () => fc.string({ unit: 'binary', maxLength: 80 }),
+    'text with lone surrogates': () =>
+      fc.array(fc.nat(0xffff)).map((units) => `http://${String.fromCharCode(...units)}`),
+    'arbitrary text after the scheme': () => fc.string({ unit: 'binary' }).map((rest) => `https://${rest}`),
+    'mixtures of what has a meaning in URLs': () => urlLike,
+  }
+  for (const [what, input] of Object.entries(inputs)) {
+    test(`accepts of ${what} only http and https URLs with a host, which it returns as sent`, () => {
+      fc.assert(
+        fc.property(input(), (text) => {
+          const found = parseWebUrl(text)
+          if (!(found instanceof Refusal)) assertSound(found, text)
+        }),
+        { numRuns },
+      )
+    })
+  }
+})
+
+const numRuns = 500
+
+const urlLike = fc
+  .tuple(
+    fc.constantFrom('http://', 'https://', 'HTTP://', 'http:', 'http:/', 'http:///', '//', 'ftp://', 'javascript:', ''),
+    fc.array(
+      fc.oneof(
+        fc.constantFrom(
+          '/',
+          '//',
+          '\\',
+          '@',
+          ':',
+          ':80',
+          '?',
+          '#',
+          '%',
+          '%40',
+          '%2f',
+          '[',
+          ']',
+          '[::1]',
+          '.',
+          '..',
+          ' ',
+        ),
+        fc.constantFrom(
+          '\t',
+          '\n',
+          '\u0085',
+          '\u2028',
+          '\ufeff',
+          '\u00ad',
+          '＠',
+          '／',
+          '。',
+          'ü',
+          'xn--a',
+          '\ud800',
+          '💩',
+        ),
+        fc.constantFrom('go.acme.com', 'user:pw', 'localhost', '127.0.0.1', '0x7f', '99999', 'x'),
+        fc.string({ maxLength: 3 }),
+      ),
+      { maxLength: 8 },
+    ),
+  )
+  .map(([start, parts]) => start + parts.join(''))
+
+function assertSound(found: string, text: string): void {
+  assert.equal(found, text)
+  assert.doesNotMatch(text, /[\s\p{Cc}\p{Cs}\\]/u)
+  assert.ok([...text].length <= 2048)
+  const url = new URL(text)
+  assert.match(url.protocol, /^https?:$/)
+  assert.equal(url.username + url.password, '')
+  assert.match(url.hostname, /[^.]/)
+  const written = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
+  assert.equal(new URL(`http://${written}`).hostname, url.hostname)
+  assert.ok(!written?.includes('@'))
+}
+
+function assertHarmless(text: string, { message }: Refusal): void {
+  assert.match(message, /^[A-Z][\x20-\x7e]{20,180}\.$/)
+  assert.doesNotMatch(message, /[<>"`{}|^]/)
+  if (text.length > 64) assert.ok(!message.includes(text), message)
+}
+
+function refusalOf(text: string): Refusal {
+  const found = parseWebUrl(text)
+  assert.ok(found instanceof Refusal, `${shown(text)} was accepted`)
+  return found
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
+}

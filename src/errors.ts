@@ -1,0 +1,143 @@
+/**
+ * What can go wrong, said without HTTP. `http/errors.ts` alone maps these codes to statuses and bodies.
+ */
+
+/** The stable codes that clients switch on. Adding one here without a status in `http/errors.ts` does not compile. */
+export type ErrorCode =
+  | 'malformed_url'
+  | 'malformed_body'
+  | 'malformed_request'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'expired_api_key'
+  | 'revoked_api_key'
+  | 'insufficient_scope'
+  | 'not_found'
+  | 'route_not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'body_too_large'
+  | 'url_too_long'
+  | 'unsupported_media_type'
+  | 'headers_too_large'
+  | 'name_taken'
+  | 'validation_failed'
+  | 'rate_limited'
+  | 'internal_error'
+  | 'overloaded'
+  | 'shutting_down'
+  | 'database_unavailable'
+
+/** One bad field: where, why (a stable code) and a sentence that says what to send instead. */
+export interface Violation {
+  readonly field: string
+  readonly code: ViolationCode
+  readonly message: string
+}
+
+/** What a failure may carry beyond its code and sentence. */
+export interface FailureFacts {
+  readonly violations?: readonly Violation[]
+  /** Whole seconds after which trying again makes sense. */
+  readonly retryAfter?: number
+  /** The methods that the path does answer. */
+  readonly allow?: readonly string[]
+  /** The scope that the key lacks. */
+  readonly scope?: string
+  readonly cause?: unknown
+}
+
+/**
+ * An expected failure: the caller's mistake or a state of the service that the caller must know about.
+ * It carries no stack, since no programmer is meant to read one, and capturing it would cost more than the answer.
+ */
+export class Failure extends Error {
+  readonly code: ErrorCode
+  readonly facts: FailureFacts
+
+  constructor(code: ErrorCode, detail: string, facts: FailureFacts = {}) {
+    const limit = Error.stackTraceLimit
+    Error.stackTraceLimit = 0
+    super(detail, facts.cause === undefined ? undefined : { cause: facts.cause })
+    Error.stackTraceLimit = limit
+    this.code = code
+    this.facts = facts
+  }
+}
+
+/** A rule's refusal of one value: a stable code and a sentence that says what to write instead. */
+export class Refusal {
+  readonly code: ViolationCode
+  readonly message: string
+
+  constructor(code: ViolationCode, message: string) {
+    this.code = code
+    this.message = message
+  }
+}
+
+/** Every violation code and what it means; the API's documents are made from this table. */
+export const violationCodes = {
+  required: 'The field must be sent, with a value.',
+  not_a_string: 'The field takes a JSON string.',
+  not_single: 'The field was sent twice or as an array; it takes one value.',
+  control_characters: 'The value contains control characters or text that is not well-formed Unicode.',
+  too_long: 'The value is longer than the field allows.',
+  out_of_range: 'The value is not one of the integers that the field allows.',
+  not_allowed: 'The value is not one of those that the parameter allows.',
+  unknown_field: 'There is no such field or parameter.',
+  prohibited: 'The field cannot be changed.',
+  taken: 'The value is in use already.',
+  has_scheme: 'A host name has no scheme: leave out "https://".',
+  has_port: 'A host name has no port.',
+  has_path: 'A host name has no path, query or fragment.',
+  has_credentials: 'The value contains a user name or password.',
+  has_wildcard: 'Wildcards are not supported.',
+  has_underscore: 'Host names have no underscores.',
+  has_space: 'The value contains white space.',
+  has_backslash: 'The value contains a backslash.',
+  ip_address: 'The value is an IP address, not a host name.',
+  empty_label: 'The name has an empty label: two dots in a row, or one at the start.',
+  label_too_long: 'A label is longer than 63 characters.',
+  hyphen_at_edge: 'A label begins or ends with a hyphen.',
+  invalid_character: 'The name has a character that no host name may have.',
+  invalid_punycode: 'An "xn--" label is not valid Punycode.',
+  numeric_last_label: 'The last label consists of digits only.',
+  public_suffix: 'The name is a public suffix, under which anyone may register.',
+  not_absolute: 'The URL must be absolute.',
+  unsupported_scheme: 'The URL must begin with http:// or https://.',
+  host_missing: 'The URL has no host.',
+  invalid_url: 'The value is not a valid URL.',
+} as const
+
+export type ViolationCode = keyof typeof violationCodes
+
+/** The request's fields do not hold: all violations at once. The sentence follows Laravel's summary. */
+export function validationFailed(violations: readonly Violation[]): Failure {
+  const first = violations[0]?.message ?? 'The request is not valid.'
+  const more = violations.length - 1
+  const summary = more > 0 ? `${first} (and ${more} more error${more > 1 ? 's' : ''})` : first
+  return new Failure('validation_failed', summary, { violations })
+}
+
+/** No such record for this account; whether another account has it must not show. */
+export function notFound(what: string): Failure {
+  return new Failure('not_found', `There is no such ${what}.`)
+}
+
+/** The unique index refused the name. */
+export function nameTaken(name: string): Failure {
+  const message = `The name ${name} has already been taken. Choose another name.`
+  return new Failure('name_taken', message, { violations: [{ field: 'name', code: 'taken', message }] })
+}
+
+/** The database did not answer, or could not: nothing of the request was kept. */
+export function databaseUnavailable(cause: unknown): Failure {
+  return new Failure('database_unavailable', 'The database is not available right now. Try again shortly.', {
+    retryAfter: 1,
+    cause,
+  })
+}
+
+/** Waymark cannot start, or a command cannot run. The message is for the operator: one sentence, no stack. */
+export class StartupFailure extends Error {}

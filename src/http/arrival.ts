@@ -1,0 +1,65 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { Failure } from '../errors.ts'
+import { MalformedForm } from './form-encoding.ts'
+import type { Overload } from './overload.ts'
+
+/** Characters that a request target may have. */
+export const longestUrl = 8 * 1024
+
+const callersId = /^[\w.-]{1,64}$/
+const processId = randomBytes(9).toString('base64url')
+let requests = 0
+
+/** The caller's own `X-Request-Id` where it is harmless, else a new one, unique across processes. */
+export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
+  const sent = request.headers['x-request-id']
+  return typeof sent === 'string' && callersId.test(sent) ? sent : newRequestId()
+}
+
+export function newRequestId(): string {
+  requests += 1
+  return `${processId}-${requests.toString(36)}`
+}
+
+/** Set once the process has been told to stop. */
+export interface Drain {
+  isDraining: boolean
+}
+
+/** What every request passes first, whatever its path: shutdown, overload, and whether it is HTTP at all. */
+export function receive(app: FastifyInstance, drain: Drain, overload: Overload): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    if (drain.isDraining) {
+      reply.header('connection', 'close')
+      done(new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 }))
+    } else {
+      done(overload.refusal(request) ?? fault(request))
+    }
+  })
+}
+
+/** What is wrong with the request as such; undefined when nothing is. */
+function fault(request: FastifyRequest): Failure | undefined {
+  const { url = '' } = request.raw
+  if (url.length > longestUrl) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
+  if (request.query instanceof MalformedForm) {
+    return new Failure('malformed_url', `The query of the URL cannot be read. ${request.query.message}`)
+  }
+  return hostFault(request)
+}
+
+/** RFC 9112 §3.2: a Host, which is a host and perhaps a port. Behind a trusted proxy, what it forwards for it. */
+function hostFault({ host, protocol, raw }: FastifyRequest): Failure | undefined {
+  if (host === '') {
+    return raw.httpVersion === '1.0' ? undefined : new Failure('malformed_request', 'The request has no Host header.')
+  }
+  if (!hostPattern.test(host)) return new Failure('malformed_request', 'The Host header is not a host and port.')
+  if (protocol === 'http' || protocol === 'https') return undefined
+  return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
+}
+
+const hostPattern = /^(?:[\w.~-]{1,255}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5})?$/

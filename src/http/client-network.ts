@@ -1,0 +1,26 @@
+import { isIPv6 } from 'node:net'
+
+/**
+ * The network that a client address belongs to: the address itself for IPv4 (also when mapped into IPv6), the /64 for
+ * IPv6, since whoever has one address there has 2^64 of them (RFC 6177 §2).
+ */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
+  if (mapped?.[1] !== undefined) return mapped[1]
+  if (!isIPv6(address)) return address
+  return `${expanded(address).slice(0, 4).join(':')}::/64`
+}
+
+/** The eight groups of an IPv6 address, without leading zeros. */
+function expanded(address: string): string[] {
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
+  const before = groups(head)
+  if (tail === undefined) return before
+  const after = groups(tail)
+  return [...before, ...Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0'), ...after]
+}
+
+function groups(text: string): string[] {
+  if (text === '') return []
+  return text.split(':').map((group) => group.toLowerCase().replace(/^0+(?=.)/, ''))
+}

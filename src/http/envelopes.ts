@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { notFound } from '../errors.ts'
+import type { Page } from '../storage/port.ts'
+import type { PublicAddress } from './base-url.ts'
+import type { Fields } from './form-encoding.ts'
+import { positiveInteger } from './integer.ts'
+import type { ListQuery } from './list-query.ts'
+
+/** A record, or `not_found`. */
+export function found<T>(record: T | undefined, what: string): T {
+  if (record === undefined) throw notFound(what)
+  return record
+}
+
+/** The `{id}` of the path. Throws `not_found` for anything that cannot be an id. */
+export function idOf(request: FastifyRequest, what: string): number {
+  return found(positiveInteger((request.params as { id: string }).id), what)
+}
+
+/** Where a record is to be had: the absolute URL for `Location`. */
+export function locationOf(request: FastifyRequest, id: number, address: PublicAddress): string {
+  return `${address(request)}${request.routeOptions.url}/${id}`
+}
+
+/** One page of a list: the records, links to its neighbours, and where in the list it stands. */
+export function sendPage<Row>(
+  reply: FastifyReply,
+  query: ListQuery,
+  { rows, total, totalIsExact }: Page<Row>,
+  address: PublicAddress,
+): object {
+  const { request } = reply
+  const path = address(request) + request.routeOptions.url
+  const last = Math.max(1, Math.ceil(total / query.per_page))
+  const isFull = rows.length === query.per_page
+  const hasNext = totalIsExact ? query.page < last : isFull
+  const before = rows.length > 0 ? query.page - 1 : Math.min(query.page - 1, last)
+  const stem = path + givenQuery(request.query as Fields)
+  const links = {
+    first: `${stem}1`,
+    last: stem + last,
+    prev: before > 0 ? stem + before : null,
+    next: hasNext ? `${stem}${query.page + 1}` : null,
+  }
+  const from = (query.page - 1) * query.per_page + 1
+  reply.header('link', linkHeader(links))
+  return {
+    data: rows,
+    links,
+    meta: {
+      current_page: query.page,
+      from: rows.length === 0 ? null : from,
+      last_page: last,
+      path,
+      per_page: query.per_page,
+      to: rows.length === 0 ? null : from + rows.length - 1,
+      total,
+      total_is_exact: totalIsExact,
+    },
+  }
+}
+
+/** The query parameters that were given, but for the page. */
+function givenQuery(query: Fields): string {
+  let given = '?'
+  for (const name in query) {
+    if (name !== 'page') given += `${name}=${encodeURIComponent(String(query[name]))}&`
+  }
+  return `${given}page=`
+}
+
+/** RFC 8288 §3. */
+function linkHeader(links: { first: string; last: string; prev: string | null; next: string | null }): string {
+  let header = `<${links.first}>; rel="first"`
+  if (links.prev !== null) header += `, <${links.prev}>; rel="prev"`
+  if (links.next !== null) header += `, <${links.next}>; rel="next"`
+  return `${header}, <${links.last}>; rel="last"`
+}

@@ -1,0 +1,142 @@
+/**
+ * The one table that says each failure in HTTP: its status, its title, and what a person can do about it.
+ */
+import type { ErrorCode } from '../errors.ts'
+
+interface Answer {
+  readonly status: number
+  readonly title: string
+  /** For `/problems/{code}`: what happened, and the way out. */
+  readonly explanation: string
+}
+
+export const failures = {
+  malformed_url: {
+    status: 400,
+    title: 'Malformed URL',
+    explanation:
+      'The request target could not be read: its percent-encoding is broken, or it is not UTF-8. Encode each value with encodeURIComponent or its like; a literal "%" is written "%25".',
+  },
+  malformed_body: {
+    status: 400,
+    title: 'Malformed body',
+    explanation:
+      'The body is not what its Content-Type says: broken percent-encoding, bytes that are not UTF-8, JSON that does not parse or is not an object, or more than 100 fields. Nothing was stored.',
+  },
+  malformed_request: {
+    status: 400,
+    title: 'Malformed request',
+    explanation:
+      'What arrived is not a valid HTTP request: a broken request line or header, a missing Host, or a Content-Length that does not fit the body.',
+  },
+  missing_api_key: {
+    status: 401,
+    title: 'Missing API key',
+    explanation:
+      'The request has no API key. Send the header "Authorization: Bearer wm_…". Keys are issued on the command line with "waymark keys create"; the first start prints one.',
+  },
+  invalid_api_key: {
+    status: 401,
+    title: 'Invalid API key',
+    explanation:
+      'The API key is not one of this instance, or was not copied whole: a key is "wm_" and 49 letters and digits. Check the key, or issue a new one with "waymark keys create".',
+  },
+  expired_api_key: {
+    status: 401,
+    title: 'Expired API key',
+    explanation: 'The API key was good until its expiry. Issue a new one with "waymark keys create" or "waymark keys rotate".',
+  },
+  revoked_api_key: {
+    status: 401,
+    title: 'Revoked API key',
+    explanation: 'The API key was revoked and will not work again. Issue a new one with "waymark keys create".',
+  },
+  insufficient_scope: {
+    status: 403,
+    title: 'Insufficient scope',
+    explanation:
+      'The API key is good but may not do this. The answer names the scope that is needed; use a key that has it.',
+  },
+  not_found: {
+    status: 404,
+    title: 'Not found',
+    explanation:
+      'There is no such record among those that the API key may see: the id is unknown, malformed, deleted, or belongs to another account.',
+  },
+  route_not_found: {
+    status: 404,
+    title: 'Route not found',
+    explanation: 'No operation has this path. The operations are listed at /docs.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    explanation: 'The path exists, but not with this method. The Allow header lists the methods that it answers.',
+  },
+  request_timeout: {
+    status: 408,
+    title: 'Request timeout',
+    explanation: 'The request did not arrive in time: headers must be complete within 10 seconds, the body within 30.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'Body too large',
+    explanation: 'The body is larger than 64 KiB, far more than any operation needs.',
+  },
+  url_too_long: {
+    status: 414,
+    title: 'URL too long',
+    explanation: 'The request target is longer than 8 KiB.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    explanation:
+      'Bodies are accepted as application/x-www-form-urlencoded or application/json, in UTF-8 and without a Content-Encoding.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'Headers too large',
+    explanation: 'The headers of the request take more than 16 KiB together.',
+  },
+  name_taken: {
+    status: 409,
+    title: 'Name taken',
+    explanation:
+      'A domain name can be stored once in the whole instance, whatever its case, and this one is stored already. Choose another name, or delete the other record first.',
+  },
+  validation_failed: {
+    status: 422,
+    title: 'Validation failed',
+    explanation:
+      'The request was understood, but some of its fields do not hold. "violations" lists every one of them with a code and a sentence; nothing was changed.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Rate limited',
+    explanation:
+      'Too many requests in this minute. Wait for the number of seconds that Retry-After gives; the RateLimit headers of every answer tell how much is left.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'Internal error',
+    explanation:
+      'Something went wrong on the server, and it was logged under the request_id of the answer. Tell whoever runs this instance that id.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Overloaded',
+    explanation:
+      'The server has more work than it can do in good time, and turned this request away untouched. Try again after the number of seconds that Retry-After gives.',
+  },
+  shutting_down: {
+    status: 503,
+    title: 'Shutting down',
+    explanation: 'The server is stopping and takes no new requests. Nothing of this one was done; try again.',
+  },
+  database_unavailable: {
+    status: 503,
+    title: 'Database unavailable',
+    explanation: 'The database does not answer. Nothing of the request was kept; try again shortly.',
+  },
+} as const satisfies Record<ErrorCode, Answer>

@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer'
+
+/** Values by field name, as they were sent: text, what JSON held, or an array where a field came more than once. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** Fields that one request may send; enough for every operation, few enough to report on each of them. */
+export const mostFields = 100
+
+/** The text is not `application/x-www-form-urlencoded`; the message says where. */
+export class MalformedForm extends Error {}
+
+/**
+ * Reads `application/x-www-form-urlencoded` bytes (URL Standard §5.1) strictly: percent-encoding that is broken and
+ * bytes that are not UTF-8 throw `MalformedForm` instead of being repaired.
+ */
+export function parseFormBytes(bytes: Buffer): Fields {
+  if (!isUtf8(bytes)) throw new MalformedForm('The text is not valid UTF-8.')
+  return parseForm(bytes.toString('utf8'))
+}
+
+/**
+ * Reads the query of a request target as `node:http` gives it, one character a byte. What is malformed is returned, not
+ * thrown: the router, which calls this, has nobody to catch it.
+ */
+export function parseQuery(query: string): Fields | MalformedForm {
+  try {
+    return isAscii(query) ? parseForm(query) : parseFormBytes(Buffer.from(query, 'latin1'))
+  } catch (error) {
+    if (error instanceof MalformedForm) return error
+    throw error
+  }
+}
+
+/** Adds a value to fields under construction; a second one for the same name makes an array. */
+export function addField(fields: Record<string, unknown>, name: string, value: unknown): void {
+  const plain = name.endsWith(']') ? name.replace(/\[[^[\]]*\]$/, '') : name
+  if (plain in fields) fields[plain] = [fields[plain], value]
+  else fields[plain] = plain === name ? value : [value]
+}
+
+function parseForm(text: string): Fields {
+  const fields: Record<string, unknown> = Object.create(null)
+  if (text === '') return fields
+  const pairs = text.split('&')
+  if (pairs.length > mostFields) throw new MalformedForm(`At most ${mostFields} fields may be sent.`)
+  for (const pair of pairs) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = equals < 0 ? pair : pair.slice(0, equals)
+    addField(fields, decoded(name), equals < 0 ? '' : decoded(pair.slice(equals + 1)))
+  }
+  return fields
+}
+
+function decoded(component: string): string {
+  const spaced = component.includes('+') ? component.replaceAll('+', ' ') : component
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    throw new MalformedForm(`The percent-encoding of "${component.slice(0, 64)}" is broken; a literal "%" is written "%25".`)
+  }
+}
+
+function isAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0x7f) return false
+  return true
+}

@@ -1,0 +1,16 @@
+import { Refusal } from '../errors.ts'
+
+/** A positive integer in canonical decimal form, at most 2^53-1; undefined for any other text. */
+export function positiveInteger(text: string): number | undefined {
+  if (!/^[1-9][0-9]{0,15}$/.test(text)) return undefined
+  const value = Number(text)
+  return Number.isSafeInteger(value) ? value : undefined
+}
+
+/** The integer that the text says if it is in canonical form and within bounds; a refusal that names them if not. */
+export function integerWithin(text: string, least: number, most: number, label: string): number | Refusal {
+  const value = positiveInteger(text)
+  if (value !== undefined && value >= least && value <= most) return value
+  const bounds = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`
+  return new Refusal('out_of_range', `The ${label} must be an integer ${bounds}.`)
+}

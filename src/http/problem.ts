@@ -1,0 +1,78 @@
+/**
+ * Failures as answers: one object on every path, which serves clients of Laravel's shape (`message`, `errors`) and of
+ * RFC 9457 (`type`, `title`, `status`, `detail`) at once.
+ */
+import { Failure, type Violation } from '../errors.ts'
+import { failures } from './failures.ts'
+
+export interface Problem {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+/** The answer to a failure. `accept` is the request's Accept header, where one could be read. */
+export function problemOf(failure: Failure, requestId: string, accept: string | undefined): Problem {
+  const { status } = failures[failure.code]
+  return {
+    status,
+    headers: { 'content-type': contentType(accept), vary: 'Accept', ...headersOf(failure, status) },
+    body: JSON.stringify(bodyOf(failure, requestId)),
+  }
+}
+
+/** What became of anything that was thrown: a failure stays what it is, all else is an internal error. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  return new Failure('internal_error', 'Something went wrong on the server. The request_id leads to the details in its log.', {
+    cause: error,
+  })
+}
+
+function bodyOf({ code, message: detail, facts }: Failure, requestId: string) {
+  const { status, title } = failures[code]
+  const { violations } = facts
+  return {
+    message: status === 401 ? 'Unauthenticated.' : detail,
+    errors: violations && errorsByField(violations),
+    type: `/problems/${code}`,
+    title,
+    status,
+    detail,
+    code,
+    violations,
+    request_id: requestId,
+  }
+}
+
+function errorsByField(violations: readonly Violation[]): Record<string, string[]> {
+  const errors: Record<string, string[]> = Object.create(null)
+  for (const { field, message } of violations) {
+    const sentences = errors[field]
+    if (sentences === undefined) errors[field] = [message]
+    else sentences.push(message)
+  }
+  return errors
+}
+
+/** `application/problem+json`, unless the client names `application/json` and not the former. */
+function contentType(accept: string | undefined): string {
+  const plain = accept?.includes('application/json') && !accept.includes('application/problem+json')
+  return plain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
+}
+
+function headersOf({ code, facts }: Failure, status: number): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (status === 401) headers['www-authenticate'] = challenge(code)
+  if (facts.scope !== undefined) {
+    headers['www-authenticate'] = `Bearer realm="api", error="insufficient_scope", scope="${facts.scope}"`
+  }
+  if (facts.retryAfter !== undefined) headers['retry-after'] = String(facts.retryAfter)
+  if (facts.allow !== undefined) headers.allow = facts.allow.join(', ')
+  return headers
+}
+
+/** RFC 6750 §3.1: no error code when the request carries no key at all. */
+function challenge(code: string): string {
+  return code === 'missing_api_key' ? 'Bearer realm="api"' : 'Bearer realm="api", error="invalid_token"'
+}

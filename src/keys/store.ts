@@ -1,0 +1,179 @@
+import type { Generated, Kysely } from 'kysely'
+import { notFound } from '../errors.ts'
+import type { Db } from '../storage/port.ts'
+import { statement } from '../storage/statement.ts'
+import { generateKey, hashKey } from './key.ts'
+import type { Scope } from './scope.ts'
+
+interface KeysTable {
+  id: Generated<number>
+  account_id: number
+  name: string
+  hash: Uint8Array
+  first_characters: string
+  last_characters: string
+  scopes: string
+  created_at: string
+  expires_at: string | null
+  revoked_at: string | null
+  last_used_at: string | null
+}
+
+type Tables = { keys: KeysTable }
+
+/** A key as the operator sees it: everything but the secret. Times are RFC 3339 UTC. */
+export interface Key {
+  readonly id: number
+  readonly account_id: number
+  readonly name: string
+  /** First and last characters of the secret, for recognition. */
+  readonly first_characters: string
+  readonly last_characters: string
+  readonly scopes: readonly Scope[]
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+  /** Right to within a minute. */
+  readonly last_used_at: string | null
+}
+
+/** A key and its secret, which is never to be had again. */
+export interface IssuedKey {
+  readonly key: Key
+  readonly secret: string
+}
+
+export interface NewKey {
+  readonly account: number
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly expiresAt: Date | null
+}
+
+/** Issues a key. `secret` is generated unless the operator brings a well-formed one. */
+export async function createKey(db: Db, wanted: NewKey, secret = generateKey()): Promise<IssuedKey> {
+  const [row] = await db.write((tx) =>
+    tx.all(inserted, {
+      account_id: wanted.account,
+      name: wanted.name,
+      hash: hashKey(secret),
+      first_characters: secret.slice(0, 7),
+      last_characters: secret.slice(-4),
+      scopes: wanted.scopes.join(' '),
+      created_at: new Date().toISOString(),
+      expires_at: wanted.expiresAt?.toISOString() ?? null,
+    }),
+  )
+  return { key: toKey(row as KeyRow), secret }
+}
+
+/** The keys of one account, or of all: for the operator. Oldest first. */
+export async function listKeys(db: Db, account: number | null): Promise<Key[]> {
+  const rows = account === null ? await db.all(everyKey, {}) : await db.all(keysOfAccount, { account })
+  return rows.map(toKey)
+}
+
+/** The key with this hash, with its hash for a comparison in constant time. */
+export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<{ key: Key; hash: Uint8Array } | undefined> {
+  const [row] = await db.all(keyByHash, { hash })
+  return row && { key: toKey(row), hash: row.hash }
+}
+
+/**
+ * Issues a key like key `id`, with the same lifetime, and ends the old one at `overlapMs` from now if it would live
+ * longer. Throws `not_found` when there is no such key, or it is revoked or expired already.
+ */
+export function rotateKey(db: Db, id: number, overlapMs: number): Promise<IssuedKey> {
+  return db.write(async (tx) => {
+    const now = Date.now()
+    const old = await activeKey(tx, id, now)
+    const lifetime = old.expires_at === null ? null : Date.parse(old.expires_at) - Date.parse(old.created_at)
+    const issued = await createKey(tx, {
+      account: old.account_id,
+      name: old.name,
+      scopes: old.scopes,
+      expiresAt: lifetime === null ? null : new Date(now + lifetime),
+    })
+    await tx.all(ended, { id, expires_at: new Date(now + overlapMs).toISOString() })
+    return issued
+  })
+}
+
+/** Ends a key at once; ending it again changes nothing. Throws `not_found` when there is no such key. */
+export function revokeKey(db: Db, id: number): Promise<Key> {
+  return db.write(async (tx) => {
+    await tx.all(revoked, { id, revoked_at: new Date().toISOString() })
+    const [row] = await tx.all(keyById, { id })
+    if (row === undefined) throw notFound('key')
+    return toKey(row)
+  })
+}
+
+/** Notes when keys were last used. */
+export function noteUses(db: Db, uses: ReadonlyMap<number, string>): Promise<void> {
+  return db.write(async (tx) => {
+    for (const [id, last_used_at] of uses) await tx.all(used, { id, last_used_at })
+  })
+}
+
+async function activeKey(db: Db, id: number, now: number): Promise<Key> {
+  const [row] = await db.all(keyById, { id })
+  if (row === undefined) throw notFound('key')
+  const ended = row.revoked_at !== null || (row.expires_at !== null && Date.parse(row.expires_at) <= now)
+  if (ended) throw notFound('active key: that one is revoked or has expired')
+  return toKey(row)
+}
+
+type KeyRow = Omit<KeysTable, 'id'> & { id: number }
+
+function toKey({ hash: _, scopes, ...row }: KeyRow): Key {
+  return { ...row, scopes: scopes.split(' ') as Scope[] }
+}
+
+type Insert = Omit<KeysTable, 'id' | 'revoked_at' | 'last_used_at'>
+
+const inserted = statement((db: Kysely<Tables>, key: Insert) =>
+  db
+    .insertInto('keys')
+    .values({
+      account_id: key.account_id,
+      name: key.name,
+      hash: key.hash,
+      first_characters: key.first_characters,
+      last_characters: key.last_characters,
+      scopes: key.scopes,
+      created_at: key.created_at,
+      expires_at: key.expires_at,
+    })
+    .returningAll(),
+)
+
+const everyKey = statement((db: Kysely<Tables>) => db.selectFrom('keys').selectAll().orderBy('id'))
+
+const keysOfAccount = statement((db: Kysely<Tables>, { account }: { account: number }) =>
+  db.selectFrom('keys').selectAll().where('account_id', '=', account).orderBy('id'),
+)
+
+const keyById = statement((db: Kysely<Tables>, { id }: { id: number }) =>
+  db.selectFrom('keys').selectAll().where('id', '=', id),
+)
+
+const keyByHash = statement((db: Kysely<Tables>, { hash }: { hash: Uint8Array }) =>
+  db.selectFrom('keys').selectAll().where('hash', '=', hash),
+)
+
+const ended = statement((db: Kysely<Tables>, { id, expires_at }: { id: number; expires_at: string }) =>
+  db
+    .updateTable('keys')
+    .set({ expires_at })
+    .where('id', '=', id)
+    .where((e) => e.or([e('expires_at', 'is', null), e('expires_at', '>', expires_at)])),
+)
+
+const revoked = statement((db: Kysely<Tables>, { id, revoked_at }: { id: number; revoked_at: string }) =>
+  db.updateTable('keys').set({ revoked_at }).where('id', '=', id).where('revoked_at', 'is', null),
+)
+
+const used = statement((db: Kysely<Tables>, { id, last_used_at }: { id: number; last_used_at: string }) =>
+  db.updateTable('keys').set({ last_used_at }).where('id', '=', id),
+)

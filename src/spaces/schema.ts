@@ -1,0 +1,47 @@
+import { type Static, Type } from 'typebox'
+import { change, form, optional, type Rule, required } from '../http/fields.ts'
+import { integerWithin } from '../http/integer.ts'
+import { listQuery } from '../http/list-query.ts'
+import { operationsOf } from '../http/operation.ts'
+import { assignedFields, idSchema, timestamps } from '../http/record-schema.ts'
+import { leastColor, longestName, mostColor, parseSpaceName } from './space.ts'
+
+const nameSchema = Type.String({ minLength: 1, maxLength: longestName, description: 'Need not be unique.' })
+const colorSchema = Type.Integer({ minimum: leastColor, maximum: mostColor, description: 'One of six colours.' })
+
+const spaceName: Rule<string> = { schema: nameSchema, parse: parseSpaceName }
+
+const color: Rule<number> = {
+  schema: colorSchema,
+  number: true,
+  parse: (text, label) => integerWithin(text, leastColor, mostColor, label),
+}
+
+/** A space as it is stored and answered. */
+export const spaceSchema = Type.Object(
+  { id: idSchema, name: nameSchema, color: colorSchema, ...timestamps },
+  { $id: 'Space', additionalProperties: false },
+)
+
+export type Space = Static<typeof spaceSchema>
+
+export const storeSpace = form({ name: required(spaceName), color: optional(color, 1) }, assignedFields)
+
+/** Written out, not derived from `storeSpace`: a rename must not repaint. */
+export const updateSpace = form({ name: change(spaceName), color: change(color) }, assignedFields)
+
+export const spaceOperations = operationsOf({
+  singular: 'space',
+  plural: 'spaces',
+  record: spaceSchema,
+  listQuery,
+  store: { form: storeSpace, failures: [], example: { name: 'Marketing', color: 3 } },
+  update: { form: updateSpace, description: 'Renames or repaints a space.', example: { color: 5 } },
+  example: {
+    id: 1,
+    name: 'Marketing',
+    color: 3,
+    created_at: '2026-11-20T12:00:00.000Z',
+    updated_at: '2026-11-20T12:00:00.000Z',
+  },
+})

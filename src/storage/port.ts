@@ -1,0 +1,63 @@
+/**
+ * The storage port: what the stores may ask of any engine. Engines live beside this file, one folder each.
+ */
+import type { Statement } from './statement.ts'
+
+/** Where statements run: the storage itself, or a transaction of it. */
+export interface Db {
+  /** Runs one statement and returns its rows. Outside a transaction it sees only what is committed. */
+  all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]>
+
+  /**
+   * Runs `work` in a transaction and returns its result once everything it wrote is on the disk; when `work` throws,
+   * nothing of it is kept. Inside a transaction, `work` joins it. `work` may await only the `Db` it is given:
+   * transactions that wait together share one commit.
+   */
+  write<T>(work: (db: Db) => Promise<T>): Promise<T>
+
+  /** One page of an account's records in a stated order, with their number. */
+  list<Row>(listing: Listing<Row>): Promise<Page<Row>>
+}
+
+/** A database that has been opened, and can be closed. */
+export interface Storage extends Db {
+  /** Resolves when the database answers; throws `database_unavailable` otherwise. */
+  ping(): Promise<void>
+  /** Waits for the writes under way, then closes. Idempotent. */
+  close(): Promise<void>
+}
+
+/** What an engine must know of a table to list it. */
+export interface Listable<Row> {
+  /** Also the key of the table's row in `record_counts`, and the stem of its search index. */
+  readonly table: 'domains' | 'spaces'
+  /** The columns of a row, in the order of the answer. */
+  readonly columns: readonly (keyof Row & string)[]
+  /** The column that holds the case-folded name, sorted by code point. */
+  readonly nameColumn: string
+  /** SQL for the case-folded text that is searched; forms of the name are separated by a line feed. */
+  readonly searchText: string
+}
+
+/** A request for one page. Reads only the records of `account`. */
+export interface Listing<Row> {
+  readonly of: Listable<Row>
+  readonly account: number
+  /** Case-folded text (see `foldCase`), matched as a substring, every character literally; null for no search. */
+  readonly search: string | null
+  readonly sortBy: 'id' | 'name'
+  readonly direction: 'asc' | 'desc'
+  readonly limit: number
+  readonly offset: number
+}
+
+export interface Page<Row> {
+  readonly rows: Row[]
+  /** The number of records that match; at most `countedMatches` when searching. */
+  readonly total: number
+  /** False when a search has more than `countedMatches` matches. */
+  readonly totalIsExact: boolean
+}
+
+/** A search counts no further than this; the page itself is always the right one. */
+export const countedMatches = 10_000

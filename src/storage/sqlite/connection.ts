@@ -1,0 +1,88 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { databaseUnavailable } from '../../errors.ts'
+import { bind, type Compiled, compile, type Statement } from '../statement.ts'
+
+/** What every connection to a data file is opened with; `extra` is added by the connection's own purpose. */
+export function openDatabase(path: string, timeoutMs: number, extra = ''): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: timeoutMs })
+  database.exec(`
+    pragma journal_mode = wal;
+    pragma synchronous = full;
+    pragma foreign_keys = on;
+    pragma trusted_schema = off;
+    pragma temp_store = memory;
+    ${extra}
+  `)
+  return database
+}
+
+/** One connection: its statements are compiled and prepared once and kept. Everything here is synchronous. */
+export class Connection {
+  readonly database: DatabaseSync
+  readonly #prepared = new Map<Statement<object, unknown>, Prepared>()
+
+  constructor(database: DatabaseSync) {
+    this.database = database
+  }
+
+  /** Runs the statement to its end and returns its rows. Throws what `translated` makes of the engine's error. */
+  all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Row[] {
+    const prepared = this.#prepared.get(statement) ?? this.#prepare(statement)
+    try {
+      // `all`, never `get`: a RETURNING that is not stepped to its end keeps the WAL from being checkpointed.
+      return prepared.handle.all(...bind<SQLInputValue>(prepared.compiled, params)) as Row[]
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  #prepare(statement: Statement<object, unknown>): Prepared {
+    const compiled = compile(builder, statement)
+    const prepared = { compiled, handle: this.database.prepare(compiled.sql) }
+    this.#prepared.set(statement, prepared)
+    return prepared
+  }
+}
+
+interface Prepared {
+  readonly compiled: Compiled
+  readonly handle: StatementSync
+}
+
+/** Kysely as a compiler only; it never executes. */
+const builder = new Kysely<never>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+})
+
+/** Primary result codes of SQLite that say "the database cannot do this now", not "the program is wrong". */
+const unavailable = new Map([
+  [5, 'busy'],
+  [6, 'locked'],
+  [8, 'read-only'],
+  [10, 'input/output error'],
+  [11, 'corrupt'],
+  [13, 'disk full'],
+  [14, 'cannot be opened'],
+  [26, 'not a database'],
+])
+
+/** The domain's words for an engine error: `database_unavailable` where that is what it means, else the error itself. */
+export function translated(error: unknown): unknown {
+  return unavailable.has(resultCode(error)) ? databaseUnavailable(error) : error
+}
+
+/** Whether another connection holds the write lock. */
+export function isBusy(error: unknown): boolean {
+  return resultCode(error) === 5
+}
+
+function resultCode(error: unknown): number {
+  if (!(error instanceof Error) || !('errcode' in error)) return 0
+  return Number(error.errcode) & 0xff
+}

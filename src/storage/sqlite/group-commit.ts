@@ -1,0 +1,140 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Db } from '../port.ts'
+import { databaseUnavailable, Failure } from '../../errors.ts'
+import { type Connection, isBusy, translated } from './connection.ts'
+
+/** Transactions that one commit takes at most, so that a flood of writes cannot hold the event loop. */
+const groupSize = 128
+/** Transactions that may wait; more are refused rather than kept in memory. */
+const longestQueue = 10_000
+/** How long a transaction waits for another process's write lock. */
+const lockTimeoutMs = 5_000
+const lockRetryMs = 2
+
+interface Waiting {
+  readonly work: (db: Db) => Promise<unknown>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (reason: unknown) => void
+}
+
+type Outcome = { value: unknown } | { reason: unknown }
+
+/**
+ * Commits together all transactions that wait in the same turn of the event loop, since the disk flush of a commit
+ * costs far more than the statements. Each has a savepoint of its own and fails alone; nobody hears of success or
+ * failure before the commit is on the disk. The lock of another process is awaited without blocking the event loop.
+ */
+export class GroupCommit {
+  readonly #connection: Connection
+  readonly #transaction: Db
+  readonly #committed: () => void
+  readonly #steps: Steps
+  #waiting: Waiting[] = []
+  #running: Promise<void> | undefined
+
+  /** `transaction` is the `Db` that works are given, `committed` is called after each commit. */
+  constructor(connection: Connection, transaction: Db, committed: () => void) {
+    this.#connection = connection
+    this.#transaction = transaction
+    this.#committed = committed
+    this.#steps = prepareSteps(connection.database)
+  }
+
+  /** See `Db.write`. Throws `overloaded` when too many transactions wait. */
+  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    if (this.#waiting.length >= longestQueue) {
+      return Promise.reject(new Failure('overloaded', 'Too many writes are waiting. Try again shortly.', { retryAfter: 1 }))
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject })
+      this.#running ??= this.#run()
+    })
+  }
+
+  /** Resolves when no write waits or runs. */
+  async drained(): Promise<void> {
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await endOfTurn()
+      const group = this.#waiting.splice(0, groupSize)
+      try {
+        settle(group, await this.#commit(group))
+        this.#committed()
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+      }
+    }
+    this.#running = undefined
+  }
+
+  async #commit(group: readonly Waiting[]): Promise<Outcome[]> {
+    const { database } = this.#connection
+    await this.#begin()
+    try {
+      const outcomes: Outcome[] = []
+      for (const { work } of group) outcomes.push(await this.#alone(work))
+      this.#steps.commit.run()
+      return outcomes
+    } catch (error) {
+      if (database.isTransaction) database.exec('rollback')
+      throw translated(error)
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const deadline = performance.now() + lockTimeoutMs
+    for (;;) {
+      try {
+        this.#steps.begin.run()
+        return
+      } catch (error) {
+        if (!isBusy(error)) throw translated(error)
+        if (performance.now() > deadline) throw databaseUnavailable(error)
+      }
+      await new Promise((resolve) => setTimeout(resolve, lockRetryMs))
+    }
+  }
+
+  /** Runs one work in a savepoint. Throws only when the whole transaction is lost, such as on a full disk. */
+  async #alone(work: Waiting['work']): Promise<Outcome> {
+    const { database } = this.#connection
+    this.#steps.savepoint.run()
+    try {
+      const value = await work(this.#transaction)
+      this.#steps.release.run()
+      return { value }
+    } catch (reason) {
+      if (!database.isTransaction) throw reason
+      this.#steps.undo.run()
+      this.#steps.release.run()
+      return { reason }
+    }
+  }
+}
+
+type Steps = Record<'begin' | 'savepoint' | 'release' | 'undo' | 'commit', StatementSync>
+
+function prepareSteps(database: DatabaseSync): Steps {
+  return {
+    begin: database.prepare('begin immediate'),
+    savepoint: database.prepare('savepoint work'),
+    release: database.prepare('release work'),
+    undo: database.prepare('rollback to work'),
+    commit: database.prepare('commit'),
+  }
+}
+
+function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
+  group.forEach(({ resolve, reject }, index) => {
+    const outcome = outcomes[index] as Outcome
+    if ('value' in outcome) resolve(outcome.value)
+    else reject(outcome.reason)
+  })
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

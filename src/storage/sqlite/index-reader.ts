@@ -1,0 +1,111 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { query } from './prepared.ts'
+import type { AnyListing, RawPage } from './raw-page.ts'
+import type { FromReader } from './reader-messages.ts'
+import { SearchMemory, searchedPage } from './search.ts'
+import { isUnusable, openSearchFile, removeSearchFile } from './search-file.ts'
+import { advance, positionOf, stepSize } from './search-index.ts'
+import { transact } from './transact.ts'
+
+/** How often the index looks for what other processes wrote. */
+const pollMs = 2_000
+
+interface OpenIndex {
+  readonly db: DatabaseSync
+  readonly memory: SearchMemory
+}
+
+/**
+ * Keeps the search index near the present and answers from it. Whatever is wrong with the index, the answer is left to
+ * the other lane, and the index is tried again at the next question or poll.
+ */
+export class IndexReader {
+  readonly #databasePath: string
+  readonly #say: (message: FromReader) => void
+  readonly #poll: NodeJS.Timeout
+  #open: OpenIndex | undefined
+  #next: NodeJS.Immediate | undefined
+  #forgettable = 0
+  #lastProblem = ''
+
+  constructor(databasePath: string, say: (message: FromReader) => void) {
+    this.#databasePath = databasePath
+    this.#say = say
+    this.#poll = setInterval(() => {
+      this.changed()
+      this.#attempt((index) => this.#tellWhatIsDurable(index))
+    }, pollMs)
+    this.changed()
+  }
+
+  /** Null when the index is too far behind, when it cannot be used, or when the page takes a long walk. */
+  answer(listing: AnyListing): RawPage | null {
+    return this.#attempt((index) => answerFrom(index, listing)) ?? null
+  }
+
+  /** Brings the index to the present, in steps between which questions are answered. */
+  changed(): void {
+    this.#next ??= setImmediate(() => {
+      this.#next = undefined
+      const lag = this.#attempt(({ db }) => transact(db, 'immediate', () => advance(db).lag))
+      if (lag !== undefined && lag > 0) this.changed()
+    })
+  }
+
+  close(): void {
+    clearInterval(this.#poll)
+    clearImmediate(this.#next)
+    this.#open?.db.close()
+  }
+
+  #attempt<T>(work: (index: OpenIndex) => T): T | undefined {
+    try {
+      this.#open ??= { db: openSearchFile(this.#databasePath), memory: new SearchMemory() }
+      return work(this.#open)
+    } catch (error) {
+      this.#report(error)
+      if (isUnusable(error)) this.#discard()
+      return undefined
+    }
+  }
+
+  #discard(): void {
+    this.#open?.db.close()
+    this.#open = undefined
+    try {
+      removeSearchFile(this.#databasePath)
+      this.changed()
+    } catch (error) {
+      this.#report(error)
+    }
+  }
+
+  #report(error: unknown): void {
+    const problem = String(error)
+    if (problem !== this.#lastProblem) this.#say({ kind: 'problem', error })
+    this.#lastProblem = problem
+  }
+
+  #tellWhatIsDurable({ db }: OpenIndex): void {
+    const seq = positionOf(db).position.changes
+    if (seq === this.#forgettable) return
+    const [[busy, inLog, copied] = []] = query(db, 'pragma main.wal_checkpoint(passive)')
+    if (busy !== 0 || inLog !== copied) return
+    this.#forgettable = seq
+    this.#say({ kind: 'indexed', seq })
+  }
+}
+
+function answerFrom({ db, memory }: OpenIndex, listing: AnyListing): RawPage | null {
+  const found = transact(db, 'deferred', () => {
+    const { position, lag } = positionOf(db)
+    if (lag > 0) return { lag }
+    return { page: searchedPage(db, memory, listing, position) }
+  })
+  if ('page' in found) return found.page
+  if (found.lag > stepSize) return null
+  return transact(db, 'immediate', () => {
+    const { position, lag } = advance(db)
+    return lag === 0 ? searchedPage(db, memory, listing, position) : null
+  })
+}

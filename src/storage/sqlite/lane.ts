@@ -1,0 +1,120 @@
+import { Worker } from 'node:worker_threads'
+import { databaseUnavailable, Failure } from '../../errors.ts'
+import type { AnyListing, RawPage } from './raw-page.ts'
+import type { FromReader, ReaderOptions, ToReader } from './reader-messages.ts'
+
+/** Questions that may wait for one thread; more are refused rather than kept waiting. */
+const longestQueue = 256
+/** A thread that dies at once is not started again more often than this. */
+const respawnMs = 1_000
+/** How long a closing thread may take for what it is doing. */
+const closingMs = 1_000
+
+/** How much the isolate of a thread may grow: its work is done by SQLite, outside of it. */
+const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 }
+
+interface Waiting {
+  readonly resolve: (page: RawPage | null) => void
+  readonly reject: (reason: unknown) => void
+}
+
+type Notice = Extract<FromReader, { kind: 'indexed' | 'problem' }>
+
+/** One reader thread, started when it is needed and started again when it has died, with the questions it owes. */
+export class Lane {
+  readonly #options: ReaderOptions
+  readonly #onNotice: (notice: Notice) => void
+  readonly #waiting = new Map<number, Waiting>()
+  #worker: Worker | undefined
+  #startedAt = Number.NEGATIVE_INFINITY
+  #lastId = 0
+  #closed: Promise<void> | undefined
+
+  constructor(options: ReaderOptions, onNotice: (notice: Notice) => void) {
+    this.#options = options
+    this.#onNotice = onNotice
+  }
+
+  /** Starts the thread unless it runs. Throws `database_unavailable` when it was started less than a second ago. */
+  start(): void {
+    if (this.#closed !== undefined) throw databaseUnavailable(new Error('The reader threads are closed.'))
+    if (this.#worker !== undefined) return
+    const now = performance.now()
+    if (now - this.#startedAt < respawnMs) throw databaseUnavailable(new Error('The reader thread has just died.'))
+    this.#startedAt = now
+    this.#worker = this.#spawn()
+  }
+
+  /** Resolves to null when the other lane has to answer. Throws `overloaded` and `database_unavailable`. */
+  ask(listing: AnyListing): Promise<RawPage | null> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.size >= longestQueue) throw overloaded()
+      this.start()
+      const id = ++this.#lastId
+      this.#waiting.set(id, { resolve, reject })
+      this.#tell({ kind: 'question', id, listing })
+    })
+  }
+
+  /** Lets a thread that runs know that something was written. */
+  changed(): void {
+    this.#tell({ kind: 'changed' })
+  }
+
+  /** Ends the thread after the questions it was asked, or after a second. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
+  }
+
+  async #end(): Promise<void> {
+    const worker = this.#worker
+    if (worker === undefined) return
+    const ended = new Promise((resolve) => worker.once('exit', resolve))
+    this.#tell({ kind: 'close' })
+    const impatient = setTimeout(() => void worker.terminate(), closingMs)
+    await ended
+    clearTimeout(impatient)
+  }
+
+  #tell(message: ToReader): void {
+    this.#worker?.postMessage(message)
+  }
+
+  #spawn(): Worker {
+    const worker = new Worker(new URL('./reader-thread.ts', import.meta.url), {
+      workerData: this.#options,
+      resourceLimits,
+    })
+    let reason: unknown = new Error('The reader thread ended.')
+    worker.on('message', (message: FromReader) => this.#receive(message))
+    worker.on('error', (error) => {
+      reason = error
+    })
+    worker.on('exit', () => this.#buried(reason))
+    return worker
+  }
+
+  #receive(message: FromReader): void {
+    if (message.kind === 'answer') this.#settle(message.id)?.resolve(message.page)
+    else if (message.kind === 'failed') this.#settle(message.id)?.reject(databaseUnavailable(message.error))
+    else this.#onNotice(message)
+  }
+
+  #settle(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    return waiting
+  }
+
+  #buried(reason: unknown): void {
+    this.#worker = undefined
+    const orphans = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const { reject } of orphans) reject(databaseUnavailable(reason))
+  }
+}
+
+function overloaded(): Failure {
+  return new Failure('overloaded', 'Too many searches are waiting. Try again shortly.', { retryAfter: 1 })
+}

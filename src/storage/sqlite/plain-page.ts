@@ -1,0 +1,94 @@
+/**
+ * Pages of all of an account's records, walked in order from the nearer end. Triggers keep the total.
+ */
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { type Direction, opposite, orderTerms, type SortKey, tableInOrder } from './ordering.ts'
+import { prepare, queryNumber, rowsOf } from './prepared.ts'
+import type { AnyListable, AnyListing, RawPage } from './raw-page.ts'
+
+/** Records that a page may skip on the event loop: well below a millisecond of work. */
+export const deepestOffset = 10_000
+
+/** The page, whatever the listing searches; null when it lies too deep to be read on the event loop. */
+export function shallowPage(db: DatabaseSync, listing: AnyListing): RawPage | null {
+  const { limit, offset } = listing
+  if (offset <= deepestOffset) return pageFromStart(db, listing)
+  const total = countRecords(db, listing.of, listing.account)
+  if (offset >= total) return { rows: [], total, totalIsExact: true }
+  return total - offset - limit <= deepestOffset ? pageFromEnd(db, listing) : null
+}
+
+/** The page, whatever the listing searches, however deep it lies. */
+export function plainPage(db: DatabaseSync, listing: AnyListing): RawPage {
+  const total = countRecords(db, listing.of, listing.account)
+  return listing.offset > total / 2 ? pageFromEnd(db, listing) : pageFromStart(db, listing)
+}
+
+/** The number of an account's records. */
+export function countRecords(db: DatabaseSync, of: AnyListable, account: number): number {
+  return queryNumber(db, `select ${totalOf(of)}`, account)
+}
+
+function pageFromStart(db: DatabaseSync, listing: AnyListing): RawPage {
+  const { of, account, sortBy, direction, limit, offset } = listing
+  const rows = rowsOf(walksOf(db, of).fromStart[sortBy][direction], account, limit, offset)
+  return rows.length > 0 ? withTotal(rows) : emptyPage(db, listing)
+}
+
+function pageFromEnd(db: DatabaseSync, listing: AnyListing): RawPage {
+  const { of, account, sortBy, direction, limit, offset } = listing
+  const rows = rowsOf(walksOf(db, of).fromEnd[sortBy][opposite(direction)], account, offset, offset + limit)
+  return rows.length > 0 ? withTotal(rows.reverse()) : emptyPage(db, listing)
+}
+
+function emptyPage(db: DatabaseSync, listing: AnyListing): RawPage {
+  const total = countRecords(db, listing.of, listing.account)
+  // Another process may have stored records between the two statements.
+  if (total > listing.offset && listing.limit > 0) return pageFromStart(db, listing)
+  return { rows: [], total, totalIsExact: true }
+}
+
+/** Takes off the rows the total that each of them ends with. */
+function withTotal(rows: SQLOutputValue[][]): RawPage {
+  let total = 0
+  for (const row of rows) total = Number(row.pop())
+  return { rows, total, totalIsExact: true }
+}
+
+type Walks = Record<'fromStart' | 'fromEnd', Record<SortKey, Record<Direction, StatementSync>>>
+
+const knownWalks = new WeakMap<DatabaseSync, WeakMap<AnyListable, Walks>>()
+
+/** The statements of a table, found without putting their texts together again. */
+function walksOf(db: DatabaseSync, of: AnyListable): Walks {
+  const known = knownWalks.get(db) ?? new WeakMap<AnyListable, Walks>()
+  const found = known.get(of) ?? prepareWalks(db, of)
+  known.set(of, found)
+  knownWalks.set(db, known)
+  return found
+}
+
+function prepareWalks(db: DatabaseSync, of: AnyListable): Walks {
+  // ?1 account. From the start: ?2 limit, ?3 offset. From the end: ?2 first and ?3 last position, not included; where
+  // they lie from the other end depends on the total, which must be that of the same moment.
+  const start = 'limit ?2 offset ?3'
+  const end = `limit max(0, min(${totalOf(of)}, ?3) - ?2) offset max(0, ${totalOf(of)} - ?3)`
+  const walks = (range: string) => {
+    const walk = (sortBy: SortKey, direction: Direction) =>
+      prepare(
+        db,
+        `select ${of.columns}, ${totalOf(of)} from ${tableInOrder(of, sortBy)} where account_id = ?1
+          order by ${orderTerms(of, sortBy, direction)} ${range}`,
+      )
+    return {
+      id: { asc: walk('id', 'asc'), desc: walk('id', 'desc') },
+      name: { asc: walk('name', 'asc'), desc: walk('name', 'desc') },
+    }
+  }
+  return { fromStart: walks(start), fromEnd: walks(end) }
+}
+
+/** An expression; the account is parameter 1. */
+function totalOf(of: AnyListable): string {
+  return `coalesce((select total from record_counts where account_id = ?1 and resource = '${of.table}'), 0)`
+}

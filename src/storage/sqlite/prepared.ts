@@ -1,0 +1,38 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+
+/** Values by position, or one object of values by name. */
+export type Params = readonly SQLInputValue[] | readonly [Readonly<Record<string, SQLInputValue>>]
+
+const preparedOf = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
+
+/**
+ * The statement for `sql` on this connection, prepared once and kept; its rows are arrays of values (see `rowsOf`).
+ * It takes named parameters that it does not mention, so that statements made of parts may share them.
+ * There must be finitely many texts: values belong in parameters.
+ */
+export function prepare(db: DatabaseSync, sql: string): StatementSync {
+  const statements = preparedOf.get(db) ?? new Map<string, StatementSync>()
+  preparedOf.set(db, statements)
+  const known = statements.get(sql)
+  if (known !== undefined) return known
+  const statement = db.prepare(sql)
+  statement.setReturnArrays(true)
+  statement.setAllowUnknownNamedParameters(true)
+  statements.set(sql, statement)
+  return statement
+}
+
+/** Runs a statement made by `prepare` to its end. */
+export function rowsOf(statement: StatementSync, ...params: Params): SQLOutputValue[][] {
+  return statement.all(...(params as SQLInputValue[])) as unknown[] as SQLOutputValue[][]
+}
+
+/** Runs `sql` to its end; see `prepare`. */
+export function query(db: DatabaseSync, sql: string, ...params: Params): SQLOutputValue[][] {
+  return rowsOf(prepare(db, sql), ...params)
+}
+
+/** The first value of the first row, as a number; 0 where there is none or it is null. */
+export function queryNumber(db: DatabaseSync, sql: string, ...params: Params): number {
+  return Number(query(db, sql, ...params)[0]?.[0] ?? 0)
+}

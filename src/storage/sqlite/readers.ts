@@ -1,0 +1,71 @@
+import type { Listing, Page } from '../port.ts'
+import { Lane } from './lane.ts'
+import { type AnyListing, type RawPage, toPage } from './raw-page.ts'
+import { isIndexable } from './trigrams.ts'
+
+/** How often the index thread is woken at most; a search looks for itself what was written in between. */
+const wakeMs = 100
+
+export interface ReadersOptions {
+  /** The search changes up to `seq` are in the index, durably: they may be forgotten. */
+  readonly onIndexed?: (seq: number) => void
+  /** The search index could not be used, and searches are slower until it can; said once per kind of error. */
+  readonly onProblem?: (error: unknown) => void
+}
+
+/**
+ * The threads that search and that walk far, so that neither holds the event loop. An answer sees every write that was
+ * committed before the question.
+ */
+export class Readers {
+  readonly #index: Lane
+  readonly #scan: Lane
+  #wake: NodeJS.Timeout | undefined
+  #closed = false
+
+  /** `databasePath` is a file that has been migrated. The search index is kept beside it, in `<databasePath>-search`. */
+  constructor(databasePath: string, options: ReadersOptions) {
+    this.#index = new Lane({ kind: 'index', databasePath }, (notice) => {
+      if (notice.kind === 'indexed') options.onIndexed?.(notice.seq)
+      else options.onProblem?.(notice.error)
+    })
+    this.#scan = new Lane({ kind: 'scan', databasePath }, () => undefined)
+  }
+
+  /** Starts indexing in the background. Otherwise it starts with the first search. */
+  start(): void {
+    this.#index.start()
+  }
+
+  /** To be called after each commit: the index follows within a moment. */
+  changed(): void {
+    if (this.#closed) return
+    this.#wake ??= setTimeout(() => {
+      this.#wake = undefined
+      this.#index.changed()
+    }, wakeMs).unref()
+  }
+
+  /** Throws `overloaded` when too many questions wait, `database_unavailable` when they cannot be answered. */
+  async list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
+    const question = plainly(listing)
+    const searches = question.search !== null && isIndexable(question.search)
+    const found = searches ? await this.#index.ask(question) : null
+    // The scan lane answers every question itself.
+    return toPage(listing.of, found ?? ((await this.#scan.ask(question)) as RawPage))
+  }
+
+  /** Lets the threads answer what they were asked, for a second at most, and ends them. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#wake)
+    await Promise.all([this.#index.close(), this.#scan.close()])
+  }
+}
+
+/** What a thread needs to know, and nothing that cannot be sent. */
+function plainly<Row>(listing: Listing<Row>): AnyListing {
+  const { account, search, sortBy, direction, limit, offset } = listing
+  const { table, columns, nameColumn, searchText } = listing.of
+  return { of: { table, columns, nameColumn, searchText }, account, search, sortBy, direction, limit, offset }
+}

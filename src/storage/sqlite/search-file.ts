@@ -1,0 +1,114 @@
+/**
+ * The file of the search index: derived data in a database of its own, so that indexing never delays a writer.
+ */
+import { chmodSync, rmSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+
+/** The tables that are searched, with SQL for a record's searched text: the same as `Listable.searchText`. */
+export const indexedTexts = { domains: 'coalesce(search_text, name)', spaces: 'name_folded' } as const
+
+export type IndexedTable = keyof typeof indexedTexts
+export const indexedTables = Object.keys(indexedTexts) as IndexedTable[]
+
+/**
+ * An account's records are neighbours in the index: a rowid holds the account above this many bits, and the record's id
+ * below. (In SQL only: past 8 191 accounts a rowid is no exact JavaScript number.)
+ */
+const idBits = 40
+export const highestId = String(2 ** idBits - 1)
+
+/** SQL for the rowid of a record in the index. */
+export const rowidOf = (account: string, id: string): string => `((${account} << ${idBits}) | ${id})`
+/** SQL for the id of the record of a rowid. */
+export const idOf = (rowid: string): string => `(${rowid} & ${highestId})`
+
+/** Raise the number when the same texts are to be indexed differently. */
+const version = JSON.stringify([1, indexedTexts])
+
+const lockTimeoutMs = 1_000
+
+/**
+ * Opens the index of a database, made anew when it is damaged or that of another database. The database itself is
+ * attached for reading, and its tables go by their own names. Throws when either file cannot be used.
+ */
+export function openSearchFile(databasePath: string): DatabaseSync {
+  try {
+    return open(databasePath)
+  } catch (error) {
+    if (!isUnusable(error)) throw error
+    removeSearchFile(databasePath)
+    return open(databasePath)
+  }
+}
+
+/** Other processes that have the file open keep their copy of it. */
+export function removeSearchFile(databasePath: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${searchPath(databasePath)}${suffix}`, { force: true })
+}
+
+/** The index is not one of this database, of this version and of the present or the past. */
+export class UnusableIndex extends Error {}
+
+/** Whether an error says that the index must be made anew. */
+export function isUnusable(error: unknown): boolean {
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  return error instanceof UnusableIndex || code === corrupt || code === notADatabase
+}
+
+/** Result codes of SQLite. */
+const corrupt = 11
+const notADatabase = 26
+
+function searchPath(databasePath: string): string {
+  return `${databasePath}-search`
+}
+
+function open(databasePath: string): DatabaseSync {
+  const path = searchPath(databasePath)
+  const db = new DatabaseSync(path, { timeout: lockTimeoutMs })
+  try {
+    // A power cut may take the last changes of the index, never its consistency: they are found again in the database,
+    // which is told to forget nothing that is not durable here.
+    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -8000')
+    chmodSync(path, statSync(databasePath).mode & 0o666)
+    db.prepare('attach ? as data').run(`${pathToFileURL(databasePath).href}?mode=ro`)
+    db.exec('begin immediate')
+    if (!hasState(db)) makeTables(db)
+    if (!isOurs(db)) throw new UnusableIndex('The search index belongs to another database or version.')
+    db.exec('commit')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+function hasState(db: DatabaseSync): boolean {
+  return db.prepare(`select 1 from main.sqlite_schema where name = 'state'`).get() !== undefined
+}
+
+function isOurs(db: DatabaseSync): boolean {
+  const ours = 'select 1 from main.state join data.instance using (database_id) where version = ?'
+  return db.prepare(ours).get(version) !== undefined
+}
+
+/** `state`: the highest record ids and the last search change that the index holds, in one row. */
+function makeTables(db: DatabaseSync): void {
+  for (const table of indexedTables) {
+    db.exec(`create virtual table ${table}_search using fts5 (
+      searched, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1')`)
+  }
+  db.exec(`create table main.state (
+    version text not null, database_id text not null,
+    domains integer not null, spaces integer not null, changes integer not null) strict`)
+  // What was deleted or renamed before is not in an empty index.
+  db.prepare(`insert into main.state select ?, database_id, 0, 0, ${lastOf('search_changes')} from data.instance`).run(
+    version,
+  )
+}
+
+/** SQL for the highest id that a table ever had. */
+export function lastOf(table: string): string {
+  return `coalesce((select seq from data.sqlite_sequence where name = '${table}'), 0)`
+}

@@ -1,0 +1,110 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Kysely } from 'kysely'
+import type { Db, Listing, Page, Storage } from '../port.ts'
+import { type Statement, statement } from '../statement.ts'
+import { Connection, openDatabase } from './connection.ts'
+import { GroupCommit } from './group-commit.ts'
+import { listOn } from './lists.ts'
+import { Readers } from './readers.ts'
+
+interface InternalTables {
+  instance: { database_id: string }
+  search_changes: { seq: number }
+}
+
+/**
+ * The embedded engine. Two connections on the event loop: one only reads, and so cannot see what is not committed;
+ * one writes, many transactions to a commit. Searches and scans run on threads of their own.
+ */
+export class SqliteStorage implements Storage {
+  readonly #reader: Connection
+  readonly #writer: Connection
+  readonly #commits: GroupCommit
+  readonly #readers: Readers
+  #closed: Promise<void> | undefined
+
+  /** `path` is a file that has been migrated. */
+  constructor(path: string) {
+    this.#reader = new Connection(openDatabase(path, 1_000, 'pragma query_only = on; pragma cache_size = -16000'))
+    this.#writer = new Connection(openDatabase(path, 0, writerPragmas))
+    this.#readers = new Readers(path, { onIndexed: (seq) => void this.#prune(seq) })
+    const transaction = new SqliteTransaction(this.#writer, this.#readers)
+    this.#commits = new GroupCommit(this.#writer, transaction, () => this.#readers.changed())
+  }
+
+  async all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    return this.#reader.all(statement, params)
+  }
+
+  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#commits.write(work)
+  }
+
+  list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
+    return listOn(this.#reader.database, this.#readers, listing)
+  }
+
+  async ping(): Promise<void> {
+    this.#reader.all(anything, {})
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    await this.#readers.close()
+    await this.#commits.drained()
+    closeQuietly(this.#reader.database)
+    closeQuietly(this.#writer.database)
+  }
+
+  /** Forgets the changes that the search index holds by now. A failure is no loss: the next one prunes more. */
+  async #prune(seq: number): Promise<void> {
+    if (this.#closed !== undefined) return
+    await this.#commits.write((db) => db.all(pruned, { seq })).catch(() => undefined)
+  }
+}
+
+/** A transaction is a database too, one that reads its own writes. */
+class SqliteTransaction implements Db {
+  readonly #connection: Connection
+  readonly #readers: Readers
+
+  constructor(connection: Connection, readers: Readers) {
+    this.#connection = connection
+    this.#readers = readers
+  }
+
+  async all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    return this.#connection.all(statement, params)
+  }
+
+  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return work(this)
+  }
+
+  list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
+    return listOn(this.#connection.database, this.#readers, listing)
+  }
+}
+
+/**
+ * The cache holds the index pages that random names touch at a million records. The WAL is copied back every 16 MB,
+ * since a page that was changed many times is then copied once, and is cut to that size afterwards.
+ */
+const writerPragmas =
+  'pragma cache_size = -32000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
+
+const anything = statement((db: Kysely<InternalTables>) =>
+  db.selectFrom('instance').select('database_id'),
+)
+
+const pruned = statement((db: Kysely<InternalTables>, { seq }: { seq: number }) =>
+  db.deleteFrom('search_changes').where('seq', '<=', seq),
+)
+
+function closeQuietly(database: DatabaseSync): void {
+  if (database.isOpen) database.close()
+}

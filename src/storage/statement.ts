@@ -1,0 +1,53 @@
+/**
+ * SQL written once with Kysely, compiled once per engine, and run with new parameters each time: building a query
+ * anew for every request costs more than running it.
+ */
+import type { Compilable, Kysely } from 'kysely'
+
+/** Stands for the parameter `name` until the statement is run. */
+export class Placeholder {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+/** A statement that is ready to be compiled: `Params` are bound by name at each run, `Row` is what it returns. */
+export interface Statement<Params extends object, Row> {
+  /** Builds the query; each of its parameters is a `Placeholder`. */
+  readonly build: (db: Kysely<never>) => Compilable<Row>
+  /** Never set: carries the type of the parameters. */
+  readonly params?: Params
+}
+
+/** A compiled statement: SQL text and, for each of its positions, the name of a parameter or a constant. */
+export interface Compiled {
+  readonly sql: string
+  readonly positions: readonly unknown[]
+}
+
+const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(name)) })
+
+/**
+ * Declares a statement. `build` receives Kysely over the tables it names, and an object whose every property stands
+ * for the parameter of that name. It runs once per engine, so it may not branch on values.
+ */
+export function statement<Tables, Params extends object, Row>(
+  build: (db: Kysely<Tables>, params: Params) => Compilable<Row>,
+): Statement<Params, Row> {
+  return { build: (db) => build(db as unknown as Kysely<Tables>, placeholders as Params) }
+}
+
+/** Compiles a statement in the dialect of `db`. */
+export function compile(db: Kysely<never>, declared: Statement<object, unknown>): Compiled {
+  const { sql, parameters } = declared.build(db).compile()
+  return { sql, positions: parameters }
+}
+
+/** The values of a compiled statement's positions, in order. */
+export function bind<Value>(compiled: Compiled, params: object): Value[] {
+  const named = params as Record<string, Value>
+  return compiled.positions.map((position) =>
+    position instanceof Placeholder ? (named[position.name] as Value) : (position as Value),
+  )
+}
