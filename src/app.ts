@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { domainRoutes } from './domains/routes.ts'
+import { domainOperations } from './domains/schema.ts'
 import { type Drain, receive, requestIdOf } from './http/arrival.ts'
 import { requireKey } from './http/authentication.ts'
 import { publicAddress } from './http/base-url.ts'
@@ -10,6 +11,7 @@ import { documents } from './http/docs.ts'
 import { answerErrors, onFrameworkError } from './http/errors.ts'
 import { parseQuery } from './http/form-encoding.ts'
 import { healthRoute } from './http/health.ts'
+import { apiPrefix } from './http/operation.ts'
 import { Overload } from './http/overload.ts'
 import { problemPages } from './http/problem-pages.ts'
 import { RateLimits } from './http/rate-limit.ts'
@@ -18,6 +20,7 @@ import { answerSocketErrors, onClientError } from './http/socket-errors.ts'
 import { answerUnanswered } from './http/unanswered.ts'
 import { Keyring } from './keys/keyring.ts'
 import { spaceRoutes } from './spaces/routes.ts'
+import { spaceOperations } from './spaces/schema.ts'
 import type { Storage } from './storage/port.ts'
 
 export interface AppOptions {
@@ -39,6 +42,9 @@ const headersTimeout = 10_000
 const requestTimeout = 30_000
 const keepAliveTimeout = 72_000
 
+/** Every operation of the API, in the order of the documents. */
+export const operations = [...Object.values(domainOperations), ...Object.values(spaceOperations)]
+
 /** Puts everything together. Tests use the same function; there is no other app. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { storage } = options
@@ -47,11 +53,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const rateLimits = new RateLimits(options.rateLimit)
   const keyring = new Keyring(storage)
   const drain = { isDraining: false }
-  const app = Fastify(serverOptions(options, log))
+  const app = Fastify(serverOptions(options, log, rateLimits))
 
   app.decorateRequest('caller', null)
-  app.setSerializerCompiler(() => JSON.stringify)
-  app.setValidatorCompiler(() => () => true)
   log.attach(app)
   answerErrors(app, log, rateLimits)
   answerSocketErrors(app, log)
@@ -59,7 +63,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   answerUnanswered(app, rateLimits)
   healthRoute(app, storage)
   problemPages(app)
-  await documents(app)
+  documents(app, operations, (reference) => answerErrors(reference, log, rateLimits))
   app.register(
     async (api) => {
       const address = publicAddress(options.baseUrl)
@@ -68,7 +72,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       domainRoutes(api, storage, address)
       spaceRoutes(api, storage, address)
     },
-    { prefix: '/api/v1' },
+    { prefix: apiPrefix },
   )
   app.addHook('onClose', async () => {
     overload.close()
@@ -79,18 +83,25 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return { server: app, drain }
 }
 
-function serverOptions({ trustProxy }: AppOptions, log: RequestLog): FastifyHttpOptions<Server> {
+function serverOptions(
+  { trustProxy }: AppOptions,
+  log: RequestLog,
+  rateLimits: RateLimits,
+): FastifyHttpOptions<Server> {
   return {
     logger: false,
     bodyLimit: largestBody,
     clientErrorHandler: onClientError(log),
     forceCloseConnections: false,
-    frameworkErrors: onFrameworkError(log),
+    frameworkErrors: onFrameworkError(log, rateLimits),
     genReqId: requestIdOf,
     keepAliveTimeout,
     requestTimeout,
     return503OnClosing: false,
-    routerOptions: { querystringParser: parseQuery as (query: string) => Record<string, unknown>, maxParamLength: 8192 },
+    routerOptions: {
+      querystringParser: parseQuery as (query: string) => Record<string, unknown>,
+      maxParamLength: 8192,
+    },
     trustProxy: typeof trustProxy === 'number' ? (_, hop) => hop < trustProxy : trustProxy,
     http: { headersTimeout, connectionsCheckingInterval: 1_000, requireHostHeader: false, maxHeaderSize: 16 * 1024 },
   }

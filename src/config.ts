@@ -2,6 +2,7 @@
  * The only reader of the environment. Every mistake is named at once, each in a sentence.
  */
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { StartupFailure } from './errors.ts'
 import { isWellFormedKey } from './keys/key.ts'
 import type { StorageLocation } from './storage/open.ts'
@@ -24,29 +25,42 @@ export interface Config {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads the configuration. Throws `StartupFailure` that names every mistake, a line each. */
-// biome-ignore lint/style/noProcessEnv: this is the one place that reads it
-export function readConfig(env: Environment = process.env): Config {
-  const mistakes: string[] = []
-  const read = <T>(name: string, fallback: string, parse: (text: string) => T): T => {
-    try {
-      return parse(textOf(env, name) ?? fallback)
-    } catch (error) {
-      mistakes.push(`${name} ${(error as Error).message}`)
-      return undefined as T
-    }
-  }
-  const config: Config = {
+export function readConfig(env: Environment = ownEnvironment): Config {
+  return readAll(env, (read) => ({
     host: read('HOST', '127.0.0.1', host),
     port: read('PORT', '3000', integerUpTo(65_535)),
-    storage: read('DATABASE_URL', 'sqlite:data/waymark.db', storageLocation),
+    storage: read(...whereStorageIs),
     baseUrl: read('BASE_URL', '', baseUrl),
     bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),
     rateLimit: read('RATE_LIMIT', '6000', integerUpTo(1_000_000_000)),
     trustProxy: read('TRUST_PROXY', 'off', trustProxy),
     logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
-  }
+  }))
+}
+
+/** Reads where the records are, and nothing else: the command line is none of the server's other business. */
+export function readStorageLocation(env: Environment = ownEnvironment): StorageLocation {
+  return readAll(env, (read) => read(...whereStorageIs))
+}
+
+// biome-ignore lint/style/noProcessEnv: this is the one place that reads it
+const ownEnvironment: Environment = process.env
+
+type Read = <T>(name: string, fallback: string, parse: (text: string) => T) => T
+
+/** Lets `work` read variables. Throws `StartupFailure` with a sentence for each of them that is wrong. */
+function readAll<T>(env: Environment, work: (read: Read) => T): T {
+  const mistakes: string[] = []
+  const result = work((name, fallback, parse) => {
+    try {
+      return parse(textOf(env, name) ?? fallback)
+    } catch (error) {
+      mistakes.push(`${name} ${(error as Error).message}`)
+      return undefined as never
+    }
+  })
   if (mistakes.length > 0) throw new StartupFailure(mistakes.join('\n'))
-  return config
+  return result
 }
 
 /** The variable's text, or that of the file that `NAME_FILE` names; undefined when neither is set to anything. */
@@ -63,7 +77,8 @@ function textOf(env: Environment, name: string): string | undefined {
 }
 
 function host(text: string): string {
-  if (/^[\w.:-]+$/.test(text)) return text
+  const name = /^\[(.*)\]$/.exec(text)?.[1] ?? text
+  if (isIP(name) !== 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(name)) return name
   throw new Error('must be an address to listen on, such as 127.0.0.1 or 0.0.0.0.')
 }
 
@@ -75,10 +90,14 @@ function integerUpTo(most: number): (text: string) => number {
 }
 
 function storageLocation(text: string): StorageLocation {
-  const path = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1]
-  if (path !== undefined && path !== ':memory:') return { engine: 'sqlite', path }
-  throw new Error('must name a database file, such as sqlite:data/waymark.db.')
+  const path = /^sqlite:(.+)$/.exec(text)?.[1] ?? ''
+  // Two slashes would begin the name of a host, which no file has; `file:` would be read as a URL, options and all.
+  const isFile = path !== '' && !/^(\/\/(?!\/)|file:|:memory:$)|[\p{Cc}]/iu.test(path)
+  if (isFile) return { engine: 'sqlite', path: path.replace(/^\/+/, '/') }
+  throw new Error('must name a database file, such as sqlite:data/waymark.db or sqlite:/var/lib/waymark/waymark.db.')
 }
+
+const whereStorageIs = ['DATABASE_URL', 'sqlite:data/waymark.db', storageLocation] as const
 
 function baseUrl(text: string): string | null {
   if (text === '') return null
@@ -98,10 +117,17 @@ function trustProxy(text: string): false | number | string[] {
   if (/^(on|true|yes)$/i.test(text)) return 1
   if (/^[1-9]\d?$/.test(text)) return Number(text)
   const addresses = text.split(',').map((address) => address.trim())
-  if (addresses.every((address) => /^([\d.]+|[\da-f:]*:[\da-f:.]*)(\/\d{1,3})?$|^(loopback|linklocal|uniquelocal)$/i.test(address))) {
-    return addresses
-  }
+  if (addresses.every(isNetwork)) return addresses
   throw new Error('must be "off", "on" (one proxy), the number of proxies, or their addresses, separated by commas.')
+}
+
+/** An address, a network in CIDR notation, or one of the names that Fastify knows networks by. */
+function isNetwork(text: string): boolean {
+  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true
+  const [address = '', prefix, ...more] = text.split('/')
+  const bits = { 4: 32, 6: 128 }[isIP(address)]
+  if (bits === undefined || more.length > 0) return false
+  return prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
 }
 
 function oneOf(allowed: readonly string[]): (text: string) => string {

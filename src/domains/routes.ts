@@ -1,9 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal, type Violation, validationFailed } from '../errors.ts'
 import { accountOf } from '../http/authentication.ts'
 import type { PublicAddress } from '../http/base-url.ts'
 import { fieldsOf } from '../http/body.ts'
-import { found, idOf, locationOf, sendPage } from '../http/envelopes.ts'
+import { found, idOf, sendPage } from '../http/envelopes.ts'
 import { checkListQuery, listingOf } from '../http/list-query.ts'
 import { declare } from '../http/operation.ts'
 import type { Db } from '../storage/port.ts'
@@ -14,12 +14,13 @@ import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } fro
 /** The five operations on domains. Every route is behind `requireKey`. */
 export function domainRoutes(app: FastifyInstance, db: Db, address: PublicAddress): void {
   const { list, show, store, put, patch, delete: remove } = domainOperations
+  const urlOf = (request: FastifyRequest) => address(request) + app.prefix + list.path
 
   app.route({
     ...declare(list),
     handler: async (request, reply) => {
       const query = checkListQuery(request.query)
-      return sendPage(reply, query, await listDomains(db, accountOf(request), listingOf(query)), address)
+      return sendPage(reply, query, await listDomains(db, accountOf(request), listingOf(query)), urlOf(request))
     },
   })
 
@@ -36,7 +37,7 @@ export function domainRoutes(app: FastifyInstance, db: Db, address: PublicAddres
     handler: async (request, reply) => {
       const { name, ...urls } = storeDomain.check(fieldsOf(request))
       const domain = await insertDomain(db, accountOf(request), name, urls)
-      reply.code(201).header('location', locationOf(request, domain.id, address))
+      reply.code(201).header('location', `${urlOf(request)}/${domain.id}`)
       return { data: domain }
     },
   })

@@ -16,15 +16,18 @@ const hostName: Rule<HostName> = {
   parse: parseHostName,
 }
 
+/** Not `format: 'uri'`: URLs are kept as sent, and the URL Standard takes letters of any script where RFC 3986 does not. */
+const webUrlSchema = { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', maxLength: longestUrl }
+
 const webUrl = (description: string): Rule<string> => ({
-  schema: Type.String({ format: 'uri', maxLength: longestUrl, description }),
+  schema: Type.String({ ...webUrlSchema, description }),
   parse: parseWebUrl,
 })
 
 const homepage = 'Where the bare domain leads: an absolute http or https URL.'
 const notFound = 'Where unknown links of the domain lead: an absolute http or https URL.'
 const urlOrNull = (description: string) =>
-  Type.Union([Type.String({ format: 'uri', maxLength: longestUrl }), Type.Null()], { description })
+  Type.Union([Type.String(webUrlSchema), Type.Null()], { description })
 
 /** A domain as it is stored and answered. */
 export const domainSchema = Type.Object(
@@ -53,7 +56,7 @@ export const storeDomain = form(
 /** Written out, not derived from `storeDomain`: what is absent must stay as it is. */
 export const updateDomain = form(
   {
-    name: fixed(Type.String({ description: 'Cannot be changed; the present name may be sent back.' })),
+    name: fixed(Type.String({ readOnly: true, description: 'Cannot be changed; the present name may be sent back.' })),
     homepage_url: clearable(webUrl(homepage)),
     not_found_url: clearable(webUrl(notFound)),
   },
@@ -63,24 +66,26 @@ export const updateDomain = form(
 export const domainOperations = operationsOf({
   singular: 'domain',
   plural: 'domains',
+  description: 'Host names for short links, each with an optional homepage URL and an optional 404 Not Found URL.',
   record: domainSchema,
   listQuery,
   store: {
     form: storeDomain,
     failures: ['name_taken'],
-    example: { name: 'go.acme.com', homepage_url: 'https://acme.com' },
+    example: { name: 'go.acme.com', homepage_url: 'https://acme.com', not_found_url: 'https://acme.com/lost' },
+    refused: { name: 'https://go.acme.com/', homepage_url: 'acme.com' },
   },
   update: {
     form: updateDomain,
     description: 'Changes where a domain leads; an empty URL clears the field. The name cannot be changed.',
-    example: { not_found_url: 'https://acme.com/lost' },
+    example: { homepage_url: 'https://acme.com/shop', not_found_url: 'https://acme.com/lost' },
   },
   example: {
     id: 1,
     name: 'go.acme.com',
     name_unicode: 'go.acme.com',
     homepage_url: 'https://acme.com',
-    not_found_url: null,
+    not_found_url: 'https://acme.com/lost',
     created_at: '2026-11-20T12:00:00.000Z',
     updated_at: '2026-11-20T12:00:00.000Z',
   },

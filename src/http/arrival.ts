@@ -1,8 +1,8 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
-import { MalformedForm } from './form-encoding.ts'
+import { MalformedForm, parseQuery } from './form-encoding.ts'
 import type { Overload } from './overload.ts'
 
 /** Characters that a request target may have. */
@@ -46,8 +46,10 @@ export function receive(app: FastifyInstance, drain: Drain, overload: Overload):
 function fault(request: FastifyRequest): Failure | undefined {
   const { url = '' } = request.raw
   if (url.length > longestUrl) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
-  if (request.query instanceof MalformedForm) {
-    return new Failure('malformed_url', `The query of the URL cannot be read. ${request.query.message}`)
+  // Fastify reads the query of a path that no route has with a parser of its own.
+  const query = request.is404 ? parseQuery(url.slice(`${url}?`.indexOf('?') + 1)) : request.query
+  if (query instanceof MalformedForm) {
+    return new Failure('malformed_url', `The query of the URL cannot be read. ${query.message}`)
   }
   return hostFault(request)
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { Failure } from '../errors.ts'
 import type { Caller, Keyring } from '../keys/keyring.ts'
 import { allows, type NeededScope } from '../keys/scope.ts'
@@ -12,43 +12,70 @@ declare module 'fastify' {
 }
 
 /**
- * Guards every route of `app`: key 401, then rate 429, then scope 403. What is refused never reaches a handler,
- * because the guard throws.
+ * Guards every route that `app` declares from now on: key 401, then rate 429, then scope 403. What is refused never
+ * reaches a handler. A route that is no operation, and so names no scope, cannot be declared.
  */
 export function requireKey(app: FastifyInstance, keyring: Keyring, rateLimits: RateLimits): void {
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('cache-control', 'private, no-cache')
-    request.caller = await authenticated(request, keyring).catch((error) => rateLimits.refuse(request, reply, error))
-    if (rateLimits.enabled) await rateLimits.spend(request.caller, reply)
-    const { operation } = request.routeOptions.config
-    if (operation === undefined) throw new Error(`${request.url} declares no operation`)
-    if (!allows(request.caller.scopes, operation.scope)) throw lacking(operation.scope)
+  app.addHook('onRoute', (route) => {
+    const scope = route.config?.operation?.scope
+    if (scope === undefined) throw new Error(`${route.url} declares no operation`)
+    route.onRequest = guard(scope, keyring, rateLimits)
   })
 }
 
 /** The account of an authenticated request: what every store function takes. */
 export function accountOf(request: FastifyRequest): number {
-  if (request.caller === null) throw new Error(`${request.routeOptions.url} is not behind requireKey`)
+  if (request.caller === null) throw new Error(`${request.url} is not behind requireKey`)
   return request.caller.account
 }
 
-async function authenticated(request: FastifyRequest, keyring: Keyring): Promise<Caller> {
-  const secret = bearerToken(request.headers.authorization)
-  return keyring.recall(secret) ?? (await keyring.identify(secret))
+/** Answers without a promise where nothing has to be waited for: most requests bring a key that is remembered. */
+function guard(scope: NeededScope, keyring: Keyring, rateLimits: RateLimits): onRequestHookHandler {
+  return (request, reply, done) => {
+    reply.header('cache-control', 'private, no-cache')
+    const secret = bearerToken(request.headers.authorization)
+    const known = typeof secret === 'string' ? keyring.recall(secret) : secret
+    if (known !== null && !rateLimits.enabled) done(admitted(request, known, scope))
+    else
+      limited(request, reply, known ?? keyring.identify(secret as string), rateLimits).then(
+        (caller) => done(admitted(request, caller, scope)),
+        done,
+      )
+  }
+}
+
+/** The caller, or the failure that the request leaves with once its count is taken. */
+async function limited(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  identified: Caller | Failure | Promise<Caller | Failure>,
+  rateLimits: RateLimits,
+): Promise<Caller | Failure> {
+  const caller = await identified
+  if (!rateLimits.enabled) return caller
+  if (caller instanceof Failure) return (await rateLimits.refuse(request, reply)) ?? caller
+  request.caller = caller
+  return (await rateLimits.spend(caller, reply)) ?? caller
+}
+
+function admitted(request: FastifyRequest, caller: Caller | Failure, scope: NeededScope): Failure | undefined {
+  if (caller instanceof Failure) return caller
+  request.caller = caller
+  if (allows(caller.scopes, scope)) return undefined
+  return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
 }
 
 /** RFC 6750 §2.1; the scheme is matched in any case (RFC 9110 §11.1). */
-function bearerToken(authorization: string | undefined): string {
-  if (authorization === undefined) throw new Failure('missing_api_key', missing)
+function bearerToken(authorization: string | undefined): string | Failure {
+  if (authorization === undefined) return missingKey()
   if (authorization.startsWith('Bearer wm_')) return authorization.slice(7)
   const token = /^bearer +(\S+) *$/i.exec(authorization)
   if (token?.[1] !== undefined) return token[1]
-  if (/^bearer\b/i.test(authorization)) throw new Failure('invalid_api_key', 'The Authorization header holds no API key.')
-  throw new Failure('missing_api_key', missing)
+  if (/^bearer\b/i.test(authorization))
+    return new Failure('invalid_api_key', 'The Authorization header holds no API key.')
+  return missingKey()
 }
 
-const missing = 'Send your API key in the header "Authorization: Bearer wm_…".'
-
-function lacking(scope: NeededScope): Failure {
-  return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
+function missingKey(): Failure {
+  return new Failure('missing_api_key', 'Send your API key in the header "Authorization: Bearer wm_…".')
 }

@@ -13,13 +13,16 @@ const none: Fields = Object.freeze(Object.create(null))
  * a body that is neither is `malformed_body`. DELETE ignores its body, whatever it says it is.
  */
 export function readBodies(app: FastifyInstance): void {
+  app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true })
   app.removeAllContentTypeParsers()
   app.addHook('preParsing', async (request) => refuseUnreadable(request))
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) =>
-    request.method === 'DELETE' ? none : parsedForm(bytes),
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    async (_: FastifyRequest, bytes: Buffer) => parsedForm(bytes),
   )
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) =>
-    request.method === 'DELETE' ? none : parsedJson(bytes),
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_: FastifyRequest, bytes: Buffer) =>
+    parsedJson(bytes),
   )
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async () => none)
 }
@@ -43,7 +46,8 @@ function refuseUnreadable({ method, headers }: FastifyRequest): void {
   }
   const form = mediaType.exec(type)
   if (form === null) throw unsupported('The media type of the body is not accepted.')
-  if (form[1] !== undefined && form[1].toLowerCase() !== 'utf-8') throw unsupported('The charset of the body is not accepted.')
+  if (form[1] !== undefined && form[1].toLowerCase() !== 'utf-8')
+    throw unsupported('The charset of the body is not accepted.')
 }
 
 /** RFC 9110 §8.3.1, with no parameter but the charset. */

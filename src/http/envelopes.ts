@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from '../errors.ts'
 import type { Page } from '../storage/port.ts'
-import type { PublicAddress } from './base-url.ts'
 import type { Fields } from './form-encoding.ts'
 import { positiveInteger } from './integer.ts'
 import type { ListQuery } from './list-query.ts'
@@ -17,25 +16,18 @@ export function idOf(request: FastifyRequest, what: string): number {
   return found(positiveInteger((request.params as { id: string }).id), what)
 }
 
-/** Where a record is to be had: the absolute URL for `Location`. */
-export function locationOf(request: FastifyRequest, id: number, address: PublicAddress): string {
-  return `${address(request)}${request.routeOptions.url}/${id}`
-}
-
-/** One page of a list: the records, links to its neighbours, and where in the list it stands. */
+/** One page of the list at the absolute URL `path`: the records, links to its neighbours, and where it stands. */
 export function sendPage<Row>(
   reply: FastifyReply,
   query: ListQuery,
   { rows, total, totalIsExact }: Page<Row>,
-  address: PublicAddress,
+  path: string,
 ): object {
-  const { request } = reply
-  const path = address(request) + request.routeOptions.url
   const last = Math.max(1, Math.ceil(total / query.per_page))
   const isFull = rows.length === query.per_page
   const hasNext = totalIsExact ? query.page < last : isFull
   const before = rows.length > 0 ? query.page - 1 : Math.min(query.page - 1, last)
-  const stem = path + givenQuery(request.query as Fields)
+  const stem = path + givenQuery(reply.request.query as Fields)
   const links = {
     first: `${stem}1`,
     last: stem + last,
@@ -60,11 +52,11 @@ export function sendPage<Row>(
   }
 }
 
-/** The query parameters that were given, but for the page. */
+/** The query parameters that were given, but for the page; trimmed, so that no header grows out of blanks. */
 function givenQuery(query: Fields): string {
   let given = '?'
   for (const name in query) {
-    if (name !== 'page') given += `${name}=${encodeURIComponent(String(query[name]))}&`
+    if (name !== 'page') given += `${name}=${encodeURIComponent(String(query[name]).trim())}&`
   }
   return `${given}page=`
 }

@@ -7,7 +7,7 @@ import type { RequestLog } from './request-log.ts'
 /** The only place where what was thrown leaves as a response. */
 export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: RateLimits): void {
   app.setErrorHandler((error, request, reply) => {
-    const failure = failureOf(translated(error))
+    const failure = failureOf(wasCutOff(error, request) ? cutOff : translated(error))
     if (failure.code === 'internal_error') log.bug(request.id, error)
     if (!rateLimits.enabled) return sendFailure(reply, request, failure)
     return rateLimits.announceAddress(request, reply).then(() => sendFailure(reply, request, failure))
@@ -15,10 +15,11 @@ export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: 
 }
 
 /** Fastify's `frameworkErrors`: what it refuses before any hook runs, such as a path that cannot be decoded. */
-export function onFrameworkError(log: RequestLog) {
-  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
+export function onFrameworkError(log: RequestLog, rateLimits: RateLimits) {
+  return async (error: FastifyError, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const failure = failureOf(translated(error))
     reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
+    await rateLimits.announceAddress(request, reply)
     sendFailure(reply, request, failure)
     log.refused(request.id, reply.statusCode, failure)
   }
@@ -29,12 +30,22 @@ function sendFailure(reply: FastifyReply, request: FastifyRequest, failure: Fail
   return reply.code(status).headers(headers).send(body)
 }
 
+/** Whether the client left, or the parser lost it, in the middle of the body: nobody reads this answer. */
+function wasCutOff(error: unknown, { raw }: FastifyRequest): boolean {
+  return !raw.complete && (error as NodeJS.ErrnoException)?.code === 'ECONNRESET'
+}
+
+const cutOff = new Failure('malformed_request', 'The body ended before its time.')
+
 /** Fastify's own errors, in our words. */
 const ofFastify: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_BAD_URL: ['malformed_url', 'The path of the URL is malformed: check its percent-encoding.'],
   FST_ERR_MAX_PARAM_LENGTH: ['url_too_long', 'The URL is longer than 8 KiB.'],
   FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'The body is larger than 64 KiB.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['malformed_request', 'The body does not have the length that Content-Length says.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'malformed_request',
+    'The body does not have the length that Content-Length says.',
+  ],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'The media type of the body is not accepted.'],
 }
 

@@ -44,7 +44,8 @@ export const failures = {
   expired_api_key: {
     status: 401,
     title: 'Expired API key',
-    explanation: 'The API key was good until its expiry. Issue a new one with "waymark keys create" or "waymark keys rotate".',
+    explanation:
+      'The API key was good until its expiry. Issue a new one with "waymark keys create" or "waymark keys rotate".',
   },
   revoked_api_key: {
     status: 401,

@@ -45,7 +45,15 @@ export function required<T>(rule: Rule<T>): Field<T> {
 /** `fallback` when absent or empty. */
 export function optional<T, const F>(rule: Rule<T>, fallback: F): Field<T | F> {
   const schema = fallback === null ? nullable(rule.schema) : { ...rule.schema, default: fallback }
-  return { schema, required: false, read: reader<T | F>(rule, () => fallback, () => fallback) }
+  return {
+    schema,
+    required: false,
+    read: reader<T | F>(
+      rule,
+      () => fallback,
+      () => fallback,
+    ),
+  }
 }
 
 /** A change: undefined when absent; empty is refused. */
@@ -55,18 +63,33 @@ export function change<T>(rule: Rule<T>): Field<T | undefined> {
 
 /** A change: undefined when absent, null (which clears the field) when empty. */
 export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
-  const read = reader<T | null | undefined>(rule, () => undefined, () => null)
+  const read = reader<T | null | undefined>(
+    rule,
+    () => undefined,
+    () => null,
+  )
   return { schema: nullable(rule.schema), required: false, read }
 }
 
 /** A field that cannot be changed but may be sent back: its text for a comparison, undefined when absent. */
 export function fixed(schema: TSchema): Field<string | undefined> {
   const rule = { schema, parse: (text: string) => text }
-  return { schema, required: false, read: reader<string | undefined>(rule, () => undefined, () => '') }
+  return {
+    schema,
+    required: false,
+    read: reader<string | undefined>(
+      rule,
+      () => undefined,
+      () => '',
+    ),
+  }
 }
 
 /** Declares the fields of a request. Those in `ignored` are taken and dropped; any other name is a violation. */
-export function form<T>(fields: { readonly [Name in keyof T]: Field<T[Name]> }, ignored: readonly string[] = []): Form<T> {
+export function form<T>(
+  fields: { readonly [Name in keyof T]: Field<T[Name]> },
+  ignored: readonly string[] = [],
+): Form<T> {
   const entries = Object.entries<Field<unknown>>(fields)
   const known = new Set([...entries.map(([name]) => name), ...ignored])
   const read = (input: Fields): Reading<T> => {
@@ -103,7 +126,9 @@ function reader<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<
 function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refusal {
   if (Array.isArray(raw)) return new Refusal('not_single', `The ${label} field must be sent once, as a single value.`)
   if (typeof raw !== 'string') {
-    return rule.number ? String(raw) : new Refusal('not_a_string', `The ${label} field must be a string.`)
+    if (!rule.number) return new Refusal('not_a_string', `The ${label} field must be a string.`)
+    // Other than a number, it becomes a word that is none: converting an object would run what it calls its toString.
+    return typeof raw === 'number' ? String(raw) : typeof raw
   }
   const text = raw.trim()
   if (unprintable.test(text) || !text.isWellFormed()) {

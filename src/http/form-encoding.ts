@@ -19,12 +19,12 @@ export function parseFormBytes(bytes: Buffer): Fields {
 }
 
 /**
- * Reads the query of a request target as `node:http` gives it, one character a byte. What is malformed is returned, not
+ * Reads the query of a request target, which the parser of HTTP has seen to be ASCII. What is malformed is returned, not
  * thrown: the router, which calls this, has nobody to catch it.
  */
 export function parseQuery(query: string): Fields | MalformedForm {
   try {
-    return isAscii(query) ? parseForm(query) : parseFormBytes(Buffer.from(query, 'latin1'))
+    return parseForm(query)
   } catch (error) {
     if (error instanceof MalformedForm) return error
     throw error
@@ -58,11 +58,8 @@ function decoded(component: string): string {
   try {
     return decodeURIComponent(spaced)
   } catch {
-    throw new MalformedForm(`The percent-encoding of "${component.slice(0, 64)}" is broken; a literal "%" is written "%25".`)
+    throw new MalformedForm(
+      `The percent-encoding of "${component.slice(0, 64)}" is broken; a literal "%" is written "%25".`,
+    )
   }
-}
-
-function isAscii(text: string): boolean {
-  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0x7f) return false
-  return true
 }

@@ -10,7 +10,10 @@ const pageSizes = [10, 25, 50, 100] as const
 const longestSearch = 255
 
 const searchText: Rule<string> = {
-  schema: Type.String({ maxLength: longestSearch, description: 'Part of the name, in any case; `%`, `_` and `\\` are ordinary characters.' }),
+  schema: Type.String({
+    maxLength: longestSearch,
+    description: 'Part of the name, in any case; `%`, `_` and `\\` are ordinary characters.',
+  }),
   parse: (text, label) =>
     [...text].length <= longestSearch
       ? text
@@ -66,5 +69,8 @@ function oneOf<const Value extends string>(allowed: readonly Value[], descriptio
 }
 
 function notAllowed(label: string, allowed: readonly (string | number)[]): Refusal {
-  return new Refusal('not_allowed', `The ${label} must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}.`)
+  return new Refusal(
+    'not_allowed',
+    `The ${label} must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}.`,
+  )
 }

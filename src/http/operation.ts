@@ -2,22 +2,37 @@ import { type TSchema, Type } from 'typebox'
 import type { ErrorCode } from '../errors.ts'
 import type { NeededScope } from '../keys/scope.ts'
 import type { Form } from './fields.ts'
+import type { Fields } from './form-encoding.ts'
+
+/** Under which every operation has its path. */
+export const apiPrefix = '/api/v1'
 
 /** What an operation is, for the guard at the door and for the API's documents. */
 export interface Operation {
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** As Fastify writes it: `/domains/:id`. */
+  /** Under `apiPrefix`, as Fastify writes it: `/domains/:id`. */
   readonly path: string
-  readonly tag: string
+  readonly tag: { readonly name: string; readonly description: string }
   readonly summary: string
   readonly description: string
   readonly scope: NeededScope
   readonly query?: Form<unknown>
-  readonly body?: { readonly name: string; readonly form: Form<unknown>; readonly example: object }
+  readonly body?: Body
+  /** Query or body fields that do not hold: the documents show the answer to them. */
+  readonly refused?: Fields
   readonly success: Success
   /** What can go wrong here, beyond what can go wrong everywhere. */
   readonly failures: readonly ErrorCode[]
+}
+
+export interface Body {
+  /** Of its schema: `StoreDomain`. */
+  readonly name: string
+  readonly form: Form<unknown>
+  readonly example: Fields
+  /** What the operation answers with: a body may be a copy of one. */
+  readonly record: TSchema
 }
 
 export interface Success {
@@ -45,10 +60,16 @@ export interface Resource {
   /** `domain`, which also names its scopes' stem: `domains`. */
   readonly singular: string
   readonly plural: 'domains' | 'spaces'
+  readonly description: string
   readonly record: TSchema
   readonly listQuery: Form<unknown>
-  readonly store: { readonly form: Form<unknown>; readonly example: object; readonly failures: readonly ErrorCode[] }
-  readonly update: { readonly form: Form<unknown>; readonly example: object; readonly description: string }
+  readonly store: {
+    readonly form: Form<unknown>
+    readonly example: Fields
+    readonly refused: Fields
+    readonly failures: readonly ErrorCode[]
+  }
+  readonly update: { readonly form: Form<unknown>; readonly example: Fields; readonly description: string }
   readonly example: object
 }
 
@@ -56,104 +77,146 @@ export type Operations = Readonly<Record<'list' | 'show' | 'store' | 'put' | 'pa
 
 /** Describes the five operations of a resource; update answers to two methods. */
 export function operationsOf(resource: Resource): Operations {
-  const { singular, plural, store, example } = resource
-  const common = { tag: titled(plural), path: `/${plural}/:id`, failures: ['not_found'] as readonly ErrorCode[] }
-  const read = { ...common, scope: `${plural}:read` } as const
-  const write = { ...common, scope: `${plural}:write` } as const
-  const one = { status: 200, description: `The ${singular}.`, schema: enveloped(resource.record), example: { data: example } } as const
-  const update = (method: 'PUT' | 'PATCH'): Operation => ({
-    ...write,
-    method,
-    id: `${method === 'PUT' ? 'replace' : 'update'}${titled(singular)}`,
-    summary: `Update a ${singular}${method === 'PUT' ? ' (PUT)' : ''}`,
-    description: `${resource.update.description} PUT and PATCH do the same: a field that is not sent stays as it is. A request without any field changes nothing.`,
-    body: { ...resource.update, name: `Update${titled(singular)}` },
-    success: one,
-    failures: ['not_found', ...bodyFailures],
-  })
   return {
-    list: {
-      ...read,
-      method: 'GET',
-      path: `/${plural}`,
-      id: `list${titled(plural)}`,
-      summary: `List ${plural}`,
-      description: `The account's ${plural}, a page at a time, newest first unless asked otherwise.`,
-      query: resource.listQuery,
-      success: pageOf(resource),
-      failures: ['validation_failed'],
-    },
-    show: {
-      ...read,
-      method: 'GET',
-      id: `show${titled(singular)}`,
-      summary: `Show a ${singular}`,
-      description: `One of the account's ${plural}.`,
-      success: one,
-    },
-    store: {
-      ...write,
-      method: 'POST',
-      path: `/${plural}`,
-      id: `store${titled(singular)}`,
-      summary: `Store a ${singular}`,
-      description: `Makes a ${singular}. The answer is sent once it is on the disk.`,
-      body: { ...store, name: `Store${titled(singular)}` },
-      success: { ...one, status: 201, description: `The new ${singular}.`, headers: ['Location'] },
-      failures: [...store.failures, ...bodyFailures],
-    },
-    put: update('PUT'),
-    patch: update('PATCH'),
-    delete: {
-      ...write,
-      method: 'DELETE',
-      id: `delete${titled(singular)}`,
-      summary: `Delete a ${singular}`,
-      description: `Deletes the ${singular} for good; its id is never given out again. A body is ignored.`,
-      success: { status: 204, description: `The ${singular} is gone.` },
-    },
+    list: listOf(resource),
+    show: showOf(resource),
+    store: storeOf(resource),
+    put: updateOf(resource, 'PUT'),
+    patch: updateOf(resource, 'PATCH'),
+    delete: deleteOf(resource),
   }
 }
 
-const bodyFailures: readonly ErrorCode[] = ['malformed_body', 'body_too_large', 'unsupported_media_type', 'validation_failed']
+function listOf(resource: Resource): Operation {
+  const { plural, listQuery } = resource
+  return {
+    ...onAll(resource),
+    method: 'GET',
+    id: `list${titled(plural)}`,
+    summary: `List ${plural}`,
+    description: `The account's ${plural}, a page at a time, newest first unless asked otherwise. A page past the end is empty.`,
+    scope: `${plural}:read`,
+    query: listQuery,
+    refused: { per_page: '20', sort_by: 'created_at' },
+    success: pageOf(resource),
+    failures: ['validation_failed'],
+  }
+}
+
+function showOf(resource: Resource): Operation {
+  const { singular, plural } = resource
+  return {
+    ...onOne(resource),
+    method: 'GET',
+    id: `show${titled(singular)}`,
+    summary: `Show a ${singular}`,
+    description: `One of the account's ${plural}.`,
+    scope: `${plural}:read`,
+    success: recordOf(resource, `The ${singular}.`),
+    failures: ['not_found'],
+  }
+}
+
+function storeOf(resource: Resource): Operation {
+  const { singular, plural, record, store } = resource
+  return {
+    ...onAll(resource),
+    method: 'POST',
+    id: `store${titled(singular)}`,
+    summary: `Store a ${singular}`,
+    description: `Makes a ${singular}. The answer is sent once it is on the disk.`,
+    scope: `${plural}:write`,
+    body: { ...store, name: `Store${titled(singular)}`, record },
+    refused: store.refused,
+    success: { ...recordOf(resource, `The new ${singular}.`), status: 201, headers: ['Location'] },
+    failures: [...store.failures, ...bodyFailures],
+  }
+}
+
+function updateOf(resource: Resource, method: 'PUT' | 'PATCH'): Operation {
+  const { singular, plural, record, update } = resource
+  return {
+    ...onOne(resource),
+    method,
+    id: `update${titled(singular)}${method === 'PUT' ? 'ByPut' : ''}`,
+    summary: `Update a ${singular}${method === 'PUT' ? ' (PUT)' : ''}`,
+    description: `${update.description} PUT and PATCH do the same: a field that is not sent stays as it is. A request without any field changes nothing.`,
+    scope: `${plural}:write`,
+    body: { ...update, name: `Update${titled(singular)}`, record },
+    success: recordOf(resource, `The ${singular} as it is now.`),
+    failures: ['not_found', ...bodyFailures],
+  }
+}
+
+function deleteOf(resource: Resource): Operation {
+  const { singular, plural } = resource
+  return {
+    ...onOne(resource),
+    method: 'DELETE',
+    id: `delete${titled(singular)}`,
+    summary: `Delete a ${singular}`,
+    description: `Deletes the ${singular} for good; its id is never given out again. A body is ignored.`,
+    scope: `${plural}:write`,
+    success: { status: 204, description: `The ${singular} is gone.` },
+    failures: ['not_found'],
+  }
+}
+
+const bodyFailures: readonly ErrorCode[] = [
+  'malformed_body',
+  'body_too_large',
+  'unsupported_media_type',
+  'validation_failed',
+]
+
+function onAll({ plural, description }: Resource) {
+  return { path: `/${plural}`, tag: { name: titled(plural), description } }
+}
+
+function onOne({ plural, description }: Resource) {
+  return { path: `/${plural}/:id`, tag: { name: titled(plural), description } }
+}
+
+function recordOf({ record, example }: Resource, description: string): Success {
+  return { status: 200, description, schema: Type.Object({ data: record }), example: { data: example } }
+}
 
 function titled(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-function enveloped(record: TSchema): TSchema {
-  return Type.Object({ data: record })
-}
-
 const pageUrl = (description: string) => Type.String({ format: 'uri', description })
 const orNull = (schema: TSchema, type: string) => ({ ...schema, type: [type, 'null'] }) as unknown as TSchema
 
-function pageOf({ plural, record, example }: Resource): Success {
+function pageOf({ singular, plural, record, example }: Resource): Success {
   const position = (description: string) => orNull(Type.Integer({ minimum: 1, description }), 'integer')
   const path = `https://links.example.com/api/v1/${plural}`
   return {
     status: 200,
     description: `A page of ${plural}.`,
     headers: ['Link'],
-    schema: Type.Object({
-      data: Type.Array(record),
-      links: Type.Object({
-        first: pageUrl('The first page.'),
-        last: pageUrl('The last page.'),
-        prev: orNull(pageUrl('The page before; null on the first.'), 'string'),
-        next: orNull(pageUrl('The page after; null on the last.'), 'string'),
-      }),
-      meta: Type.Object({
-        current_page: Type.Integer({ minimum: 1 }),
-        from: position('Position in the list of the first record of the page; null when it is empty.'),
-        last_page: Type.Integer({ minimum: 1 }),
-        path: pageUrl('The list, without a query.'),
-        per_page: Type.Integer({ minimum: 1 }),
-        to: position('Position in the list of the last record of the page; null when it is empty.'),
-        total: Type.Integer({ minimum: 0, description: 'Records in the list; for a search, 10 000 at most.' }),
-        total_is_exact: Type.Boolean({ description: 'False for a search with more than 10 000 matches.' }),
-      }),
-    }),
+    schema: Type.Object(
+      {
+        data: Type.Array(record),
+        links: Type.Object({
+          first: pageUrl('The first page.'),
+          last: pageUrl('The last page.'),
+          prev: orNull(pageUrl('The page before; null on the first.'), 'string'),
+          next: orNull(pageUrl('The page after; null on the last.'), 'string'),
+        }),
+        meta: Type.Object({
+          current_page: Type.Integer({ minimum: 1 }),
+          from: position('Position in the list of the first record of the page; null when it is empty.'),
+          last_page: Type.Integer({ minimum: 1 }),
+          path: pageUrl('The list, without a query.'),
+          per_page: Type.Integer({ minimum: 1 }),
+          to: position('Position in the list of the last record of the page; null when it is empty.'),
+          total: Type.Integer({ minimum: 0, description: 'Records in the list; for a search, 10 000 at most.' }),
+          total_is_exact: Type.Boolean({ description: 'False for a search with more than 10 000 matches.' }),
+        }),
+      },
+      { $id: `${titled(singular)}Page` },
+    ),
     example: {
       data: [example],
       links: { first: `${path}?page=1`, last: `${path}?page=1`, prev: null, next: null },

@@ -1,5 +1,5 @@
-import type { FastifyRequest } from 'fastify'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
 
 /** Mean event-loop delay past which requests are turned away, in milliseconds. */

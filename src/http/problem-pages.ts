@@ -1,15 +1,36 @@
 import type { FastifyInstance } from 'fastify'
-import { type ErrorCode, notFound } from '../errors.ts'
+import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
 import { failures } from './failures.ts'
 
-/** `GET /problems/{code}`: what a code means and what to do about it, for a person; `type` of every problem leads here. */
+/**
+ * `GET /problems/{code}`, where `type` of every problem leads: what a code means and what to do about it, as a page for a
+ * person; as JSON for those who ask for `application/json` and not for `text/html`.
+ */
 export function problemPages(app: FastifyInstance): void {
   app.get('/problems/:code', async (request, reply) => {
     const { code } = request.params as { code: string }
-    if (!Object.hasOwn(failures, code)) throw notFound('problem')
+    if (!isErrorCode(code)) throw notFound('problem')
+    reply.header('vary', 'Accept')
+    if (asksForJson(request.headers.accept)) {
+      reply.type('application/json; charset=utf-8')
+      return JSON.stringify(explanationOf(code))
+    }
     reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-    return reply.type('text/html; charset=utf-8').send(pageOf(code as ErrorCode))
+    reply.type('text/html; charset=utf-8')
+    return pageOf(code)
   })
+}
+
+function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(failures, text)
+}
+
+function asksForJson(accept = ''): boolean {
+  return /\bapplication\/json\b/i.test(accept) && !/\btext\/html\b/i.test(accept)
+}
+
+function explanationOf(code: ErrorCode): object {
+  return { code, ...failures[code], ...(code === 'validation_failed' ? { violations: violationCodes } : {}) }
 }
 
 function pageOf(code: ErrorCode): string {
@@ -18,22 +39,41 @@ function pageOf(code: ErrorCode): string {
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${title} · Waymark</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Waymark API</title>
 <style>
-body { font: 1.1rem/1.6 system-ui, sans-serif; max-width: 40rem; margin: 10vh auto; padding: 0 1rem; color: #1c2430 }
-code { background: #eef1f5; padding: .1em .35em; border-radius: .25em }
-@media (prefers-color-scheme: dark) { body { background: #14181f; color: #dde3ea } code { background: #252c37 } a { color: #8ab4f8 } }
+body { font: 1.1rem/1.6 system-ui, sans-serif; max-width: 42rem; margin: 10vh auto; padding: 0 1rem; color: #1c2430; background: #fff }
+h1 { line-height: 1.2; margin-bottom: 0 }
+code { font-size: .9em; background: #eef1f5; padding: .1em .35em; border-radius: .25em }
+table { border-collapse: collapse; font-size: 1rem }
+td { border-top: 1px solid #d5dbe3; padding: .35rem 1rem .35rem 0; vertical-align: top }
+a { color: #0b57d0 }
+.status { color: #5a6675; margin-top: .25rem }
+@media (prefers-color-scheme: dark) {
+  body { background: #14181f; color: #dde3ea }
+  code { background: #252c37 }
+  td { border-color: #333c49 }
+  a { color: #8ab4f8 }
+  .status { color: #98a4b3 }
+}
 </style>
 </head>
 <body>
 <h1>${title}</h1>
-<p>Status ${status}, code <code>${code}</code></p>
+<p class="status">Status ${status} · <code>${code}</code></p>
 <p>${escaped(explanation)}</p>
-<p><a href="/docs">All operations</a></p>
+${code === 'validation_failed' ? violationTable() : ''}<p><a href="/docs">All operations</a></p>
 </body>
 </html>
 `
+}
+
+function violationTable(): string {
+  const rows = Object.entries(violationCodes).map(
+    ([code, meaning]) => `<tr><td><code>${code}</code></td><td>${escaped(meaning)}</td></tr>`,
+  )
+  return `<h2>Codes of violations</h2>\n<table>\n${rows.join('\n')}\n</table>\n`
 }
 
 function escaped(text: string): string {

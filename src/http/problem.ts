@@ -14,19 +14,20 @@ export interface Problem {
 /** The answer to a failure. `accept` is the request's Accept header, where one could be read. */
 export function problemOf(failure: Failure, requestId: string, accept: string | undefined): Problem {
   const { status } = failures[failure.code]
-  return {
-    status,
-    headers: { 'content-type': contentType(accept), vary: 'Accept', ...headersOf(failure, status) },
-    body: JSON.stringify(bodyOf(failure, requestId)),
-  }
+  const body = JSON.stringify(bodyOf(failure, requestId))
+  return { status, headers: headersOf(failure, status, accept), body }
 }
 
 /** What became of anything that was thrown: a failure stays what it is, all else is an internal error. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
-  return new Failure('internal_error', 'Something went wrong on the server. The request_id leads to the details in its log.', {
-    cause: error,
-  })
+  return new Failure(
+    'internal_error',
+    'Something went wrong on the server. The request_id leads to the details in its log.',
+    {
+      cause: error,
+    },
+  )
 }
 
 function bodyOf({ code, message: detail, facts }: Failure, requestId: string) {
@@ -56,13 +57,17 @@ function errorsByField(violations: readonly Violation[]): Record<string, string[
 }
 
 /** `application/problem+json`, unless the client names `application/json` and not the former. */
-function contentType(accept: string | undefined): string {
-  const plain = accept?.includes('application/json') && !accept.includes('application/problem+json')
-  return plain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
+function contentType(accept = ''): string {
+  const isPlain = plainJson.test(accept) && !problemJson.test(accept)
+  return isPlain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
 }
 
-function headersOf({ code, facts }: Failure, status: number): Record<string, string> {
-  const headers: Record<string, string> = {}
+/** Media types are matched in any case (RFC 9110 §8.3.1), and whole. */
+const plainJson = /(?:^|[\s,])application\/json(?=[\s,;]|$)/i
+const problemJson = /(?:^|[\s,])application\/problem\+json(?=[\s,;]|$)/i
+
+function headersOf({ code, facts }: Failure, status: number, accept: string | undefined): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': contentType(accept), vary: 'Accept' }
   if (status === 401) headers['www-authenticate'] = challenge(code)
   if (facts.scope !== undefined) {
     headers['www-authenticate'] = `Bearer realm="api", error="insufficient_scope", scope="${facts.scope}"`

@@ -33,23 +33,23 @@ export class RateLimits {
     this.#timer = setInterval(() => this.#addresses.clear(), windowSeconds * 1000).unref()
   }
 
-  /** Counts a request of the key. Throws `rate_limited` past the limit. */
-  async spend(caller: Caller, reply: FastifyReply): Promise<void> {
+  /** Counts a request of the key; the failure when it is past the limit. */
+  async spend(caller: Caller, reply: FastifyReply): Promise<Failure | undefined> {
     const state = await this.#byKey.penalty(caller.key)
     this.#announce(reply, 'key', state)
-    if (state.consumedPoints > this.#limits.key) throw exceeded(state, 'The API key has used up its requests of this minute.')
+    if (state.consumedPoints <= this.#limits.key) return undefined
+    return exceeded(state, 'The API key has used up its requests of this minute.')
   }
 
   /**
-   * Counts a failed authentication of the client's address, and throws it on: as `rate_limited` past the limit. A good
-   * key works even then, so that nobody is locked out by a neighbour.
+   * Counts a failed authentication of the client's address; the failure when it is past the limit. A good key works
+   * even then, so that nobody is locked out by a neighbour.
    */
-  async refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): Promise<never> {
-    if (!this.enabled || !isAuthenticationFailure(error)) throw error
+  async refuse(request: FastifyRequest, reply: FastifyReply): Promise<Failure | undefined> {
     const state = await this.#byAddress.penalty(this.#addressKey(request))
     this.#announce(reply, 'address', state)
-    if (state.consumedPoints <= this.#limits.address) throw error
-    throw exceeded(state, 'Too many failed authentications from this address in this minute.')
+    if (state.consumedPoints <= this.#limits.address) return undefined
+    return exceeded(state, 'Too many failed authentications from this address in this minute.')
   }
 
   /** Says what is left for the client's address, where an answer of the API was given before any key was asked for. */
@@ -90,8 +90,4 @@ function secondsLeft(state: RateLimiterRes): number {
 
 function exceeded(state: RateLimiterRes, detail: string): Failure {
   return new Failure('rate_limited', `${detail} Wait as long as Retry-After says.`, { retryAfter: secondsLeft(state) })
-}
-
-function isAuthenticationFailure(error: unknown): boolean {
-  return error instanceof Failure && error.code.endsWith('_api_key')
 }

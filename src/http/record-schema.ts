@@ -1,7 +1,11 @@
 import { Type } from 'typebox'
 
 /** The `id` of a record. Its order is the order of creation. */
-export const idSchema = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Never given out again.' })
+export const idSchema = Type.Integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Never given out again.',
+})
 
 /** A time in RFC 3339, UTC, with milliseconds. */
 export const timeSchema = (description: string) =>

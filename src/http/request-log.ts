@@ -1,20 +1,29 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
+import { type Logger, symbols } from 'pino'
 import type { Failure } from '../errors.ts'
+
+/** What pino keeps of a logger for those that write lines of their own. */
+interface Internals {
+  readonly [symbols.streamSym]: { write(line: string): void }
+  readonly [symbols.timeSym]: () => string
+  /** What every line has, such as the process id: members of JSON, each after a comma. */
+  readonly [symbols.chindingsSym]: string
+}
 
 /** One structured line a request, and one for each bug. Never a header, a query or a body: secrets live there. */
 export class RequestLog {
-  readonly #logger: Logger
+  readonly #logger: Logger & Internals
 
   constructor(logger: Logger) {
-    this.#logger = logger
+    this.#logger = logger as Logger & Internals
   }
 
-  /** Logs every request of the app once it has been answered. */
+  /** Logs every request of the app once its answer has been sent, or its client has gone. */
   attach(app: FastifyInstance): void {
     if (!this.#logger.isLevelEnabled('info')) return
-    app.addHook('onResponse', (request, reply, done) => {
-      this.#answered(request, reply)
+    app.addHook('onRequest', (request, reply, done) => {
+      const start = performance.now()
+      reply.raw.on('close', () => this.#answered(request, reply, performance.now() - start))
       done()
     })
   }
@@ -29,19 +38,20 @@ export class RequestLog {
     this.#logger.error({ request_id: requestId, err: error }, 'internal error')
   }
 
-  #answered(request: FastifyRequest, reply: FastifyReply): void {
-    const { caller } = request
-    this.#logger.info(
-      {
-        request_id: request.id,
-        method: request.method,
-        route: request.routeOptions.url ?? null,
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 1000) / 1000,
-        account: caller?.account,
-        key: caller?.key,
-      },
-      'request',
+  /**
+   * Writes the line that `logger.info` would write, for a fifth of the time: no value needs escaping, since methods are
+   * tokens, routes are ours and ids have been checked.
+   */
+  #answered(request: FastifyRequest, reply: FastifyReply, ms: number): void {
+    const { caller, id, method } = request
+    const route = request.routeOptions.url
+    const by = caller === null ? '' : `,"account":${caller.account},"key":${caller.key}`
+    const cut = reply.raw.writableFinished ? '' : ',"aborted":true'
+    const logger = this.#logger
+    logger[symbols.streamSym].write(
+      `{"level":30${logger[symbols.timeSym]()}${logger[symbols.chindingsSym]},"request_id":"${id}","method":"${method}",` +
+        `"route":${route === undefined ? null : `"${route}"`},"status":${reply.statusCode},"ms":${ms.toFixed(3)}` +
+        `${by}${cut},"msg":"request"}\n`,
     )
   }
 }

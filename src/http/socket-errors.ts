@@ -1,6 +1,6 @@
-import type { FastifyInstance } from 'fastify'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { Failure } from '../errors.ts'
 import { longestUrl, newRequestId } from './arrival.ts'
 import { problemOf } from './problem.ts'
@@ -31,6 +31,9 @@ export function onClientError(log: RequestLog): (error: ParserError, socket: Soc
 
 function failureOf({ code, rawPacket }: ParserError): Failure {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Failure('request_timeout', 'The request did not arrive in time.')
+  if (code === 'HPE_INVALID_URL') {
+    return new Failure('malformed_url', 'The URL has characters that must be percent-encoded, such as "ü" as "%C3%BC".')
+  }
   if (code !== 'HPE_HEADER_OVERFLOW') {
     return new Failure('malformed_request', 'What arrived is not a valid HTTP request.')
   }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
 import type { RateLimits } from './rate-limit.ts'
 
@@ -9,17 +9,23 @@ import type { RateLimits } from './rate-limit.ts'
 export function answerUnanswered(app: FastifyInstance, rateLimits: RateLimits): void {
   const paths = knownPaths(app)
   app.setNotFoundHandler(() => undefined)
-  app.addHook('onRequest', async (request, reply) => {
-    if (!request.is404) return
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const allow = allowed(paths, pathOf(request))
     if (allow === undefined) {
       throw new Failure('route_not_found', 'No operation has this path. The operations are listed at /docs.')
     }
     if (request.method === 'OPTIONS') {
       await rateLimits.announceAddress(request, reply)
-      return reply.code(204).header('allow', allow.join(', ')).send()
+      reply.code(204).header('allow', allow.join(', ')).send()
+      return
     }
-    throw new Failure('method_not_allowed', `${request.method} is not answered here: ${allow.join(', ')} are.`, { allow })
+    throw new Failure('method_not_allowed', `${request.method} is not answered here: ${allow.join(', ')} are.`, {
+      allow,
+    })
+  }
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404) answer(request, reply).then(() => undefined, done)
+    else done()
   })
 }
 
@@ -40,7 +46,7 @@ function knownPaths(app: FastifyInstance): ReadonlyMap<string, KnownPath> {
 }
 
 function patternOf(url: string): RegExp {
-  const source = url.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]*').replace(/\*$/, '.*')
+  const source = url.replace(/[.]/g, '\\.').replace(/\*$/, '.*').replace(/:\w+/g, '[^/]*')
   return new RegExp(`^${source}$`)
 }
 
@@ -49,7 +55,9 @@ function allowed(paths: ReadonlyMap<string, KnownPath>, path: string): string[] 
   return undefined
 }
 
+/** Of a target in origin form or, RFC 9112 §3.2.2, absolute form. */
 function pathOf({ url }: FastifyRequest): string {
-  const query = url.indexOf('?')
-  return query < 0 ? url : url.slice(0, query)
+  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
+  const query = target.indexOf('?')
+  return query < 0 ? target : target.slice(0, query)
 }

@@ -10,6 +10,8 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const prefix = 'wm_'
 const randomLength = 43
 const checksumLength = 6
+/** Characters of a whole key. */
+export const keyLength = prefix.length + randomLength + checksumLength
 const keyPattern = /^wm_[0-9A-Za-z]{49}$/
 
 /** A new key. It is shown once; only its hash is kept. */
@@ -26,6 +28,11 @@ export function isWellFormedKey(text: string): boolean {
 /** SHA-256 of the whole key: what is stored in its place. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
+}
+
+/** The same hash as text, to remember keys by. */
+export function fingerprintOf(key: string): string {
+  return hash('sha256', key, 'base64url')
 }
 
 function withChecksum(text: string): string {

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { hashKey, isWellFormedKey } from './key.ts'
+import { fingerprintOf, hashKey, isWellFormedKey, keyLength } from './key.ts'
 import type { Scope } from './scope.ts'
 import { findKeyByHash, type Key, noteUses } from './store.ts'
 
@@ -38,35 +38,28 @@ export class Keyring {
     this.#timer = setInterval(() => void this.#noteUses().catch(() => undefined), noteUsesEveryMs).unref()
   }
 
-  /** The caller whose key was good a moment ago, without asking the database; undefined when it must be asked. */
-  recall(secret: string): Caller | undefined {
-    if (secret.length !== 52) return undefined
-    const digest = hashKey(secret).toString('base64')
-    const found = this.#remembered.get(digest)
-    if (found === undefined) return undefined
-    if (found.until <= performance.now() || found.expiresAt <= Date.now()) {
-      this.#remembered.delete(digest)
-      return undefined
-    }
-    return found.caller
+  /** What can be said of the secret without asking the database; null when it must be asked. */
+  recall(secret: string): Caller | Failure | null {
+    const fingerprint = secret.length === keyLength ? fingerprintOf(secret) : ''
+    const found = this.#remembered.get(fingerprint)
+    if (found === undefined) return isWellFormedKey(secret) ? null : malformed()
+    if (found.until > performance.now() && found.expiresAt > Date.now()) return found.caller
+    this.#remembered.delete(fingerprint)
+    return null
   }
 
-  /**
-   * The caller that the secret stands for. Throws `invalid_api_key`, `revoked_api_key` or `expired_api_key`.
-   * The checksum is checked before the database is asked.
-   */
-  async identify(secret: string): Promise<Caller> {
-    if (!isWellFormedKey(secret)) throw refused('invalid_api_key', 'The API key is malformed: copy it again, whole.')
+  /** The caller that the well-formed secret stands for, or why it stands for none. */
+  async identify(secret: string): Promise<Caller | Failure> {
     const digest = hashKey(secret)
     const found = await findKeyByHash(this.#db, digest)
     if (found === undefined || !timingSafeEqual(found.hash, digest)) {
-      throw refused('invalid_api_key', 'The API key is unknown. Issue one with "waymark keys create".')
+      return new Failure('invalid_api_key', 'The API key is unknown. Issue one with "waymark keys create".')
     }
     const { key } = found
     const expiresAt = key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at)
-    if (key.revoked_at !== null) throw refused('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
-    if (expiresAt <= Date.now()) throw refused('expired_api_key', `The API key expired at ${key.expires_at}.`)
-    return this.#remember(digest.toString('base64'), key, expiresAt)
+    if (key.revoked_at !== null) return new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
+    if (expiresAt <= Date.now()) return new Failure('expired_api_key', `The API key expired at ${key.expires_at}.`)
+    return this.#remember(fingerprintOf(secret), key, expiresAt)
   }
 
   /** Writes down the last uses and forgets everything. */
@@ -76,13 +69,13 @@ export class Keyring {
     await this.#noteUses()
   }
 
-  #remember(digest: string, record: Key, expiresAt: number): Caller {
+  #remember(fingerprint: string, record: Key, expiresAt: number): Caller {
     if (this.#remembered.size >= rememberedKeys) {
       const oldest = this.#remembered.keys().next()
       if (!oldest.done) this.#remembered.delete(oldest.value)
     }
     const caller = { key: record.id, account: record.account_id, scopes: record.scopes }
-    this.#remembered.set(digest, { caller, expiresAt, until: performance.now() + trustMs })
+    this.#remembered.set(fingerprint, { caller, expiresAt, until: performance.now() + trustMs })
     this.#uses.set(record.id, new Date().toISOString())
     return caller
   }
@@ -95,6 +88,6 @@ export class Keyring {
   }
 }
 
-function refused(code: 'invalid_api_key' | 'revoked_api_key' | 'expired_api_key', detail: string): Failure {
-  return new Failure(code, detail)
+function malformed(): Failure {
+  return new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
 }

@@ -1,9 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { validationFailed } from '../errors.ts'
 import { accountOf } from '../http/authentication.ts'
 import type { PublicAddress } from '../http/base-url.ts'
 import { fieldsOf } from '../http/body.ts'
-import { found, idOf, locationOf, sendPage } from '../http/envelopes.ts'
+import { found, idOf, sendPage } from '../http/envelopes.ts'
 import { checkListQuery, listingOf } from '../http/list-query.ts'
 import { declare } from '../http/operation.ts'
 import type { Db } from '../storage/port.ts'
@@ -13,12 +13,13 @@ import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from './
 /** The five operations on spaces. Every route is behind `requireKey`. */
 export function spaceRoutes(app: FastifyInstance, db: Db, address: PublicAddress): void {
   const { list, show, store, put, patch, delete: remove } = spaceOperations
+  const urlOf = (request: FastifyRequest) => address(request) + app.prefix + list.path
 
   app.route({
     ...declare(list),
     handler: async (request, reply) => {
       const query = checkListQuery(request.query)
-      return sendPage(reply, query, await listSpaces(db, accountOf(request), listingOf(query)), address)
+      return sendPage(reply, query, await listSpaces(db, accountOf(request), listingOf(query)), urlOf(request))
     },
   })
 
@@ -35,7 +36,7 @@ export function spaceRoutes(app: FastifyInstance, db: Db, address: PublicAddress
     handler: async (request, reply) => {
       const { name, color } = storeSpace.check(fieldsOf(request))
       const space = await insertSpace(db, accountOf(request), name, color)
-      reply.code(201).header('location', locationOf(request, space.id, address))
+      reply.code(201).header('location', `${urlOf(request)}/${space.id}`)
       return { data: space }
     },
   })

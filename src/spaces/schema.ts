@@ -33,10 +33,11 @@ export const updateSpace = form({ name: change(spaceName), color: change(color) 
 export const spaceOperations = operationsOf({
   singular: 'space',
   plural: 'spaces',
+  description: 'Named groupings, each with one of six colours.',
   record: spaceSchema,
   listQuery,
-  store: { form: storeSpace, failures: [], example: { name: 'Marketing', color: 3 } },
-  update: { form: updateSpace, description: 'Renames or repaints a space.', example: { color: 5 } },
+  store: { form: storeSpace, failures: [], example: { name: 'Marketing', color: 3 }, refused: { color: '9' } },
+  update: { form: updateSpace, description: 'Renames or repaints a space.', example: { name: 'Marketing', color: 5 } },
   example: {
     id: 1,
     name: 'Marketing',

@@ -21,6 +21,11 @@ export interface Db {
 
 /** A database that has been opened, and can be closed. */
 export interface Storage extends Db {
+  /**
+   * Begins the work that goes on beside the requests, such as indexing. `onProblem` hears of what goes wrong there and
+   * harms no request. To be called once, when the server listens; without it, the work begins when it is first needed.
+   */
+  start(onProblem: (error: unknown) => void): void
   /** Resolves when the database answers; throws `database_unavailable` otherwise. */
   ping(): Promise<void>
   /** Waits for the writes under way, then closes. Idempotent. */

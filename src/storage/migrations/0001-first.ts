@@ -55,7 +55,8 @@ const sqliteTables = [
     updated_at text not null
   ) strict`,
   `create index domains_by_account on domains (account_id)`,
-  `create index domains_by_name on domains (account_id, name)`,
+  // With all that a search by name reads, so that it never goes to the rows. The id is named to keep it before the text.
+  `create index domains_by_name on domains (account_id, name, id, search_text)`,
 
   `create table spaces (
     id integer primary key autoincrement,

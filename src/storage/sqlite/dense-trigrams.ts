@@ -5,34 +5,37 @@ import type { AnyListing } from './raw-page.ts'
 import { trigramsOf } from './trigrams.ts'
 
 /** Below this many records no trigram is worth leaving out. */
-const fewRecords = 5_000
+const fewRecords = 2_000
 /** Neighbouring records taken from each of these many places of the account's range of ids. */
-const places = 200
-const neighbours = 5
-/** The share of the sampled records that have a trigram that is dense. */
-const denseShare = 0.1
-const keptAccounts = 200
+const places = 250
+const neighbours = 4
+/** A trigram is dense when more than this share of the sampled records have it. */
+const leastShare = 0.008
+const keptAccounts = 16
+
+/** The dense trigrams of an account, with the share of its records that have each. */
+export type Shares = ReadonlyMap<string, number>
 
 interface Learnt {
   readonly records: number
-  readonly trigrams: ReadonlySet<string>
+  readonly shares: Shares
 }
 
-const none: ReadonlySet<string> = new Set()
+const none: Shares = new Map()
 
 /** Learns from samples which trigrams so many of an account's records have that looking them up does not pay. */
 export class DenseTrigrams {
   readonly #learnt = new BoundedMap<string, Learnt>(keptAccounts)
 
-  /** The dense trigrams of the account that is searched and has `records` records: a guess, learnt again as it grows. */
-  of(db: DatabaseSync, listing: AnyListing, records: number): ReadonlySet<string> {
+  /** Of the account that is searched and has `records` records: a guess, made again when the records have doubled. */
+  of(db: DatabaseSync, listing: AnyListing, records: number): Shares {
     if (records < fewRecords) return none
     const key = `${listing.of.table} ${listing.account}`
     const known = this.#learnt.get(key)
-    if (known !== undefined && records < known.records * 2) return known.trigrams
-    const trigrams = denseAmong(sample(db, listing))
-    this.#learnt.set(key, { records, trigrams })
-    return trigrams
+    if (known !== undefined && records < known.records * 2) return known.shares
+    const shares = denseAmong(sample(db, listing))
+    this.#learnt.set(key, { records, shares })
+    return shares
   }
 }
 
@@ -42,7 +45,8 @@ function sample(db: DatabaseSync, { of, account }: AnyListing): string[] {
   const highest = Number(query(db, `select max(id) ${records}`, account)[0]?.[0])
   const texts: string[] = []
   for (let place = 0; place < places; place++) {
-    const from = lowest + Math.floor(((highest - lowest) * place) / places)
+    // Not at even distances, at which names that were made by counting have the same digits.
+    const from = lowest + Math.floor(((highest - lowest) * (place + Math.random())) / places)
     const found = query(
       db,
       `select ${of.searchText} ${records} and id >= ? order by id limit ?`,
@@ -55,10 +59,11 @@ function sample(db: DatabaseSync, { of, account }: AnyListing): string[] {
   return texts
 }
 
-function denseAmong(texts: readonly string[]): ReadonlySet<string> {
+function denseAmong(texts: readonly string[]): Shares {
   const counts = new Map<string, number>()
   for (const text of texts) {
     for (const trigram of new Set(trigramsOf(text))) counts.set(trigram, (counts.get(trigram) ?? 0) + 1)
   }
-  return new Set([...counts].filter(([, count]) => count > texts.length * denseShare).map(([trigram]) => trigram))
+  const shares = [...counts].map(([trigram, count]): [string, number] => [trigram, count / texts.length])
+  return new Map(shares.filter(([, share]) => share > leastShare))
 }

@@ -4,7 +4,7 @@ import type { AnyListing, RawPage } from './raw-page.ts'
 import type { FromReader } from './reader-messages.ts'
 import { SearchMemory, searchedPage } from './search.ts'
 import { isUnusable, openSearchFile, removeSearchFile } from './search-file.ts'
-import { advance, positionOf, stepSize } from './search-index.ts'
+import { advance, positionOf, stepSize, tidy } from './search-index.ts'
 import { transact } from './transact.ts'
 
 /** How often the index looks for what other processes wrote. */
@@ -33,7 +33,7 @@ export class IndexReader {
     this.#say = say
     this.#poll = setInterval(() => {
       this.changed()
-      this.#attempt((index) => this.#tellWhatIsDurable(index))
+      this.#attempt((index) => this.#rest(index))
     }, pollMs)
     this.changed()
   }
@@ -74,7 +74,6 @@ export class IndexReader {
     this.#open = undefined
     try {
       removeSearchFile(this.#databasePath)
-      this.changed()
     } catch (error) {
       this.#report(error)
     }
@@ -86,8 +85,14 @@ export class IndexReader {
     this.#lastProblem = problem
   }
 
-  #tellWhatIsDurable({ db }: OpenIndex): void {
-    const seq = positionOf(db).position.changes
+  /** What is done now and then while the index is at the present. */
+  #rest({ db }: OpenIndex): void {
+    const { position, lag } = positionOf(db)
+    if (lag === 0) tidy(db)
+    this.#tellWhatIsDurable(db, position.changes)
+  }
+
+  #tellWhatIsDurable(db: DatabaseSync, seq: number): void {
     if (seq === this.#forgettable) return
     const [[busy, inLog, copied] = []] = query(db, 'pragma main.wal_checkpoint(passive)')
     if (busy !== 0 || inLog !== copied) return

@@ -1,83 +1,95 @@
-import { mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
-import { Kysely, SqliteAdapter, SqliteDialect, sql } from 'kysely'
+import { DatabaseSync } from 'node:sqlite'
+import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { migrate } from '../migrate.ts'
 import { sqlite as first } from '../migrations/0001-first.ts'
 import { openDatabase } from './connection.ts'
+import { MigrationDialect } from './migration-dialect.ts'
 import { SqliteStorage } from './storage.ts'
 
 const migrations = { '0001-first': first }
 
-/** How long a start waits for another process that is migrating or writing. */
-const migrationTimeoutMs = 10_000
+/** How long a start waits for another process that is migrating or writing. Milliseconds. */
+const startTimeoutMs = 10_000
 
 /**
  * Opens the database file at `path`, making it and its folder where they are missing, and migrates it.
- * Throws `StartupFailure` when the file cannot be used.
+ * Throws `StartupFailure` when the file cannot be used; a file that is not Waymark's is left as it is.
  */
-export async function openSqlite(path: string): Promise<SqliteStorage> {
+export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Promise<SqliteStorage> {
   try {
-    mkdirSync(dirname(path), { recursive: true })
-    await migrateFile(path)
+    makeFolder(path)
+    refuseReadOnly(path)
+    refuseStranger(path, timeoutMs)
+    await migrateFile(path, timeoutMs)
     return new SqliteStorage(path)
   } catch (error) {
-    if (error instanceof StartupFailure) throw error
-    const why = error instanceof Error ? error.message : String(error)
-    throw new StartupFailure(
-      `The database ${path} cannot be opened: ${why}. Check that the folder exists and is writable, or set DATABASE_URL.`,
-    )
+    throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
   }
 }
 
-async function migrateFile(path: string): Promise<void> {
-  const database = openDatabase(path, migrationTimeoutMs)
+function makeFolder(path: string): void {
+  const folder = dirname(path)
   try {
-    refuseStranger(database, path)
-    await migrate(new Kysely<never>({ dialect: new MigrationDialect({ database: asKyselyExpects(database) }) }), migrations)
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    const why = (error as Error).message
+    throw new StartupFailure(`The folder ${folder} of the database cannot be made: ${why}. ${wayOut}`)
+  }
+}
+
+/** SQLite would open what it cannot write, and only the first write would tell. */
+function refuseReadOnly(path: string): void {
+  for (const place of [dirname(path), path].filter(existsSync)) {
+    try {
+      accessSync(place, constants.R_OK | constants.W_OK)
+    } catch {
+      throw new StartupFailure(`The database cannot be written: ${place} is read-only for this user. ${wayOut}`)
+    }
+  }
+  if (existsSync(path) && statSync(path).isDirectory()) {
+    throw new StartupFailure(`The database ${path} is a folder. Point DATABASE_URL at a file in it.`)
+  }
+}
+
+/** A file that another program made must not be migrated into. Reads only: opening it fully would change it. */
+function refuseStranger(path: string, timeoutMs: number): void {
+  const database = new DatabaseSync(path, { timeout: timeoutMs })
+  try {
+    const tables = database.prepare(`select name from sqlite_schema where type = 'table'`).all()
+    const names = new Set(tables.map(({ name }) => name))
+    const isOurs = names.size === 0 || (names.has('kysely_migration') && names.has('instance'))
+    if (!isOurs) {
+      throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
+    }
   } finally {
     database.close()
   }
 }
 
-/** A file that another program made must not be migrated into. */
-function refuseStranger(database: DatabaseSync, path: string): void {
-  const tables = database.prepare(`select name from sqlite_schema where type = 'table'`).all()
-  const isOurs = tables.length === 0 || tables.some(({ name }) => String(name).startsWith('kysely_migration'))
-  if (!isOurs) {
-    throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
+async function migrateFile(path: string, timeoutMs: number): Promise<void> {
+  const database = openDatabase(path, timeoutMs)
+  try {
+    await migrate(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
+  } finally {
+    database.close()
   }
 }
 
-/** SQLite's DDL is transactional, which Kysely does not rely on by itself: a migration that fails leaves nothing. */
-class MigrationDialect extends SqliteDialect {
-  override createAdapter(): SqliteAdapter {
-    return new (class extends SqliteAdapter {
-      override get supportsTransactionalDdl(): boolean {
-        return true
-      }
-
-      /** Takes the write lock before anything is read, so that processes that start at once migrate one by one. */
-      override async acquireMigrationLock(db: Kysely<unknown>): Promise<void> {
-        await sql`update kysely_migration_lock set is_locked = 0`.execute(db)
-      }
-    })()
-  }
+function reason(path: string, error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error)
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  return explanations[code]?.(path, why) ?? `The database ${path} cannot be opened: ${why}. ${wayOut}`
 }
 
-function asKyselyExpects(database: DatabaseSync) {
-  return {
-    close: () => undefined,
-    prepare: (text: string) => {
-      const prepared = database.prepare(text)
-      const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
-      return {
-        reader: prepared.columns().length > 0,
-        all: (parameters: readonly unknown[]): Record<string, SQLOutputValue>[] => prepared.all(...values(parameters)),
-        run: (parameters: readonly unknown[]) => prepared.run(...values(parameters)),
-        iterate: (parameters: readonly unknown[]) => prepared.iterate(...values(parameters)),
-      }
-    },
-  }
+const wayOut = 'Give this user the right to write there, or point DATABASE_URL at another file.'
+
+/** By primary result code of SQLite. */
+const explanations: Readonly<Record<number, (path: string, why: string) => string>> = {
+  5: (path) => `The database ${path} is in use by another process that does not let go of it. End that process.`,
+  11: (path, why) => `The database ${path} is damaged: ${why}. Put back a backup of it.`,
+  13: (path) => `The database ${path} cannot be opened: the disk is full. Make room on it.`,
+  26: (path) => `The file ${path} is not a database. Point DATABASE_URL at another file.`,
 }

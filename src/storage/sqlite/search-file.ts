@@ -66,13 +66,15 @@ function searchPath(databasePath: string): string {
 
 function open(databasePath: string): DatabaseSync {
   const path = searchPath(databasePath)
+  const { mode } = statSync(databasePath)
   const db = new DatabaseSync(path, { timeout: lockTimeoutMs })
   try {
     // A power cut may take the last changes of the index, never its consistency: they are found again in the database,
     // which is told to forget nothing that is not durable here.
-    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -8000')
-    chmodSync(path, statSync(databasePath).mode & 0o666)
+    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma main.cache_size = -8000')
+    chmodSync(path, mode & 0o666)
     db.prepare('attach ? as data').run(`${pathToFileURL(databasePath).href}?mode=ro`)
+    db.exec('pragma data.cache_size = -8000')
     db.exec('begin immediate')
     if (!hasState(db)) makeTables(db)
     if (!isOurs(db)) throw new UnusableIndex('The search index belongs to another database or version.')
@@ -98,6 +100,8 @@ function makeTables(db: DatabaseSync): void {
   for (const table of indexedTables) {
     db.exec(`create virtual table ${table}_search using fts5 (
       searched, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1')`)
+    // Two segments are enough to be merged while there is nothing else to do.
+    db.exec(`insert into ${table}_search (${table}_search, rank) values ('usermerge', 2)`)
   }
   db.exec(`create table main.state (
     version text not null, database_id text not null,

@@ -4,32 +4,27 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { countedMatches } from '../port.ts'
 import { DenseTrigrams } from './dense-trigrams.ts'
-import { MatchTotals } from './match-totals.ts'
 import { orderTerms, tableInOrder } from './ordering.ts'
 import { countRecords, deepestOffset } from './plain-page.ts'
-import { query, queryNumber } from './prepared.ts'
-import type { AnyListable, AnyListing, RawPage } from './raw-page.ts'
+import { query } from './prepared.ts'
+import type { AnyListing, RawPage } from './raw-page.ts'
 import { boundedTotal } from './scan.ts'
-import { highestId, idOf, rowidOf } from './search-file.ts'
+import { idOf } from './search-file.ts'
 import type { Position } from './search-index.ts'
-import { planSearch, type SearchPlan } from './search-plan.ts'
+import { planSearch } from './search-plan.ts'
+import { inIndex, inRecords, parametersOf, type Search } from './search-sql.ts'
+import { Tallies } from './tally.ts'
 
 /** What helps later searches of the same index. */
 export class SearchMemory {
   readonly dense = new DenseTrigrams()
-  readonly totals = new MatchTotals()
+  readonly tallies = new Tallies()
 }
 
-interface Search {
-  readonly db: DatabaseSync
-  readonly listing: AnyListing
-  readonly plan: SearchPlan
-  /** The number of the account's records. */
-  readonly records: number
-}
-
-/** Records that are walked at most in the order of their names. */
+/** Records that are walked at most. */
 const longestWalk = 20_000
+/** Walking over so many records is faster than asking the index. */
+const shortWalk = 150
 /** Looking a match up by its id takes about as long as walking over this many records in order. */
 const lookupCost = 4
 
@@ -40,84 +35,81 @@ export function searchedPage(
   listing: AnyListing,
   at: Position,
 ): RawPage | null {
-  const { of, account, search: term = '', offset } = listing
+  const { of, account, offset } = listing
+  const term = listing.search ?? ''
   const records = countRecords(db, of, account)
-  const plan = planSearch(String(term), memory.dense.of(db, listing, records))
-  const search = { db, listing, plan, records }
-  const now = { changes: at.changes, upTo: at[of.table] }
-  const counted = memory.totals.total(`${of.table} ${account} ${term}`, now, (after) => countMatches(search, after))
+  const planned = planSearch(term, memory.dense.of(db, listing, records))
+  const { counted, ids, plan } = memory.tallies.of({ db, listing, term, plan: planned, records }, at)
   const total = boundedTotal(counted)
   if (total.totalIsExact && offset >= counted) return { rows: [], ...total }
+  if (ids !== null) return { rows: pageOfIds(db, listing, ids), ...total }
   if (offset > deepestOffset) return null
-  const rows = listing.sortBy === 'id' ? pageById(search) : pageByName(search, counted)
+  const search = { db, listing, term, plan, records }
+  const rows = pageInOrder(search, counted)
   return rows === null ? null : { rows, ...total }
 }
 
-/** Counts the matches among the records with higher ids than `after`, up to one more than is ever stated. */
-function countMatches(search: Search, after: number): number {
-  const { db, listing, plan } = search
-  const matches = plan.isExact ? inIndex(listing.of) : inRecords(listing.of, plan)
-  const counted = `select count(*) from (select 1 from ${matches} limit ${countedMatches + 1})`
-  return queryNumber(db, counted, { ...parameters(search), after })
-}
-
-function pageById(search: Search): SQLOutputValue[][] {
-  const { db, listing, plan } = search
-  const { of, direction } = listing
-  const range = `order by matching.rowid ${direction} limit :limit offset :offset`
-  // Where the index alone tells the matches, those before the page are skipped without reading their records.
-  const page = plan.isExact
-    ? `from (select ${idOf('rowid')} as found from ${inIndex(of)} ${range})
-        cross join ${of.table} on id = found order by id ${direction}`
-    : `from ${inRecords(of, plan)} ${range}`
-  return query(db, `select ${of.columns} ${page}`, parameters(search))
-}
-
-/** Walks over the records in the order of their names where matches are frequent, and sorts the matches otherwise. */
-function pageByName(search: Search, counted: number): SQLOutputValue[][] | null {
-  const { db, listing, plan, records } = search
+function pageOfIds(db: DatabaseSync, listing: AnyListing, ids: readonly number[]): SQLOutputValue[][] {
   const { of, sortBy, direction, limit, offset } = listing
+  const page = `select ${of.columns} from (select value as match from json_each(?)) cross join ${of.table} on id = match
+    order by ${orderTerms(of, sortBy, direction)} limit ? offset ?`
+  return query(db, page, JSON.stringify(ids), limit, offset)
+}
+
+/**
+ * Walks over the records in order where matches are frequent. Otherwise matches by id are read from the index, and
+ * matches by name are sorted, unless there are too many of them.
+ */
+function pageInOrder(search: Search, counted: number): SQLOutputValue[][] | null {
+  const { sortBy, limit, offset } = search.listing
   const sortable = counted <= countedMatches
-  const expectedWalk = ((offset + limit) * records) / counted
-  if (!sortable || expectedWalk < counted * lookupCost) {
-    const walk = Math.min(longestWalk, Math.ceil(expectedWalk * 3))
-    const rows = walkByName(search, walk)
-    if (walk >= records || rows.length === Math.min(limit, sortable ? counted - offset : limit)) return rows
+  const walk = worthwhileWalk(search, counted)
+  const rows = walk > 0 ? walkInOrder(search, walk) : []
+  if (walk >= search.records || rows.length === Math.min(limit, sortable ? counted - offset : limit)) return rows
+  if (sortBy === 'id') return pageById(search)
+  return sortable ? sortedPage(search) : null
+}
+
+/** How many records to walk over before another way is taken; 0 for none. */
+function worthwhileWalk({ listing, records }: Search, counted: number): number {
+  const { sortBy, limit, offset } = listing
+  const expected = ((offset + limit) * records) / counted
+  const sortable = counted <= countedMatches
+  if (sortBy === 'name') {
+    return sortable && expected > counted * lookupCost ? 0 : Math.min(longestWalk, Math.ceil(expected * 3))
   }
-  if (!sortable) return null
-  const sorted = `select ${of.columns} from ${inRecords(of, plan)}
-    order by ${orderTerms(of, sortBy, direction)} limit :limit offset :offset`
-  return query(db, sorted, parameters(search))
+  // Of more than are counted, any number may match.
+  return offset + limit <= shortWalk && (!sortable || expected <= shortWalk) ? shortWalk : 0
 }
 
 /** The page as far as it is among the first `walk` records in order. */
-function walkByName(search: Search, walk: number): SQLOutputValue[][] {
+function walkInOrder(search: Search, walk: number): SQLOutputValue[][] {
   const { of, sortBy, direction } = search.listing
   const order = orderTerms(of, sortBy, direction)
   const walked = `select id as walked, ${of.searchText} as text from ${tableInOrder(of, sortBy)}
     where account_id = :account order by ${order} limit :walk`
   const matching = `select walked from (${walked}) where instr(text, :term) > 0 limit :limit offset :offset`
   const page = `select ${of.columns} from (${matching}) cross join ${of.table} on id = walked order by ${order}`
-  return query(search.db, page, { ...parameters(search), walk })
+  return query(search.db, page, { ...parametersOf(search), walk })
 }
 
-/** The matches of the plan in the index, as `matching`. */
-function inIndex({ table }: AnyListable): string {
-  return `${table}_search as matching where ${inAccount(table)}`
+function pageById(search: Search): SQLOutputValue[][] {
+  const { db, listing, plan } = search
+  const { of, direction } = listing
+  const range = `order by found.rowid ${direction} limit :limit offset :offset`
+  // Where the index alone tells the matches, those before the page are skipped without reading their records.
+  const page =
+    plan.worthwhile === null
+      ? `from (select ${idOf('rowid')} as match from ${inIndex(of)} ${range})
+          cross join ${of.table} on id = match order by id ${direction}`
+      : `from ${inRecords(of, plan)} ${range}`
+  return query(db, `select ${of.columns} ${page}`, parametersOf(search))
 }
 
-/** The matching records themselves; their places in the index go by `matching`. */
-function inRecords(of: AnyListable, plan: SearchPlan): string {
-  return `${of.table}_search as matching cross join ${of.table} on id = ${idOf('matching.rowid')}
-    where ${inAccount(of.table)} ${plan.isExact ? '' : `and instr(${of.searchText}, :term) > 0`}`
-}
-
-function inAccount(table: string): string {
-  const [first, last] = [rowidOf(':account', '(:after + 1)'), rowidOf(':account', highestId)]
-  return `${table}_search match :match and matching.rowid between ${first} and ${last}`
-}
-
-function parameters({ listing, plan }: Search) {
-  const { account, search: term, limit, offset } = listing
-  return { match: plan.match, term, account, after: 0, limit, offset }
+function sortedPage(search: Search): SQLOutputValue[][] {
+  const { db, listing, plan } = search
+  const { of, sortBy, direction } = listing
+  const sorted = `select ${of.columns} from ${inRecords(of, plan)}
+    order by ${orderTerms(of, sortBy, direction)} limit :limit offset :offset`
+  return query(db, sorted, parametersOf(search))
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Kysely } from 'kysely'
 import type { Db, Listing, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
-import { Connection, openDatabase } from './connection.ts'
+import { Connection, openDatabase, translated } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { listOn } from './lists.ts'
 import { Readers } from './readers.ts'
@@ -21,13 +21,17 @@ export class SqliteStorage implements Storage {
   readonly #writer: Connection
   readonly #commits: GroupCommit
   readonly #readers: Readers
+  #onProblem: (error: unknown) => void = () => undefined
   #closed: Promise<void> | undefined
 
   /** `path` is a file that has been migrated. */
   constructor(path: string) {
     this.#reader = new Connection(openDatabase(path, 1_000, 'pragma query_only = on; pragma cache_size = -16000'))
     this.#writer = new Connection(openDatabase(path, 0, writerPragmas))
-    this.#readers = new Readers(path, { onIndexed: (seq) => void this.#prune(seq) })
+    this.#readers = new Readers(path, {
+      onIndexed: (seq) => void this.#prune(seq),
+      onProblem: (error) => this.#onProblem(error),
+    })
     const transaction = new SqliteTransaction(this.#writer, this.#readers)
     this.#commits = new GroupCommit(this.#writer, transaction, () => this.#readers.changed())
   }
@@ -41,7 +45,12 @@ export class SqliteStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return listOn(this.#reader.database, this.#readers, listing)
+    return listed(this.#reader, this.#readers, listing)
+  }
+
+  start(onProblem: (error: unknown) => void): void {
+    this.#onProblem = onProblem
+    this.#readers.start()
   }
 
   async ping(): Promise<void> {
@@ -86,7 +95,7 @@ class SqliteTransaction implements Db {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return listOn(this.#connection.database, this.#readers, listing)
+    return listed(this.#connection, this.#readers, listing)
   }
 }
 
@@ -104,6 +113,14 @@ const anything = statement((db: Kysely<InternalTables>) =>
 const pruned = statement((db: Kysely<InternalTables>, { seq }: { seq: number }) =>
   db.deleteFrom('search_changes').where('seq', '<=', seq),
 )
+
+async function listed<Row>(connection: Connection, readers: Readers, listing: Listing<Row>): Promise<Page<Row>> {
+  try {
+    return await listOn(connection.database, readers, listing)
+  } catch (error) {
+    throw translated(error)
+  }
+}
 
 function closeQuietly(database: DatabaseSync): void {
   if (database.isOpen) database.close()

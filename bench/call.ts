@@ -1,0 +1,45 @@
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { Answer } from './raw-server.ts'
+
+/** One request to Waymark. */
+export interface Call {
+  readonly method: string
+  readonly path: string
+  readonly secret: string
+  /** The body, URL-encoded; empty for none. */
+  readonly form: string
+}
+
+/** The request as it goes over the wire. Its text is ASCII. */
+export function onTheWire({ method, path, secret, form }: Call): Buffer {
+  const body = form === '' ? '\r\n' : `${contentType}\r\nContent-Length: ${form.length}\r\n\r\n${form}`
+  const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n`
+  return Buffer.from(`${head}Authorization: Bearer ${secret}\r\n${body}`, 'latin1')
+}
+
+const contentType = 'Content-Type: application/x-www-form-urlencoded'
+
+/** Makes one call and returns what was answered, without the headers that Node adds to every answer. */
+export async function call(port: number, { method, path, secret, form }: Call): Promise<Answer> {
+  const headers: Record<string, string | number> = { authorization: `Bearer ${secret}`, connection: 'keep-alive' }
+  if (form !== '') {
+    headers['content-type'] = 'application/x-www-form-urlencoded'
+    headers['content-length'] = form.length
+  }
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request({ host: '127.0.0.1', port, method, path, headers, agent: false }, resolve).on('error', reject).end(form)
+  })
+  return { status: response.statusCode as number, headers: ownHeaders(response), body: await text(response) }
+}
+
+const headersOfNode = new Set(['date', 'connection', 'keep-alive'])
+
+function ownHeaders({ rawHeaders }: IncomingMessage): string[] {
+  const own: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name, value] = rawHeaders.slice(at, at + 2) as [string, string]
+    if (!headersOfNode.has(name.toLowerCase())) own.push(name, value)
+  }
+  return own
+}

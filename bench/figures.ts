@@ -1,0 +1,158 @@
+/**
+ * Figures out of readings, and whether they reach their targets.
+ */
+import { cpus } from 'node:os'
+import type { Reading, Result, Round } from './measure.ts'
+import type { Options } from './options.ts'
+import { leastRatio, mostGrowth, mostHoldMs, mostRssMb, mostStartMs } from './targets.ts'
+
+/** The figures of one case over one database: medians over its rounds. */
+export interface CaseFigures {
+  readonly name: string
+  readonly title: string
+  readonly records: number
+  readonly waymark: Reading
+  readonly raw: Reading
+  /** Waymark's requests a second as a share of the raw server's of the same round. */
+  readonly rateRatio: number
+  /** The raw server's processor time per request as a share of Waymark's of the same round. */
+  readonly cpuRatio: number
+  /** Milliseconds, in the worst round. */
+  readonly longestHold: number
+}
+
+/** How often a case is slower with the most records than with the fewest, in the same round. */
+export interface GrowthFigures {
+  readonly name: string
+  readonly title: string
+  readonly fewest: number
+  readonly most: number
+  readonly rate: number
+  readonly cpu: number
+}
+
+export interface ProcessFigures {
+  readonly records: number
+  readonly rssMb: number
+  readonly peakRssMb: number
+  readonly startMs: readonly number[]
+}
+
+export interface Verdict {
+  /** What was to be reached. */
+  readonly target: string
+  readonly figure: number
+  readonly reached: boolean
+}
+
+export interface Figures {
+  readonly machine: string
+  readonly rounds: string
+  readonly cases: readonly CaseFigures[]
+  readonly growth: readonly GrowthFigures[]
+  readonly processes: readonly ProcessFigures[]
+  readonly verdicts: readonly Verdict[]
+}
+
+export function figuresOf(results: readonly Result[], processes: readonly ProcessFigures[], options: Options): Figures {
+  const cases = results.map(caseFigures)
+  const growth = growthFigures(results, options.sizes)
+  return {
+    machine: `${cpus().length} × ${cpus()[0]?.model.trim()}, ${process.platform} ${process.arch}, Node ${process.versions.node}`,
+    rounds: `${options.rounds} rounds of ${options.roundSeconds} s`,
+    cases,
+    growth,
+    processes,
+    verdicts: [
+      ...cases.flatMap(ratioVerdicts),
+      ...growth.flatMap(growthVerdicts),
+      ...processes.flatMap(processVerdicts),
+    ],
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const ascending = values.toSorted((a, b) => a - b)
+  const [low, high] = [ascending[(ascending.length - 1) >> 1], ascending[ascending.length >> 1]]
+  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2
+}
+
+function caseFigures({ case: { name, title }, records, rounds }: Result): CaseFigures {
+  return {
+    name,
+    title,
+    records,
+    waymark: medianReading(rounds.map(({ waymark }) => waymark)),
+    raw: medianReading(rounds.map(({ raw }) => raw)),
+    rateRatio: median(rounds.map(({ waymark, raw }) => waymark.rate / raw.rate)),
+    cpuRatio: median(rounds.map(({ waymark, raw }) => raw.cpu / waymark.cpu)),
+    longestHold: Math.max(...rounds.map(({ waymark }) => waymark.longestHold)),
+  }
+}
+
+function medianReading(readings: readonly Reading[]): Reading {
+  const of = (figure: keyof Reading) => median(readings.map((reading) => reading[figure]))
+  return {
+    rate: of('rate'),
+    cpu: of('cpu'),
+    loopCpu: of('loopCpu'),
+    busy: of('busy'),
+    p50: of('p50'),
+    p99: of('p99'),
+    longestHold: of('longestHold'),
+  }
+}
+
+function growthFigures(results: readonly Result[], sizes: readonly number[]): GrowthFigures[] {
+  const [fewest, most] = [sizes[0] as number, sizes[sizes.length - 1] as number]
+  if (fewest === most) return []
+  return results
+    .filter((result) => result.records === most)
+    .map((large) => {
+      const small = results.find((result) => result.records === fewest && result.case === large.case) as Result
+      const growth = (of: (few: Round, many: Round) => number) =>
+        median(small.rounds.map((round, at) => of(round, large.rounds[at] as Round)))
+      return {
+        name: large.case.name,
+        title: large.case.title,
+        fewest,
+        most,
+        rate: growth((few, many) => few.waymark.rate / many.waymark.rate),
+        cpu: growth((few, many) => many.waymark.cpu / few.waymark.cpu),
+      }
+    })
+}
+
+function ratioVerdicts({ name, title, records, rateRatio, cpuRatio, waymark }: CaseFigures): Verdict[] {
+  const what = `${title}, ${records} records`
+  const verdicts: Verdict[] = []
+  const least = leastRatio[name]
+  if (least !== undefined) {
+    verdicts.push(
+      { target: `${what}: requests/s ≥ ${least} of raw`, figure: rateRatio, reached: rateRatio >= least },
+      { target: `${what}: CPU ratio ≥ ${least}`, figure: cpuRatio, reached: cpuRatio >= least },
+    )
+  }
+  if (name === 'short-search') {
+    const held = waymark.longestHold
+    verdicts.push({ target: `${what}: event loop held ≤ ${mostHoldMs} ms`, figure: held, reached: held <= mostHoldMs })
+  }
+  return verdicts
+}
+
+function growthVerdicts({ name, title, rate, cpu }: GrowthFigures): Verdict[] {
+  const most = mostGrowth[name]
+  if (most === undefined) return []
+  return [
+    { target: `${title}: requests/s within ${most}× of few records`, figure: rate, reached: rate <= most },
+    { target: `${title}: CPU per request within ${most}× of few records`, figure: cpu, reached: cpu <= most },
+  ]
+}
+
+function processVerdicts({ records, rssMb, startMs }: ProcessFigures): Verdict[] {
+  const start = median(startMs)
+  return [
+    { target: `RSS with ${records} records < ${mostRssMb} MB`, figure: rssMb, reached: rssMb < mostRssMb },
+    { target: `start with ${records} records < ${mostStartMs} ms`, figure: start, reached: start < mostStartMs },
+  ]
+}

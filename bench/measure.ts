@@ -1,0 +1,165 @@
+/**
+ * Rounds in which Waymark and the raw server take turns, so that both meet the same neighbours on the machine.
+ */
+import { type Call, call } from './call.ts'
+import type { Case, Stock } from './cases.ts'
+import type { IndexWatch } from './index-watch.ts'
+import { drive, type Load, UnexpectedAnswers } from './load.ts'
+import type { Options } from './options.ts'
+import type { Answer } from './raw-server.ts'
+import { storeMore } from './seed.ts'
+import type { Server } from './servers.ts'
+
+/** Waymark over one prepared database, which fills up while it is measured. */
+export interface Site {
+  readonly stock: Stock
+  readonly server: Server
+  readonly index: IndexWatch
+}
+
+/** What one server did in one round. */
+export interface Reading {
+  /** Requests a second. */
+  readonly rate: number
+  /** Microseconds of processor time that a request took, on all threads and on that of the event loop. */
+  readonly cpu: number
+  readonly loopCpu: number
+  /** How much of the time the thread of the event loop was at work: 1 when it was the bottleneck. */
+  readonly busy: number
+  /** Milliseconds. */
+  readonly p50: number
+  readonly p99: number
+  readonly longestHold: number
+}
+
+export interface Round {
+  readonly waymark: Reading
+  readonly raw: Reading
+}
+
+export interface Result {
+  readonly case: Case
+  readonly records: number
+  readonly rounds: readonly Round[]
+}
+
+/** Deletions that a round has records for, per second. */
+const deletionsPerSecond = 20_000
+
+type Pace = Pick<Options, 'rounds' | 'roundSeconds' | 'warmUpSeconds'>
+
+/** Measures one case on every site in turn, round by round. Throws `UnexpectedAnswers`. */
+export async function measure(measured: Case, sites: readonly Site[], raw: Server, pace: Pace): Promise<Result[]> {
+  const duels: Duel[] = []
+  for (const site of sites) duels.push(await Duel.between(measured, site, raw, pace))
+  const results = duels.map(({ site }) => ({ case: measured, records: site.stock.records, rounds: [] as Round[] }))
+  for (let round = 0; round < pace.rounds; round++) {
+    for (const [at, duel] of duels.entries()) results[at]?.rounds.push(await duel.round(round % 2 === 1))
+  }
+  return results
+}
+
+/** Waymark and the raw server over one case. */
+class Duel {
+  readonly site: Site
+  readonly #case: Case
+  readonly #raw: Server
+  readonly #seconds: number
+  readonly #most: number | undefined
+  readonly #next: () => Call
+  readonly #sample: { readonly call: Call; readonly answer: Answer }
+
+  /** Warms both up, with what one real answer looks like. */
+  static async between(measured: Case, site: Site, raw: Server, pace: Pace): Promise<Duel> {
+    const most = measured.usesUp ? Math.floor(deletionsPerSecond * pace.roundSeconds) : undefined
+    if (most !== undefined) await stockUp(site, most * (pace.rounds + 1) + 2)
+    const next = measured.calls(site.stock)
+    const first = next()
+    const answer = await call(site.server.port, first)
+    if (answer.status !== measured.status) throw new UnexpectedAnswers(`got ${answer.status}: ${answer.body}`)
+    const sample = { call: first, answer }
+    const duel = new Duel({ measured, site, raw, next, sample, most, seconds: pace.roundSeconds })
+    await duel.#waymark(pace.warmUpSeconds)
+    await duel.#rawServer(pace.warmUpSeconds)
+    return duel
+  }
+
+  private constructor(parts: {
+    measured: Case
+    site: Site
+    raw: Server
+    next: () => Call
+    sample: { call: Call; answer: Answer }
+    most: number | undefined
+    seconds: number
+  }) {
+    this.site = parts.site
+    this.#case = parts.measured
+    this.#raw = parts.raw
+    this.#next = parts.next
+    this.#sample = parts.sample
+    this.#most = parts.most
+    this.#seconds = parts.seconds
+  }
+
+  async round(rawFirst: boolean): Promise<Round> {
+    const before = rawFirst ? await this.#rawServer(this.#seconds) : null
+    const waymark = await this.#waymark(this.#seconds)
+    return { waymark, raw: before ?? (await this.#rawServer(this.#seconds)) }
+  }
+
+  #waymark(seconds: number): Promise<Reading> {
+    const { server } = this.site
+    const run = () =>
+      drive({ port: server.port, seconds, status: this.#case.status, next: this.#next, most: this.#most })
+    return reading(server, run, () => this.#settle())
+  }
+
+  /** Always the same request: what it says makes no difference to this server. */
+  async #rawServer(seconds: number): Promise<Reading> {
+    const raw = this.#raw
+    await raw.answerWith(this.#sample.answer)
+    const run = () => drive({ port: raw.port, seconds, status: this.#case.status, next: () => this.#sample.call })
+    return reading(raw, run, async () => undefined)
+  }
+
+  /** Waits for what the requests left to do, so that it is counted as their processor time and nobody else's. */
+  async #settle(): Promise<void> {
+    const { leaves } = this.#case
+    if (leaves === 'unindexed records') await this.site.index.caughtUp()
+    // Its thread answers in order: this one last.
+    if (leaves === 'questions') await call(this.site.server.port, this.#next())
+  }
+}
+
+async function reading(server: Server, run: () => Promise<Load>, settled: () => Promise<void>): Promise<Reading> {
+  const before = await server.usage()
+  const load = await run()
+  const during = await server.usage()
+  await settled()
+  const after = await server.usage()
+  return {
+    rate: load.answered / load.seconds,
+    cpu: (after.cpu - before.cpu) / load.sent,
+    loopCpu: (after.loopCpu - before.loopCpu) / load.sent,
+    busy: (during.loopCpu - before.loopCpu) / 1e6 / load.seconds,
+    p50: at(load.latencies, 0.5),
+    p99: at(load.latencies, 0.99),
+    longestHold: during.longestHold,
+  }
+}
+
+/** Fills the spare records up to `count`. */
+async function stockUp({ stock, index }: Site, count: number): Promise<void> {
+  const ids = await storeMore(stock, firstSpare, count)
+  firstSpare += count
+  stock.spare.push(...ids)
+  await index.caughtUp()
+}
+
+/** Numbers of records above those of any prepared database. */
+let firstSpare = 100_000_000
+
+function at(ascending: Float64Array, share: number): number {
+  return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN
+}

@@ -1,0 +1,71 @@
+/**
+ * What the command line may ask for.
+ */
+import { parseArgs } from 'node:util'
+
+export interface Options {
+  /** Numbers of records, ascending. */
+  readonly sizes: readonly number[]
+  /** Names of cases, or of groups such as `search`; null for the usual ones. */
+  readonly only: readonly string[] | null
+  readonly rounds: number
+  readonly roundSeconds: number
+  readonly warmUpSeconds: number
+  /** Servers are started this often to take the time. */
+  readonly starts: number
+  readonly quick: boolean
+  readonly json: boolean
+  /** Whether a missed target fails the run. */
+  readonly gate: boolean
+}
+
+export const usage = `npm run bench -- [options]
+
+  --quick             1 000 records, the main cases, three short rounds: less than a minute
+  --records 1000,…    numbers of records (default: 1000,1000000)
+  --only show,list    these cases alone; "search" stands for every case whose name begins so
+  --rounds 5          rounds per case
+  --json              figures as JSON on stdout
+  --gate              exit code 1 when a target is missed
+  --help              this text
+`
+
+/** A command line that cannot be understood; the message is a sentence for whoever wrote it. */
+export class WrongUse extends Error {}
+
+/** Reads the command line; null when it asks for help. Throws `WrongUse`. */
+export function readOptions(args: readonly string[]): Options | null {
+  const values = parse(args)
+  if (values.help) return null
+  const pace = values.quick ? quickPace : fullPace
+  return {
+    ...pace,
+    sizes: values.records === undefined ? pace.sizes : integers(values.records, '--records').sort((a, b) => a - b),
+    only: values.only?.split(',') ?? null,
+    rounds: values.rounds === undefined ? pace.rounds : (integers(values.rounds, '--rounds')[0] as number),
+    quick: values.quick,
+    json: values.json,
+    gate: values.gate,
+  }
+}
+
+const fullPace = { sizes: [1_000, 1_000_000], rounds: 5, roundSeconds: 1.2, warmUpSeconds: 1, starts: 5 }
+const quickPace = { sizes: [1_000], rounds: 3, roundSeconds: 0.6, warmUpSeconds: 0.4, starts: 3 }
+
+function parse(args: readonly string[]) {
+  const flag = { type: 'boolean', default: false } as const
+  const text = { type: 'string' } as const
+  try {
+    const options = { help: flag, quick: flag, json: flag, gate: flag, records: text, only: text, rounds: text }
+    return parseArgs({ args: [...args], options }).values
+  } catch (error) {
+    throw new WrongUse((error as Error).message)
+  }
+}
+
+function integers(list: string, option: string): number[] {
+  return list.split(',').map((text) => {
+    if (!/^[1-9]\d{0,7}$/.test(text)) throw new WrongUse(`${option} takes integers from 1, not "${text}".`)
+    return Number(text)
+  })
+}

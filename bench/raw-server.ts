@@ -1,0 +1,36 @@
+/**
+ * The yardstick: `node:http` alone, which answers every request with the bytes that it is told over IPC, once the
+ * request's body has been read to its end.
+ */
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+
+/** An answer of Waymark, with the headers that Node does not add by itself. */
+export interface Answer {
+  readonly status: number
+  /** Names and values in turn, as they came. */
+  readonly headers: readonly string[]
+  readonly body: string
+}
+
+let answer: Answer = { status: 200, headers: [], body: '' }
+
+const server = createServer({ keepAliveTimeout: 72_000 }, (request, response) => {
+  if (request.method === 'GET' || request.method === 'DELETE') return send(response)
+  request.on('end', () => send(response))
+  request.resume()
+})
+
+function send(response: ServerResponse): void {
+  response.writeHead(answer.status, answer.headers as string[])
+  response.end(answer.body)
+}
+
+process.on('message', async (message) => {
+  if (message === 'usage') return
+  answer = message as Answer
+  if (!server.listening) await once(server, 'listening')
+  process.send?.('ready')
+})
+
+server.listen(Number(process.argv[2]), '127.0.0.1')

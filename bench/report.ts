@@ -1,0 +1,67 @@
+/**
+ * Figures as text for people: tables that are Markdown too.
+ */
+import { type CaseFigures, type Figures, median } from './figures.ts'
+
+export function asText(figures: Figures): string {
+  const { machine, rounds, cases, growth, processes, verdicts } = figures
+  const parts = [`${machine}; ${rounds}\n`]
+  if (cases.length > 0) parts.push(table(caseHead, cases.map(caseRow)))
+  if (growth.length > 0) parts.push(table(['growth', 'records', 'requests/s', 'CPU'], growth.map(growthRow)))
+  parts.push(table(['process', 'RSS MB', 'peak MB', 'start ms'], processes.map(processRow)))
+  parts.push(
+    table(
+      ['target', 'figure', ''],
+      verdicts.map(({ target, figure, reached }) => [target, short(figure), reached ? 'pass' : 'FAIL']),
+    ),
+  )
+  const missed = verdicts.filter(({ reached }) => !reached).length
+  parts.push(missed === 0 ? 'Every target is reached.\n' : `${missed} of ${verdicts.length} targets are missed.\n`)
+  return parts.join('\n')
+}
+
+const caseHead = [
+  'case',
+  'records',
+  'req/s',
+  'raw req/s',
+  'ratio',
+  'CPU µs',
+  'of it loop',
+  'raw CPU µs',
+  'CPU ratio',
+  'busy',
+  'raw busy',
+  'p50 ms',
+  'p99 ms',
+  'loop held ms',
+]
+
+function caseRow({ title, records, waymark, raw, rateRatio, cpuRatio }: CaseFigures): string[] {
+  const { rate, cpu, loopCpu, busy, p50, p99, longestHold } = waymark
+  const shorts = [rate, raw.rate, rateRatio, cpu, loopCpu, raw.cpu, cpuRatio, busy, raw.busy, p50, p99, longestHold]
+  return [title, String(records), ...shorts.map(short)]
+}
+
+function growthRow({ title, fewest, most, rate, cpu }: Figures['growth'][number]): string[] {
+  return [title, `${fewest} → ${most}`, `× ${short(rate)}`, `× ${short(cpu)}`]
+}
+
+function processRow({ records, rssMb, peakRssMb, startMs }: Figures['processes'][number]): string[] {
+  return [`${records} records`, short(rssMb), short(peakRssMb), short(median(startMs))]
+}
+
+/** Three significant digits, or the whole number. */
+function short(value: number): string {
+  if (!Number.isFinite(value)) return '–'
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3)
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, at) => Math.max(title.length, 2, ...rows.map((row) => row[at]?.length ?? 0)))
+  const isText = (at: number) => at === 0 || head[at] === ''
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, at) => (isText(at) ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join(' | ')} |\n`
+  const rule = `|${widths.map((width, at) => (isText(at) ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|\n`
+  return line(head) + rule + rows.map(line).join('')
+}

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { call } from './call.ts'
+import type { Usage } from './observer.ts'
+import type { Answer } from './raw-server.ts'
+import type { Seed } from './seed.ts'
+
+const root = join(import.meta.dirname, '..')
+const observer = pathToFileURL(join(import.meta.dirname, 'observer.ts')).href
+/** How often a starting server is asked whether it is there. */
+const askMs = 2
+const startsWithinMs = 20_000
+
+/** A server process under measurement. */
+export class Server {
+  readonly port: number
+  readonly #child: ChildProcess
+
+  private constructor(child: ChildProcess, port: number) {
+    this.#child = child
+    this.port = port
+  }
+
+  /** Waymark as it is started in production, over a prepared database. Resolves once it answers. */
+  static async waymark(seed: Seed): Promise<Server> {
+    const port = await freePort()
+    const args = ['--import', observer, join(root, 'src/main.ts')]
+    const child = start(args, environment(seed, port), true)
+    await untilAnswered(child, port, seed)
+    return new Server(child, port)
+  }
+
+  static async raw(): Promise<Server> {
+    const port = await freePort()
+    const args = ['--import', observer, join(import.meta.dirname, 'raw-server.ts'), String(port)]
+    return new Server(start(args, {}, true), port)
+  }
+
+  /** What the process has used since it started. */
+  async usage(): Promise<Usage> {
+    return (await this.#ask('usage')) as Usage
+  }
+
+  /** Makes a raw server answer so from now on. */
+  async answerWith(answer: Answer): Promise<void> {
+    await this.#ask(answer)
+  }
+
+  async stop(): Promise<void> {
+    await stop(this.#child)
+  }
+
+  async #ask(message: Answer | 'usage'): Promise<unknown> {
+    const reply = once(this.#child, 'message')
+    this.#child.send(message)
+    return (await reply)[0]
+  }
+}
+
+/** Milliseconds from the start of the process, with nothing of the bench in it, to its first 200. */
+export async function timeToFirstAnswer(seed: Seed): Promise<number> {
+  const port = await freePort()
+  const begun = performance.now()
+  const child = start([join(root, 'src/main.ts')], environment(seed, port), false)
+  await untilAnswered(child, port, seed)
+  const taken = performance.now() - begun
+  await stop(child)
+  return taken
+}
+
+/** Logs go where they cost the writing and nothing else. */
+function start(args: readonly string[], env: Record<string, string>, observed: boolean): ChildProcess {
+  return spawn(process.execPath, args, {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'ignore', 'inherit', ...(observed ? (['ipc'] as const) : [])],
+  })
+}
+
+function environment(seed: Seed, port: number): Record<string, string> {
+  return { HOST: '127.0.0.1', PORT: String(port), DATABASE_URL: `sqlite:${seed.path}`, RATE_LIMIT: '0' }
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exited
+}
+
+async function untilAnswered(child: ChildProcess, port: number, { secret }: Seed): Promise<void> {
+  const deadline = performance.now() + startsWithinMs
+  const show = { method: 'GET', path: '/api/v1/domains/1', secret, form: '' }
+  while (performance.now() < deadline && child.exitCode === null) {
+    const answer = await call(port, show).catch(() => null)
+    if (answer?.status === 200) return
+    await sleep(askMs)
+  }
+  child.kill()
+  throw new Error('The server does not start, or does not answer.')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

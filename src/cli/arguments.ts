@@ -1,0 +1,67 @@
+/**
+ * Reads single arguments. Each function throws `WrongUse` with a sentence that says what to write.
+ */
+import { isScope, type Scope, scopes } from '../keys/scope.ts'
+import { type Given, WrongUse } from './command.ts'
+import { parseDuration } from './duration.ts'
+
+const longestName = 255
+
+/** `--name`, which must be given. */
+export function nameOf({ values }: Given): string {
+  const name = String(values.name ?? '').trim()
+  if (name === '') throw new WrongUse('--name is missing.')
+  const isPlain = !/\p{Cc}/u.test(name) && name.isWellFormed()
+  if (isPlain && [...name].length <= longestName) return name
+  throw new WrongUse(`--name takes 1 to ${longestName} characters, none of them a control character.`)
+}
+
+/** `--scopes`, of which `*` holds all others. */
+export function scopesOf({ values }: Given): Scope[] {
+  const wanted = new Set(
+    String(values.scopes ?? '*')
+      .split(',')
+      .map((scope) => scope.trim()),
+  )
+  const known = [...wanted].filter(isScope)
+  if (known.length === wanted.size) return wanted.has('*') ? ['*'] : known
+  const unknown = [...wanted].find((scope) => !isScope(scope))
+  throw new WrongUse(`There is no scope "${unknown}". --scopes takes ${scopes.join(', ')}, separated by commas.`)
+}
+
+/** `--expires`: the time of expiry; null when it is not given. */
+export function expiryOf(given: Given): Date | null {
+  if (given.values.expires === undefined) return null
+  const milliseconds = durationOf(given, 'expires')
+  if (milliseconds === 0) throw new WrongUse('--expires must be longer than nothing, such as 90d.')
+  return new Date(Date.now() + milliseconds)
+}
+
+/** An option that takes a duration; in milliseconds. */
+export function durationOf({ values }: Given, option: string): number {
+  const milliseconds = parseDuration(String(values[option]))
+  if (milliseconds !== undefined) return milliseconds
+  throw new WrongUse(`--${option} takes a duration such as 30s, 15m, 24h or 90d, of 36500d at most.`)
+}
+
+/** `--account`; undefined when it is not given. */
+export function accountOf({ values }: Given): number | undefined {
+  const text = values.account
+  if (text === undefined) return undefined
+  return idFrom(String(text)) ?? refuse('--account takes the id of an account, as "waymark accounts list" shows it.')
+}
+
+/** The ID of a key, which must be given. */
+export function keyIdOf({ id }: Given): number {
+  if (id === undefined) throw new WrongUse('The ID of the key is missing.')
+  // What was written is not repeated: it may be the key itself.
+  return idFrom(id) ?? refuse('ID is the number of a key, as "waymark keys list" shows it.')
+}
+
+function idFrom(text: string): number | undefined {
+  return /^[1-9]\d*$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
+}
+
+function refuse(sentence: string): never {
+  throw new WrongUse(sentence)
+}

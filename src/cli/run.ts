@@ -1,0 +1,73 @@
+import { parseArgs } from 'node:util'
+import { readStorageLocation } from '../config.ts'
+import { Failure, StartupFailure } from '../errors.ts'
+import { openStorage } from '../storage/open.ts'
+import { version } from '../version.ts'
+import { type Command, type Given, type Work, WrongUse } from './command.ts'
+import { type Asked, find } from './commands.ts'
+
+type Output = Pick<NodeJS.WriteStream, 'write'>
+
+/**
+ * Runs one command and returns the exit code: 0 when it was done, 1 when it could not be, 2 when the arguments are
+ * wrong. Results go to `out`, sentences about failures to `err`.
+ */
+export async function runCli(args: readonly string[], out: Output, err: Output): Promise<number> {
+  const asked = find(args)
+  try {
+    out.write(`${await answer(asked)}\n`)
+    return 0
+  } catch (error) {
+    if (error instanceof WrongUse) {
+      err.write(`${error.message}\n\n${asked.usage}\n`)
+      return 2
+    }
+    if (!(error instanceof Failure || error instanceof StartupFailure)) throw error
+    err.write(`${error.message}\n`)
+    return 1
+  }
+}
+
+async function answer({ command, rest, help }: Asked): Promise<string> {
+  const [next] = rest
+  if (command === undefined) {
+    if (next === '--help' || next === '-h') return help
+    if (next === '--version') return version
+    throw new WrongUse(next === undefined ? 'Say what is to be done.' : `There is no command or option "${next}" here.`)
+  }
+  const given = parse(command, rest)
+  return given === 'help' ? help : atDatabase(command.prepare(given))
+}
+
+function parse(command: Command, args: readonly string[]): Given | 'help' {
+  const { values, positionals } = strictly(() =>
+    parseArgs({
+      args: [...args],
+      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    }),
+  )
+  if (values.help) return 'help'
+  const [id, ...others] = command.takesId ? positionals : [undefined, ...positionals]
+  if (others.length > 0) throw new WrongUse('There are more arguments than the command takes.')
+  return { values: values as Given['values'], id }
+}
+
+/** Makes sentences of what `parseArgs` throws; its second sentence tells of positional arguments. */
+function strictly<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const [sentence = ''] = (error as Error).message.split(/\.\s|\n/)
+    throw new WrongUse(sentence.endsWith('.') ? sentence : `${sentence}.`)
+  }
+}
+
+async function atDatabase(work: Work): Promise<string> {
+  const storage = await openStorage(readStorageLocation())
+  try {
+    return await work(storage)
+  } finally {
+    await storage.close()
+  }
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { storeDomain, updateDomain } from '../domains/schema.ts'
+import { Failure, Refusal, violationCodes } from '../errors.ts'
+import { storeSpace, updateSpace } from '../spaces/schema.ts'
+import { integerWithin, positiveInteger } from './integer.ts'
+import { listQuery } from './list-query.ts'
+
+const forms = { storeDomain, updateDomain, storeSpace, updateSpace, listQuery }
+const names = ['name', 'color', 'homepage_url', 'not_found_url', 'search', 'sort', 'page', 'per_page', 'id', 'zzz', '__proto__', 'toString']
+const value = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom('\ud800', '\udc00', '\0', ' ', 'a', '.', '3', ':', '/', '\\', '%') }),
+  fc.jsonValue(),
+  fc.constantFrom('asc', 'id', '10', '1', 'go.acme.com', 'https://acme.com', '', ' '),
+)
+const input = fc
+  .array(fc.tuple(fc.oneof(fc.constantFrom(...names), fc.string()), value))
+  .map((pairs) => Object.assign(Object.create(null), Object.fromEntries(pairs)) as Record<string, unknown>)
+
+for (const [what, form] of Object.entries(forms)) {
+  test(`${what} never throws anything but validation_failed, and reports each bad field once`, () => {
+    fc.assert(
+      fc.property(input, (fields) => {
+        const { violations } = form.read(fields)
+        for (const { code, field, message } of violations) {
+          assert.ok(Object.hasOwn(violationCodes, code), code)
+          assert.ok(field.isWellFormed() && message.isWellFormed())
+          assert.ok(message.length > 0 && message.length < 400)
+        }
+        const echoed = violations.map(({ field }) => field).filter((field) => !field.endsWith('…'))
+        assert.equal(new Set(echoed.filter((field) => field in fields)).size, echoed.filter((field) => field in fields).length)
+        try {
+          form.check(fields)
+          assert.equal(violations.length, 0)
+        } catch (error) {
+          assert.ok(error instanceof Failure && error.code === 'validation_failed', String(error))
+          assert.deepEqual(error.facts.violations, violations)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+}
+
+test('what is not sent stays undefined in an update, whatever else is sent', () => {
+  fc.assert(
+    fc.property(input, (fields) => {
+      for (const form of [updateDomain, updateSpace]) {
+        const { values } = form.read(fields)
+        for (const [name, read] of Object.entries(values)) if (!(name in fields)) assert.equal(read, undefined)
+      }
+    }),
+  )
+})
+
+test('white space around a value makes no difference', () => {
+  const blank = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r', '\u00a0', '\u3000', '\ufeff') })
+  const spaceName = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 })
+  fc.assert(
+    fc.property(blank, spaceName, blank, (before, name, after) => {
+      assert.deepEqual(storeSpace.read({ name: before + name + after }), storeSpace.read({ name: name.trim() }))
+    }),
+  )
+})
+
+test('an integer has one spelling', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (integer) => {
+      assert.equal(positiveInteger(String(integer)), integer)
+      for (const other of [`0${integer}`, `+${integer}`, `-${integer}`, `${integer}.0`, `${integer}e0`, `0x${integer}`, ` ${integer}`, `${integer}\n`]) {
+        assert.equal(positiveInteger(other), undefined, other)
+      }
+    }),
+  )
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.e+-x ') }), (text) => {
+      const read = positiveInteger(text)
+      if (read !== undefined) assert.equal(String(read), text)
+    }),
+  )
+  for (const text of ['0', '', '9007199254740992', '9'.repeat(17), '٣', '３']) assert.equal(positiveInteger(text), undefined)
+  assert.equal(positiveInteger('9007199254740991'), Number.MAX_SAFE_INTEGER)
+})
+
+test('an integer outside of its bounds is refused with a sentence that names them', () => {
+  assert.equal(integerWithin('6', 1, 6, 'color'), 6)
+  for (const text of ['0', '7', '-1', 'x']) {
+    const refusal = integerWithin(text, 1, 6, 'color')
+    assert.ok(refusal instanceof Refusal)
+    assert.equal(refusal.message, 'The color must be an integer from 1 to 6.')
+  }
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { MalformedForm, mostFields, parseFormBytes, parseQuery } from './form-encoding.ts'
+
+/** Text without lone surrogates, which have no encoding; names without brackets, which mean arrays. */
+const text = fc.string({ unit: 'binary' })
+const name = text.map((each) => each.replaceAll(']', ''))
+const pairs = fc.array(fc.tuple(name, text), { maxLength: mostFields })
+
+/** What the fields must be, by the standard library's reading of the same form. */
+function expected(form: URLSearchParams): Map<string, string[]> {
+  const all = new Map<string, string[]>()
+  for (const [each, value] of form) all.set(each, [...(all.get(each) ?? []), value])
+  return all
+}
+
+function assertFields(fields: unknown, form: URLSearchParams): void {
+  assert.ok(!(fields instanceof MalformedForm))
+  const read = new Map(Object.entries(fields as Record<string, unknown>))
+  const all = expected(form)
+  assert.deepEqual([...read.keys()].sort(), [...all.keys()].sort())
+  for (const [each, values] of all) {
+    if (values.length === 1) assert.equal(read.get(each), values[0])
+    else assert.ok(Array.isArray(read.get(each)), 'a field that was sent twice is no single value')
+  }
+}
+
+test('whatever URLSearchParams writes is read back, as a body and as a query', () => {
+  fc.assert(
+    fc.property(pairs, (each) => {
+      const form = new URLSearchParams(each)
+      assertFields(parseFormBytes(Buffer.from(form.toString())), form)
+      assertFields(parseQuery(form.toString()), form)
+    }),
+  )
+})
+
+test('whatever encodeURIComponent writes is read back', () => {
+  fc.assert(
+    fc.property(name, text, (each, value) => {
+      const form = `${encodeURIComponent(each)}=${encodeURIComponent(value)}`
+      assertFields(parseFormBytes(Buffer.from(form)), new URLSearchParams([[each, value]]))
+    }),
+  )
+})
+
+test('any bytes are read as URLSearchParams reads them, or are malformed', () => {
+  const piece = fc.constantFrom('%', '%2', '%41', '%c3%a9', '%ff', '%ED%A0%80', '+', '&', '=', 'a', 'é', '\0', '[', ' ')
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 64 }).map((each) => Buffer.from(each)),
+    fc.array(piece, { maxLength: 24 }).map((each) => Buffer.from(each.join(''))),
+  )
+  fc.assert(
+    fc.property(bytes, (each) => {
+      const fields = outcome(() => parseFormBytes(each))
+      const isAscii = each.every((byte) => byte < 0x80)
+      if (isAscii) assert.deepEqual(outcome(() => parseQuery(each.toString('latin1'))), fields)
+      if (fields instanceof MalformedForm) return
+      if (!each.includes(']')) assertFields(fields, new URLSearchParams(each.toString()))
+    }),
+    { numRuns: 1_000 },
+  )
+})
+
+/** The result, or the form's own error; any other is thrown on. */
+function outcome(work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof MalformedForm) return error
+    throw error
+  }
+}
+
+test('broken percent-encoding anywhere is malformed', () => {
+  const broken = fc.constantFrom('%', '%1', '%zz', '%ff', '%c3', '%C0%80', '%ED%A0%80', '%F4%90%80%80')
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('a', '&', '=', '+') }), broken, (before, each) => {
+      for (const form of [before + each, `${before}${each}&a=b`, `${before}${each}=1`]) {
+        assert.throws(() => parseFormBytes(Buffer.from(form)), MalformedForm)
+        assert.ok(parseQuery(form) instanceof MalformedForm)
+      }
+    }),
+  )
+})
+
+test('names in brackets make arrays of their stem', () => {
+  for (const form of ['a[]=1', 'a[0]=1', 'a[b]=1', 'a%5B%5D=1']) {
+    assert.deepEqual({ ...parseFormBytes(Buffer.from(form)) }, { a: ['1'] })
+  }
+})
+
+test('fields have no inherited names', () => {
+  const fields = parseFormBytes(Buffer.from('__proto__=1&constructor=2'))
+  assert.equal(Object.getPrototypeOf(fields), null)
+  assert.deepEqual(Object.keys(fields), ['__proto__', 'constructor'])
+})
+
+test('more fields than any operation has are refused', () => {
+  const form = (count: number) => Buffer.from(Array.from({ length: count }, (_, index) => `a${index}=1`).join('&'))
+  assert.equal(Object.keys(parseFormBytes(form(mostFields))).length, mostFields)
+  assert.throws(() => parseFormBytes(form(mostFields + 1)), MalformedForm)
+})

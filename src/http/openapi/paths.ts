@@ -1,0 +1,145 @@
+/**
+ * The operations on resources, in the document.
+ */
+import type { TObject, TSchema } from 'typebox'
+import type { ErrorCode } from '../../errors.ts'
+import type { Field, Form } from '../fields.ts'
+import { apiPrefix, type Body, type Operation } from '../operation.ts'
+import { assignedFields, idSchema } from '../record-schema.ts'
+import { type HeaderName, headerReferences, onApiAnswers } from './headers.ts'
+import { problemReferences } from './problems.ts'
+import { parameterSchema, type Schema, type Schemas } from './schemas.ts'
+
+export const parameters = {
+  Id: {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The id of the record. One that is malformed, unknown or another account’s is not found.',
+    schema: { ...idSchema },
+    example: 1,
+  },
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    required: false,
+    description: 'Your own name for the request, to find it again in the log; one that does not fit is replaced.',
+    schema: { type: 'string', pattern: '^[\\w.-]{1,64}$' },
+  },
+} as const
+
+/** What can go wrong with any request, whatever it asks for. */
+export const failuresAnywhere: readonly ErrorCode[] = [
+  'malformed_url',
+  'malformed_request',
+  'method_not_allowed',
+  'request_timeout',
+  'url_too_long',
+  'headers_too_large',
+  'internal_error',
+  'shutting_down',
+]
+
+/** What can go wrong with any request that needs a key. */
+const failuresBehindKeys: readonly ErrorCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'expired_api_key',
+  'revoked_api_key',
+  'insufficient_scope',
+  'rate_limited',
+  'overloaded',
+  'database_unavailable',
+]
+
+/** Every path of the operations, with what its methods do. */
+export function pathItems(operations: readonly Operation[], schemas: Schemas): Record<string, object> {
+  const byPath = Map.groupBy(operations, ({ path }) => apiPrefix + path.replace(/:(\w+)/g, '{$1}'))
+  return Object.fromEntries(
+    [...byPath].map(([path, ofPath]) => [
+      path,
+      Object.fromEntries(
+        ofPath.map((operation) => [operation.method.toLowerCase(), operationObject(operation, schemas)]),
+      ),
+    ]),
+  )
+}
+
+function operationObject(operation: Operation, schemas: Schemas): object {
+  const { id, tag, summary, description, scope, query, body } = operation
+  return {
+    operationId: id,
+    tags: [tag.name],
+    summary,
+    description: `${description}\n\nScope: \`${scope}\`.`,
+    security: [{ apiKey: [scope] }],
+    parameters: [
+      ...(hasId(operation) ? [{ $ref: '#/components/parameters/Id' }] : []),
+      ...(query === undefined ? [] : queryParameters(query, schemas)),
+      { $ref: '#/components/parameters/RequestId' },
+    ],
+    ...(body === undefined ? {} : { requestBody: requestBody(operation, body, schemas) }),
+    responses: {
+      [operation.success.status]: successResponse(operation, schemas),
+      ...problemReferences(failuresOf(operation)),
+    },
+  }
+}
+
+function hasId({ path }: Operation): boolean {
+  return path.includes('/:id')
+}
+
+function failuresOf(operation: Operation): ErrorCode[] {
+  const ofPath: ErrorCode = hasId(operation) ? 'not_found' : 'route_not_found'
+  return [...failuresAnywhere, ...failuresBehindKeys, ofPath, ...operation.failures]
+}
+
+function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
+  return Object.entries<Field<unknown>>(query.fields).map(([name, { schema, required }]) => {
+    const { description, ...rest } = parameterSchema(schemas.published(schema))
+    return { name, in: 'query', required, description, schema: rest }
+  })
+}
+
+/** Both media types that bodies may have. A store needs its fields; an update without any is allowed. */
+function requestBody({ method }: Operation, body: Body, schemas: Schemas): object {
+  const schema = schemas.named(body.name, bodySchema(body, schemas))
+  const content = { schema, example: body.example }
+  return {
+    required: method === 'POST',
+    content: { 'application/x-www-form-urlencoded': content, 'application/json': content },
+  }
+}
+
+function bodySchema({ form, example, record }: Body, schemas: Schemas): Schema {
+  const own = Object.entries(propertiesOf(form.schema)).map(([name, property]) => [
+    name,
+    { ...schemas.published(property), ...(name in example ? { examples: [example[name]] } : {}) },
+  ])
+  const assigned = Object.entries(propertiesOf(record))
+    .filter(([name]) => (assignedFields as readonly string[]).includes(name))
+    .map(([name, property]) => [name, { ...schemas.published(property), description: 'Ignored.', readOnly: true }])
+  return {
+    ...schemas.published(form.schema),
+    description:
+      'What the server assigns is ignored, so that a record may be sent back as it came; any other field is refused.',
+    properties: Object.fromEntries([...own, ...assigned]),
+    additionalProperties: false,
+  }
+}
+
+function propertiesOf(schema: TSchema): Readonly<Record<string, TSchema>> {
+  return (schema as TObject).properties
+}
+
+function successResponse({ success }: Operation, schemas: Schemas): object {
+  const { description, schema, example, headers = [] } = success
+  return {
+    description,
+    headers: headerReferences([...onApiAnswers, ...(headers as readonly HeaderName[])]),
+    ...(schema === undefined
+      ? {}
+      : { content: { 'application/json': { schema: schemas.published(schema), example } } }),
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Failures in the document: a response for each status, its examples made by the code that answers.
+ */
+import { type ErrorCode, Failure, violationCodes } from '../../errors.ts'
+import { failures } from '../failures.ts'
+import type { Operation } from '../operation.ts'
+import { problemOf } from '../problem.ts'
+import { headerNamed, headerReferences, onApiAnswers, onEveryAnswer } from './headers.ts'
+import { exampleFailures } from './problem-examples.ts'
+import type { Schema } from './schemas.ts'
+
+interface ProblemExample {
+  readonly summary: string
+  readonly value: ProblemBody
+}
+
+interface ProblemBody {
+  readonly code: ErrorCode
+  readonly violations?: readonly unknown[]
+}
+
+export type ProblemExamples = Readonly<Record<string, ProblemExample>>
+
+type FailureStatus = (typeof failures)[ErrorCode]['status']
+
+/** The component that documents a status. Here and in operations, 404 means the record; paths have their own. */
+const componentNames: Readonly<Record<FailureStatus, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  408: 'RequestTimeout',
+  409: 'Conflict',
+  413: 'ContentTooLarge',
+  414: 'UriTooLong',
+  415: 'UnsupportedMediaType',
+  422: 'ValidationFailed',
+  429: 'TooManyRequests',
+  431: 'HeadersTooLarge',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+}
+
+/** Given before the request was read whole, by the HTTP parser: nothing is known then of who asks for what. */
+const ofTheParser: readonly number[] = [408, 431]
+
+const codes = Object.keys(failures) as ErrorCode[]
+
+/** References to the responses for these failures, by status. */
+export function problemReferences(possible: readonly ErrorCode[]): Record<string, object> {
+  const sorted = [...possible].sort((a, b) => failures[a].status - failures[b].status)
+  return Object.fromEntries(
+    sorted.map((code) => [failures[code].status, { $ref: `#/components/responses/${componentOf(code)}` }]),
+  )
+}
+
+/** One answer for each code; for fields that do not hold, one for each operation that has such an example. */
+export function problemExamples(operations: readonly Operation[]): ProblemExamples {
+  const ofCodes = Object.values(exampleFailures).map((failure): [string, ProblemExample] => [
+    failure.code,
+    { summary: failures[failure.code].title, value: bodyOf(failure) },
+  ])
+  const ofFields = operations.flatMap((operation) => refusals(operation))
+  return Object.fromEntries([...ofCodes, ...ofFields])
+}
+
+/** A response for each component, with the examples of its codes. */
+export function problemResponses(examples: ProblemExamples): Record<string, object> {
+  const components = Map.groupBy(codes, componentOf)
+  return Object.fromEntries([...components].map(([name, ofComponent]) => [name, responseOf(ofComponent, examples)]))
+}
+
+function componentOf(code: ErrorCode): string {
+  return code === 'route_not_found' ? 'RouteNotFound' : componentNames[failures[code].status]
+}
+
+/** What the operation's own form says to fields that do not hold. */
+function refusals({ id, summary, refused, query, body }: Operation): [string, ProblemExample][] {
+  const form = body?.form ?? query
+  if (refused === undefined || form === undefined) return []
+  try {
+    form.check(refused)
+  } catch (error) {
+    if (error instanceof Failure) return [[`${error.code}_${id}`, { summary, value: bodyOf(error) }]]
+    throw error
+  }
+  throw new Error(`The example of ${id} that should be refused is not`)
+}
+
+function bodyOf(failure: Failure): ProblemBody {
+  return JSON.parse(problemOf(failure, 'order-4711', undefined).body)
+}
+
+function responseOf(ofComponent: readonly ErrorCode[], examples: ProblemExamples): object {
+  const shown = Object.entries(examples).filter(([, { value }]) => ofComponent.includes(value.code))
+  const isOfFields = shown.every(([, { value }]) => value.violations !== undefined)
+  const content = {
+    schema: { $ref: `#/components/schemas/${isOfFields ? 'ValidationProblem' : 'Problem'}` },
+    examples: Object.fromEntries(shown.map(([name]) => [name, { $ref: `#/components/examples/${name}` }])),
+  }
+  return {
+    description: ofComponent.map((code) => `\`${code}\`: ${failures[code].explanation}`).join('\n\n'),
+    headers: headerReferences(headersOf(ofComponent)),
+    content: { 'application/problem+json': content, 'application/json': content },
+  }
+}
+
+function headersOf(ofComponent: readonly ErrorCode[]) {
+  const own = ofComponent.flatMap((code) => {
+    const failure = code === 'validation_failed' ? new Failure(code, '') : exampleFailures[code]
+    return Object.keys(problemOf(failure, '', undefined).headers).filter((name) => name !== 'content-type')
+  })
+  const isOfParser = ofComponent.some((code) => ofTheParser.includes(failures[code].status))
+  return [...new Set([...(isOfParser ? onEveryAnswer : onApiAnswers), ...own.map(headerNamed)])]
+}
+
+const sentence = 'What is wrong with this request, in a sentence.'
+
+export const problemSchemas: Readonly<Record<string, Schema>> = {
+  Problem: {
+    type: 'object',
+    description: 'The answer to every request that fails: RFC 9457, and the `message` that Laravel’s clients expect.',
+    required: ['message', 'type', 'title', 'status', 'detail', 'code', 'request_id'],
+    properties: {
+      message: { type: 'string', description: `${sentence} "Unauthenticated." for every 401.` },
+      type: {
+        type: 'string',
+        format: 'uri-reference',
+        description: 'A page that explains the code: `/problems/{code}`.',
+      },
+      title: { type: 'string', description: 'The code in words.' },
+      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
+      detail: { type: 'string', description: sentence },
+      code: { $ref: '#/components/schemas/ErrorCode' },
+      request_id: { type: 'string', description: 'As in the header X-Request-Id.' },
+    },
+  },
+  ErrorCode: {
+    type: 'string',
+    description: 'Stable: what programs switch on. New codes may be added.',
+    enum: codes,
+  },
+  ValidationProblem: {
+    description: 'A problem with fields: all of them at once.',
+    allOf: [
+      { $ref: '#/components/schemas/Problem' },
+      {
+        type: 'object',
+        required: ['errors', 'violations'],
+        properties: {
+          errors: {
+            type: 'object',
+            description: 'Sentences by field.',
+            additionalProperties: { type: 'array', minItems: 1, items: { type: 'string' } },
+          },
+          violations: { type: 'array', minItems: 1, items: { $ref: '#/components/schemas/Violation' } },
+        },
+      },
+    ],
+  },
+  Violation: {
+    type: 'object',
+    description: 'What is wrong with one field.',
+    required: ['field', 'code', 'message'],
+    properties: {
+      field: { type: 'string' },
+      code: { $ref: '#/components/schemas/ViolationCode' },
+      message: { type: 'string', description: 'What to send instead, in a sentence.' },
+    },
+  },
+  ViolationCode: {
+    type: 'string',
+    description: `Stable, like the codes of problems.\n\n${Object.entries(violationCodes)
+      .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
+      .join('\n')}`,
+    enum: Object.keys(violationCodes),
+  },
+}

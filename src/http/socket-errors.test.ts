@@ -1,0 +1,240 @@
+/** Bytes that are no HTTP, or no HTTP that anybody should send. */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { describe, test } from 'node:test'
+import { checkRawProblem } from '../../test/answer.ts'
+import { startApp } from '../../test/app.ts'
+import type { Answer } from '../../test/client.ts'
+
+const app = await startApp()
+const path = '/api/v1/spaces'
+const authorization = `Authorization: Bearer ${app.key}`
+const head = (method: string, target: string, ...lines: string[]) =>
+  [`${method} ${target} HTTP/1.1`, 'Host: x', authorization, 'Connection: close', ...lines, '', ''].join('\r\n')
+const filler = (size: number) => `X-Filler: ${'a'.repeat(size)}`
+
+function assertOnly(answers: readonly Answer[], status: number, code: string): void {
+  assert.deepEqual(answers.map((each) => [each.status, each.body?.code]), [[status, code]])
+  checkRawProblem(answers[0] as Answer)
+}
+
+const malformed: Readonly<Record<string, string | Buffer>> = {
+  'no HTTP at all': 'GARBAGE\r\n\r\n',
+  'a TLS handshake': Buffer.from('16030100a5010000a10303', 'hex'),
+  'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  'a version that there is not': 'GET / HTTP/9.9\r\nHost: x\r\n\r\n',
+  'no version': 'GET /\r\n\r\n',
+  'a method in lower case': 'get / HTTP/1.1\r\nHost: x\r\n\r\n',
+  'a method that there is not': 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n',
+  'a space in the target': 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n',
+  'a NUL in the target': 'GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n',
+  'a header without a colon': 'GET / HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n',
+  'a space before the colon': 'GET / HTTP/1.1\r\nHost : x\r\n\r\n',
+  'a NUL in a header': 'GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n',
+  'a folded header': 'GET / HTTP/1.1\r\nHost: x\r\nX: a\r\n b\0\r\n\r\n',
+  'a Content-Length that is no number': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n',
+  'a negative Content-Length': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n',
+  'a signed Content-Length': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n',
+  'a Content-Length past all bounds': `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${'9'.repeat(30)}\r\n\r\n`,
+  'two Content-Lengths': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+  'a Content-Length and chunks': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'a transfer coding after chunked': 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n',
+}
+
+for (const [what, bytes] of Object.entries(malformed)) {
+  test(`400 malformed_request for ${what}`, async () => {
+    assertOnly(await app.raw(bytes), 400, 'malformed_request')
+  })
+}
+
+test('400 malformed_request for a chunk that has no size, amid a body', async () => {
+  const lines = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
+  assertOnly(await app.raw(head('POST', path, ...lines), 'zz\r\n'), 400, 'malformed_request')
+})
+
+test('400 malformed_request for CONNECT', async () => {
+  assertOnly(await app.raw('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'), 400, 'malformed_request')
+})
+
+describe('Host', () => {
+  for (const [what, lines] of Object.entries({
+    'no Host': [],
+    'an empty Host': ['Host:'],
+    'a Host with a path': ['Host: a/b'],
+    'a Host with credentials': ['Host: u@a'],
+    'a Host with a quote': ['Host: a"b'],
+    'a Host with a space': ['Host: a b'],
+    'a Host with a port that is none': ['Host: a:b'],
+    'a Host that is not ASCII': ['Host: \xe9'],
+  })) {
+    test(`400 malformed_request for ${what}`, async () => {
+      const request = ['GET /api/v1/spaces HTTP/1.1', ...lines, authorization, 'Connection: close', '', '']
+      const [answer] = await app.raw(Buffer.from(request.join('\r\n'), 'latin1'))
+      assert.equal(answer?.status, 400)
+      assert.equal(answer?.body.code, 'malformed_request')
+    })
+  }
+
+  for (const host of ['example.com', 'example.com:8080', 'EXAMPLE.com', '192.0.2.1:80', '[2001:db8::1]:3000', 'my_host']) {
+    test(`200 with links to ${host}`, async () => {
+      const { body } = await app.send('GET', path, { headers: { host } })
+      assert.equal(body.meta.path, `http://${host}${path}`)
+    })
+  }
+
+  test('200 for HTTP/1.0 without a Host, with links that lead back', async () => {
+    const [answer] = await app.raw(`GET ${path} HTTP/1.0\r\n${authorization}\r\n\r\n`)
+    assert.equal(answer?.status, 200)
+    assert.equal(answer?.body.meta.path, `${app.origin}${path}`)
+  })
+})
+
+describe('size', () => {
+  test('414 for a URL of about 9 KiB, in its path and in its query', async () => {
+    for (const target of [`${path}/${'1'.repeat(9_000)}`, `${path}?search=${'a'.repeat(9_000)}`, `/${'a'.repeat(9_000)}`]) {
+      const { status, body } = await app.send('GET', target)
+      assert.equal(status, 414)
+      assert.equal(body.code, 'url_too_long')
+    }
+  })
+
+  test('200 and 404 for a URL of exactly 8 KiB', async () => {
+    const query = `${path}?page=1&search=`
+    assert.equal((await app.send('GET', query + '+'.repeat(8192 - query.length))).status, 200)
+    assert.equal((await app.send('GET', `${path}/${'1'.repeat(8192 - path.length - 1)}`)).status, 404)
+    assert.equal((await app.send('GET', `${query}${'+'.repeat(8193 - query.length)}`)).status, 414)
+  })
+
+  test('414 for a URL of about 100 KiB', async () => {
+    for (const target of [`${path}/${'1'.repeat(100_000)}`, `/?${'a'.repeat(100_000)}`]) {
+      assertOnly(await app.raw(head('GET', target)), 414, 'url_too_long')
+    }
+  })
+
+  test('414 for a URL of about 100 KiB that arrives bit by bit', async () => {
+    const bytes = head('GET', `${path}/${'1'.repeat(100_000)}`)
+    const parts = Array.from({ length: 10 }, (_, index) => bytes.slice(index * 2_000, (index + 1) * 2_000))
+    assertOnly(await app.raw(...parts, bytes.slice(20_000)), 414, 'url_too_long')
+  })
+
+  test('414 for a URL of about 9 KiB with headers that are too large as well', async () => {
+    assertOnly(await app.raw(head('GET', `/${'a'.repeat(9_000)}`, filler(20_000))), 414, 'url_too_long')
+  })
+
+  test('431 for headers of more than 16 KiB together', async () => {
+    assertOnly(await app.raw(head('GET', path, filler(17_000))), 431, 'headers_too_large')
+    const many = Array.from({ length: 20 }, () => filler(1_000))
+    assertOnly(await app.raw(head('GET', path, ...many)), 431, 'headers_too_large')
+    assertOnly(await app.raw(head('POST', path, filler(100_000))), 431, 'headers_too_large')
+  })
+
+  test('431 for headers that arrive bit by bit', async () => {
+    const parts = Array.from({ length: 20 }, () => `${filler(1_000)}\r\n`)
+    assertOnly(await app.raw(`GET ${path} HTTP/1.1\r\nHost: x\r\n`, ...parts), 431, 'headers_too_large')
+  })
+
+  test('200 for headers of 15 KiB', async () => {
+    assert.equal((await app.send('GET', path, { headers: { 'x-filler': 'a'.repeat(15_000) } })).status, 200)
+  })
+})
+
+test('408 for headers that never end, after ten seconds', async () => {
+  const start = performance.now()
+  const answers = await Promise.all([
+    app.raw(`GET ${path} HTTP/1.1\r\n`, 'Host: x\r\n'),
+    app.raw(`POST ${path} HTTP/1.1\r\nHost: x\r\nX-Slow: `, 'a'),
+  ])
+  const seconds = (performance.now() - start) / 1000
+  for (const each of answers) assertOnly(each, 408, 'request_timeout')
+  assert.ok(seconds > 9 && seconds < 15, `cut after ${seconds} s`)
+})
+
+test('a connection that says nothing is not kept from those that do', async () => {
+  const silent = connect({ host: '127.0.0.1', port: app.port })
+  assert.equal((await app.send('GET', path)).status, 200)
+  silent.destroy()
+})
+
+test('a body that is cut off is no error of the server, and stores nothing', async () => {
+  const total = async () => (await app.send('GET', path)).body.meta.total
+  const before = await total()
+  for (const lines of [['Content-Length: 100'], ['Transfer-Encoding: chunked']]) {
+    const socket = connect({ host: '127.0.0.1', port: app.port })
+    const request = head('POST', path, 'Content-Type: application/x-www-form-urlencoded', ...lines)
+    await new Promise((written) => socket.write(`${request}${lines[0]?.startsWith('T') ? '6\r\n' : ''}name=x`, written))
+    const arrived = async () => (await app.send('GET', '/health')).status
+    await arrived()
+    socket.destroy()
+    await arrived()
+  }
+  assert.equal(await total(), before)
+  assert.deepEqual(app.logs.filter(({ level }) => Number(level) >= 50), [])
+})
+
+test('200 twice, in order, for requests that are sent at once', async () => {
+  const first = head('GET', `${path}?page=1`).replace('Connection: close', 'Connection: keep-alive')
+  const answers = await app.raw(first + head('GET', `${path}?page=2`))
+  assert.deepEqual(answers.map(({ status, body }) => [status, body.meta.current_page]), [[200, 1], [200, 2]])
+})
+
+test('200 for an Expect that asks to go on, and for one that nobody knows', async () => {
+  for (const expect of ['100-continue', 'nonsense']) {
+    const lines = [`Expect: ${expect}`, 'Content-Type: application/json', 'Content-Length: 12']
+    const answers = await app.raw(head('POST', path, ...lines), '{"name":"x"}')
+    assert.equal(answers.at(-1)?.status, 201)
+  }
+})
+
+test('200, 204, 404 and 405 for a target in absolute form', async () => {
+  const asked = async (method: string, target: string) => (await app.raw(head(method, target)))[0]?.status
+  assert.equal(await asked('GET', `http://x${path}`), 200)
+  assert.equal(await asked('OPTIONS', `http://x${path}`), 204)
+  assert.equal(await asked('DELETE', `http://x${path}`), 405)
+  assert.equal(await asked('GET', 'http://x/nowhere'), 404)
+})
+
+test('404 for OPTIONS *', async () => {
+  assert.equal((await app.raw(head('OPTIONS', '*')))[0]?.status, 404)
+})
+
+test('200 and 201 for an Upgrade that is not offered, with its body', async () => {
+  const headers = { upgrade: 'h2c', connection: 'Upgrade, HTTP2-Settings', 'http2-settings': 'AAMAAABkAAQCAAAAAAIAAAAA' }
+  assert.equal((await app.send('GET', path, { headers })).status, 200)
+  const { status, body } = await app.send('POST', path, { form: { name: 'Upgraded' }, headers })
+  assert.equal(status, 201)
+  assert.equal(body.data.name, 'Upgraded')
+})
+
+describe('bytes in the URL', () => {
+  const asked = async (target: Buffer | string) => {
+    const bytes = Buffer.concat([Buffer.from('GET '), Buffer.from(target), Buffer.from(head('GET', '').slice(4))])
+    return (await app.raw(bytes))[0]
+  }
+
+  test('400 malformed_request for bytes that no URL may have, UTF-8 or not', async () => {
+    for (const bytes of [Buffer.from('é日💩'), Buffer.from([0xff]), Buffer.from([0xc3]), Buffer.from([0x7f])]) {
+      for (const target of [`${path}?search=`, `${path}/`]) {
+        const answer = await asked(Buffer.concat([Buffer.from(target), bytes]))
+        assert.equal(answer?.body.code, 'malformed_request')
+      }
+    }
+  })
+
+  for (const query of ['%', '%z', '%zz', '%ff', '%C3', '%ED%A0%80', 'search=%', 'sea%rch=x', 'page=1&%C0%80']) {
+    test(`400 malformed_url for the query ${query}`, async () => {
+      const { status, body } = await app.send('GET', `${path}?${query}`)
+      assert.equal(status, 400)
+      assert.equal(body.code, 'malformed_url')
+    })
+  }
+
+  for (const target of ['/%', '/%zz', `${path}/%ff`, `${path}/%C3%28`, `${path}/%`, '/api/v1/%E0%A4%A']) {
+    test(`400 malformed_url for ${target}`, async () => {
+      for (const method of ['GET', 'POST', 'OPTIONS', 'PROPFIND']) {
+        const { status, body } = await app.send(method, target, { key: null })
+        assert.equal(status, 400)
+        assert.equal(body.code, 'malformed_url')
+      }
+    })
+  }
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { generateKey, hashKey, isWellFormedKey } from './key.ts'
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const form = /^wm_[0-9A-Za-z]{49}$/
+
+/** CRC-32 (ISO-HDLC), bit by bit: an implementation apart from the one that is tested. */
+function crc32(text: string): number {
+  let crc = 0xffffffff
+  for (const byte of Buffer.from(text, 'ascii')) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
+  }
+  return (crc ^ 0xffffffff) >>> 0
+}
+
+/** Most significant digit first, padded with `0` to six. */
+function checksum(text: string): string {
+  const value = crc32(text)
+  return Array.from({ length: 6 }, (_, place) => alphabet[Math.floor(value / 62 ** (5 - place)) % 62]).join('')
+}
+
+function keyOf(random: string): string {
+  return `wm_${random}${checksum(`wm_${random}`)}`
+}
+
+function numberOf(base62: string): bigint {
+  return [...base62].reduce((value, digit) => value * 62n + BigInt(alphabet.indexOf(digit)), 0n)
+}
+
+const randomPart = fc.string({ unit: fc.constantFrom(...alphabet), minLength: 43, maxLength: 43 })
+
+test('the independent checksum is the standard one', () => {
+  assert.equal(crc32('123456789'), 0xcbf43926)
+})
+
+test('a new key has the form of the contract and the checksum of an independent implementation', () => {
+  for (let round = 0; round < 1_000; round++) {
+    const key = generateKey()
+    assert.match(key, form)
+    assert.equal(key, keyOf(key.slice(3, 46)))
+    assert.ok(numberOf(key.slice(3, 46)) < 2n ** 256n)
+    assert.ok(isWellFormedKey(key))
+  }
+})
+
+test('new keys differ from each other, and use all digits of the alphabet', () => {
+  const keys = Array.from({ length: 1_000 }, generateKey)
+  assert.equal(new Set(keys).size, keys.length)
+  assert.deepEqual([...new Set(keys.map((key) => key.slice(4, 46)).join(''))].sort(), [...alphabet].sort())
+})
+
+test('any 43 characters with their checksum are well formed', () => {
+  fc.assert(fc.property(randomPart, (random) => assert.ok(isWellFormedKey(keyOf(random)))))
+  for (const edge of ['0', 'z', 'A', '9']) assert.ok(isWellFormedKey(keyOf(edge.repeat(43))))
+})
+
+test('a checksum that begins with zeros is padded', () => {
+  let found = 0
+  for (let index = 0; found < 3; index++) {
+    const key = keyOf(String(index).padStart(43, '0'))
+    if (!key.slice(46).startsWith('00')) continue
+    found += 1
+    assert.ok(isWellFormedKey(key))
+    assert.ok(!isWellFormedKey(`${key.slice(0, 46)}${key.slice(47)}`))
+  }
+})
+
+test('a key with one character changed, or two neighbours swapped, is not well formed', () => {
+  const index = fc.integer({ min: 0, max: 51 })
+  fc.assert(
+    fc.property(randomPart, index, fc.constantFrom(...alphabet), (random, at, character) => {
+      const key = keyOf(random)
+      const changed = key.slice(0, at) + character + key.slice(at + 1)
+      assert.equal(isWellFormedKey(changed), changed === key)
+      const swapped = key.slice(0, at) + key.slice(at, at + 2).split('').reverse().join('') + key.slice(at + 2)
+      assert.equal(isWellFormedKey(swapped), swapped === key)
+    }),
+  )
+})
+
+test('no other text is well formed', () => {
+  const key = generateKey()
+  const others = ['', 'wm_', key.slice(0, -1), `${key}0`, ` ${key}`, `${key}\n`, key.slice(3), key.replace('wm_', 'WM_')]
+  for (const other of others) assert.equal(isWellFormedKey(other), false, other)
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.base64String()), (text) => {
+      assert.equal(isWellFormedKey(text), false)
+      assert.equal(isWellFormedKey(`wm_${text}`), form.test(`wm_${text}`) && keyOf(text.slice(0, 43)) === `wm_${text}`)
+    }),
+  )
+})
+
+test('what is stored is the SHA-256 of the whole key', () => {
+  const key = generateKey()
+  assert.deepEqual(hashKey(key), createHash('sha256').update(key, 'ascii').digest())
+})

@@ -1,0 +1,63 @@
+import type { Logger } from 'pino'
+import { buildApp } from './app.ts'
+import { type Config, readConfig } from './config.ts'
+import { Failure, StartupFailure } from './errors.ts'
+import { makeFirstKey, registerBootstrapKey } from './first-key.ts'
+import { type Listening, listen } from './listen.ts'
+import { openLog } from './log.ts'
+import { Shutdown } from './shutdown.ts'
+import { openStorage } from './storage/open.ts'
+import type { Storage } from './storage/port.ts'
+import { version } from './version.ts'
+
+/** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
+export async function serve(): Promise<void> {
+  try {
+    await start()
+  } catch (error) {
+    if (!(error instanceof StartupFailure || error instanceof Failure)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(1)
+  }
+}
+
+async function start(): Promise<void> {
+  const config = readConfig()
+  const storage = await openStorage(config.storage)
+  const logger = openLog(config.logLevel)
+  const app = await buildApp({ ...config, storage, logger })
+  new Shutdown({ app, storage, logger }).install()
+  try {
+    // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
+    await register(config, storage, logger)
+    const listening = await listen(app, config.host, config.port)
+    process.stdout.write(greeting(listening, await makeFirstKey(storage)))
+    storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
+  } catch (error) {
+    await app.server.close()
+    await storage.close()
+    throw error
+  }
+}
+
+async function register({ bootstrapKey }: Config, storage: Storage, logger: Logger): Promise<void> {
+  if (bootstrapKey === null || (await registerBootstrapKey(storage, bootstrapKey))) return
+  logger.warn(
+    'BOOTSTRAP_KEY is not a key of this database: it is registered at the first start only. Issue a key with "waymark keys create", or unset BOOTSTRAP_KEY.',
+  )
+}
+
+function greeting({ url, localUrl }: Listening, key: string | undefined): string {
+  const banner = `Waymark ${version} is listening on ${url} (documentation: /docs)\n`
+  if (key === undefined) return banner
+  return `${banner}
+This API key is shown once; keep it safe:
+
+  ${key}
+
+Try it:
+
+  curl -H "Authorization: Bearer ${key}" ${localUrl}/api/v1/domains
+
+`
+}

@@ -1,0 +1,46 @@
+import { equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { foldCase } from './fold.ts'
+
+/** In NFC; without the iota subscript, whose capital changes places with marks that follow it. */
+const words = fc
+  .string({ unit: 'grapheme' })
+  .map((text) => text.normalize('NFC'))
+  .filter((text) => !text.normalize('NFD').includes('\u0345'))
+
+test('folding takes no notice of case', () => {
+  fc.assert(
+    fc.property(words, (text) => {
+      equal(foldCase(text.toUpperCase()), foldCase(text))
+      equal(foldCase(text.toLowerCase()), foldCase(text))
+    }),
+  )
+})
+
+test('folding every character of Unicode takes no notice of its case or composition, is final, and is in NFC', () => {
+  for (let point = 0; point <= 0x10ffff; point++) {
+    if (point >= 0xd800 && point <= 0xdfff) continue
+    const character = String.fromCodePoint(point)
+    const folded = foldCase(character)
+    const forms = [character.toUpperCase(), character.toLowerCase(), character.normalize('NFD'), folded]
+    for (const form of forms) {
+      if (foldCase(form) !== folded) equal(foldCase(form), folded, `U+${point.toString(16)} as ${form}`)
+    }
+    if (folded.normalize('NFC') !== folded) equal(folded.normalize('NFC'), folded)
+  }
+})
+
+test('folding a folded text changes nothing', () => {
+  fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => equal(foldCase(foldCase(text)), foldCase(text))))
+})
+
+test('folding equates the spellings that differ in case only', () => {
+  equal(foldCase('Straße'), foldCase('STRASSE'))
+  equal(foldCase('STRAẞE'), foldCase('strasse'))
+  equal(foldCase('ΟΔΟΣ'), foldCase('οδος'))
+  equal(foldCase('οδος'), foldCase('οδοσ'))
+  equal(foldCase('İstanbul'), foldCase('i\u0307stanbul'))
+  equal(foldCase('ÉTÉ'), foldCase('e\u0301te\u0301'))
+  equal(foldCase('MiXeD 123'), 'mixed 123')
+})

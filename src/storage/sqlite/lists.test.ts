@@ -1,0 +1,112 @@
+import { deepEqual } from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { foldCase } from '../fold.ts'
+import type { Listing } from '../port.ts'
+import { listOn } from './lists.ts'
+import { Folder, listables, migrated, Records, type Row } from './lists-model.ts'
+import { Readers } from './readers.ts'
+
+const template = new Folder()
+before(() => migrated(template))
+after(() => template.remove())
+
+const pieces = [
+  'a',
+  'b',
+  'ab',
+  'Shop',
+  'É',
+  'e\u0301',
+  'ß',
+  '😀',
+  '%',
+  '_',
+  '\\',
+  '"',
+  '*',
+  "'",
+  ' ',
+  '.',
+  'ΟΔΟΣ',
+  'xn--',
+]
+const text = fc.oneof(
+  fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 7 }).map((parts) => parts.join('')),
+  // Equal names, and names that are parts of others.
+  fc.constantFrom('Shop', 'shop', 'Shops', 'a"b*', '😀😀😀'),
+)
+const table = fc.constantFrom('domains' as const, 'spaces' as const)
+const account = fc.constantFrom(1, 2, 9_000)
+
+const listing: fc.Arbitrary<Listing<Row>> = fc.record({
+  of: table.map((name) => listables[name]),
+  account,
+  search: fc.option(text.map(foldCase)),
+  sortBy: fc.constantFrom('id', 'name'),
+  direction: fc.constantFrom('asc', 'desc'),
+  limit: fc.integer({ min: 1, max: 100 }),
+  offset: fc.oneof(fc.constant(0), fc.nat(40), fc.constant(20_000)),
+})
+
+const step = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ insert: fc.array(text, { minLength: 1, maxLength: 20 }), table, account }) },
+  { weight: 1, arbitrary: fc.record({ delete: fc.nat(1_000) }) },
+  { weight: 1, arbitrary: fc.record({ rename: fc.nat(1_000), to: text }) },
+  { weight: 6, arbitrary: fc.record({ list: listing }) },
+  { weight: 1, arbitrary: fc.constant({ wake: true } as const) },
+  { weight: 1, arbitrary: fc.record({ reopen: fc.constantFrom('sound', 'missing', 'garbage', 'empty', 'foreign') }) },
+)
+
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
+
+test('every list has the rows, the order and the total that a naive one has, whatever was written and broken', async () => {
+  const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+    const run = new Run()
+    try {
+      for (const each of steps) await run.take(each)
+    } finally {
+      await run.end()
+    }
+  })
+  await fc.assert(property, { numRuns: 30, interruptAfterTimeLimit: 6_000 })
+})
+
+class Run {
+  readonly #folder = new Folder()
+  readonly #records = new Records(this.#folder, template.database)
+  readonly #problems: unknown[] = []
+  #readers = this.#newReaders()
+
+  async take(step: Step): Promise<void> {
+    if ('insert' in step) for (const each of step.insert) this.#records.insert(step.table, step.account, each)
+    else if ('delete' in step) this.#records.delete(step.delete)
+    else if ('rename' in step) this.#records.rename(step.rename, step.to)
+    else if ('wake' in step) this.#readers.changed()
+    else if ('reopen' in step) await this.#reopen(step.reopen)
+    else deepEqual(await listOn(this.#records.db, this.#readers, step.list), this.#records.page(step.list))
+  }
+
+  async #reopen(state: string): Promise<void> {
+    await this.#readers.close()
+    const path = `${this.#folder.database}-search`
+    if (state === 'missing') rmSync(path, { force: true })
+    if (state === 'garbage') writeFileSync(path, 'x'.repeat(10_000))
+    if (state === 'empty') writeFileSync(path, '')
+    if (state === 'foreign') this.#records.db.exec(`update instance set database_id = hex(randomblob(16))`)
+    this.#readers = this.#newReaders()
+  }
+
+  #newReaders(): Readers {
+    return new Readers(this.#folder.database, { onProblem: (error) => this.#problems.push(error) })
+  }
+
+  async end(): Promise<void> {
+    await this.#readers.close()
+    this.#records.db.close()
+    this.#folder.remove()
+    // A list is right without the index too, so that only this tells whether the index served.
+    deepEqual(this.#problems, [])
+  }
+}

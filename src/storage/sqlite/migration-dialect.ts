@@ -1,0 +1,62 @@
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import { CompiledQuery, type DatabaseConnection, SqliteAdapter, SqliteDialect, SqliteDriver } from 'kysely'
+
+/** Kysely on an open connection, for migrations alone: everything else compiles its statements once. */
+export class MigrationDialect extends SqliteDialect {
+  readonly #database: DatabaseSync
+
+  constructor(database: DatabaseSync) {
+    super({ database: asKyselyExpects(database) })
+    this.#database = database
+  }
+
+  override createAdapter(): SqliteAdapter {
+    return new TransactionalAdapter()
+  }
+
+  override createDriver(): SqliteDriver {
+    return new ImmediateDriver(this.#database)
+  }
+}
+
+/** SQLite's DDL is transactional, which Kysely does not rely on by itself: a migration that fails leaves nothing. */
+class TransactionalAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true
+  }
+}
+
+/** Transactions take the write lock before they read anything. */
+class ImmediateDriver extends SqliteDriver {
+  readonly #database: DatabaseSync
+
+  constructor(database: DatabaseSync) {
+    super({ database: asKyselyExpects(database) })
+    this.#database = database
+  }
+
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('begin immediate'))
+  }
+
+  /** Some errors, such as a full disk, have ended the transaction already. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.isTransaction) await super.rollbackTransaction(connection)
+  }
+}
+
+function asKyselyExpects(database: DatabaseSync) {
+  return {
+    close: () => undefined,
+    prepare: (text: string) => {
+      const prepared = database.prepare(text)
+      const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+      return {
+        reader: prepared.columns().length > 0,
+        all: (parameters: readonly unknown[]): Record<string, SQLOutputValue>[] => prepared.all(...values(parameters)),
+        run: (parameters: readonly unknown[]) => prepared.run(...values(parameters)),
+        iterate: (parameters: readonly unknown[]) => prepared.iterate(...values(parameters)),
+      }
+    },
+  }
+}

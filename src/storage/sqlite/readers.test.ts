@@ -1,0 +1,180 @@
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test } from 'node:test'
+import { Failure } from '../../errors.ts'
+import type { Listing } from '../port.ts'
+import { Folder, listables, migrated, Records, type Row } from './lists-model.ts'
+import { Readers, type ReadersOptions } from './readers.ts'
+
+const folders: Folder[] = []
+after(() => {
+  for (const folder of folders) folder.remove()
+})
+
+async function withReaders(
+  options: ReadersOptions,
+  work: (readers: Readers, records: Records, folder: Folder) => Promise<void>,
+): Promise<void> {
+  const folder = await migrated(newFolder())
+  const records = new Records(folder)
+  const readers = new Readers(folder.database, options)
+  try {
+    await work(readers, records, folder)
+  } finally {
+    await readers.close()
+    records.db.close()
+  }
+}
+
+function newFolder(): Folder {
+  const folder = new Folder()
+  folders.push(folder)
+  return folder
+}
+
+const indexed: Listing<Row> = {
+  of: listables.spaces,
+  account: 1,
+  search: 'shop',
+  sortBy: 'id',
+  direction: 'asc',
+  limit: 10,
+  offset: 0,
+}
+const scanned: Listing<Row> = { ...indexed, search: 's' }
+
+const hasCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code
+
+test('a search sees what was committed before it', async () => {
+  await withReaders({}, async (readers, records) => {
+    for (let n = 0; n < 50; n++) {
+      records.insert('spaces', 1, `Shop ${n}`)
+      if (n % 3 === 2) records.delete(0)
+      if (n % 5 === 4) records.rename(1, 'Gone')
+      deepEqual(await readers.list(indexed), records.page(indexed))
+    }
+  })
+})
+
+test('a backlog is searched before it is indexed', async () => {
+  await withReaders({}, async (readers, records) => {
+    records.db.exec('begin')
+    for (let n = 0; n < 5_000; n++) records.insert('spaces', 1, `Shop ${n}`)
+    records.db.exec('commit')
+    readers.start()
+    const pages = await Promise.all(Array.from({ length: 20 }, () => readers.list(indexed)))
+    for (const page of pages) deepEqual(page, records.page(indexed))
+  })
+})
+
+test('changes are reported as forgettable once they are in the index', async () => {
+  const { promise, resolve } = Promise.withResolvers<number>()
+  await withReaders({ onIndexed: resolve }, async (readers, records) => {
+    records.insert('spaces', 1, 'Shop')
+    records.insert('spaces', 1, 'Shop')
+    records.delete(0)
+    readers.start()
+    equal(await promise, 1)
+    records.db.exec('delete from search_changes')
+    records.insert('spaces', 1, 'Shop')
+    deepEqual(await readers.list(indexed), records.page(indexed))
+  })
+})
+
+test('an index that missed changes is made anew', async () => {
+  await withReaders({}, async (readers, records, folder) => {
+    for (let n = 0; n < 4; n++) records.insert('spaces', 1, 'Shop')
+    await readers.list(indexed)
+    await readers.close()
+    records.delete(0)
+    records.delete(0)
+    records.db.exec('delete from search_changes where seq = 1')
+    await isMadeAnew(folder, records, 4)
+  })
+})
+
+test('an index that is ahead of a restored database is made anew', async () => {
+  await withReaders({}, async (readers, records, folder) => {
+    records.insert('spaces', 1, 'Shop')
+    records.insert('spaces', 1, 'Shop that is not in the backup')
+    await readers.list(indexed)
+    await readers.close()
+    records.delete(1)
+    records.db.exec(`delete from search_changes; update sqlite_sequence set seq = min(seq, 1) where name = 'spaces';
+      update sqlite_sequence set seq = 0 where name = 'search_changes'`)
+    await isMadeAnew(folder, records, 1)
+  })
+})
+
+test('an index of another database is made anew', async () => {
+  await withReaders({}, async (readers, records, folder) => {
+    records.insert('spaces', 1, 'Shop')
+    await readers.list(indexed)
+    await readers.close()
+    await withReaders({}, async (others, otherRecords, otherFolder) => {
+      otherRecords.insert('spaces', 1, 'Market')
+      await others.close()
+      copyFileSync(`${folder.database}-search`, `${otherFolder.database}-search`)
+      await isMadeAnew(otherFolder, otherRecords, 1)
+    })
+  })
+})
+
+/** Asks twice, for the question that finds the index unusable is answered without it. */
+async function isMadeAnew(folder: Folder, records: Records, spaces: number): Promise<void> {
+  const readers = new Readers(folder.database, {})
+  try {
+    deepEqual(await readers.list(indexed), records.page(indexed))
+    deepEqual(await readers.list(indexed), records.page(indexed))
+    const index = new DatabaseSync(`${folder.database}-search`, { readOnly: true })
+    equal(index.prepare('select spaces from state').get()?.spaces, spaces)
+    index.close()
+  } finally {
+    await readers.close()
+  }
+}
+
+test('an index that cannot be opened is reported once, and searches are answered all the same', async () => {
+  const problems: unknown[] = []
+  await withReaders({ onProblem: (error) => problems.push(error) }, async (readers, records, folder) => {
+    mkdirSync(`${folder.database}-search`)
+    writeFileSync(`${folder.database}-search/file`, '')
+    records.insert('spaces', 1, 'Shop')
+    for (let n = 0; n < 3; n++) deepEqual(await readers.list(indexed), records.page(indexed))
+    equal(problems.length, 1)
+  })
+})
+
+test('questions beyond the longest queue are refused, the others are answered', async () => {
+  await withReaders({}, async (readers, records) => {
+    records.insert('spaces', 1, 'Shop')
+    const asked = await Promise.allSettled(Array.from({ length: 300 }, () => readers.list(scanned)))
+    equal(asked.filter(({ status }) => status === 'fulfilled').length, 256)
+    ok(asked.every((each) => each.status === 'fulfilled' || hasCode('overloaded')(each.reason)))
+  })
+})
+
+test('without a database a search fails, and a thread that died is started again a second later', async () => {
+  const folder = newFolder()
+  const readers = new Readers(folder.database, {})
+  await rejects(readers.list(scanned), hasCode('database_unavailable'))
+  await rejects(readers.list(scanned), hasCode('database_unavailable'))
+  await rejects(readers.list(indexed), hasCode('database_unavailable'))
+  equal(existsSync(`${folder.database}-search`), false)
+  await migrated(folder)
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  deepEqual(await readers.list(scanned), { rows: [], total: 0, totalIsExact: true })
+  await readers.close()
+})
+
+test('closing answers what was asked, may be repeated, and refuses later questions', async () => {
+  await withReaders({}, async (readers, records) => {
+    records.insert('spaces', 1, 'Shop')
+    const asked = [readers.list(indexed), readers.list(scanned)]
+    await Promise.all([readers.close(), readers.close()])
+    for (const page of await Promise.all(asked)) equal(page.total, 1)
+    await rejects(readers.list(indexed), hasCode('database_unavailable'))
+    readers.changed()
+  })
+})

@@ -1,0 +1,127 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import type { Listing, Page } from '../port.ts'
+import { Folder, listables, migrated, Records, type Row } from './lists-model.ts'
+import { plainPage } from './plain-page.ts'
+import { type AnyListing, toPage } from './raw-page.ts'
+import { scannedPage } from './scan.ts'
+import { SearchMemory, searchedPage } from './search.ts'
+import { openSearchFile } from './search-file.ts'
+import { advance, positionOf } from './search-index.ts'
+import { transact } from './transact.ts'
+
+const count = 25_000
+/** Names with "late" are the last 10 001 in order, those with "many" are 10 000, and "comb.example" is in all. */
+const nameOf = (n: number): string =>
+  `${n < 10_001 ? 'zz-late' : 'link'}-${n >= count - 10_000 ? 'many-' : ''}${(n * 7_919) % count}.comb.example`
+
+const folder = new Folder()
+let records: Records
+let db: ReturnType<typeof openSearchFile>
+const memory = new SearchMemory()
+
+before(async () => {
+  await migrated(folder)
+  records = new Records(folder)
+  records.db.exec('begin')
+  for (let n = 0; n < count; n++) records.insertAscii(1, nameOf(n))
+  records.insertAscii(2, 'other.comb.example')
+  records.db.exec('commit')
+  db = openSearchFile(folder.database)
+  catchUp()
+})
+
+after(() => {
+  db.close()
+  records.db.close()
+  folder.remove()
+})
+
+function catchUp(): void {
+  while (transact(db, 'immediate', () => advance(db).lag) > 0);
+}
+
+function search(listing: Listing<Row>): Page<Row> | null {
+  const page = transact(db, 'deferred', () => searchedPage(db, memory, listing as AnyListing, positionOf(db).position))
+  return page === null ? null : toPage(listing.of, page)
+}
+
+function scan(listing: Listing<Row>): Page<Row> {
+  const term = listing.search
+  const page = term === null ? plainPage(db, listing as AnyListing) : scannedPage(db, listing as AnyListing, term)
+  return toPage(listing.of, page)
+}
+
+const base = { of: listables.domains, account: 1, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
+
+const term = fc.oneof(
+  fc.constantFrom('late', 'many', 'comb.example', 'link', 'zz-late-1', 'link-many-1', 'omb', 'b.ex', 'le.comb', 'none'),
+  fc.tuple(fc.nat(count), fc.nat(30), fc.integer({ min: 3, max: 30 })).map(([n, from, length]) => {
+    const at = Math.min(from, nameOf(n).length - 3)
+    return nameOf(n).slice(at, at + length)
+  }),
+)
+
+const listing: fc.Arbitrary<Listing<Row>> = fc.record({
+  of: fc.constant(listables.domains),
+  account: fc.constant(1),
+  search: term,
+  sortBy: fc.constantFrom('id', 'name'),
+  direction: fc.constantFrom('asc', 'desc'),
+  limit: fc.integer({ min: 1, max: 100 }),
+  offset: fc.oneof(fc.constant(0), fc.nat(300), fc.nat(12_000), fc.constantFrom(9_999, 10_000, 10_001)),
+})
+
+test('a search among many records answers like a naive one, or leaves a long walk to the scan', () => {
+  fc.assert(
+    fc.property(listing, (each) => {
+      const expected = records.page(each)
+      deepEqual(search(each) ?? expected, expected)
+      deepEqual(scan(each), expected)
+    }),
+    { numRuns: 60, interruptAfterTimeLimit: 5_000 },
+  )
+})
+
+test('a search finishes by itself unless its page is deep or late in the order', () => {
+  for (const searched of ['many', 'comb.example', '-1234.', 'link-many-1', 'none'] as const) {
+    for (const sortBy of ['id', 'name'] as const) {
+      const each = { ...base, search: searched, sortBy, offset: 20 }
+      deepEqual(search(each), records.page(each), `${searched} by ${sortBy}`)
+    }
+  }
+  equal(search({ ...base, search: 'late', sortBy: 'name' }), null)
+  equal(search({ ...base, search: 'comb.example', offset: 10_001 }), null)
+})
+
+test('ten thousand matches are counted, one more is not', () => {
+  deepEqual(search({ ...base, search: 'many' }), {
+    ...records.page({ ...base, search: 'many' }),
+    total: 10_000,
+    totalIsExact: true,
+  })
+  const more = search({ ...base, search: 'late' })
+  deepEqual([more?.total, more?.totalIsExact], [10_000, false])
+})
+
+test('a plain page is right from either end', () => {
+  for (const sortBy of ['id', 'name'] as const) {
+    for (const direction of ['asc', 'desc'] as const) {
+      for (const offset of [0, 9_999, 10_001, 12_500, 13_000, count - 5, count, count + 1]) {
+        const each = { ...base, search: null, sortBy, direction, offset }
+        deepEqual(scan(each), records.page(each), JSON.stringify(each))
+      }
+    }
+  }
+})
+
+test('a remembered total follows insertions, deletions and renames', () => {
+  const each = { ...base, search: '-777' }
+  for (let round = 0; round < 4; round++) {
+    deepEqual(search(each), records.page(each))
+    if (round % 2 === 0) for (let n = 0; n < 30; n++) records.insertAscii(1, `fresh-777-${round}-${n}.comb.example`)
+    else records.delete(records.all.findIndex(({ name }) => name.includes('-777')))
+    catchUp()
+  }
+})

@@ -1,0 +1,98 @@
+/**
+ * What holds for every answer, whatever was asked.
+ */
+import assert from 'node:assert/strict'
+import { failures } from '../src/http/failures.ts'
+import type { Answer, Json } from './client.ts'
+import { checkAgainstDocument } from './openapi.ts'
+
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly hasKey: boolean
+  /** Whether the app limits rates. */
+  readonly limits: boolean
+}
+
+/** Throws when the answer breaks a promise of the contract that does not depend on the request. */
+export function checkAnswer(asked: Asked, answer: Answer): void {
+  const isApi = asked.path.startsWith('/api/')
+  checkHeaders(answer)
+  const hasNoBody = asked.method === 'HEAD' || answer.status === 204
+  if (hasNoBody) assert.equal(answer.text, '', 'HEAD and 204 have no body')
+  if (answer.status === 204) assert.equal(answer.headers['content-length'], undefined)
+  if (answer.status >= 400) checkProblemHeaders(answer)
+  if (answer.status >= 400 && !hasNoBody) checkProblem(answer)
+  if (isApi && answer.status < 300 && !hasNoBody) {
+    assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+  }
+  if (isApi && asked.limits) checkRateHeaders(answer)
+  if (isApi && answer.status < 300 && asked.method !== 'OPTIONS') {
+    assert.equal(answer.headers['cache-control'], 'private, no-cache')
+  }
+  checkAgainstDocument(asked, answer)
+}
+
+/** The same for an answer to what never became a request. */
+export function checkRawProblem(answer: Answer): void {
+  checkHeaders(answer)
+  checkProblemHeaders(answer)
+  checkProblem(answer)
+  assert.equal(answer.headers.connection, 'close')
+}
+
+function checkHeaders({ headers }: Answer): void {
+  assert.match(String(headers['x-request-id']), /^[\w.-]{1,64}$/)
+  assert.equal(headers['x-content-type-options'], 'nosniff')
+  assert.ok(headers.date)
+  assert.equal(headers['x-powered-by'], undefined)
+  assert.equal(headers.server, undefined)
+}
+
+function checkProblemHeaders({ headers, status }: Answer): void {
+  assert.match(String(headers['content-type']), /^application\/(problem\+)?json; charset=utf-8$/)
+  assert.equal(headers.vary, 'Accept')
+  assert.equal(status === 405, headers.allow !== undefined)
+  assert.equal(status === 401 || status === 403, headers['www-authenticate'] !== undefined)
+  assert.equal(status === 429 || status === 503, headers['retry-after'] !== undefined)
+}
+
+const members = ['message', 'errors', 'type', 'title', 'status', 'detail', 'code', 'violations', 'request_id']
+
+function checkProblem({ status, headers, body, text }: Answer): void {
+  assert.ok(body !== undefined && typeof body === 'object', `not an object: ${text}`)
+  const hasFields = status === 422 || status === 409
+  assert.deepEqual(
+    Object.keys(body),
+    members.filter((member) => hasFields || (member !== 'errors' && member !== 'violations')),
+  )
+  const known: Readonly<Record<string, { status: number; title: string }>> = failures
+  assert.equal(body.status, status)
+  assert.equal(known[body.code]?.status, status, `code ${body.code} has another status`)
+  assert.equal(body.title, known[body.code]?.title)
+  assert.equal(body.type, `/problems/${body.code}`)
+  assert.equal(body.request_id, headers['x-request-id'])
+  assert.equal(body.message, status === 401 ? 'Unauthenticated.' : body.detail)
+  if (hasFields) checkViolations(body)
+}
+
+function checkViolations({ errors, violations, message }: Json): void {
+  assert.ok(violations.length > 0)
+  const sentences: [string, string][] = violations.map((each: Json) => [each.field, each.message])
+  assert.deepEqual(
+    Object.entries<string[]>(errors).flatMap(([field, all]) => all.map((sentence) => `${field}: ${sentence}`)).sort(),
+    sentences.map(([field, sentence]) => `${field}: ${sentence}`).sort(),
+  )
+  const [first = ''] = sentences[0]?.slice(1) ?? []
+  const more = violations.length - 1
+  assert.equal(message, more === 0 ? first : `${first} (and ${more} more error${more > 1 ? 's' : ''})`)
+}
+
+function checkRateHeaders({ headers }: Answer): void {
+  const limit = Number(headers['x-ratelimit-limit'])
+  const left = Number(headers['x-ratelimit-remaining'])
+  assert.ok(limit > 0 && left >= 0 && left <= limit, `X-RateLimit: ${left} of ${limit}`)
+  assert.match(String(headers['x-ratelimit-reset']), /^\d{10}$/)
+  assert.match(String(headers['ratelimit-policy']), new RegExp(`^"(key|address)";q=${limit};w=60$`))
+  assert.match(String(headers.ratelimit), new RegExp(`^"(key|address)";r=${left};t=\\d{1,2}$`))
+}

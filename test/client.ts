@@ -1,0 +1,83 @@
+/**
+ * A client over real HTTP that repairs nothing and hides nothing.
+ */
+import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as open } from 'node:http'
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers without declaring their shape first
+export type Json = any
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** The parsed text; undefined when there is none, or it is not JSON. */
+  readonly body: Json
+}
+
+export interface Request {
+  /** null: no Authorization header. */
+  readonly key?: string | null
+  /** Sent as `application/x-www-form-urlencoded`; text is sent as it is. */
+  readonly form?: Readonly<Record<string, string | number>> | readonly (readonly [string, string])[] | string
+  /** Sent as `application/json`. */
+  readonly json?: unknown
+  /** Sent as it is, without a content type of its own. */
+  readonly body?: string | Buffer
+  readonly headers?: Readonly<Record<string, string | string[]>>
+  /** Returns 503 `overloaded` to the test instead of trying again. */
+  readonly seesOverload?: boolean
+}
+
+interface Target {
+  readonly agent: Agent | undefined
+  readonly port: number
+  readonly method: string
+  readonly path: string
+}
+
+export function sendRequest({ agent, port, method, path }: Target, request: Request): Promise<Answer> {
+  const body = bodyOf(request)
+  const headers: Record<string, string | string[]> = {
+    ...(request.key === null ? {} : { authorization: `Bearer ${request.key}` }),
+    ...(request.form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+    ...(request.json === undefined ? {} : { 'content-type': 'application/json' }),
+    ...request.headers,
+  }
+  const isChunked = 'transfer-encoding' in headers
+  if (body !== undefined && !isChunked && !('content-length' in headers)) {
+    headers['content-length'] = String(Buffer.byteLength(body))
+  }
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port, method, path, headers, ...(agent && { agent }) }
+    const outgoing = open(options, (response) => read(response).then(resolve, reject))
+    outgoing.on('error', reject)
+    outgoing.end(body)
+  })
+}
+
+/** What came back, from its parts. */
+export function answerOf(status: number, headers: IncomingHttpHeaders, text: string): Answer {
+  return { status, headers, text, body: text === '' ? undefined : parsed(text) }
+}
+
+function bodyOf({ form, json, body }: Request): string | Buffer | undefined {
+  if (json !== undefined) return JSON.stringify(json)
+  if (form === undefined) return body
+  if (typeof form === 'string') return form
+  const pairs = Array.isArray(form) ? form : Object.entries(form).map(([name, value]) => [name, String(value)])
+  return new URLSearchParams(pairs as [string, string][]).toString()
+}
+
+async function read(response: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk)
+  return answerOf(response.statusCode ?? 0, response.headers, Buffer.concat(chunks).toString('utf8'))
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

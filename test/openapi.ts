@@ -1,0 +1,113 @@
+/**
+ * Holds answers against docs/openapi.json: their status, headers, content type and body.
+ */
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { type AnySchema, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import type { Answer, Json } from './client.ts'
+
+const file = new URL('../docs/openapi.json', import.meta.url)
+const document: Json = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+
+const strictly = new Ajv2020({ strict: false, allErrors: true })
+/** For headers, which are all text. */
+const leniently = new Ajv2020({ strict: false, coerceTypes: true })
+for (const ajv of [strictly, leniently]) {
+  formats.default(ajv)
+  if (document !== undefined) ajv.addSchema(document as AnySchema, 'api')
+}
+
+/** Something in the document, and where it stands: a `$ref` has been followed. */
+interface Found {
+  readonly value: Json
+  readonly pointer: string
+}
+
+/** Throws when the document does not say that the request may be answered like this. */
+export function checkAgainstDocument({ method, path }: { method: string; path: string }, answer: Answer): void {
+  if (document === undefined) return
+  const asked = `${method} ${path} → ${answer.status}`
+  const response = documented(method, path.replace(/^https?:\/\/[^/]+/, '').split('?')[0] ?? '', answer)
+  assert.ok(response, `${asked} is not documented`)
+  checkDocumentedHeaders(response, answer, asked)
+  if (method === 'HEAD' || answer.text === '') return
+  const type = String(answer.headers['content-type']).split(';')[0] ?? ''
+  const content = response.value.content?.[type]
+  assert.ok(content, `${asked} is not documented as ${type}`)
+  if (!type.endsWith('json') || content.schema === undefined) return
+  assertValid(strictly, `${response.pointer}/content/${escaped(type)}/schema`, answer.body, asked)
+}
+
+/** The response as the operation documents it or, where there is no operation, as every path answers. */
+function documented(method: string, path: string, answer: Answer): Found | undefined {
+  const found = pathOf(path)
+  const verb = method.toLowerCase()
+  const item = found === undefined ? undefined : document.paths[found]
+  const operation = item?.[verb] === undefined && verb === 'head' ? 'get' : verb
+  if (found === undefined || item[operation] === undefined) return ofNoOperation(answer)
+  return at(`/paths/${escaped(found)}/${operation}/responses/${answer.status}`)
+}
+
+/** The path of the document that the request's path is an instance of. */
+function pathOf(path: string): string | undefined {
+  return Object.keys(document.paths).find((template) => templatePattern(template).test(path))
+}
+
+function templatePattern(template: string): RegExp {
+  const source = template
+    .split(/\{\w+\}/)
+    .map((text) => RegExp.escape(text))
+    .join('[^/]+')
+  return new RegExp(`^${RegExp.escape(prefix())}${source}$`)
+}
+
+function prefix(): string {
+  const url = document.servers?.[0]?.url ?? '/'
+  return new URL(url, 'http://host').pathname.replace(/\/$/, '')
+}
+
+const names: Readonly<Record<string, string>> = { 404: 'RouteNotFound', 405: 'MethodNotAllowed' }
+
+/** Outside of the operations, `components.responses` documents 404 and 405; any other problem must have the schema of problems. */
+function ofNoOperation({ status }: Answer): Found | undefined {
+  const name = names[status]
+  if (name !== undefined && document.components?.responses?.[name] !== undefined) return at(`/components/responses/${name}`)
+  if (status < 400) return { value: { content: { 'application/json': {}, 'text/html': {} } }, pointer: '' }
+  const problem = { schema: true }
+  return {
+    value: { content: { 'application/problem+json': problem, 'application/json': problem } },
+    pointer: '/components/responses/RouteNotFound',
+  }
+}
+
+function checkDocumentedHeaders({ value, pointer }: Found, answer: Answer, asked: string): void {
+  for (const name of Object.keys(value.headers ?? {})) {
+    const header = at(`${pointer}/headers/${escaped(name)}`)
+    const sent = answer.headers[name.toLowerCase()]
+    if (sent === undefined) assert.ok(!header?.value.required, `${asked} lacks the header ${name}`)
+    else if (header?.value.schema) assertValid(leniently, `${header.pointer}/schema`, sent, `${asked}, header ${name}`)
+  }
+}
+
+const compiled = new Map<string, ValidateFunction>()
+
+function assertValid(ajv: Ajv2020, pointer: string, value: unknown, asked: string): void {
+  const name = `${ajv === strictly}${pointer}`
+  const validate = compiled.get(name) ?? ajv.compile({ $ref: `api#${pointer.split('/').map(encodeURIComponent).join('/')}` })
+  compiled.set(name, validate)
+  if (!validate(value)) {
+    assert.fail(`${asked} is not as documented: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`)
+  }
+}
+
+function at(pointer: string): Found | undefined {
+  let value = document
+  for (const part of pointer.split('/').slice(1)) value = value?.[part.replaceAll('~1', '/').replaceAll('~0', '~')]
+  if (value?.$ref !== undefined) return at(value.$ref.slice(1))
+  return value === undefined ? undefined : { value, pointer }
+}
+
+function escaped(part: string): string {
+  return part.replaceAll('~', '~0').replaceAll('/', '~1')
+}

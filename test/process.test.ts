@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test as testOf } from 'node:test'
+import { generateKey } from '../src/keys/key.ts'
+import { sendRequest } from './client.ts'
+import {
+  eventually,
+  listening,
+  newDatabase,
+  newFolder,
+  pasteCurl,
+  run,
+  runNpm,
+  startServer,
+  waymark,
+} from './processes.ts'
+
+const domains = '/api/v1/domains'
+const spaces = '/api/v1/spaces'
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
+
+test('the first npm start prints one key and a curl line that works when pasted', async (t) => {
+  const { variables } = newDatabase(t)
+  const server = await listening(runNpm(t, ['start'], { PORT: '0', ...variables }))
+  const text = server.stdout()
+  assert.match(text, /^Waymark \d+\.\d+\.\d+ is listening on http:\/\/127\.0\.0\.1:\d+ \(documentation: \/docs\)$/m)
+  assert.equal(text.match(/^ +wm_\w{49}$/gm)?.length, 1)
+  assert.deepEqual((await pasteCurl(server)).data, [])
+})
+
+test('a second start keeps the data and makes no second key', async (t) => {
+  const { variables } = newDatabase(t)
+  const first = await startServer(t, variables)
+  assert.equal((await first.send('POST', spaces, { form: { name: 'Kept' } })).status, 201)
+  await first.end('SIGTERM')
+  const second = await startServer(t, variables)
+  assert.doesNotMatch(second.stdout(), /wm_/)
+  const { body } = await second.send('GET', spaces, { key: first.key })
+  assert.deepEqual(
+    body.data.map(({ name }: { name: string }) => name),
+    ['Kept'],
+  )
+})
+
+test('a relative DATABASE_URL is relative to the working directory', async (t) => {
+  const cwd = newFolder(t)
+  await listening(run(t, { PORT: '0', DATABASE_URL: 'sqlite:here/waymark.db' }, { cwd }))
+  assert.ok(existsSync(join(cwd, 'here/waymark.db')))
+})
+
+test('HOST may be localhost, every IPv4 or every IPv6 address: the curl line works', async (t) => {
+  for (const [host, bound, reached] of [
+    ['localhost', /http:\/\/(127\.0\.0\.1|\[::1\]):/, /(127\.0\.0\.1|\[::1\]):/],
+    ['0.0.0.0', /http:\/\/0\.0\.0\.0:/, / http:\/\/127\.0\.0\.1:/],
+    ['::', /http:\/\/\[::\]:/, / http:\/\/\[::1\]:/],
+  ] as const) {
+    const server = await startServer(t, { ...newDatabase(t).variables, HOST: host })
+    assert.match(server.url, bound)
+    assert.match(server.stdout(), reached)
+    assert.deepEqual((await pasteCurl(server)).data, [])
+    await server.end('SIGTERM')
+  }
+})
+
+test('BOOTSTRAP_KEY is registered at the first start, and never printed', async (t) => {
+  const key = generateKey()
+  const variables = { ...newDatabase(t).variables, BOOTSTRAP_KEY: key }
+  const server = await startServer(t, variables)
+  assert.equal((await server.send('GET', domains, { key })).status, 200)
+  assert.doesNotMatch((await server.end('SIGTERM')).stdout, /wm_/)
+  const again = await startServer(t, variables)
+  assert.equal((await again.send('GET', domains, { key })).status, 200)
+  assert.doesNotMatch((await again.end('SIGTERM')).stdout, /BOOTSTRAP_KEY/)
+})
+
+test('BOOTSTRAP_KEY_FILE names a file that holds the key', async (t) => {
+  const file = join(newFolder(t), 'key')
+  const key = generateKey()
+  writeFileSync(file, `${key}\n`)
+  const server = await startServer(t, { ...newDatabase(t).variables, BOOTSTRAP_KEY_FILE: file })
+  assert.equal((await server.send('GET', domains, { key })).status, 200)
+})
+
+test('a BOOTSTRAP_KEY that the database does not know is warned of, and not logged', async (t) => {
+  const { variables } = newDatabase(t)
+  await (await startServer(t, variables)).end('SIGTERM')
+  const key = generateKey()
+  const server = await startServer(t, { ...variables, BOOTSTRAP_KEY: key })
+  await server.said(/"level":40.*waymark keys create/)
+  assert.equal((await server.send('GET', domains, { key })).status, 401)
+  assert.equal((await server.end('SIGTERM')).stdout.includes(key), false)
+})
+
+test('two servers that start at once on one empty database make one key', async (t) => {
+  const { variables } = newDatabase(t)
+  const servers = await Promise.all([startServer(t, variables), startServer(t, variables)])
+  const keys = servers.map(({ key }) => key).filter((key) => key !== '')
+  assert.equal(keys.length, 1)
+  for (const server of servers) assert.equal((await server.send('GET', spaces, { key: keys[0] ?? '' })).status, 200)
+})
+
+test('a key that is revoked on the command line stops within ten seconds', async (t) => {
+  const { variables } = newDatabase(t)
+  const server = await startServer(t, variables)
+  assert.equal((await server.send('GET', spaces)).status, 200)
+  assert.equal((await waymark(t, ['keys', 'revoke', '1'], variables)).code, 0)
+  await eventually(async () => (await server.send('GET', spaces)).body.code === 'revoked_api_key')
+})
+
+test('the command line writes while the server writes', async (t) => {
+  const { variables } = newDatabase(t)
+  const server = await startServer(t, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 })
+  t.after(() => agent.destroy())
+  const to = { agent, port: server.port, method: 'POST', path: spaces }
+  let isDone = false
+  const writers = Array.from({ length: 16 }, async () => {
+    let stored = 0
+    for (; !isDone; stored++) {
+      assert.equal((await sendRequest(to, { key: server.key, form: { name: 'Busy' } })).status, 201)
+    }
+    return stored
+  })
+  for (let n = 0; n < 4; n++) {
+    const { code, stdout, stderr } = await waymark(t, ['keys', 'create', '--name', `ci ${n}`], variables)
+    assert.equal(code, 0, stderr)
+    assert.equal((await server.send('GET', spaces, { key: stdout.trim() })).status, 200)
+  }
+  isDone = true
+  const stored = (await Promise.all(writers)).reduce((sum, count) => sum + count)
+  assert.equal((await server.send('GET', spaces)).body.meta.total, stored)
+})
+
+test('the log has a line for each request within a second, with ISO times and without keys', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  await server.send('GET', spaces, { headers: { 'x-request-id': 'wanted' } })
+  const [line] = await server.said(/^\{.*"wanted".*\}$/m)
+  assert.match(JSON.parse(line).time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  assert.equal(line.includes(server.key), false)
+})

@@ -1,0 +1,53 @@
+/**
+ * Bytes that no HTTP client would send.
+ */
+import { connect, type Socket } from 'node:net'
+import { type Answer, answerOf } from './client.ts'
+
+/** Longer than the server lets anything wait. */
+const patienceMs = 20_000
+
+/**
+ * Writes the parts one after another, each in a packet of its own, and reads answers until the server closes the
+ * connection. Rejects when it does not.
+ */
+export async function exchange(port: number, parts: readonly (string | Buffer)[]): Promise<Answer[]> {
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+  const received = readToEnd(socket)
+  // A server that has said its piece may close the door on what is still being written.
+  for (const part of parts) await new Promise((written) => socket.write(part, written))
+  return answersIn(await received)
+}
+
+function readToEnd(socket: Socket): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  socket.on('error', () => undefined)
+  socket.setTimeout(patienceMs, () => socket.destroy())
+  return new Promise((resolve, reject) => {
+    let isTimedOut = false
+    socket.on('timeout', () => {
+      isTimedOut = true
+    })
+    socket.on('close', () => {
+      if (isTimedOut) reject(new Error(`The server kept the connection open. It said: ${Buffer.concat(chunks)}`))
+      else resolve(Buffer.concat(chunks))
+    })
+  })
+}
+
+/** Answers with a Content-Length, or none, one after another. */
+function answersIn(bytes: Buffer): Answer[] {
+  const answers: Answer[] = []
+  for (let rest = bytes; rest.length > 0; ) {
+    const end = rest.indexOf('\r\n\r\n')
+    if (end < 0) throw new Error(`Not an HTTP answer: ${rest.toString('latin1')}`)
+    const [first = '', ...lines] = rest.toString('latin1', 0, end).split('\r\n')
+    const status = Number(/^HTTP\/1\.1 (\d{3}) [A-Z]/.exec(first)?.[1] ?? Number.NaN)
+    const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
+    const next = end + 4 + Number(headers['content-length'] ?? 0)
+    answers.push(answerOf(status, headers, rest.toString('utf8', end + 4, next)))
+    rest = rest.subarray(next)
+  }
+  return answers
+}

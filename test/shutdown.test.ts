@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test as testOf } from 'node:test'
+import { sendRequest } from './client.ts'
+import { eventually, listening, newDatabase, type RunningServer, runNpm, startServer } from './processes.ts'
+
+const spaces = '/api/v1/spaces'
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
+
+test('SIGTERM: what runs is finished, what arrives late is refused in words, nothing is lost', async (t) => {
+  const { path, variables } = newDatabase(t)
+  const server = await startServer(t, variables)
+  const agent = new Agent({ keepAlive: true })
+  t.after(() => agent.destroy())
+  const ask = () => sendRequest({ agent, port: server.port, method: 'GET', path: spaces }, { key: server.key })
+  assert.equal((await ask()).status, 200)
+  const slow = await halfRequest(server, 'finished')
+
+  server.child.kill('SIGTERM')
+  await refusesConnections(server)
+  const late = await ask()
+  assert.deepEqual([late.status, late.body.code, late.headers.connection], [503, 'shutting_down', 'close'])
+  slow.finish()
+  const answer = await slow.answer
+  assert.match(answer, /^HTTP\/1\.1 201 /)
+  assert.match(answer, /\r\nconnection: close\r\n/i)
+  assert.match(answer, /"name":"finished"/)
+
+  assert.equal((await server.ended).code, 0)
+  const database = new DatabaseSync(path)
+  t.after(() => database.close())
+  assert.deepEqual(
+    database
+      .prepare('select name from spaces')
+      .all()
+      .map(({ name }) => name),
+    ['finished'],
+  )
+})
+
+test('SIGTERM to npm start ends the server in good order, with exit code 0', async (t) => {
+  const server = await listening(runNpm(t, ['start'], { PORT: '0', ...newDatabase(t).variables }))
+  const { code, stdout } = await server.end('SIGTERM')
+  assert.match(stdout, /"msg":"stopped"/)
+  assert.equal(code, 0)
+})
+
+test('a terminal that sends Ctrl-C to npm and to the server at once ends it with exit code 0', async (t) => {
+  const server = await listening(runNpm(t, ['start'], { PORT: '0', ...newDatabase(t).variables }))
+  const slow = await halfRequest(server, 'ctrl-c')
+  process.kill(-Number(server.child.pid), 'SIGINT')
+  await refusesConnections(server)
+  slow.finish()
+  assert.match(await slow.answer, /^HTTP\/1\.1 201 /)
+  assert.equal((await server.ended).code, 0)
+})
+
+test('SIGINT: an idle server leaves quickly, with exit code 0', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  const idle = connect(server.port, '127.0.0.1')
+  await new Promise((resolve) => idle.once('connect', resolve))
+  const begun = performance.now()
+  assert.equal((await server.end('SIGINT')).code, 0)
+  assert.ok(performance.now() - begun < 2_000)
+})
+
+test('an aborted request does not hold the server back', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  const slow = await halfRequest(server, 'aborted')
+  slow.socket.destroy()
+  const begun = performance.now()
+  assert.equal((await server.end('SIGTERM')).code, 0)
+  assert.ok(performance.now() - begun < 2_000)
+})
+
+test('a request that takes longer than ten seconds is cut, and the server ends with exit code 0', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  const slow = await halfRequest(server, 'never finished')
+  const begun = performance.now()
+  assert.equal((await server.end('SIGTERM')).code, 0)
+  const took = performance.now() - begun
+  assert.ok(took > 9_500 && took < 13_000, `${took} ms`)
+  assert.equal(await slow.answer.catch(() => ''), '')
+})
+
+test('a second signal ends the server at once, with exit code 1', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  await halfRequest(server, 'never finished')
+  const impatience = setInterval(() => server.child.kill('SIGTERM'), 100)
+  const { code, stdout } = await server.ended
+  clearInterval(impatience)
+  assert.equal(code, 1)
+  assert.match(stdout, /"level":40.*second signal/)
+})
+
+/** Resolves once the server has begun to stop: its log says so later. */
+async function refusesConnections({ port }: RunningServer): Promise<void> {
+  await eventually(
+    () =>
+      new Promise((resolve) => {
+        const socket = connect(port, '127.0.0.1')
+        socket.once('connect', () => socket.destroy())
+        socket.once('close', (hadError) => resolve(hadError))
+        socket.once('error', () => undefined)
+      }),
+  )
+}
+
+interface HalfRequest {
+  readonly socket: Socket
+  readonly answer: Promise<string>
+  finish(): void
+}
+
+/** Stores a space with a body that arrives in two halves; resolves once the server has the request. */
+async function halfRequest(server: RunningServer, name: string): Promise<HalfRequest> {
+  const socket = connect(server.port, '127.0.0.1')
+  const body = `name=${encodeURIComponent(name)}`
+  let text = ''
+  const answer = new Promise<string>((resolve, reject) => {
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+    })
+    socket.once('close', () => resolve(text.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '')))
+    socket.once('error', reject)
+  })
+  answer.catch(() => undefined)
+  const head = [
+    `POST ${spaces} HTTP/1.1`,
+    `Host: 127.0.0.1:${server.port}`,
+    `Authorization: Bearer ${server.key}`,
+    'Content-Type: application/x-www-form-urlencoded',
+    `Content-Length: ${body.length}`,
+    'Expect: 100-continue',
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, 5)}`)
+  await eventually(() => text.startsWith('HTTP/1.1 100'))
+  return { socket, answer, finish: () => void socket.write(body.slice(5)) }
+}

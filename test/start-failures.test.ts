@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test as testOf } from 'node:test'
+import { newDatabase, newFolder, type Running, run, startServer } from './processes.ts'
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
+
+test('a port in use is said in one sentence, and does not use up the first key', async (t) => {
+  const { variables } = newDatabase(t)
+  const other = createServer().listen(0, '127.0.0.1')
+  t.after(() => other.close())
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  assert.equal(
+    await refusal(run(t, { ...variables, PORT: String(port) })),
+    `Port ${port} of 127.0.0.1 is in use by another process. Stop that process, or set PORT to another port.`,
+  )
+  assert.match((await startServer(t, variables)).key, /^wm_/)
+})
+
+test('a HOST that is not of this machine is said in one sentence', async (t) => {
+  for (const host of ['192.0.2.1', 'nowhere.invalid']) {
+    assert.equal(
+      await refusal(run(t, { ...newDatabase(t).variables, PORT: '0', HOST: host })),
+      `HOST ${host} is no address of this machine. Set HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`,
+    )
+  }
+})
+
+test('every mistake of the configuration is said at once, a line each', async (t) => {
+  const sentences = await refusal(run(t, { PORT: 'x', RATE_LIMIT: '-1', BOOTSTRAP_KEY: 'secret', LOG_LEVEL: 'loud' }))
+  assert.deepEqual(
+    sentences.split('\n').map((line) => line.split(' ')[0]),
+    ['PORT', 'BOOTSTRAP_KEY', 'RATE_LIMIT', 'LOG_LEVEL'],
+  )
+  assert.doesNotMatch(sentences, /secret/)
+})
+
+test('a database that cannot be used is said in one sentence', async (t) => {
+  const folder = newFolder(t)
+  const cases: [file: string, make: (path: string) => void, sentence: RegExp][] = [
+    ['text.db', (path) => writeFileSync(path, 'Not a database.\n'.repeat(100)), /^The file \S+ is not a database\. /],
+    [
+      'other.db',
+      (path) => execute(path, 'create table songs (id)'),
+      /^The file \S+ is a database of another program\. /,
+    ],
+    ['newer.db', (path) => execute(path, newer), /^The database was made by a newer version of Waymark\. /],
+    ['damaged.db', damage, /^The database \S+ is damaged: /],
+    ['folder.db', (path) => mkdirSync(path), /^The database \S+ is a folder\. /],
+    ['file/way.db', (path) => writeFileSync(dirname(path), ''), /^The folder \S+ of the database cannot be made: /],
+  ]
+  for (const [file, make, sentence] of cases) {
+    const path = join(folder, file)
+    make(path)
+    assert.match(await refusal(run(t, { DATABASE_URL: `sqlite:${path}`, PORT: '0' })), sentence)
+  }
+})
+
+test('a database of another program is left as it is', async (t) => {
+  const path = join(newFolder(t), 'other.db')
+  execute(path, 'create table songs (id)')
+  const before = readFileSync(path)
+  await refusal(run(t, { DATABASE_URL: `sqlite:${path}`, PORT: '0' }))
+  assert.deepEqual(readFileSync(path), before)
+})
+
+test('a folder or a file that is read-only is said in one sentence', async (t) => {
+  const { path, variables } = newDatabase(t)
+  await (await startServer(t, variables)).end('SIGTERM')
+  chmodSync(dirname(path), 0o555)
+  assert.equal(await refusal(run(t, { ...variables, PORT: '0' }, nobody)), readOnly(dirname(path)))
+  chmodSync(dirname(path), 0o777)
+  chmodSync(path, 0o444)
+  assert.equal(await refusal(run(t, { ...variables, PORT: '0' }, nobody)), readOnly(path))
+})
+
+/** A failed start: its sentence, without a stack, and the exit code that says so. */
+async function refusal(running: Running): Promise<string> {
+  const { code, stdout, stderr } = await running.ended
+  assert.equal(code, 1, stderr)
+  assert.equal(stdout, '')
+  assert.doesNotMatch(stderr, /^\s+at |node:internal/m)
+  assert.match(stderr, /[.]\n$/)
+  return stderr.trimEnd()
+}
+
+/** A user who may write only what everybody may: root may write anywhere. */
+const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
+const readOnly = (place: string) =>
+  `The database cannot be written: ${place} is read-only for this user. Give this user the right to write there, or point DATABASE_URL at another file.`
+
+const newer = `
+  create table instance (database_id text);
+  create table kysely_migration (name text, timestamp text);
+  insert into kysely_migration values
+    ('0001-first', '2026-01-01T00:00:00.000Z'), ('9999-later', '2027-01-01T00:00:00.000Z')`
+
+/** Leaves the header of the file as it is, and destroys the schema. */
+function damage(path: string): void {
+  execute(path, newer)
+  writeFileSync(path, readFileSync(path).fill(0xff, 100, 4096))
+}
+
+function execute(path: string, text: string): void {
+  const database = new DatabaseSync(path)
+  database.exec(text)
+  database.close()
+}

@@ -1,0 +1,59 @@
+/**
+ * The transcripts of a document: blocks of `console`, in which a line after `$ ` is a command and the lines below it are
+ * what it printed.
+ */
+import { spawnSync } from 'node:child_process'
+import { repository } from './processes.ts'
+
+export interface Step {
+  readonly command: string
+  readonly output: string
+}
+
+/** Where the commands of a document lead when they are run. */
+export interface Surroundings {
+  /** Stands for `http://127.0.0.1:3000`. */
+  readonly url: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+const block = /```console\n([\s\S]*?)```/g
+
+/** All commands of the document with their outputs, in order. */
+export function stepsOf(document: string): Step[] {
+  return [...document.matchAll(block)].flatMap(([, text = '']) =>
+    text
+      .split(/^\$ /m)
+      .slice(1)
+      .map((step) => {
+        const end = step.indexOf('\n')
+        return { command: step.slice(0, end), output: step.slice(end + 1) }
+      }),
+  )
+}
+
+/** The document with the outputs that its commands have now. */
+export function rerun(document: string, surroundings: Surroundings): string {
+  return document.replace(block, (_, text: string) => {
+    const steps = stepsOf(`\`\`\`console\n${text}\`\`\``)
+    return `\`\`\`console\n${steps.map(({ command }) => `$ ${command}\n${outputOf(command, surroundings)}`).join('')}\`\`\``
+  })
+}
+
+/** What differs from run to run, replaced by what it is. */
+export function timeless(document: string): string {
+  return document
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+    .replace(/"request_id":"[^"]+"/g, '"request_id":"ID"')
+    .replace(/wm_[0-9A-Za-z]{49}/g, 'KEY')
+    .replace(/wm_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}/g, 'KEY')
+    .replace(/ +$/gm, '')
+}
+
+function outputOf(command: string, { url, env }: Surroundings): string {
+  const real = command.replaceAll('http://127.0.0.1:3000', url)
+  const { stdout, stderr, status } = spawnSync('sh', ['-c', real], { cwd: repository, env, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${real} ended with ${status}: ${stderr}`)
+  const said = stdout.replaceAll(url, 'http://127.0.0.1:3000')
+  return said === '' || said.endsWith('\n') ? said : `${said}\n`
+}
