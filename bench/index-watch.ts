@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openSearchFile } from '../src/storage/sqlite/search-file.ts'
-import { positionOf } from '../src/storage/sqlite/search-index.ts'
+import { openSearchFile } from '../src/storage/sqlite/search/index-file.ts'
+import { positionOf } from '../src/storage/sqlite/search/indexing.ts'
 
 const pollMs = 20
 

@@ -153,7 +153,7 @@ async function reading(server: Server, run: () => Promise<Load>, settled: () => 
 async function stockUp({ stock, index }: Site, count: number): Promise<void> {
   const ids = await storeMore(stock, firstSpare, count)
   firstSpare += count
-  stock.spare.push(...ids)
+  for (const id of ids) stock.spare.push(id)
   await index.caughtUp()
 }
 

@@ -21,6 +21,13 @@ export function tokenOf(record: number): string {
   return ((record * factor) % modulus).toString(36).padStart(6, '0')
 }
 
+/** A text that is part of this name and hardly of another; there are many for each name. */
+export function rarePartOf(record: number): string {
+  const start = below(3)
+  const name = `${tokenOf(record)}.${pick(brands, record)}.com`
+  return name.slice(start, 6 + below(name.length - 6))
+}
+
 /** One name in sixteen is not ASCII. */
 export function hostNameOf(record: number): HostName {
   const name = parseHostName(`${pick(words, record >> 4)}-${tokenOf(record)}.${pick(brands, record)}.com`)
@@ -35,4 +42,9 @@ export function urlsOf(record: number): { homepage_url: string; not_found_url: s
 
 function pick(list: readonly string[], at: number): string {
   return list[at % list.length] as string
+}
+
+/** A random integer from 0 on. */
+export function below(end: number): number {
+  return Math.floor(Math.random() * end)
 }

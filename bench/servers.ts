@@ -5,15 +5,26 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { call } from './call.ts'
-import type { Usage } from './observer.ts'
 import type { Answer } from './raw-server.ts'
 import type { Seed } from './seed.ts'
 
 const root = join(import.meta.dirname, '..')
-const observer = pathToFileURL(join(import.meta.dirname, 'observer.ts')).href
+const observer = pathToFileURL(join(import.meta.dirname, 'observer.mjs')).href
 /** How often a starting server is asked whether it is there. */
 const askMs = 2
 const startsWithinMs = 20_000
+
+/** What a process has used since it started, in microseconds and bytes. */
+export interface Usage {
+  /** Processor time of all its threads. */
+  readonly cpu: number
+  /** Processor time of the thread with the event loop. */
+  readonly loopCpu: number
+  readonly rss: number
+  readonly peakRss: number
+  /** The longest that the event loop was held since the question before, in milliseconds. */
+  readonly longestHold: number
+}
 
 /** A server process under measurement. */
 export class Server {

@@ -77,7 +77,7 @@ function textOf(env: Environment, name: string): string | undefined {
 }
 
 function host(text: string): string {
-  const name = /^\[(.*)\]$/.exec(text)?.[1] ?? text
+  const name = /^\[([\da-f:.]+)\]$/i.exec(text)?.[1] ?? text
   if (isIP(name) !== 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(name)) return name
   throw new Error('must be an address to listen on, such as 127.0.0.1 or 0.0.0.0.')
 }

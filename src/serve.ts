@@ -31,6 +31,7 @@ async function start(): Promise<void> {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     await register(config, storage, logger)
     const listening = await listen(app, config.host, config.port)
+    storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used: searches are slower'))
     process.stdout.write(greeting(listening, await makeFirstKey(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
   } catch (error) {

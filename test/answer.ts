@@ -39,6 +39,7 @@ export function checkRawProblem(answer: Answer): void {
   checkProblemHeaders(answer)
   checkProblem(answer)
   assert.equal(answer.headers.connection, 'close')
+  checkAgainstDocument({ method: 'GET', path: '' }, answer)
 }
 
 function checkHeaders({ headers }: Answer): void {
@@ -80,7 +81,9 @@ function checkViolations({ errors, violations, message }: Json): void {
   assert.ok(violations.length > 0)
   const sentences: [string, string][] = violations.map((each: Json) => [each.field, each.message])
   assert.deepEqual(
-    Object.entries<string[]>(errors).flatMap(([field, all]) => all.map((sentence) => `${field}: ${sentence}`)).sort(),
+    Object.entries<string[]>(errors)
+      .flatMap(([field, all]) => all.map((sentence) => `${field}: ${sentence}`))
+      .sort(),
     sentences.map(([field, sentence]) => `${field}: ${sentence}`).sort(),
   )
   const [first = ''] = sentences[0]?.slice(1) ?? []

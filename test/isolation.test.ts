@@ -59,17 +59,20 @@ class Run {
   /** Everybody sees all of their own and nothing else. */
   async checkAll(): Promise<void> {
     for (let who = 0; who < accounts; who++) {
-      for (const resource of ['domains', 'spaces'] as const) await this.#list({ verb: 'list', who, resource, name: 0, record: 0 })
+      for (const resource of ['domains', 'spaces'] as const)
+        await this.#list({ verb: 'list', who, resource, name: 0, record: 0 })
     }
     for (const record of this.#records) {
-      for (let who = 0; who < accounts; who++) await this.#touch({ verb: 'show', who, resource: record.resource, name: 0, record: 0 }, record)
+      for (let who = 0; who < accounts; who++)
+        await this.#touch({ verb: 'show', who, resource: record.resource, name: 0, record: 0 }, record)
     }
   }
 
   async #store({ who, resource, name }: Step): Promise<void> {
     const wanted = `${names[name]}${this.#suffix}`
     const answer = await this.#send(who, 'POST', `/${resource}`, { form: { name: wanted } })
-    const isTaken = resource === 'domains' && this.#records.some((each) => each.resource === resource && each.data?.name === wanted)
+    const isTaken =
+      resource === 'domains' && this.#records.some((each) => each.resource === resource && each.data?.name === wanted)
     assert.equal(answer.status, isTaken ? 409 : 201)
     if (isTaken) return
     const { data } = answer.body
@@ -82,7 +85,8 @@ class Run {
     const { resource, owner, data } = record
     const path = `/${resource}/${data?.id ?? this.#deadId(record)}`
     const isOwn = owner === who && data !== undefined
-    const change = resource === 'domains' ? { homepage_url: `https://${names[name]}` } : { name: `renamed ${names[name]}` }
+    const change =
+      resource === 'domains' ? { homepage_url: `https://${names[name]}` } : { name: `renamed ${names[name]}` }
     const sent = { show: ['GET', {}], update: ['PATCH', { form: change }], delete: ['DELETE', {}] } as const
     const [method, request] = sent[verb as keyof typeof sent]
     const answer = await this.#send(who, method, path, request)

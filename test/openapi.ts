@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
-import { type AnySchema, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { Answer, Json } from './client.ts'
 
@@ -67,18 +67,21 @@ function prefix(): string {
   return new URL(url, 'http://host').pathname.replace(/\/$/, '')
 }
 
-const names: Readonly<Record<string, string>> = { 404: 'RouteNotFound', 405: 'MethodNotAllowed' }
+const names: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  404: 'RouteNotFound',
+  405: 'MethodNotAllowed',
+  408: 'RequestTimeout',
+  414: 'UriTooLong',
+  431: 'HeadersTooLarge',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+}
 
-/** Outside of the operations, `components.responses` documents 404 and 405; any other problem must have the schema of problems. */
+/** Outside of the operations, `components.responses` documents the problems of all paths; nothing documents successes. */
 function ofNoOperation({ status }: Answer): Found | undefined {
-  const name = names[status]
-  if (name !== undefined && document.components?.responses?.[name] !== undefined) return at(`/components/responses/${name}`)
   if (status < 400) return { value: { content: { 'application/json': {}, 'text/html': {} } }, pointer: '' }
-  const problem = { schema: true }
-  return {
-    value: { content: { 'application/problem+json': problem, 'application/json': problem } },
-    pointer: '/components/responses/RouteNotFound',
-  }
+  return at(`/components/responses/${names[status]}`)
 }
 
 function checkDocumentedHeaders({ value, pointer }: Found, answer: Answer, asked: string): void {
@@ -94,7 +97,8 @@ const compiled = new Map<string, ValidateFunction>()
 
 function assertValid(ajv: Ajv2020, pointer: string, value: unknown, asked: string): void {
   const name = `${ajv === strictly}${pointer}`
-  const validate = compiled.get(name) ?? ajv.compile({ $ref: `api#${pointer.split('/').map(encodeURIComponent).join('/')}` })
+  const validate =
+    compiled.get(name) ?? ajv.compile({ $ref: `api#${pointer.split('/').map(encodeURIComponent).join('/')}` })
   compiled.set(name, validate)
   if (!validate(value)) {
     assert.fail(`${asked} is not as documented: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(value)}`)

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
-import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
 import { generateKey } from '../src/keys/key.ts'
-import { sendRequest } from './client.ts'
 import {
   eventually,
   listening,
@@ -113,15 +111,10 @@ test('a key that is revoked on the command line stops within ten seconds', async
 test('the command line writes while the server writes', async (t) => {
   const { variables } = newDatabase(t)
   const server = await startServer(t, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
-  const agent = new Agent({ keepAlive: true, maxSockets: 16 })
-  t.after(() => agent.destroy())
-  const to = { agent, port: server.port, method: 'POST', path: spaces }
   let isDone = false
   const writers = Array.from({ length: 16 }, async () => {
     let stored = 0
-    for (; !isDone; stored++) {
-      assert.equal((await sendRequest(to, { key: server.key, form: { name: 'Busy' } })).status, 201)
-    }
+    for (; !isDone; stored++) assert.equal((await server.send('POST', spaces, { form: { name: 'Busy' } })).status, 201)
     return stored
   })
   for (let n = 0; n < 4; n++) {

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -40,6 +41,7 @@ export interface RunningServer extends Running {
   readonly url: string
   /** The key that was printed; '' when none was. */
   readonly key: string
+  /** Sends a request, and again while the server says that it is overloaded: the machine may be. */
   send(method: string, path: string, request?: Request): Promise<Answer>
   /** Sends the signal and resolves when the process has ended. */
   end(signal: NodeJS.Signals): Promise<Ended>
@@ -59,9 +61,14 @@ export function newFolder(t: Bench): string {
   return folder
 }
 
-/** Starts the server as `npm start` does, without npm in between. */
-export function run(t: Bench, variables: Variables, options: SpawnOptions = {}): Running {
-  return start(t, [process.execPath, join(repository, 'src/main.ts')], variables, options)
+/** Starts the server as `npm start` does, without npm in between. `nodeOptions` are arguments to Node itself. */
+export function run(
+  t: Bench,
+  variables: Variables,
+  options: SpawnOptions = {},
+  nodeOptions: readonly string[] = [],
+): Running {
+  return start(t, [process.execPath, ...nodeOptions, join(repository, 'src/main.ts')], variables, options)
 }
 
 export function runNpm(t: Bench, args: readonly string[], variables: Variables): Running {
@@ -78,13 +85,14 @@ export async function listening(running: Running): Promise<RunningServer> {
   const [, url = ''] = await running.said(/is listening on (http:\S+) /)
   const [key = ''] = /^ +wm_\w+$/m.exec(running.stdout()) ?? []
   const port = Number(new URL(url).port)
+  // A connection that is kept would keep a server that stops waiting for what it may bring.
+  const agent = new Agent({ keepAlive: false })
   return {
     ...running,
     url,
     port,
     key: key.trim(),
-    send: (method, path, request = {}) =>
-      sendRequest({ agent: undefined, port, method, path }, { key: key.trim(), ...request }),
+    send: (method, path, request = {}) => sendRequest({ agent, port, method, path }, { key: key.trim(), ...request }),
     end: (signal) => {
       running.child.kill(signal)
       return running.ended
@@ -183,7 +191,6 @@ function killGroup({ pid }: ChildProcess): void {
 
 /** What a process needs from its surroundings, and none of Waymark's own variables. */
 function inherited(): NodeJS.ProcessEnv {
-  // biome-ignore lint/style/noProcessEnv: handed on to processes, which read it for themselves
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env
   return { PATH, HOME, ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }) }
 }

@@ -44,7 +44,9 @@ function answersIn(bytes: Buffer): Answer[] {
     if (end < 0) throw new Error(`Not an HTTP answer: ${rest.toString('latin1')}`)
     const [first = '', ...lines] = rest.toString('latin1', 0, end).split('\r\n')
     const status = Number(/^HTTP\/1\.1 (\d{3}) [A-Z]/.exec(first)?.[1] ?? Number.NaN)
-    const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+    )
     const next = end + 4 + Number(headers['content-length'] ?? 0)
     answers.push(answerOf(status, headers, rest.toString('utf8', end + 4, next)))
     rest = rest.subarray(next)

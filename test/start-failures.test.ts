@@ -90,7 +90,10 @@ async function refusal(running: Running): Promise<string> {
 }
 
 /** A user who may write only what everybody may: root may write anywhere. */
-const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+const isRoot = process.getuid?.() === 0
+const nobody = isRoot ? { uid: 65_534, gid: 65_534 } : {}
+const coverage = process.env.NODE_V8_COVERAGE
+if (isRoot && coverage !== undefined) chmodSync(coverage, 0o777)
 
 const readOnly = (place: string) =>
   `The database cannot be written: ${place} is read-only for this user. Give this user the right to write there, or point DATABASE_URL at another file.`

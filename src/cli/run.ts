@@ -6,7 +6,9 @@ import { version } from '../version.ts'
 import { type Command, type Given, type Work, WrongUse } from './command.ts'
 import { type Asked, find } from './commands.ts'
 
-type Output = Pick<NodeJS.WriteStream, 'write'>
+interface Output {
+  write(text: string): unknown
+}
 
 /**
  * Runs one command and returns the exit code: 0 when it was done, 1 when it could not be, 2 when the arguments are

@@ -21,7 +21,10 @@ async function stored(fields: Record<string, string> = {}): Promise<Json> {
 
 function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
   assert.equal(answer.status, 422, answer.text)
-  assert.deepEqual(answer.body.violations.map(({ field, code }: Json) => [field, code]), expected)
+  assert.deepEqual(
+    answer.body.violations.map(({ field, code }: Json) => [field, code]),
+    expected,
+  )
 }
 
 const both = ['PUT', 'PATCH'] as const
@@ -139,9 +142,7 @@ describe('POST /domains', () => {
 
   test('409 for all but one of fifty that store one name at once', async () => {
     const name = freshName()
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => app.send('POST', domains, { form: { name } })),
-    )
+    const answers = await Promise.all(Array.from({ length: 50 }, () => app.send('POST', domains, { form: { name } })))
     const statuses = Map.groupBy(answers, ({ status }) => status)
     assert.equal(statuses.get(201)?.length, 1)
     assert.equal(statuses.get(409)?.length, 49)
@@ -235,8 +236,14 @@ describe('POST /domains', () => {
     const form = { not_found_url: 'x', colour: 'red', homepage_url: 'ftp://x', name: 'a_b' }
     assertRefused(
       await app.send('POST', domains, { form }),
-      ...([['name', 'has_underscore'], ['homepage_url', 'unsupported_scheme']] as const),
-      ...([['not_found_url', 'not_absolute'], ['colour', 'unknown_field']] as const),
+      ...([
+        ['name', 'has_underscore'],
+        ['homepage_url', 'unsupported_scheme'],
+      ] as const),
+      ...([
+        ['not_found_url', 'not_absolute'],
+        ['colour', 'unknown_field'],
+      ] as const),
     )
   })
 
@@ -257,7 +264,11 @@ describe('POST /domains', () => {
   for (const value of [1, true, {}, { toString: 1 }, 1.5]) {
     test(`422 not_a_string for ${JSON.stringify(value)} in JSON`, async () => {
       const json = { name: value, homepage_url: value }
-      assertRefused(await app.send('POST', domains, { json }), ['name', 'not_a_string'], ['homepage_url', 'not_a_string'])
+      assertRefused(
+        await app.send('POST', domains, { json }),
+        ['name', 'not_a_string'],
+        ['homepage_url', 'not_a_string'],
+      )
     })
   }
 })

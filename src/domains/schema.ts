@@ -26,8 +26,7 @@ const webUrl = (description: string): Rule<string> => ({
 
 const homepage = 'Where the bare domain leads: an absolute http or https URL.'
 const notFound = 'Where unknown links of the domain lead: an absolute http or https URL.'
-const urlOrNull = (description: string) =>
-  Type.Union([Type.String(webUrlSchema), Type.Null()], { description })
+const urlOrNull = (description: string) => Type.Union([Type.String(webUrlSchema), Type.Null()], { description })
 
 /** A domain as it is stored and answered. */
 export const domainSchema = Type.Object(

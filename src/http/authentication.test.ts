@@ -111,7 +111,11 @@ test('401 for a key that is anywhere but in the Authorization header', async () 
     assertUnauthorised(await app.send('GET', query, { key: null }), 'missing_api_key')
     const form = { name: 'x', [name]: wellFormed }
     assertUnauthorised(await app.send('POST', '/api/v1/spaces', { key: null, form }), 'missing_api_key')
-    const headers = { cookie: `${name}=${wellFormed}`, 'x-api-key': wellFormed, 'proxy-authorization': `Bearer ${wellFormed}` }
+    const headers = {
+      cookie: `${name}=${wellFormed}`,
+      'x-api-key': wellFormed,
+      'proxy-authorization': `Bearer ${wellFormed}`,
+    }
     assertUnauthorised(await app.send('GET', '/api/v1/domains', { key: null, headers }), 'missing_api_key')
   }
 })

@@ -15,7 +15,10 @@ const post = (body: string | Buffer, type?: string, headers: Request['headers'] 
 
 function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
   assert.equal(answer.status, 422, answer.text)
-  assert.deepEqual(answer.body.violations.map(({ field, code }: Json) => [field, code]), expected)
+  assert.deepEqual(
+    answer.body.violations.map(({ field, code }: Json) => [field, code]),
+    expected,
+  )
 }
 
 function assertProblem(answer: Answer, status: number, code: string): void {
@@ -25,7 +28,12 @@ function assertProblem(answer: Answer, status: number, code: string): void {
 
 describe('media types', () => {
   for (const type of [
-    ...[form, json].flatMap((each) => [each, `${each};charset=utf-8`, `${each}; charset=UTF-8`, `${each} ; charset="utf-8"`]),
+    ...[form, json].flatMap((each) => [
+      each,
+      `${each};charset=utf-8`,
+      `${each}; charset=UTF-8`,
+      `${each} ; charset="utf-8"`,
+    ]),
     ...['Application/JSON', 'APPLICATION/X-WWW-FORM-URLENCODED', `${json};`],
   ]) {
     test(`201 for ${type}`, async () => {
@@ -38,8 +46,21 @@ describe('media types', () => {
 
   for (const type of [
     ...['text/plain', 'multipart/form-data; boundary=x', 'application/xml', 'application/octet-stream', '*/*', 'json'],
-    ...['application/vnd.api+json', 'application/problem+json', 'application/jsonp', 'application/', '/', 'gar bage', ','],
-    ...[`${form}; charset=iso-8859-1`, `${json}; charset=utf-16`, `${json}; charset=latin1`, `${json};charset=us-ascii`],
+    ...[
+      'application/vnd.api+json',
+      'application/problem+json',
+      'application/jsonp',
+      'application/',
+      '/',
+      'gar bage',
+      ',',
+    ],
+    ...[
+      `${form}; charset=iso-8859-1`,
+      `${json}; charset=utf-16`,
+      `${json}; charset=latin1`,
+      `${json};charset=us-ascii`,
+    ],
     ...[`${json}, ${form}`, `x-${json}`, `${json}x`],
   ]) {
     for (const method of ['POST', 'PUT', 'PATCH']) {
@@ -138,7 +159,18 @@ describe('size', () => {
 })
 
 describe('forms', () => {
-  const malformed = ['name=%', 'name=%2', 'name=%zz', 'name=%ff', 'name=%C3', 'name=%C3%28', 'name=%ED%A0%80', 'name=%C0%80', '%zz=1', 'name=x&%=']
+  const malformed = [
+    'name=%',
+    'name=%2',
+    'name=%zz',
+    'name=%ff',
+    'name=%C3',
+    'name=%C3%28',
+    'name=%ED%A0%80',
+    'name=%C0%80',
+    '%zz=1',
+    'name=x&%=',
+  ]
   for (const body of malformed) {
     test(`400 for ${body}`, async () => {
       assertProblem(await post(body, form), 400, 'malformed_body')
@@ -166,7 +198,16 @@ describe('forms', () => {
     })
   }
 
-  for (const body of ['name=a&name=b', 'name=a&name=a', 'name=&name=', 'name[]=a', 'name%5B%5D=a', 'name[0]=a', 'name[x]=a', 'name=a&name[]=b']) {
+  for (const body of [
+    'name=a&name=b',
+    'name=a&name=a',
+    'name=&name=',
+    'name[]=a',
+    'name%5B%5D=a',
+    'name[0]=a',
+    'name[x]=a',
+    'name=a&name[]=b',
+  ]) {
     test(`422 not_single for ${body}`, async () => {
       assertRefused(await post(body, form), ['name', 'not_single'])
     })
@@ -184,7 +225,23 @@ describe('forms', () => {
 })
 
 describe('JSON', () => {
-  for (const body of ['{', '}', '{"name":"x",}', "{'name':'x'}", '{name:"x"}', '{"name":"x"}{}', 'name=x', '\ufeff{"name":"x"}', '{"name":"\t"}', '{"name":NaN}', '[', '"', 'nul', ' ', '{"color":01}']) {
+  for (const body of [
+    '{',
+    '}',
+    '{"name":"x",}',
+    "{'name':'x'}",
+    '{name:"x"}',
+    '{"name":"x"}{}',
+    'name=x',
+    '\ufeff{"name":"x"}',
+    '{"name":"\t"}',
+    '{"name":NaN}',
+    '[',
+    '"',
+    'nul',
+    ' ',
+    '{"color":01}',
+  ]) {
     test(`400 for ${JSON.stringify(body)}`, async () => {
       assertProblem(await post(body, json), 400, 'malformed_body')
     })
@@ -206,7 +263,14 @@ describe('JSON', () => {
     assert.equal(answer.body.data.name, '💩 é/')
   })
 
-  for (const body of ['{"name":"a","name":"b"}', '{"name":"a","n\\u0061me":"a"}', '{"name":["a"]}', '{"name":[]}', '{"name":[["a"]]}', '{"name[]":"a"}']) {
+  for (const body of [
+    '{"name":"a","name":"b"}',
+    '{"name":"a","n\\u0061me":"a"}',
+    '{"name":["a"]}',
+    '{"name":[]}',
+    '{"name":[["a"]]}',
+    '{"name[]":"a"}',
+  ]) {
     test(`422 not_single for ${body}`, async () => {
       assertRefused(await post(body, json), ['name', 'not_single'])
     })
@@ -226,7 +290,10 @@ describe('JSON', () => {
   test('422 for nesting as deep as the limit allows, in any field', async () => {
     const depth = 30_000
     assertRefused(await post(`{"name":${'['.repeat(depth)}${']'.repeat(depth)}}`, json), ['name', 'not_single'])
-    assertRefused(await post(`{"name":"x","color":${'{"a":'.repeat(8_000)}1${'}'.repeat(8_000)}}`, json), ['color', 'out_of_range'])
+    assertRefused(await post(`{"name":"x","color":${'{"a":'.repeat(8_000)}1${'}'.repeat(8_000)}}`, json), [
+      'color',
+      'out_of_range',
+    ])
   })
 
   test('422 with a name that is long, or not well-formed, in the answer', async () => {

@@ -12,7 +12,12 @@ test('an IPv4 address is its own network, mapped into IPv6 or not', () => {
 
 test('an IPv6 address belongs to its /64, however it is written', () => {
   const network = networkOf('2001:db8:0:12:1:2:3:4')
-  const alike = ['2001:db8:0:12::', '2001:DB8:0:12::1', '2001:0db8:0000:0012:ffff:ffff:ffff:ffff', '2001:db8::12:0:0:0:9']
+  const alike = [
+    '2001:db8:0:12::',
+    '2001:DB8:0:12::1',
+    '2001:0db8:0000:0012:ffff:ffff:ffff:ffff',
+    '2001:db8::12:0:0:0:9',
+  ]
   for (const address of [...alike, '2001:db8:0:12::1%eth0']) assert.equal(networkOf(address), network, address)
   for (const address of ['2001:db8:0:13::1', '2001:db8::12', '::1', '2001:db9:0:12::1']) {
     assert.notEqual(networkOf(address), network, address)
@@ -29,7 +34,10 @@ test('the loopback and other short spellings', () => {
 test('two addresses share a network exactly when their first 64 bits are the same', () => {
   const groups = fc.array(fc.constantFrom(0, 1, 0x12, 0xffff), { minLength: 8, maxLength: 8 })
   const written = (values: readonly number[]) => values.map((value) => value.toString(16)).join(':')
-  const shortened = (values: readonly number[]) => written(values).replace(/(?:^|:)0(?::0)+(?=:|$)/, '::').replace(/:{3,}/, '::')
+  const shortened = (values: readonly number[]) =>
+    written(values)
+      .replace(/(?:^|:)0(?::0)+(?=:|$)/, '::')
+      .replace(/:{3,}/, '::')
   fc.assert(
     fc.property(groups, groups, (first, second) => {
       const isSame = written(first.slice(0, 4)) === written(second.slice(0, 4))

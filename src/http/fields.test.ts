@@ -8,7 +8,20 @@ import { integerWithin, positiveInteger } from './integer.ts'
 import { listQuery } from './list-query.ts'
 
 const forms = { storeDomain, updateDomain, storeSpace, updateSpace, listQuery }
-const names = ['name', 'color', 'homepage_url', 'not_found_url', 'search', 'sort', 'page', 'per_page', 'id', 'zzz', '__proto__', 'toString']
+const names = [
+  'name',
+  'color',
+  'homepage_url',
+  'not_found_url',
+  'search',
+  'sort',
+  'page',
+  'per_page',
+  'id',
+  'zzz',
+  '__proto__',
+  'toString',
+]
 const value = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: fc.constantFrom('\ud800', '\udc00', '\0', ' ', 'a', '.', '3', ':', '/', '\\', '%') }),
@@ -30,7 +43,10 @@ for (const [what, form] of Object.entries(forms)) {
           assert.ok(message.length > 0 && message.length < 400)
         }
         const echoed = violations.map(({ field }) => field).filter((field) => !field.endsWith('…'))
-        assert.equal(new Set(echoed.filter((field) => field in fields)).size, echoed.filter((field) => field in fields).length)
+        assert.equal(
+          new Set(echoed.filter((field) => field in fields)).size,
+          echoed.filter((field) => field in fields).length,
+        )
         try {
           form.check(fields)
           assert.equal(violations.length, 0)
@@ -69,7 +85,16 @@ test('an integer has one spelling', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (integer) => {
       assert.equal(positiveInteger(String(integer)), integer)
-      for (const other of [`0${integer}`, `+${integer}`, `-${integer}`, `${integer}.0`, `${integer}e0`, `0x${integer}`, ` ${integer}`, `${integer}\n`]) {
+      for (const other of [
+        `0${integer}`,
+        `+${integer}`,
+        `-${integer}`,
+        `${integer}.0`,
+        `${integer}e0`,
+        `0x${integer}`,
+        ` ${integer}`,
+        `${integer}\n`,
+      ]) {
         assert.equal(positiveInteger(other), undefined, other)
       }
     }),
@@ -80,7 +105,8 @@ test('an integer has one spelling', () => {
       if (read !== undefined) assert.equal(String(read), text)
     }),
   )
-  for (const text of ['0', '', '9007199254740992', '9'.repeat(17), '٣', '３']) assert.equal(positiveInteger(text), undefined)
+  for (const text of ['0', '', '9007199254740992', '9'.repeat(17), '٣', '３'])
+    assert.equal(positiveInteger(text), undefined)
   assert.equal(positiveInteger('9007199254740991'), Number.MAX_SAFE_INTEGER)
 })
 

@@ -13,20 +13,31 @@ const codesOf = ({ body }: { body: Json }, field: string): string[] =>
 
 const printable = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 40 })
-  .map((text) => text.replace(/\p{Cc}/gu, '').trim().normalize('NFC'))
+  .map((text) =>
+    text
+      .replace(/\p{Cc}/gu, '')
+      .trim()
+      .normalize('NFC'),
+  )
   .filter((text) => text !== '')
 
 test('201 with any printable name, by JSON and by form, to be shown and listed again', async () => {
   await fc.assert(
     fc.asyncProperty(printable, fc.integer({ min: 1, max: 6 }), async (name, color) => {
-      for (const answer of [await app.send('POST', path, { json: { name, color } }), await app.send('POST', path, { form: { name, color } })]) {
+      for (const answer of [
+        await app.send('POST', path, { json: { name, color } }),
+        await app.send('POST', path, { form: { name, color } }),
+      ]) {
         assert.equal(answer.status, 201, answer.text)
         assert.equal(answer.body.data.name, name)
         assert.equal(answer.body.data.color, color)
         assert.deepEqual((await app.send('GET', `${path}/${answer.body.data.id}`)).body, answer.body)
         const query = new URLSearchParams({ search: name, per_page: '100' })
         const list = (await app.send('GET', `${path}?${query}`)).body
-        assert.ok(list.data.some(({ id }: Json) => id === answer.body.data.id), `not found: ${JSON.stringify(name)}`)
+        assert.ok(
+          list.data.some(({ id }: Json) => id === answer.body.data.id),
+          `not found: ${JSON.stringify(name)}`,
+        )
       }
     }),
     { numRuns: 60 },
@@ -46,7 +57,24 @@ test('201 or 422 for any JSON object, and 400 for any other JSON', async () => {
 })
 
 test('400, 201 or 422 for any bytes, never 500', async () => {
-  const pieces = fc.constantFrom('{', '}', '[', ']', '"', ':', ',', '\\', 'name', '"name"', '"color"', '3', '\\u0000', '\ud800', 'null', ' ')
+  const pieces = fc.constantFrom(
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    ':',
+    ',',
+    '\\',
+    'name',
+    '"name"',
+    '"color"',
+    '3',
+    '\\u0000',
+    '\ud800',
+    'null',
+    ' ',
+  )
   await fc.assert(
     fc.asyncProperty(fc.array(pieces), async (each) => {
       const { status } = await post(each.join(''))
@@ -58,7 +86,14 @@ test('400, 201 or 422 for any bytes, never 500', async () => {
 
 test('422 not_single for each member that is there twice, and for no other', async () => {
   const member = fc.constantFrom('name', 'color', 'id', 'zzz')
-  const nested = fc.constantFrom('1', '"x"', '{"name":1,"name":2}', '[{"color":1,"color":2}]', '"\\"name\\":1,{"', 'null')
+  const nested = fc.constantFrom(
+    '1',
+    '"x"',
+    '{"name":1,"name":2}',
+    '[{"color":1,"color":2}]',
+    '"\\"name\\":1,{"',
+    'null',
+  )
   const escaped = (name: string) => `\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}`
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(member, nested, fc.boolean()), { maxLength: 6 }), async (members) => {
@@ -67,7 +102,10 @@ test('422 not_single for each member that is there twice, and for no other', asy
       for (const name of ['name', 'color']) {
         const values = members.filter(([each]) => each === name).map(([, value]) => value)
         const isTwice = values.length > 1 || values[0]?.startsWith('[') === true
-        assert.deepEqual(codesOf(answer, name).filter((code) => code === 'not_single'), isTwice ? ['not_single'] : [])
+        assert.deepEqual(
+          codesOf(answer, name).filter((code) => code === 'not_single'),
+          isTwice ? ['not_single'] : [],
+        )
       }
     }),
     { numRuns: 150 },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
+import { failures } from './failures.ts'
 
 const app = await startApp()
 for (const resource of ['domains', 'spaces']) {
@@ -60,7 +61,29 @@ for (const [path, methods] of Object.entries(allowed)) {
   })
 }
 
-const nowhere = ['/api', '/api/', '/api/v1', '/api/v1/', '/api/v2/domains', '/api/v1/links', '/domains', '/api/v1/domain', '/favicon.ico', '/api/v1/domains/1/links', '/api/v1/domains/1/', '/API/v1/domains', '/api/v1/Domains', '//api/v1/domains', '/api//v1/domains', '/api/v1/domains;x', '/.env', '/healthz', '/%2e%2e/health', '/problems', '/api/v1/domains%2F1']
+const nowhere = [
+  '/api',
+  '/api/',
+  '/api/v1',
+  '/api/v1/',
+  '/api/v2/domains',
+  '/api/v1/links',
+  '/domains',
+  '/api/v1/domain',
+  '/favicon.ico',
+  '/api/v1/domains/1/links',
+  '/api/v1/domains/1/',
+  '/API/v1/domains',
+  '/api/v1/Domains',
+  '//api/v1/domains',
+  '/api//v1/domains',
+  '/api/v1/domains;x',
+  '/.env',
+  '/healthz',
+  '/%2e%2e/health',
+  '/problems',
+  '/api/v1/domains%2F1',
+]
 for (const path of nowhere) {
   test(`404 route_not_found for ${path}, with and without a key, whatever the method`, async () => {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE']) {
@@ -71,6 +94,15 @@ for (const path of nowhere) {
       }
     }
     assert.equal((await app.send('HEAD', path)).status, 404)
+  })
+}
+
+for (const code of Object.keys(failures)) {
+  test(`200 for /problems/${code}, without a key`, async () => {
+    const { status, headers, text } = await app.send('GET', `/problems/${code}`, { key: null })
+    assert.equal(status, 200)
+    assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+    assert.ok(text.includes(code))
   })
 }
 
@@ -93,14 +125,22 @@ describe('X-Request-Id', () => {
 
   for (const id of ['', 'x'.repeat(65), 'a b', 'a,b', 'a"b', '<a>', 'a/b', 'a:b', 'é', ['a', 'b']]) {
     test(`200 with an id of the server's own instead of ${JSON.stringify(id).slice(0, 40)}`, async () => {
-      const sent = (await asked(typeof id === 'string' ? Buffer.from(id).toString('latin1') : id)).headers['x-request-id']
+      const sent = (await asked(typeof id === 'string' ? Buffer.from(id).toString('latin1') : id)).headers[
+        'x-request-id'
+      ]
       assert.notEqual(sent, id)
       assert.match(String(sent), /^[\w.-]{1,64}$/)
     })
   }
 
   test('4xx with the id of the caller in the header and the body', async () => {
-    for (const [method, path] of [['GET', '/nowhere'], ['GET', '/%zz'], ['POST', '/health'], ['GET', '/api/v1/domains/0'], ['GET', '/api/v1/spaces?x']] as const) {
+    for (const [method, path] of [
+      ['GET', '/nowhere'],
+      ['GET', '/%zz'],
+      ['POST', '/health'],
+      ['GET', '/api/v1/domains/0'],
+      ['GET', '/api/v1/spaces?x'],
+    ] as const) {
       const { headers, body } = await app.send(method, path, { headers: { 'x-request-id': 'mine.1' } })
       assert.equal(headers['x-request-id'], 'mine.1')
       assert.equal(body.request_id, 'mine.1')
@@ -114,7 +154,16 @@ describe('X-Request-Id', () => {
 })
 
 describe('Accept', () => {
-  const anything = ['text/html', 'application/xml', 'image/png', '*/*', '', 'application/json;q=0', 'nonsense', 'text/html, */*;q=0.1']
+  const anything = [
+    'text/html',
+    'application/xml',
+    'image/png',
+    '*/*',
+    '',
+    'application/json;q=0',
+    'nonsense',
+    'text/html, */*;q=0.1',
+  ]
   for (const accept of anything) {
     test(`200 with JSON for Accept: ${accept}`, async () => {
       const { status, headers } = await app.send('GET', '/api/v1/spaces', { headers: { accept } })
@@ -148,7 +197,13 @@ describe('Accept', () => {
   ] as const) {
     test(`4xx as ${type} for Accept: ${accept}`, async () => {
       const headers = accept === undefined ? {} : { accept }
-      for (const [method, path] of [['GET', '/nowhere'], ['GET', '/%zz'], ['PUT', '/health'], ['GET', '/api/v1/spaces/0'], ['POST', '/api/v1/spaces']] as const) {
+      for (const [method, path] of [
+        ['GET', '/nowhere'],
+        ['GET', '/%zz'],
+        ['PUT', '/health'],
+        ['GET', '/api/v1/spaces/0'],
+        ['POST', '/api/v1/spaces'],
+      ] as const) {
         const answer = await app.send(method, path, { headers })
         assert.equal(answer.headers['content-type'], type, `${method} ${path}`)
         assert.equal(answer.headers.vary, 'Accept')

@@ -1,42 +1,45 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
 
 /** Mean event-loop delay past which requests are turned away, in milliseconds. */
 export const mostDelayMs = 250
-const sampleEveryMs = 250
-const resolutionMs = 10
+/** What the mean is taken over, with more weight on what is recent. */
+const windowMs = 250
+const sampleEveryMs = 20
 
 /**
  * Watches how late the event loop runs. Past the limit, requests are turned away at once: those that are let in stay
  * fast, and those that are not know it before their client gives up.
+ *
+ * Node's `monitorEventLoopDelay` will not do: it drops the first delay after each reset, and when every turn of the loop
+ * takes longer than the time between two resets, which is when it matters, there is never a second one.
  */
 export class Overload {
   readonly #limitMs: number
-  readonly #delays = monitorEventLoopDelay({ resolution: resolutionMs })
   readonly #timer: NodeJS.Timeout
-  #isOver = false
+  #sampledAt = performance.now()
+  #delayMs = 0
 
   constructor(limitMs = mostDelayMs) {
     this.#limitMs = limitMs
-    this.#delays.enable()
     this.#timer = setInterval(() => this.#sample(), sampleEveryMs).unref()
   }
 
   /** The refusal of a request while the process is overloaded. The health check is never turned away. */
   refusal(request: FastifyRequest): Failure | undefined {
-    if (!this.#isOver || request.routeOptions.url === '/health') return undefined
+    if (this.#delayMs <= this.#limitMs || request.routeOptions.url === '/health') return undefined
     return new Failure('overloaded', 'The server has more work than it can do in good time.', { retryAfter: 1 })
   }
 
   close(): void {
     clearInterval(this.#timer)
-    this.#delays.disable()
   }
 
   #sample(): void {
-    const delayMs = this.#delays.mean / 1e6 - resolutionMs
-    this.#delays.reset()
-    this.#isOver = delayMs > this.#limitMs
+    const now = performance.now()
+    const elapsed = now - this.#sampledAt
+    this.#sampledAt = now
+    const weight = 1 - Math.exp(-elapsed / windowMs)
+    this.#delayMs += weight * (elapsed - sampleEveryMs - this.#delayMs)
   }
 }

@@ -62,7 +62,11 @@ test('429 before 403', async () => {
 })
 
 test('429 before 415, 404 and 422', async () => {
-  assertProblem(await limited.send('POST', domains, { key: exhausted, body: large, headers: gzip }), 429, 'rate_limited')
+  assertProblem(
+    await limited.send('POST', domains, { key: exhausted, body: large, headers: gzip }),
+    429,
+    'rate_limited',
+  )
   assertProblem(await limited.send('GET', `${domains}/999`, { key: exhausted }), 429, 'rate_limited')
   assertProblem(await limited.send('GET', `${domains}?zzz=1`, { key: exhausted }), 429, 'rate_limited')
 })
@@ -99,7 +103,11 @@ test('415, 413 and 400 before 404', async () => {
 test('404 before 422', async () => {
   for (const method of ['PUT', 'PATCH']) {
     for (const resource of ['domains', 'spaces']) {
-      assertProblem(await app.send(method, `/api/v1/${resource}/999`, { form: { zzz: '1', name: 'a_b' } }), 404, 'not_found')
+      assertProblem(
+        await app.send(method, `/api/v1/${resource}/999`, { form: { zzz: '1', name: 'a_b' } }),
+        404,
+        'not_found',
+      )
     }
   }
 })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { FastifyReply } from 'fastify'
 import { startApp } from '../../test/app.ts'
 import type { Answer } from '../../test/client.ts'
+import { RateLimits } from './rate-limit.ts'
 
 const path = '/api/v1/spaces'
 
@@ -92,7 +94,8 @@ test('429 by the address that a trusted proxy names, IPv6 by its /64', async () 
 
 test('429 whatever X-Forwarded-For says when no proxy is trusted', async () => {
   const app = await startApp({ rateLimit: 1_000 })
-  const failed = (index: number) => app.send('GET', path, { key: null, headers: { 'x-forwarded-for': `192.0.2.${index}` } })
+  const failed = (index: number) =>
+    app.send('GET', path, { key: null, headers: { 'x-forwarded-for': `192.0.2.${index}` } })
   const answers = await Promise.all(Array.from({ length: 301 }, (_, index) => failed(index % 250)))
   assert.equal(answers.filter(({ status }) => status === 429).length, 1)
 })
@@ -119,4 +122,28 @@ test('2xx to 5xx of the API all have the headers', async () => {
   ] as const) {
     assert.equal(limitsOf(await app.send(method, url)).w, 60, `${method} ${url}`)
   }
+})
+
+test('a window lasts a minute, at the end of which the key has all its requests again', async (t) => {
+  t.mock.timers.enable({ apis: ['Date', 'setTimeout', 'setInterval'], now: Date.now() })
+  const limits = new RateLimits(2)
+  const sent: Record<string, unknown>[] = []
+  const reply = { headers: (headers: Record<string, unknown>) => sent.push(headers) } as unknown as FastifyReply
+  const spend = () => limits.spend({ key: 1, account: 1, scopes: ['*'] }, reply)
+  const left = () =>
+    /r=(\d+);t=(\d+)/
+      .exec(String(sent.at(-1)?.ratelimit))
+      ?.slice(1)
+      .map(Number)
+  await spend()
+  assert.deepEqual(left(), [1, 60])
+  t.mock.timers.tick(20_000)
+  await spend()
+  assert.deepEqual(left(), [0, 40])
+  t.mock.timers.tick(39_500)
+  assert.equal((await spend())?.facts.retryAfter, 1)
+  t.mock.timers.tick(1_000)
+  await spend()
+  assert.deepEqual(left(), [1, 60])
+  limits.close()
 })

@@ -14,7 +14,10 @@ const head = (method: string, target: string, ...lines: string[]) =>
 const filler = (size: number) => `X-Filler: ${'a'.repeat(size)}`
 
 function assertOnly(answers: readonly Answer[], status: number, code: string): void {
-  assert.deepEqual(answers.map((each) => [each.status, each.body?.code]), [[status, code]])
+  assert.deepEqual(
+    answers.map((each) => [each.status, each.body?.code]),
+    [[status, code]],
+  )
   checkRawProblem(answers[0] as Answer)
 }
 
@@ -27,7 +30,6 @@ const malformed: Readonly<Record<string, string | Buffer>> = {
   'a method in lower case': 'get / HTTP/1.1\r\nHost: x\r\n\r\n',
   'a method that there is not': 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n',
   'a space in the target': 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n',
-  'a NUL in the target': 'GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n',
   'a header without a colon': 'GET / HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n',
   'a space before the colon': 'GET / HTTP/1.1\r\nHost : x\r\n\r\n',
   'a NUL in a header': 'GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n',
@@ -37,7 +39,8 @@ const malformed: Readonly<Record<string, string | Buffer>> = {
   'a signed Content-Length': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +1\r\n\r\n',
   'a Content-Length past all bounds': `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${'9'.repeat(30)}\r\n\r\n`,
   'two Content-Lengths': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
-  'a Content-Length and chunks': 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  'a Content-Length and chunks':
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'a transfer coding after chunked': 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n',
 }
 
@@ -53,7 +56,11 @@ test('400 malformed_request for a chunk that has no size, amid a body', async ()
 })
 
 test('400 malformed_request for CONNECT', async () => {
-  assertOnly(await app.raw('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'), 400, 'malformed_request')
+  assertOnly(
+    await app.raw('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'),
+    400,
+    'malformed_request',
+  )
 })
 
 describe('Host', () => {
@@ -75,7 +82,14 @@ describe('Host', () => {
     })
   }
 
-  for (const host of ['example.com', 'example.com:8080', 'EXAMPLE.com', '192.0.2.1:80', '[2001:db8::1]:3000', 'my_host']) {
+  for (const host of [
+    'example.com',
+    'example.com:8080',
+    'EXAMPLE.com',
+    '192.0.2.1:80',
+    '[2001:db8::1]:3000',
+    'my_host',
+  ]) {
     test(`200 with links to ${host}`, async () => {
       const { body } = await app.send('GET', path, { headers: { host } })
       assert.equal(body.meta.path, `http://${host}${path}`)
@@ -91,7 +105,11 @@ describe('Host', () => {
 
 describe('size', () => {
   test('414 for a URL of about 9 KiB, in its path and in its query', async () => {
-    for (const target of [`${path}/${'1'.repeat(9_000)}`, `${path}?search=${'a'.repeat(9_000)}`, `/${'a'.repeat(9_000)}`]) {
+    for (const target of [
+      `${path}/${'1'.repeat(9_000)}`,
+      `${path}?search=${'a'.repeat(9_000)}`,
+      `/${'a'.repeat(9_000)}`,
+    ]) {
       const { status, body } = await app.send('GET', target)
       assert.equal(status, 414)
       assert.equal(body.code, 'url_too_long')
@@ -111,10 +129,12 @@ describe('size', () => {
     }
   })
 
-  test('414 for a URL of about 100 KiB that arrives bit by bit', async () => {
+  test('414 or, where its beginning is long gone, 431 for a URL of about 100 KiB that arrives bit by bit', async () => {
     const bytes = head('GET', `${path}/${'1'.repeat(100_000)}`)
     const parts = Array.from({ length: 10 }, (_, index) => bytes.slice(index * 2_000, (index + 1) * 2_000))
-    assertOnly(await app.raw(...parts, bytes.slice(20_000)), 414, 'url_too_long')
+    const answers = await app.raw(...parts, bytes.slice(20_000))
+    const isLate = answers[0]?.status === 431
+    assertOnly(answers, isLate ? 431 : 414, isLate ? 'headers_too_large' : 'url_too_long')
   })
 
   test('414 for a URL of about 9 KiB with headers that are too large as well', async () => {
@@ -168,13 +188,22 @@ test('a body that is cut off is no error of the server, and stores nothing', asy
     await arrived()
   }
   assert.equal(await total(), before)
-  assert.deepEqual(app.logs.filter(({ level }) => Number(level) >= 50), [])
+  assert.deepEqual(
+    app.logs.filter(({ level }) => Number(level) >= 50),
+    [],
+  )
 })
 
 test('200 twice, in order, for requests that are sent at once', async () => {
   const first = head('GET', `${path}?page=1`).replace('Connection: close', 'Connection: keep-alive')
   const answers = await app.raw(first + head('GET', `${path}?page=2`))
-  assert.deepEqual(answers.map(({ status, body }) => [status, body.meta.current_page]), [[200, 1], [200, 2]])
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body.meta.current_page]),
+    [
+      [200, 1],
+      [200, 2],
+    ],
+  )
 })
 
 test('200 for an Expect that asks to go on, and for one that nobody knows', async () => {
@@ -198,7 +227,11 @@ test('404 for OPTIONS *', async () => {
 })
 
 test('200 and 201 for an Upgrade that is not offered, with its body', async () => {
-  const headers = { upgrade: 'h2c', connection: 'Upgrade, HTTP2-Settings', 'http2-settings': 'AAMAAABkAAQCAAAAAAIAAAAA' }
+  const headers = {
+    upgrade: 'h2c',
+    connection: 'Upgrade, HTTP2-Settings',
+    'http2-settings': 'AAMAAABkAAQCAAAAAAIAAAAA',
+  }
   assert.equal((await app.send('GET', path, { headers })).status, 200)
   const { status, body } = await app.send('POST', path, { form: { name: 'Upgraded' }, headers })
   assert.equal(status, 201)
@@ -211,11 +244,17 @@ describe('bytes in the URL', () => {
     return (await app.raw(bytes))[0]
   }
 
-  test('400 malformed_request for bytes that no URL may have, UTF-8 or not', async () => {
-    for (const bytes of [Buffer.from('é日💩'), Buffer.from([0xff]), Buffer.from([0xc3]), Buffer.from([0x7f])]) {
+  test('400 malformed_url for bytes that no URL may have, UTF-8 or not', async () => {
+    for (const bytes of [
+      Buffer.from('é日💩'),
+      Buffer.from([0xff]),
+      Buffer.from([0xc3]),
+      Buffer.from([0x7f]),
+      Buffer.from([0]),
+    ]) {
       for (const target of [`${path}?search=`, `${path}/`]) {
         const answer = await asked(Buffer.concat([Buffer.from(target), bytes]))
-        assert.equal(answer?.body.code, 'malformed_request')
+        assert.equal(answer?.body.code, 'malformed_url')
       }
     }
   })

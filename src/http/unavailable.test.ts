@@ -21,7 +21,8 @@ const operations = ['domains', 'spaces'].flatMap((resource) => {
 
 /** Storage that fails with what `fault` says, as soon as there is something. */
 function failing(fault: () => unknown): (real: Storage) => Storage {
-  const orFail = <Parameters extends unknown[], Result>(work: (...parameters: Parameters) => Promise<Result>) =>
+  const orFail =
+    <Parameters extends unknown[], Result>(work: (...parameters: Parameters) => Promise<Result>) =>
     async (...parameters: Parameters): Promise<Result> => {
       const error = fault()
       if (error !== undefined) throw error
@@ -32,6 +33,7 @@ function failing(fault: () => unknown): (real: Storage) => Storage {
     write: orFail(real.write.bind(real)) as Storage['write'],
     list: orFail(real.list.bind(real)) as Storage['list'],
     ping: orFail(real.ping.bind(real)),
+    start: real.start.bind(real),
     close: real.close.bind(real),
   })
 }
@@ -56,9 +58,9 @@ describe('a bug', () => {
       assert.doesNotMatch(answer.text, /select|TypeError|\.ts|node:| at /)
       const logged = app.logs.filter(({ request_id }) => request_id === answer.body.request_id)
       const bug = logged.find(({ level }) => level === 50)
-      const { message, stack } = bug?.err as { message: string; stack: string }
-      assert.equal(message, secret)
-      assert.match(stack, /TypeError/)
+      const error = bug?.err as { message: string; stack: string } | undefined
+      assert.equal(error?.message, secret)
+      assert.match(error.stack, /TypeError/)
     }
     fault = undefined
     assert.equal((await app.send('GET', '/api/v1/domains')).status, 200)
@@ -112,24 +114,26 @@ describe('a database that does not answer', () => {
 
 test('503 overloaded while the event loop runs late, but for /health, and 200 soon after', async () => {
   const app = await startApp()
+  const path = '/api/v1/domains'
+  assert.equal((await app.send('GET', path)).status, 200)
   let isBlocking = true
   const blocked = blockWhile(() => isBlocking)
-  const path = '/api/v1/domains'
-  let answer = await app.send('GET', path, { seesOverload: true })
-  const deadline = Date.now() + 10_000
-  while (answer.status === 200 && Date.now() < deadline) answer = await app.send('GET', path, { seesOverload: true })
-  assertProblem(answer, 503, 'overloaded')
-  assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
-  assert.equal((await app.send('GET', '/health', { seesOverload: true })).status, 200)
-  isBlocking = false
-  await blocked
+  try {
+    const answer = await app.send('GET', path, { seesOverload: true })
+    assertProblem(answer, 503, 'overloaded')
+    assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
+    assert.equal((await app.send('GET', '/health', { seesOverload: true })).status, 200)
+  } finally {
+    isBlocking = false
+    await blocked
+  }
   assert.equal((await app.send('GET', path)).status, 200)
 })
 
 /** Really blocks the event loop, most of the time. */
 async function blockWhile(goesOn: () => boolean): Promise<void> {
   while (goesOn()) {
-    const until = performance.now() + 320
+    const until = performance.now() + 500
     while (performance.now() < until);
     await nextTurn()
   }
@@ -164,7 +168,10 @@ describe('the log', () => {
       ['GET', '/api/v1/domains/7', 404, '/api/v1/domains/:id'],
     ] as const
     for (const [method, path, status, route] of expected) {
-      const { ms, time, ...line } = await lineOf(app, await app.send(method, path, { key: secret, headers: { 'x-request-id': `a${status}` } }))
+      const { ms, time, ...line } = await lineOf(
+        app,
+        await app.send(method, path, { key: secret, headers: { 'x-request-id': `a${status}` } }),
+      )
       assert.ok(Number(ms) >= 0 && Number(time) > 0)
       delete (line as { pid?: unknown }).pid
       delete (line as { hostname?: unknown }).hostname
@@ -177,7 +184,11 @@ describe('the log', () => {
 
   test('has a line for what was refused before any route', async () => {
     const app = await startApp()
-    for (const [path, status] of [['/nowhere', 404], ['/%zz', 400], ['/api/v1/domains', 401]] as const) {
+    for (const [path, status] of [
+      ['/nowhere', 404],
+      ['/%zz', 400],
+      ['/api/v1/domains', 401],
+    ] as const) {
       const line = await lineOf(app, await app.send('GET', path, { key: null }))
       assert.equal(line.status, status)
       assert.equal(line.account, undefined)
@@ -189,7 +200,12 @@ describe('the log', () => {
   test('never has a key, a query, a body or a header', async () => {
     const app = await startApp({ expectsBugs: true })
     const secret = 'Hush-Hush'
-    for (const path of [`/api/v1/spaces?search=${secret}`, `/nowhere/${secret}?x=${secret}`, `/api/v1/spaces/${secret}`, `/%zz${secret}`]) {
+    for (const path of [
+      `/api/v1/spaces?search=${secret}`,
+      `/nowhere/${secret}?x=${secret}`,
+      `/api/v1/spaces/${secret}`,
+      `/%zz${secret}`,
+    ]) {
       await app.send('GET', path, { headers: { 'user-agent': secret, cookie: secret, referer: secret } })
     }
     await app.send('POST', '/api/v1/spaces', { form: { name: secret, [secret]: secret } })

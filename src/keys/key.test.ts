@@ -76,7 +76,14 @@ test('a key with one character changed, or two neighbours swapped, is not well f
       const key = keyOf(random)
       const changed = key.slice(0, at) + character + key.slice(at + 1)
       assert.equal(isWellFormedKey(changed), changed === key)
-      const swapped = key.slice(0, at) + key.slice(at, at + 2).split('').reverse().join('') + key.slice(at + 2)
+      const swapped =
+        key.slice(0, at) +
+        key
+          .slice(at, at + 2)
+          .split('')
+          .reverse()
+          .join('') +
+        key.slice(at + 2)
       assert.equal(isWellFormedKey(swapped), swapped === key)
     }),
   )
@@ -84,7 +91,16 @@ test('a key with one character changed, or two neighbours swapped, is not well f
 
 test('no other text is well formed', () => {
   const key = generateKey()
-  const others = ['', 'wm_', key.slice(0, -1), `${key}0`, ` ${key}`, `${key}\n`, key.slice(3), key.replace('wm_', 'WM_')]
+  const others = [
+    '',
+    'wm_',
+    key.slice(0, -1),
+    `${key}0`,
+    ` ${key}`,
+    `${key}\n`,
+    key.slice(3),
+    key.replace('wm_', 'WM_'),
+  ]
   for (const other of others) assert.equal(isWellFormedKey(other), false, other)
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.base64String()), (text) => {

@@ -14,7 +14,10 @@ async function stored(fields: Record<string, string | number> = {}): Promise<Jso
 
 function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
   assert.equal(answer.status, 422, answer.text)
-  assert.deepEqual(answer.body.violations.map(({ field, code }: Json) => [field, code]), expected)
+  assert.deepEqual(
+    answer.body.violations.map(({ field, code }: Json) => [field, code]),
+    expected,
+  )
 }
 
 /** Waits until the clock has left the millisecond that is named. */
@@ -56,7 +59,11 @@ describe('POST /spaces', () => {
   }
 
   test('201 with the color 1 when it is empty, blank or null', async () => {
-    for (const request of [{ form: 'name=x&color=' }, { form: 'name=x&color=+' }, { json: { name: 'x', color: null } }]) {
+    for (const request of [
+      { form: 'name=x&color=' },
+      { form: 'name=x&color=+' },
+      { json: { name: 'x', color: null } },
+    ]) {
       assert.equal((await app.send('POST', spaces, request)).body.data.color, 1)
     }
   })
@@ -85,7 +92,8 @@ describe('POST /spaces', () => {
   })
 
   test('201 for a name of exactly 255 code points, of one or two code units each', async () => {
-    for (const letter of ['a', 'é', '💩']) assert.equal((await stored({ name: letter.repeat(255) })).name, letter.repeat(255))
+    for (const letter of ['a', 'é', '💩'])
+      assert.equal((await stored({ name: letter.repeat(255) })).name, letter.repeat(255))
     const decomposed = 'e\u0301'.repeat(255)
     assert.equal((await stored({ name: decomposed })).name, 'é'.repeat(255))
   })
@@ -133,7 +141,24 @@ describe('POST /spaces', () => {
     })
   }
 
-  const noIntegers = ['0', '7', '-1', '03', '3.0', '1e0', '0x3', '+3', '3,', '1 2', 'red', '٣', '３', '1_', 'Infinity', 'NaN']
+  const noIntegers = [
+    '0',
+    '7',
+    '-1',
+    '03',
+    '3.0',
+    '1e0',
+    '0x3',
+    '+3',
+    '3,',
+    '1 2',
+    'red',
+    '٣',
+    '３',
+    '1_',
+    'Infinity',
+    'NaN',
+  ]
   for (const color of [...noIntegers, '9'.repeat(400)]) {
     test(`422 out_of_range for the color ${JSON.stringify(color.slice(0, 20))}, in a form and as JSON text`, async () => {
       const answer = await app.send('POST', spaces, { form: { name: 'x', color } })
@@ -205,7 +230,13 @@ for (const method of ['PUT', 'PATCH']) {
     test('200 changes nothing, not even updated_at, when no field or the same values are sent', async () => {
       const record = await stored({ color: 3 })
       await elapsed(record.updated_at)
-      const requests: Request[] = [{}, { form: '' }, { json: {} }, { json: record }, { form: { name: ' Marketing ', color: 3 } }]
+      const requests: Request[] = [
+        {},
+        { form: '' },
+        { json: {} },
+        { json: record },
+        { form: { name: ' Marketing ', color: 3 } },
+      ]
       for (const request of requests) {
         const { status, body } = await app.send(method, `${spaces}/${record.id}`, request)
         assert.equal(status, 200)
@@ -215,12 +246,19 @@ for (const method of ['PUT', 'PATCH']) {
 
     test('200 for a change of case alone', async () => {
       const record = await stored({ name: 'case' })
-      assert.equal((await app.send(method, `${spaces}/${record.id}`, { form: { name: 'CASE' } })).body.data.name, 'CASE')
+      assert.equal(
+        (await app.send(method, `${spaces}/${record.id}`, { form: { name: 'CASE' } })).body.data.name,
+        'CASE',
+      )
     })
 
     test('422 for a name and a color that are empty, blank or null, and nothing is changed', async () => {
       const record = await stored({ color: 3 })
-      const requests: Request[] = [{ form: 'name=&color=' }, { form: 'name=+&color=+' }, { json: { name: null, color: null } }]
+      const requests: Request[] = [
+        { form: 'name=&color=' },
+        { form: 'name=+&color=+' },
+        { json: { name: null, color: null } },
+      ]
       for (const request of requests) {
         const answer = await app.send(method, `${spaces}/${record.id}`, request)
         assertRefused(answer, ['name', 'required'], ['color', 'required'])

@@ -35,7 +35,7 @@ const sqliteTables = [
     primary key (account_id, resource)
   ) without rowid, strict`,
 
-  // What the search index cannot see by itself; see sqlite/search-index.ts.
+  // What the search index cannot see by itself; see sqlite/search/indexing.ts.
   `create table search_changes (
     seq integer primary key autoincrement,
     resource text not null,

@@ -1,17 +1,19 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Db } from '../port.ts'
 import { databaseUnavailable, Failure } from '../../errors.ts'
+import type { Db } from '../port.ts'
 import { type Connection, isBusy, translated } from './connection.ts'
 
 /** Transactions that one commit takes at most, so that a flood of writes cannot hold the event loop. */
 const groupSize = 128
 /** Transactions that may wait; more are refused rather than kept in memory. */
 const longestQueue = 10_000
-/** How long a transaction waits for another process's write lock. */
-const lockTimeoutMs = 5_000
+/** How long a transaction waits for another process's write lock. Milliseconds. */
+const longestLockMs = 5_000
 const lockRetryMs = 2
 
 interface Waiting {
+  /** On the monotonic clock. */
+  readonly since: number
   readonly work: (db: Db) => Promise<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: unknown) => void
@@ -28,25 +30,29 @@ export class GroupCommit {
   readonly #connection: Connection
   readonly #transaction: Db
   readonly #committed: () => void
+  readonly #lockTimeoutMs: number
   readonly #steps: Steps
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
   /** `transaction` is the `Db` that works are given, `committed` is called after each commit. */
-  constructor(connection: Connection, transaction: Db, committed: () => void) {
+  constructor(connection: Connection, transaction: Db, committed: () => void, lockTimeoutMs = longestLockMs) {
     this.#connection = connection
     this.#transaction = transaction
     this.#committed = committed
+    this.#lockTimeoutMs = lockTimeoutMs
     this.#steps = prepareSteps(connection.database)
   }
 
   /** See `Db.write`. Throws `overloaded` when too many transactions wait. */
   write<T>(work: (db: Db) => Promise<T>): Promise<T> {
     if (this.#waiting.length >= longestQueue) {
-      return Promise.reject(new Failure('overloaded', 'Too many writes are waiting. Try again shortly.', { retryAfter: 1 }))
+      return Promise.reject(
+        new Failure('overloaded', 'Too many writes are waiting. Try again shortly.', { retryAfter: 1 }),
+      )
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject })
+      this.#waiting.push({ since: performance.now(), work, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#run()
     })
   }
@@ -72,7 +78,7 @@ export class GroupCommit {
 
   async #commit(group: readonly Waiting[]): Promise<Outcome[]> {
     const { database } = this.#connection
-    await this.#begin()
+    await this.#begin(group)
     try {
       const outcomes: Outcome[] = []
       for (const { work } of group) outcomes.push(await this.#alone(work))
@@ -84,8 +90,9 @@ export class GroupCommit {
     }
   }
 
-  async #begin(): Promise<void> {
-    const deadline = performance.now() + lockTimeoutMs
+  /** Whoever waits behind others waits no longer for it: the oldest of the group has been waiting since it asked. */
+  async #begin([oldest]: readonly Waiting[]): Promise<void> {
+    const deadline = (oldest?.since ?? 0) + this.#lockTimeoutMs
     for (;;) {
       try {
         this.#steps.begin.run()

@@ -35,7 +35,8 @@ export const listables: Record<Table, Listable<Row>> = {
 interface Known extends Row {
   readonly table: Table
   readonly account: number
-  readonly sortName: string
+  /** Its bytes are in the order of its code points. */
+  readonly sortKey: Buffer
   readonly searched: string
 }
 
@@ -74,13 +75,13 @@ export class Records {
     const folded = foldCase(text)
     const created_at = `at ${id}`
     if (table === 'spaces') {
-      this.all.push({ table, account, id, name: text, sortName: folded, searched: folded, created_at })
+      this.all.push({ table, account, id, name: text, sortKey: Buffer.from(folded), searched: folded, created_at })
       this.db.prepare(`insert into spaces values (?, ?, ?, ?, 1, ?, '')`).run(id, account, text, folded, created_at)
       return
     }
     const name = `xn--${[...folded].map((point) => point.codePointAt(0)?.toString(36)).join('')}-${id}.example`
     const searched = `${name}\n${folded}`
-    this.all.push({ table, account, id, name, sortName: name, searched, created_at })
+    this.all.push({ table, account, id, name, sortKey: Buffer.from(name), searched, created_at })
     this.db
       .prepare(`insert into domains values (?, ?, ?, ?, ?, null, null, ?, '')`)
       .run(id, account, name, text, searched, created_at)
@@ -90,7 +91,7 @@ export class Records {
   insertAscii(account: number, name: string): void {
     const id = ++this.#lastId.domains
     const created_at = `at ${id}`
-    this.all.push({ table: 'domains', account, id, name, sortName: name, searched: name, created_at })
+    this.all.push({ table: 'domains', account, id, name, sortKey: Buffer.from(name), searched: name, created_at })
     this.db
       .prepare(`insert into domains values (?, ?, ?, ?, null, null, null, ?, '')`)
       .run(id, account, name, name, created_at)
@@ -108,7 +109,7 @@ export class Records {
     const record = spaces[place % Math.max(1, spaces.length)]
     if (record === undefined) return
     const folded = foldCase(name)
-    this.all[this.all.indexOf(record)] = { ...record, name, sortName: folded, searched: folded }
+    this.all[this.all.indexOf(record)] = { ...record, name, sortKey: Buffer.from(folded), searched: folded }
     this.db.prepare('update spaces set name = ?, name_folded = ? where id = ?').run(name, folded, record.id)
   }
 
@@ -122,13 +123,9 @@ export class Records {
         (search === null || record.searched.includes(search)),
     )
     const sign = direction === 'asc' ? 1 : -1
-    matches.sort((a, b) => sign * ((sortBy === 'name' ? byCodePoint(a.sortName, b.sortName) : 0) || a.id - b.id))
+    matches.sort((a, b) => sign * ((sortBy === 'name' ? Buffer.compare(a.sortKey, b.sortKey) : 0) || a.id - b.id))
     const rows = matches.slice(offset, offset + limit).map(({ id, name, created_at }) => ({ id, name, created_at }))
     const totalIsExact = search === null || matches.length <= countedMatches
     return { rows, total: totalIsExact ? matches.length : countedMatches, totalIsExact }
   }
-}
-
-function byCodePoint(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

@@ -6,7 +6,7 @@ import { foldCase } from '../fold.ts'
 import type { Listing } from '../port.ts'
 import { listOn } from './lists.ts'
 import { Folder, listables, migrated, Records, type Row } from './lists-model.ts'
-import { Readers } from './readers.ts'
+import { Readers } from './search/readers.ts'
 
 const template = new Folder()
 before(() => migrated(template))
@@ -29,7 +29,12 @@ const pieces = [
   "'",
   ' ',
   '.',
+  '-',
   'ΟΔΟΣ',
+  'Эю',
+  '\u0308',
+  '\ue02e',
+  '\u{10fffd}',
   'xn--',
 ]
 const text = fc.oneof(

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Listing, Page } from '../port.ts'
 import { shallowPage } from './plain-page.ts'
 import { toPage } from './raw-page.ts'
-import type { Readers } from './readers.ts'
+import type { Readers } from './search/readers.ts'
 
 /**
  * One page: read on `db` at once where that takes microseconds, by the threads of `readers` otherwise. The threads see

@@ -5,7 +5,7 @@ import { type Statement, statement } from '../statement.ts'
 import { Connection, openDatabase, translated } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { listOn } from './lists.ts'
-import { Readers } from './readers.ts'
+import { Readers } from './search/readers.ts'
 
 interface InternalTables {
   instance: { database_id: string }

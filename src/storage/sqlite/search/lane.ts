@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
-import { databaseUnavailable, Failure } from '../../errors.ts'
-import type { AnyListing, RawPage } from './raw-page.ts'
-import type { FromReader, ReaderOptions, ToReader } from './reader-messages.ts'
+import { databaseUnavailable, Failure } from '../../../errors.ts'
+import type { AnyListing, RawPage } from '../raw-page.ts'
+import type { FromReader, ReaderOptions, ToReader } from './messages.ts'
 
 /** Questions that may wait for one thread; more are refused rather than kept waiting. */
 const longestQueue = 256
@@ -82,7 +82,7 @@ export class Lane {
   }
 
   #spawn(): Worker {
-    const worker = new Worker(new URL('./reader-thread.ts', import.meta.url), {
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), {
       workerData: this.#options,
       resourceLimits,
     })

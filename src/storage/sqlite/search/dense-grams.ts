@@ -1,19 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { query } from '../prepared.ts'
+import type { AnyListing } from '../raw-page.ts'
 import { BoundedMap } from './bounded-map.ts'
-import { query } from './prepared.ts'
-import type { AnyListing } from './raw-page.ts'
-import { trigramsOf } from './trigrams.ts'
+import { fullGramsOf } from './grams.ts'
 
-/** Below this many records no trigram is worth leaving out. */
+/** Below this many records no gram is worth leaving out. */
 const fewRecords = 2_000
 /** Neighbouring records taken from each of these many places of the account's range of ids. */
 const places = 250
 const neighbours = 4
-/** A trigram is dense when more than this share of the sampled records have it. */
-const leastShare = 0.008
-const keptAccounts = 16
+/** A gram is dense when more than this share of the sampled records have it. */
+const leastShare = 0.003
+const keptAccounts = 64
 
-/** The dense trigrams of an account, with the share of its records that have each. */
+/** The dense grams of an account, with the share of its records that have each. */
 export type Shares = ReadonlyMap<string, number>
 
 interface Learnt {
@@ -23,8 +23,8 @@ interface Learnt {
 
 const none: Shares = new Map()
 
-/** Learns from samples which trigrams so many of an account's records have that looking them up does not pay. */
-export class DenseTrigrams {
+/** Learns from samples which grams so many of an account's records have that looking them up does not pay. */
+export class DenseGrams {
   readonly #learnt = new BoundedMap<string, Learnt>(keptAccounts)
 
   /** Of the account that is searched and has `records` records: a guess, made again when the records have doubled. */
@@ -62,8 +62,8 @@ function sample(db: DatabaseSync, { of, account }: AnyListing): string[] {
 function denseAmong(texts: readonly string[]): Shares {
   const counts = new Map<string, number>()
   for (const text of texts) {
-    for (const trigram of new Set(trigramsOf(text))) counts.set(trigram, (counts.get(trigram) ?? 0) + 1)
+    for (const gram of new Set(fullGramsOf(text))) counts.set(gram, (counts.get(gram) ?? 0) + 1)
   }
-  const shares = [...counts].map(([trigram, count]): [string, number] => [trigram, count / texts.length])
+  const shares = [...counts].map(([gram, count]): [string, number] => [gram, count / texts.length])
   return new Map(shares.filter(([, share]) => share > leastShare))
 }

@@ -1,23 +1,22 @@
 /**
- * Searches by the trigram index, at a moment when it is at the present of the database.
+ * Searches by the index of grams, at a moment when it is at the present of the database.
  */
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import { countedMatches } from '../port.ts'
-import { DenseTrigrams } from './dense-trigrams.ts'
-import { orderTerms, tableInOrder } from './ordering.ts'
-import { countRecords, deepestOffset } from './plain-page.ts'
-import { query } from './prepared.ts'
-import type { AnyListing, RawPage } from './raw-page.ts'
-import { boundedTotal } from './scan.ts'
-import { idOf } from './search-file.ts'
-import type { Position } from './search-index.ts'
-import { planSearch } from './search-plan.ts'
+import { countedMatches } from '../../port.ts'
+import { orderTerms, tableInOrder } from '../ordering.ts'
+import { countRecords, deepestOffset } from '../plain-page.ts'
+import { query } from '../prepared.ts'
+import { type AnyListing, boundedTotal, type RawPage } from '../raw-page.ts'
+import { DenseGrams } from './dense-grams.ts'
+import { idOf } from './index-file.ts'
+import type { Position } from './indexing.ts'
+import { planSearch } from './plan.ts'
 import { inIndex, inRecords, parametersOf, type Search } from './search-sql.ts'
-import { Tallies } from './tally.ts'
+import { Tallies } from './tallies.ts'
 
 /** What helps later searches of the same index. */
 export class SearchMemory {
-  readonly dense = new DenseTrigrams()
+  readonly dense = new DenseGrams()
   readonly tallies = new Tallies()
 }
 
@@ -26,7 +25,9 @@ const longestWalk = 20_000
 /** Walking over so many records is faster than asking the index. */
 const shortWalk = 150
 /** Looking a match up by its id takes about as long as walking over this many records in order. */
-const lookupCost = 4
+const lookupCost = 20
+/** Matches that are skipped where each must be looked at. */
+const deepestLookedAt = 1_000
 
 /** The page, or null when it can only be found by a long walk. Must run in a transaction. */
 export function searchedPage(
@@ -38,13 +39,15 @@ export function searchedPage(
   const { of, account, offset } = listing
   const term = listing.search ?? ''
   const records = countRecords(db, of, account)
-  const planned = planSearch(term, memory.dense.of(db, listing, records))
-  const { counted, ids, plan } = memory.tallies.of({ db, listing, term, plan: planned, records }, at)
+  const plan = planSearch(term, () => memory.dense.of(db, listing, records))
+  const search = { db, listing, term, plan, records }
+  const tally = memory.tallies.of(search, at)
+  if (tally === null) return null
+  const { counted, ids } = tally
   const total = boundedTotal(counted)
   if (total.totalIsExact && offset >= counted) return { rows: [], ...total }
   if (ids !== null) return { rows: pageOfIds(db, listing, ids), ...total }
-  if (offset > deepestOffset) return null
-  const search = { db, listing, term, plan, records }
+  if (offset > (plan.isExact ? deepestOffset : deepestLookedAt)) return null
   const rows = pageInOrder(search, counted)
   return rows === null ? null : { rows, ...total }
 }
@@ -75,9 +78,7 @@ function worthwhileWalk({ listing, records }: Search, counted: number): number {
   const { sortBy, limit, offset } = listing
   const expected = ((offset + limit) * records) / counted
   const sortable = counted <= countedMatches
-  if (sortBy === 'name') {
-    return sortable && expected > counted * lookupCost ? 0 : Math.min(longestWalk, Math.ceil(expected * 3))
-  }
+  if (sortBy === 'name') return sortable && expected > counted * lookupCost ? 0 : longestWalk
   // Of more than are counted, any number may match.
   return offset + limit <= shortWalk && (!sortable || expected <= shortWalk) ? shortWalk : 0
 }
@@ -98,11 +99,10 @@ function pageById(search: Search): SQLOutputValue[][] {
   const { of, direction } = listing
   const range = `order by found.rowid ${direction} limit :limit offset :offset`
   // Where the index alone tells the matches, those before the page are skipped without reading their records.
-  const page =
-    plan.worthwhile === null
-      ? `from (select ${idOf('rowid')} as match from ${inIndex(of)} ${range})
+  const page = plan.isExact
+    ? `from (select ${idOf('rowid')} as match from ${inIndex(of)} ${range})
           cross join ${of.table} on id = match order by id ${direction}`
-      : `from ${inRecords(of, plan)} ${range}`
+    : `from ${inRecords(of, plan)} ${range}`
   return query(db, `select ${of.columns} ${page}`, parametersOf(search))
 }
 

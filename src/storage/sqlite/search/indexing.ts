@@ -3,8 +3,8 @@
  * records are those above the highest id that is indexed; deletions and renames are read from the log of changes.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { query, queryNumber } from './prepared.ts'
-import { type IndexedTable, indexedTables, indexedTexts, lastOf, rowidOf, UnusableIndex } from './search-file.ts'
+import { query, queryNumber } from '../prepared.ts'
+import { type IndexedTable, indexedTables, indexedTexts, lastOf, rowidOf, UnusableIndex } from './index-file.ts'
 
 /** How far an index or the database is: the highest record ids and the last search change. */
 export type Position = Readonly<Record<IndexedTable | 'changes', number>>
@@ -40,11 +40,18 @@ export function advance(db: DatabaseSync): { position: Position; lag: number } {
   return positionOf(db)
 }
 
-/** Merges some of what many small steps leave, which each search has to read: some 15 ms of work. */
-export function tidy(db: DatabaseSync): void {
+/**
+ * Merges some of what many small steps leave, which each search has to read: some 15 ms of work. Returns whether there
+ * may be more to merge.
+ */
+export function tidy(db: DatabaseSync): boolean {
+  const changes = () => queryNumber(db, 'select total_changes()')
+  const before = changes()
   for (const table of indexedTables) {
     query(db, `insert into ${table}_search (${table}_search, rank) values ('merge', ${mergedPages})`)
   }
+  // The statements count as a change each, even when nothing was merged.
+  return changes() - before > indexedTables.length
 }
 
 /** Indexes again what changed among the records that are indexed. Returns the last change that was taken. */
@@ -100,8 +107,8 @@ function addNewRecords(db: DatabaseSync, table: IndexedTable, after: number): nu
 }
 
 function insertion(table: IndexedTable): string {
-  return `insert into ${table}_search (rowid, searched)
-    select ${rowidOf('account_id', 'id')}, ${indexedTexts[table]} from data.${table}`
+  return `insert into ${table}_search (rowid, grams)
+    select ${rowidOf('account_id', 'id')}, grams(${indexedTexts[table]}) from data.${table}`
 }
 
 function toPosition([domains, spaces, changes]: unknown[]): Position {

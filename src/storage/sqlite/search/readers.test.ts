@@ -2,9 +2,9 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
-import { Failure } from '../../errors.ts'
-import type { Listing } from '../port.ts'
-import { Folder, listables, migrated, Records, type Row } from './lists-model.ts'
+import { Failure } from '../../../errors.ts'
+import type { Listing } from '../../port.ts'
+import { Folder, listables, migrated, Records, type Row } from '../lists-model.ts'
 import { Readers, type ReadersOptions } from './readers.ts'
 
 const folders: Folder[] = []
@@ -42,7 +42,7 @@ const indexed: Listing<Row> = {
   limit: 10,
   offset: 0,
 }
-const scanned: Listing<Row> = { ...indexed, search: 's' }
+const scanned: Listing<Row> = { ...indexed, search: null }
 
 const hasCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code
 

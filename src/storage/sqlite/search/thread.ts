@@ -3,7 +3,7 @@
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { IndexReader } from './index-reader.ts'
-import type { FromReader, ReaderOptions, ToReader } from './reader-messages.ts'
+import type { FromReader, ReaderOptions, ToReader } from './messages.ts'
 import { ScanReader } from './scan-reader.ts'
 
 const port = parentPort as MessagePort

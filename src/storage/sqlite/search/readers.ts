@@ -1,7 +1,6 @@
-import type { Listing, Page } from '../port.ts'
+import type { Listing, Page } from '../../port.ts'
+import { type AnyListing, type RawPage, toPage } from '../raw-page.ts'
 import { Lane } from './lane.ts'
-import { type AnyListing, type RawPage, toPage } from './raw-page.ts'
-import { isIndexable } from './trigrams.ts'
 
 /** How often the index thread is woken at most; a search looks for itself what was written in between. */
 const wakeMs = 100
@@ -49,8 +48,7 @@ export class Readers {
   /** Throws `overloaded` when too many questions wait, `database_unavailable` when they cannot be answered. */
   async list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
     const question = plainly(listing)
-    const searches = question.search !== null && isIndexable(question.search)
-    const found = searches ? await this.#index.ask(question) : null
+    const found = question.search ? await this.#index.ask(question) : null
     // The scan lane answers every question itself.
     return toPage(listing.of, found ?? ((await this.#scan.ask(question)) as RawPage))
   }

@@ -4,6 +4,7 @@
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { gramText } from './grams.ts'
 
 /** The tables that are searched, with SQL for a record's searched text: the same as `Listable.searchText`. */
 export const indexedTexts = { domains: 'coalesce(search_text, name)', spaces: 'name_folded' } as const
@@ -24,7 +25,7 @@ export const rowidOf = (account: string, id: string): string => `((${account} <<
 export const idOf = (rowid: string): string => `(${rowid} & ${highestId})`
 
 /** Raise the number when the same texts are to be indexed differently. */
-const version = JSON.stringify([1, indexedTexts])
+const version = JSON.stringify([2, indexedTexts])
 
 const lockTimeoutMs = 1_000
 
@@ -71,10 +72,11 @@ function open(databasePath: string): DatabaseSync {
   try {
     // A power cut may take the last changes of the index, never its consistency: they are found again in the database,
     // which is told to forget nothing that is not durable here.
-    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma main.cache_size = -8000')
+    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma main.cache_size = -4000')
     chmodSync(path, mode & 0o666)
     db.prepare('attach ? as data').run(`${pathToFileURL(databasePath).href}?mode=ro`)
-    db.exec('pragma data.cache_size = -8000')
+    db.exec('pragma data.cache_size = -4000')
+    db.function('grams', { deterministic: true }, (text) => gramText(String(text)))
     db.exec('begin immediate')
     if (!hasState(db)) makeTables(db)
     if (!isOurs(db)) throw new UnusableIndex('The search index belongs to another database or version.')
@@ -99,7 +101,7 @@ function isOurs(db: DatabaseSync): boolean {
 function makeTables(db: DatabaseSync): void {
   for (const table of indexedTables) {
     db.exec(`create virtual table ${table}_search using fts5 (
-      searched, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1')`)
+      grams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii', prefix = '1 2 3 4')`)
     // Two segments are enough to be merged while there is nothing else to do.
     db.exec(`insert into ${table}_search (${table}_search, rank) values ('usermerge', 2)`)
   }

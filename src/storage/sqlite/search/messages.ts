@@ -1,7 +1,7 @@
 /**
  * What the main thread and the reader threads say to each other.
  */
-import type { AnyListing, RawPage } from './raw-page.ts'
+import type { AnyListing, RawPage } from '../raw-page.ts'
 
 /** `index` keeps the search index and answers from it; `scan` answers what takes a walk over many records. */
 export type LaneKind = 'index' | 'scan'

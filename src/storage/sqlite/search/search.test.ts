@@ -1,20 +1,23 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import type { Listing, Page } from '../port.ts'
-import { Folder, listables, migrated, Records, type Row } from './lists-model.ts'
-import { plainPage } from './plain-page.ts'
-import { type AnyListing, toPage } from './raw-page.ts'
-import { scannedPage } from './scan.ts'
+import type { Listing, Page } from '../../port.ts'
+import { Folder, listables, migrated, Records, type Row } from '../lists-model.ts'
+import { plainPage } from '../plain-page.ts'
+import { type AnyListing, toPage } from '../raw-page.ts'
+import { transact } from '../transact.ts'
+import { openSearchFile } from './index-file.ts'
+import { advance, positionOf } from './indexing.ts'
+import { scannedPage } from './scan-reader.ts'
 import { SearchMemory, searchedPage } from './search.ts'
-import { openSearchFile } from './search-file.ts'
-import { advance, positionOf } from './search-index.ts'
-import { transact } from './transact.ts'
 
-const count = 25_000
-/** Names with "late" are the last 10 001 in order, those with "many" are 10 000, and "comb.example" is in all. */
+const count = 30_500
+/**
+ * Names with "late" are the last 10 001 in order, those with "many" are 10 000, and "comb.example" is in all, which have
+ * the grams of ".comb-" but not the whole of it.
+ */
 const nameOf = (n: number): string =>
-  `${n < 10_001 ? 'zz-late' : 'link'}-${n >= count - 10_000 ? 'many-' : ''}${(n * 7_919) % count}.comb.example`
+  `${n < 10_001 ? 'zz-late' : 'link'}-${n >= count - 10_000 ? 'many-' : ''}${(n * 7_919) % count}.comb.example-comb-`
 
 const folder = new Folder()
 let records: Records
@@ -56,9 +59,21 @@ function scan(listing: Listing<Row>): Page<Row> {
 const base = { of: listables.domains, account: 1, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
 
 const term = fc.oneof(
-  fc.constantFrom('late', 'many', 'comb.example', 'link', 'zz-late-1', 'link-many-1', 'omb', 'b.ex', 'le.comb', 'none'),
-  fc.tuple(fc.nat(count), fc.nat(30), fc.integer({ min: 3, max: 30 })).map(([n, from, length]) => {
-    const at = Math.min(from, nameOf(n).length - 3)
+  fc.constantFrom(
+    'late',
+    'many',
+    'comb.example',
+    'link',
+    'zz-late-1',
+    'link-many-1',
+    'omb',
+    'b.ex',
+    'e-comb',
+    '.comb-',
+    'none',
+  ),
+  fc.tuple(fc.nat(count), fc.nat(30), fc.integer({ min: 1, max: 45 })).map(([n, from, length]) => {
+    const at = Math.min(from, nameOf(n).length - 1)
     return nameOf(n).slice(at, at + length)
   }),
 )
@@ -80,7 +95,7 @@ test('a search among many records answers like a naive one, or leaves a long wal
       deepEqual(search(each) ?? expected, expected)
       deepEqual(scan(each), expected)
     }),
-    { numRuns: 60, interruptAfterTimeLimit: 5_000 },
+    { numRuns: 40, interruptAfterTimeLimit: 2_500 },
   )
 })
 
@@ -92,7 +107,9 @@ test('a search finishes by itself unless its page is deep or late in the order',
     }
   }
   equal(search({ ...base, search: 'late', sortBy: 'name' }), null)
-  equal(search({ ...base, search: 'comb.example', offset: 10_001 }), null)
+  for (const offset of [1_001, 10_001]) equal(search({ ...base, search: 'comb.example', offset }), null)
+  equal(search({ ...base, search: 'comb', offset: 10_001 }), null)
+  equal(search({ ...base, search: '.comb-' }), null)
 })
 
 test('ten thousand matches are counted, one more is not', () => {
@@ -103,6 +120,27 @@ test('ten thousand matches are counted, one more is not', () => {
   })
   const more = search({ ...base, search: 'late' })
   deepEqual([more?.total, more?.totalIsExact], [10_000, false])
+})
+
+test('no term is found across the two forms of a name, and none that is longer than the text', () => {
+  records.insert('domains', 3, 'élan-\ue02e.example')
+  records.insert('spaces', 3, 'shop 日本')
+  catchUp()
+  const [domain = '', unicode = ''] = records.all.find(({ account }) => account === 3)?.searched.split('\n') ?? []
+  for (let length = 1; length < 12; length++) {
+    for (const [searched, total] of [
+      [domain.slice(-length), 1],
+      [unicode.slice(0, length), 1],
+      [`${domain.slice(-length)}${unicode.slice(0, length)}`, 0],
+      [`${domain}${'x'.repeat(length)}`, 0],
+    ] as const) {
+      const each = { ...base, account: 3, search: searched }
+      equal(search(each)?.total, total, searched)
+      deepEqual(search(each), records.page(each))
+    }
+  }
+  const longer = { ...base, of: listables.spaces, account: 3, search: 'shop 日本!' }
+  deepEqual(search(longer), records.page(longer))
 })
 
 test('a plain page is right from either end', () => {

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { query } from './prepared.ts'
-import type { AnyListing, RawPage } from './raw-page.ts'
-import type { FromReader } from './reader-messages.ts'
+import { query } from '../prepared.ts'
+import type { AnyListing, RawPage } from '../raw-page.ts'
+import { transact } from '../transact.ts'
+import { isUnusable, openSearchFile, removeSearchFile } from './index-file.ts'
+import { advance, positionOf, stepSize, tidy } from './indexing.ts'
+import type { FromReader } from './messages.ts'
 import { SearchMemory, searchedPage } from './search.ts'
-import { isUnusable, openSearchFile, removeSearchFile } from './search-file.ts'
-import { advance, positionOf, stepSize, tidy } from './search-index.ts'
-import { transact } from './transact.ts'
 
 /** How often the index looks for what other processes wrote. */
 const pollMs = 2_000
@@ -25,6 +25,7 @@ export class IndexReader {
   readonly #poll: NodeJS.Timeout
   #open: OpenIndex | undefined
   #next: NodeJS.Immediate | undefined
+  #resting: NodeJS.Immediate | undefined
   #forgettable = 0
   #lastProblem = ''
 
@@ -33,7 +34,7 @@ export class IndexReader {
     this.#say = say
     this.#poll = setInterval(() => {
       this.changed()
-      this.#attempt((index) => this.#rest(index))
+      this.#rest()
     }, pollMs)
     this.changed()
   }
@@ -47,14 +48,15 @@ export class IndexReader {
   changed(): void {
     this.#next ??= setImmediate(() => {
       this.#next = undefined
-      const lag = this.#attempt(({ db }) => transact(db, 'immediate', () => advance(db).lag))
-      if (lag !== undefined && lag > 0) this.changed()
+      const isBehind = this.#attempt(({ db }) => transact(db, 'immediate', () => advance(db).lag > 0))
+      if (isBehind) this.changed()
     })
   }
 
   close(): void {
     clearInterval(this.#poll)
     clearImmediate(this.#next)
+    clearImmediate(this.#resting)
     this.#open?.db.close()
   }
 
@@ -85,11 +87,17 @@ export class IndexReader {
     this.#lastProblem = problem
   }
 
-  /** What is done now and then while the index is at the present. */
-  #rest({ db }: OpenIndex): void {
-    const { position, lag } = positionOf(db)
-    if (lag === 0) tidy(db)
-    this.#tellWhatIsDurable(db, position.changes)
+  /** While the index is at the present: tidies it, in steps between which questions are answered. */
+  #rest(): void {
+    this.#resting ??= setImmediate(() => {
+      this.#resting = undefined
+      const isUntidy = this.#attempt(({ db }) => {
+        const { position, lag } = positionOf(db)
+        this.#tellWhatIsDurable(db, position.changes)
+        return lag === 0 && tidy(db)
+      })
+      if (isUntidy) this.#rest()
+    })
   }
 
   #tellWhatIsDurable(db: DatabaseSync, seq: number): void {

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Config, readConfig, readStorageLocation } from './config.ts'
+import { StartupFailure } from './errors.ts'
+import { generateKey } from './keys/key.ts'
+
+const key = generateKey()
+
+/** The sentences of the mistakes; none when the configuration holds. */
+function mistakes(env: Record<string, string>): string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof StartupFailure)
+    return error.message.split('\n')
+  }
+}
+
+test('nothing has to be set', () => {
+  assert.deepEqual(readConfig({}), {
+    host: '127.0.0.1',
+    port: 3000,
+    storage: { engine: 'sqlite', path: 'data/waymark.db' },
+    baseUrl: null,
+    bootstrapKey: null,
+    rateLimit: 6000,
+    trustProxy: false,
+    logLevel: 'info',
+  })
+})
+
+test('the process has an environment of its own', () => {
+  assert.equal(readStorageLocation().engine, 'sqlite')
+  assert.equal(readConfig().logLevel, 'info')
+})
+
+test('an empty variable is one that is not set, and values are trimmed', () => {
+  assert.equal(readConfig({ PORT: ' ', HOST: '' }).port, 3000)
+  assert.equal(readConfig({ PORT: ' 8080\n' }).port, 8080)
+})
+
+const good: [name: string, text: string, field: keyof Config, value: unknown][] = [
+  ['HOST', '0.0.0.0', 'host', '0.0.0.0'],
+  ['HOST', '::1', 'host', '::1'],
+  ['HOST', '[::]', 'host', '::'],
+  ['HOST', 'localhost', 'host', 'localhost'],
+  ['HOST', 'links.example.com', 'host', 'links.example.com'],
+  ['PORT', '0', 'port', 0],
+  ['PORT', '65535', 'port', 65_535],
+  ['DATABASE_URL', 'sqlite:a.db', 'storage', { engine: 'sqlite', path: 'a.db' }],
+  ['DATABASE_URL', 'sqlite:../a b.db', 'storage', { engine: 'sqlite', path: '../a b.db' }],
+  ['DATABASE_URL', 'sqlite:/var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],
+  ['DATABASE_URL', 'sqlite:///var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],
+  ['DATABASE_URL', 'sqlite:C:\\data\\a.db', 'storage', { engine: 'sqlite', path: 'C:\\data\\a.db' }],
+  ['BASE_URL', 'https://links.example.com/', 'baseUrl', 'https://links.example.com'],
+  ['BASE_URL', 'http://10.0.0.1:8080/waymark', 'baseUrl', 'http://10.0.0.1:8080/waymark'],
+  ['BOOTSTRAP_KEY', key, 'bootstrapKey', key],
+  ['RATE_LIMIT', '0', 'rateLimit', 0],
+  ['RATE_LIMIT', '1000000000', 'rateLimit', 1_000_000_000],
+  ['TRUST_PROXY', 'off', 'trustProxy', false],
+  ['TRUST_PROXY', '0', 'trustProxy', false],
+  ['TRUST_PROXY', 'on', 'trustProxy', 1],
+  ['TRUST_PROXY', '2', 'trustProxy', 2],
+  ['TRUST_PROXY', '10.0.0.0/8, ::1,loopback', 'trustProxy', ['10.0.0.0/8', '::1', 'loopback']],
+  ['TRUST_PROXY', 'fd00::/8', 'trustProxy', ['fd00::/8']],
+  ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
+]
+
+for (const [name, text, field, value] of good) {
+  test(`${name} takes ${text.replace(key, 'a key')}`, () => {
+    assert.deepEqual(readConfig({ [name]: text })[field], value)
+  })
+}
+
+const bad: [name: string, texts: string[], sentence: RegExp][] = [
+  ['HOST', ['a b', 'http://a', '1.2.3.4:80', '.', '[x]', 'a/b'], /^HOST must be an address to listen on, such as /],
+  [
+    'PORT',
+    ['65536', '-1', '08', '3e3', '80.0', 'http', '99999999999'],
+    /^PORT must be an integer from 0 to 65535, not "/,
+  ],
+  [
+    'DATABASE_URL',
+    [
+      'sqlite:',
+      'sqlite::memory:',
+      'sqlite:file:a.db?mode=memory',
+      'sqlite://data/a.db',
+      'data/a.db',
+      'mysql://a/b',
+      'sqlite:a\0b',
+    ],
+    /^DATABASE_URL must name a database file, such as sqlite:data\/waymark\.db /,
+  ],
+  [
+    'BASE_URL',
+    [
+      'links.example.com',
+      'ftp://a',
+      'https://',
+      'https://a?b',
+      'https://a#b',
+      'https://u:p@a',
+      'https://a:b',
+      'https://a b',
+    ],
+    /^BASE_URL must be an http or https URL without query and fragment/,
+  ],
+  [
+    'BOOTSTRAP_KEY',
+    ['hunter2', `${key.slice(0, -1)}!`, `wm_${'0'.repeat(49)}`],
+    /^BOOTSTRAP_KEY is not a well-formed API key/,
+  ],
+  ['RATE_LIMIT', ['1000000001', '-1', 'off', '1.5'], /^RATE_LIMIT must be an integer from 0 to 1000000000, not "/],
+  [
+    'TRUST_PROXY',
+    ['100', '-1', 'maybe', '10.0.0.0/33', '::1/129', '10.0.0.0/8/8', '10.0.0.0/0', '999.1.1.1', '10.0.0.1,', '1.2.3'],
+    /^TRUST_PROXY must be "off", "on" \(one proxy\), the number of proxies, or their addresses/,
+  ],
+  ['LOG_LEVEL', ['loud', 'INFO'], /^LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent\.$/],
+]
+
+for (const [name, texts, sentence] of bad) {
+  test(`${name} refuses anything else, in one sentence`, () => {
+    for (const text of texts) {
+      const [said = '', ...more] = mistakes({ [name]: text })
+      assert.match(said, sentence, text)
+      assert.match(said, /\.$/)
+      assert.deepEqual(more, [])
+    }
+  })
+}
+
+test('a secret that is refused is not repeated', () => {
+  assert.doesNotMatch(mistakes({ BOOTSTRAP_KEY: 'hunter2' }).join(), /hunter2/)
+})
+
+test('every mistake is named at once, a line each', () => {
+  const wrong = Object.fromEntries(bad.map(([name, [text = '']]) => [name, text]))
+  const named = mistakes(wrong).map((line) => line.split(' ')[0])
+  assert.deepEqual(named.sort(), Object.keys(wrong).sort())
+})
+
+test('the location of the storage is read without minding the other variables', () => {
+  assert.deepEqual(readStorageLocation({ DATABASE_URL: 'sqlite:a.db', PORT: 'x' }), { engine: 'sqlite', path: 'a.db' })
+  assert.throws(() => readStorageLocation({ DATABASE_URL: 'x', PORT: 'x' }), /^[^\n]*DATABASE_URL must name[^\n]*$/)
+})
+
+test('X_FILE names a file that holds the value of X', (t) => {
+  const file = fileWith(t, `${key}\n`)
+  assert.equal(readConfig({ BOOTSTRAP_KEY_FILE: file }).bootstrapKey, key)
+  assert.equal(readConfig({ BOOTSTRAP_KEY_FILE: fileWith(t, '\n') }).bootstrapKey, null)
+})
+
+test('X_FILE beside X, or a file that cannot be read, is a mistake', (t) => {
+  assert.deepEqual(mistakes({ PORT: '1', PORT_FILE: fileWith(t, '2') }), [
+    'PORT and PORT_FILE are both set: set one of them.',
+  ])
+  assert.match(
+    mistakes({ BOOTSTRAP_KEY_FILE: join(tmpdir(), 'no', 'such', 'file') }).join(),
+    /^BOOTSTRAP_KEY cannot be read from the file that BOOTSTRAP_KEY_FILE names: ENOENT.*\.$/,
+  )
+})
+
+function fileWith(t: TestContext, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'value')
+  writeFileSync(file, text)
+  return file
+}

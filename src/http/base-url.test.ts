@@ -1,0 +1,43 @@
+/** Where links lead: to the configured address, else to what the request was sent to. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+
+const path = '/api/v1/spaces'
+const forwarded = { 'x-forwarded-host': 'links.example.com', 'x-forwarded-proto': 'https' }
+
+test('201 and 200 with links to BASE_URL, whatever the request says', async () => {
+  const app = await startApp({ baseUrl: 'https://links.example.com/waymark', trustProxy: 1 })
+  const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' }
+  const stored = await app.send('POST', path, { form: { name: 'x' }, headers })
+  assert.equal(stored.headers.location, `https://links.example.com/waymark${path}/${stored.body.data.id}`)
+  const list = await app.send('GET', path, { headers })
+  assert.equal(list.body.links.first, `https://links.example.com/waymark${path}?page=1`)
+  assert.equal(list.body.meta.path, `https://links.example.com/waymark${path}`)
+  assert.ok(!list.text.includes('evil') && !String(list.headers.link).includes('evil'))
+})
+
+test('200 with links to what a trusted proxy was asked for', async () => {
+  const app = await startApp({ trustProxy: 1 })
+  const { body } = await app.send('GET', path, { headers: forwarded })
+  assert.equal(body.meta.path, `https://links.example.com${path}`)
+})
+
+test('200 with links to the Host itself when no proxy is trusted', async () => {
+  const app = await startApp()
+  const { body } = await app.send('GET', path, { headers: forwarded })
+  assert.equal(body.meta.path, `${app.origin}${path}`)
+})
+
+test('400 malformed_request for what a trusted proxy forwards when it is no host or no scheme of the web', async () => {
+  const app = await startApp({ trustProxy: 1 })
+  for (const headers of [
+    { 'x-forwarded-host': 'a/b' },
+    { 'x-forwarded-host': 'a"b' },
+    { 'x-forwarded-proto': 'javascript' },
+  ]) {
+    const { status, body } = await app.send('GET', path, { headers })
+    assert.equal(status, 400)
+    assert.equal(body.code, 'malformed_request')
+  }
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import { Overload } from './overload.ts'
+
+const request = { routeOptions: { url: '/api/v1/domains' } } as FastifyRequest
+const health = { routeOptions: { url: '/health' } } as FastifyRequest
+
+/** Takes turns of the event loop, each of this length, and tells after which of them requests were turned away. */
+async function refusedAfter(overload: Overload, turnMs: number, turns: number): Promise<boolean[]> {
+  const refused: boolean[] = []
+  for (let turn = 0; turn < turns; turn++) {
+    const until = performance.now() + turnMs
+    while (performance.now() < until);
+    await nextTurn()
+    refused.push(overload.refusal(request) !== undefined)
+  }
+  return refused
+}
+
+test('turns requests away for as long as every turn of the event loop takes long, then lets them in again', async () => {
+  const overload = new Overload()
+  for (const turnMs of [320, 400]) {
+    const refused = await refusedAfter(overload, turnMs, 5)
+    assert.deepEqual(refused.slice(2), [true, true, true], `turns of ${turnMs} ms`)
+    assert.equal(overload.refusal(request)?.code, 'overloaded')
+    assert.equal(overload.refusal(health), undefined)
+  }
+  const start = performance.now()
+  while (overload.refusal(request) !== undefined) {
+    assert.ok(performance.now() - start < 5_000, 'requests are still turned away')
+    await wait(10)
+  }
+  overload.close()
+})
+
+test('lets requests in when turns are short, however many there are', async () => {
+  // A limit far above what else this machine may be doing.
+  const overload = new Overload(2_000)
+  assert.ok(!(await refusedAfter(overload, 100, 8)).includes(true))
+  overload.close()
+})

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { App } from './app.ts'
+import { StartupFailure } from './errors.ts'
+import { listen } from './listen.ts'
+
+/** An app that fails to listen in a way that not every machine can be brought to. */
+function failing(code: string): App {
+  const error = Object.assign(new Error(`listen ${code}`), { code })
+  return { server: { listen: () => Promise.reject(error) }, drain: { isDraining: false } } as unknown as App
+}
+
+const sentences = {
+  EACCES: 'Port 80 may not be opened by this user. Set PORT to a port from 1024 to 65535.',
+  EAFNOSUPPORT: 'The server cannot listen on port 80 of ::1: listen EAFNOSUPPORT. Set HOST and PORT.',
+}
+
+for (const [code, sentence] of Object.entries(sentences)) {
+  test(`${code} is said in one sentence`, async () => {
+    await assert.rejects(listen(failing(code), '::1', 80), (error) => {
+      assert.ok(error instanceof StartupFailure)
+      assert.equal(error.message, sentence)
+      return true
+    })
+  })
+}

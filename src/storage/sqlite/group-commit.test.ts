@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { Kysely } from 'kysely'
+import { createAccount } from '../../accounts/store.ts'
+import { Failure } from '../../errors.ts'
+import { insertSpace, listSpaces } from '../../spaces/store.ts'
+import type { Db } from '../port.ts'
+import { statement } from '../statement.ts'
+import { Connection, openDatabase } from './connection.ts'
+import { GroupCommit } from './group-commit.ts'
+import { openSqlite } from './open.ts'
+
+interface Tables {
+  notes: { text: string }
+}
+
+const insert = statement((db: Kysely<Tables>, { text }: { text: string }) => db.insertInto('notes').values({ text }))
+const texts = statement((db: Kysely<Tables>) => db.selectFrom('notes').select('text').orderBy('text'))
+
+interface Fixture {
+  readonly path: string
+  readonly writer: Connection
+  readonly commits: GroupCommit
+  /** What is committed, read on a connection of its own. */
+  committed(): string[]
+  commitCount(): number
+}
+
+function open(t: TestContext, lockTimeoutMs?: number): Fixture {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  const path = join(folder, 'test.db')
+  const writer = new Connection(openDatabase(path, 0))
+  writer.database.exec('create table notes (text text not null unique) strict')
+  const reader = new Connection(openDatabase(path, 0, 'pragma query_only = on'))
+  t.after(() => {
+    reader.database.close()
+    writer.database.close()
+    rmSync(folder, { recursive: true })
+  })
+  let count = 0
+  const counted = () => {
+    count++
+  }
+  const commits = new GroupCommit(writer, transactionOn(writer), counted, lockTimeoutMs)
+  const committed = () => reader.all(texts, {}).map(({ text }) => text)
+  return { path, writer, commits, committed, commitCount: () => count }
+}
+
+function transactionOn(writer: Connection): Db {
+  const transaction: Db = {
+    all: async (wanted, params) => writer.all(wanted, params),
+    write: (work) => work(transaction),
+    list: () => Promise.reject(new Error('not here')),
+  }
+  return transaction
+}
+
+const hasCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code
+
+test('the writes of one turn share one commit', async (t) => {
+  const { commits, committed, commitCount } = open(t)
+  const names = Array.from({ length: 100 }, (_, n) => String(n).padStart(3, '0'))
+  await Promise.all(names.map((text) => commits.write((db) => db.all(insert, { text }))))
+  assert.equal(commitCount(), 1)
+  assert.deepEqual(committed(), names)
+})
+
+test('a flood of writes is committed in groups, in the order in which it came', async (t) => {
+  const { commits, commitCount } = open(t)
+  const order: number[] = []
+  const writes = Array.from({ length: 300 }, (_, n) =>
+    commits.write((db) => db.all(insert, { text: String(n) })).then(() => order.push(n)),
+  )
+  await Promise.all(writes)
+  assert.equal(commitCount(), 3)
+  assert.deepEqual(
+    order,
+    [...order].sort((a, b) => a - b),
+  )
+})
+
+test('each write fails alone, and nothing of it is kept', async (t) => {
+  const { commits, committed, commitCount } = open(t)
+  const outcomes = await Promise.allSettled([
+    commits.write((db) => db.all(insert, { text: 'a' })),
+    commits.write(async (db) => {
+      await db.all(insert, { text: 'half' })
+      throw new Error('changed its mind')
+    }),
+    commits.write(async (db) => {
+      await db.all(insert, { text: 'other half' })
+      await db.all(insert, { text: 'a' })
+    }),
+    commits.write(async (db) => {
+      await db.all(insert, { text: 'b' })
+      return 'stored'
+    }),
+  ])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  )
+  assert.equal((outcomes[1] as PromiseRejectedResult).reason.message, 'changed its mind')
+  assert.equal((outcomes[3] as PromiseFulfilledResult<string>).value, 'stored')
+  assert.deepEqual(committed(), ['a', 'b'])
+  assert.equal(commitCount(), 1)
+})
+
+test('a commit is on the disk before anybody hears of it: synchronous is FULL', (t) => {
+  const { writer } = open(t)
+  assert.equal(writer.database.prepare('pragma synchronous').all()[0]?.synchronous, 2)
+  assert.equal(writer.database.prepare('pragma journal_mode').all()[0]?.journal_mode, 'wal')
+})
+
+test('nobody reads what is not committed, and whoever hears of a write can read it', async (t) => {
+  const { commits, committed } = open(t)
+  let seenAmid: string[] | undefined
+  const write = commits.write(async (db) => {
+    await db.all(insert, { text: 'new' })
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    seenAmid = committed()
+    assert.equal((await db.all(texts, {})).length, 1)
+  })
+  await write
+  assert.deepEqual(seenAmid, [])
+  assert.deepEqual(committed(), ['new'])
+})
+
+test('a commit that fails rejects every write of its group, and the next group is written', async (t) => {
+  const { writer, commits, committed, commitCount } = open(t)
+  writer.database.exec('create table children (note text references notes (text) deferrable initially deferred) strict')
+  const orphan = statement((db: Kysely<{ children: { note: string } }>) =>
+    db.insertInto('children').values({ note: 'nobody' }),
+  )
+  const outcomes = await Promise.allSettled([
+    commits.write((db) => db.all(insert, { text: 'good' })),
+    commits.write((db) => db.all(orphan, {})),
+  ])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  assert.deepEqual([committed(), commitCount()], [[], 0])
+  await commits.write((db) => db.all(insert, { text: 'next' }))
+  assert.deepEqual(committed(), ['next'])
+})
+
+test('a full disk is database_unavailable, and loses nothing that was acknowledged', async (t) => {
+  const { writer, commits, committed } = open(t)
+  const [{ page_count: pages } = {}] = writer.database.prepare('pragma page_count').all()
+  writer.database.exec(`pragma max_page_count = ${Number(pages) + 4}`)
+  const names = Array.from({ length: 60 }, (_, n) => `${n} `.padEnd(1_000, 'x'))
+  const outcomes = await Promise.allSettled(names.map((text) => commits.write((db) => db.all(insert, { text }))))
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+  assert.ok(refused.length > 0)
+  for (const { reason } of refused) assert.ok(hasCode('database_unavailable')(reason))
+  const acknowledged = names.filter((_, n) => outcomes[n]?.status === 'fulfilled')
+  assert.deepEqual(committed(), acknowledged.sort())
+
+  writer.database.exec('pragma max_page_count = 100000')
+  await commits.write((db) => db.all(insert, { text: 'room again' }))
+  assert.ok(committed().includes('room again'))
+})
+
+test('a write lock of another process is awaited without blocking the event loop', async (t) => {
+  const { path, commits, committed } = open(t)
+  const holder = await holdLock(t, path)
+  let ticks = 0
+  const timer = setInterval(() => {
+    ticks++
+    if (ticks === 20) holder.release()
+  }, 5)
+  await commits.write((db) => db.all(insert, { text: 'patient' }))
+  clearInterval(timer)
+  assert.ok(ticks >= 20)
+  assert.deepEqual(committed(), ['patient'])
+})
+
+test('a write lock that is never released ends in database_unavailable, also for those that wait behind', async (t) => {
+  const { path, commits, committed } = open(t, 300)
+  const holder = await holdLock(t, path)
+  const begun = performance.now()
+  const writes = Array.from({ length: 300 }, (_, n) => commits.write((db) => db.all(insert, { text: String(n) })))
+  for (const outcome of await Promise.allSettled(writes)) {
+    assert.ok(outcome.status === 'rejected' && hasCode('database_unavailable')(outcome.reason))
+  }
+  const took = performance.now() - begun
+  assert.ok(took >= 300 && took < 800, `${took} ms`)
+  holder.release()
+  await commits.write((db) => db.all(insert, { text: 'free' }))
+  assert.deepEqual(committed(), ['free'])
+})
+
+test('an engine that fails before the transaction begins rejects the write', async (t) => {
+  const { writer, commits, committed } = open(t)
+  writer.database.exec('begin')
+  await assert.rejects(
+    commits.write((db) => db.all(insert, { text: 'lost' })),
+    /transaction within a transaction/,
+  )
+  writer.database.exec('rollback')
+  assert.deepEqual(committed(), [])
+})
+
+test('more writes than can wait are overloaded; those that wait are written', async (t) => {
+  const { commits, committed } = open(t)
+  const writes = Array.from({ length: 10_001 }, (_, n) => commits.write((db) => db.all(insert, { text: String(n) })))
+  await assert.rejects(writes.pop() as Promise<unknown>, hasCode('overloaded'))
+  await Promise.all(writes)
+  assert.equal(committed().length, 10_000)
+})
+
+test('drained waits for every write that was asked for', async (t) => {
+  const { commits, committed } = open(t)
+  void commits.write((db) => db.all(insert, { text: 'first' }))
+  const drained = commits.drained()
+  void commits.write((db) => db.all(insert, { text: 'second' }))
+  await drained
+  assert.deepEqual(committed(), ['first', 'second'])
+  await commits.drained()
+})
+
+test('the write-ahead log stays below 40 MB over 40 000 inserts', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  const path = join(folder, 'test.db')
+  const storage = await openSqlite(path)
+  t.after(() => storage.close().then(() => rmSync(folder, { recursive: true })))
+  const account = (await createAccount(storage, 'Acme')).id
+  let largest = 0
+  for (let n = 0; n < 40_000; n += 500) {
+    const names = Array.from({ length: 500 }, (_, at) => `Space ${n + at} of the write-ahead log`)
+    await Promise.all(names.map((name) => insertSpace(storage, account, name, 1)))
+    largest = Math.max(largest, statSync(`${path}-wal`).size)
+  }
+  const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
+  assert.equal((await listSpaces(storage, account, page)).total, 40_000)
+  assert.ok(largest < 40 * 2 ** 20, `${largest} bytes`)
+})
+
+/** Another process that has the write lock until it is told to release it. */
+async function holdLock(t: TestContext, path: string): Promise<{ release: () => void }> {
+  const script = `
+    const { DatabaseSync } = require('node:sqlite')
+    new DatabaseSync(process.argv[1]).exec('begin immediate')
+    process.stdout.write('held')
+    process.stdin.resume().on('end', () => process.exit())`
+  const holder = spawn(process.execPath, ['-e', script, path], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.after(() => holder.kill('SIGKILL'))
+  await once(holder.stdout, 'data')
+  return { release: () => void holder.stdin.end() }
+}
