@@ -5,7 +5,7 @@ import { Failure, StartupFailure } from './errors.ts'
 import { makeFirstKey, registerBootstrapKey } from './first-key.ts'
 import { type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
-import { Shutdown } from './shutdown.ts'
+import { endInGoodOrder } from './shutdown.ts'
 import { openStorage } from './storage/open.ts'
 import type { Storage } from './storage/port.ts'
 import { version } from './version.ts'
@@ -26,7 +26,7 @@ async function start(): Promise<void> {
   const storage = await openStorage(config.storage)
   const logger = openLog(config.logLevel)
   const app = await buildApp({ ...config, storage, logger })
-  new Shutdown({ app, storage, logger }).install()
+  endInGoodOrder({ app, storage, logger })
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     await register(config, storage, logger)

@@ -19,59 +19,47 @@ interface Parts {
   readonly logger: Logger
 }
 
-/** Ends the process in good order. */
-export class Shutdown {
-  readonly #parts: Parts
-  readonly #traffic: Traffic
-  #startedAt: number | undefined
-  #exitCode = 0
+/** From now on SIGTERM, SIGINT and errors that nobody caught end the process by way of a drain. */
+export function endInGoodOrder(parts: Parts): void {
+  const { logger } = parts
+  const traffic = new Traffic(parts.app.server.server)
+  let startedAt: number | undefined
+  let exitCode = 0
 
-  constructor(parts: Parts) {
-    this.#parts = parts
-    this.#traffic = new Traffic(parts.app.server.server)
+  const begin = () => {
+    startedAt = performance.now()
+    setTimeout(() => process.exit(1), deadlineMs + closingMs).unref()
+    void stop(parts, traffic).then((isInOrder) => process.exit(isInOrder ? exitCode : 1))
   }
-
-  /** From now on SIGTERM, SIGINT and errors that nobody caught end the process by way of a drain. */
-  install(): void {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#onSignal(signal))
-    process.on('uncaughtException', (error) => this.#onBug(error))
-  }
-
-  #onSignal(signal: NodeJS.Signals): void {
-    if (this.#startedAt === undefined) {
-      this.#parts.logger.info({ signal }, 'stopping')
-      this.#begin()
-    } else if (performance.now() - this.#startedAt >= sameSignalMs) {
-      this.#parts.logger.warn({ signal }, 'stopped at once by a second signal')
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (startedAt === undefined) {
+      logger.info({ signal }, 'stopping')
+      begin()
+    } else if (performance.now() - startedAt >= sameSignalMs) {
+      logger.warn({ signal }, 'stopped at once by a second signal')
       process.exit(1)
     }
   }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'unexpected error: stopping')
+    exitCode = 1
+    // Whatever state the error left behind, nobody must work with it for long.
+    if (startedAt === undefined) begin()
+  })
+}
 
-  /** Whatever state the error left behind, others must not work with it for long. */
-  #onBug(error: unknown): void {
-    this.#parts.logger.fatal({ err: error }, 'unexpected error: stopping')
-    this.#exitCode = 1
-    if (this.#startedAt === undefined) this.#begin()
-  }
-
-  #begin(): void {
-    this.#startedAt = performance.now()
-    setTimeout(() => process.exit(1), deadlineMs + closingMs).unref()
-    void this.#stop().then(
-      () => process.exit(this.#exitCode),
-      (error: unknown) => {
-        this.#parts.logger.fatal({ err: error }, 'not stopped in good order')
-        process.exit(1)
-      },
-    )
-  }
-
-  async #stop(): Promise<void> {
-    const { app, storage, logger } = this.#parts
+async function stop({ app, storage, logger }: Parts, traffic: Traffic): Promise<boolean> {
+  try {
     app.drain.isDraining = true
-    await this.#traffic.stop(deadlineMs)
+    await traffic.stop(deadlineMs)
     await app.server.close()
     await storage.close()
     logger.info('stopped')
+    return true
+  } catch (error) {
+    logger.fatal({ err: error }, 'not stopped in good order')
+    return false
   }
 }

@@ -92,7 +92,12 @@ export async function listening(running: Running): Promise<RunningServer> {
     url,
     port,
     key: key.trim(),
-    send: (method, path, request = {}) => sendRequest({ agent, port, method, path }, { key: key.trim(), ...request }),
+    send: async (method, path, request = {}) => {
+      for (;;) {
+        const answer = await sendRequest({ agent, port, method, path }, { key: key.trim(), ...request })
+        if (answer.body?.code !== 'overloaded') return answer
+      }
+    },
     end: (signal) => {
       running.child.kill(signal)
       return running.ended

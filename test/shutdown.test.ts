@@ -138,6 +138,8 @@ interface HalfRequest {
 
 /** Stores a space with a body that arrives in two halves; resolves once the server has the request. */
 async function halfRequest(server: RunningServer, name: string): Promise<HalfRequest> {
+  // A server that has just started on a machine with much to do may be overloaded for a moment.
+  await server.send('GET', spaces)
   const socket = connect(server.port, '127.0.0.1')
   const body = `name=${encodeURIComponent(name)}`
   let text = ''

@@ -44,21 +44,17 @@ function refuseUnreadable({ method, headers }: FastifyRequest): void {
     if (isEmpty) return
     throw unsupported('The body has no Content-Type.')
   }
-  const form = mediaType.exec(type)
-  if (form === null) throw unsupported('The media type of the body is not accepted.')
-  if (form[1] !== undefined && form[1].toLowerCase() !== 'utf-8')
-    throw unsupported('The charset of the body is not accepted.')
+  const [essence = '', ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
+  if (!mediaTypes.includes(essence)) throw unsupported('The media type of the body is not accepted.')
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))
+  if (charset === undefined || /^charset="?utf-8"?$/.test(charset)) return
+  throw unsupported('The charset of the body is not accepted.')
 }
 
-/** RFC 9110 §8.3.1, with no parameter but the charset. */
-const mediaType =
-  /^[\t ]*application\/(?:x-www-form-urlencoded|json)[\t ]*(?:;[\t ]*charset="?([\w-]+)"?[\t ]*)?;?[\t ]*$/i
+const mediaTypes = ['application/x-www-form-urlencoded', 'application/json']
 
 function unsupported(reason: string): Failure {
-  return new Failure(
-    'unsupported_media_type',
-    `${reason} Send application/x-www-form-urlencoded or application/json, in UTF-8.`,
-  )
+  return new Failure('unsupported_media_type', `${reason} Send ${mediaTypes.join(' or ')}, in UTF-8.`)
 }
 
 function parsedForm(bytes: Buffer): Fields {

@@ -35,7 +35,7 @@ export class Keyring {
 
   constructor(db: Db) {
     this.#db = db
-    this.#timer = setInterval(() => void this.#noteUses().catch(() => undefined), noteUsesEveryMs).unref()
+    this.#timer = setInterval(() => void this.#noteUses(), noteUsesEveryMs).unref()
   }
 
   /** What can be said of the secret without asking the database; null when it must be asked. */
@@ -80,11 +80,16 @@ export class Keyring {
     return caller
   }
 
+  /** Uses that cannot be written down now are kept for the next time: they are no reason for anything to fail. */
   async #noteUses(): Promise<void> {
     if (this.#uses.size === 0) return
     const uses = this.#uses
     this.#uses = new Map()
-    await noteUses(this.#db, uses)
+    try {
+      await noteUses(this.#db, uses)
+    } catch {
+      this.#uses = new Map([...uses, ...this.#uses])
+    }
   }
 }
 

@@ -72,10 +72,9 @@ function open(databasePath: string): DatabaseSync {
   try {
     // A power cut may take the last changes of the index, never its consistency: they are found again in the database,
     // which is told to forget nothing that is not durable here.
-    db.exec('pragma journal_mode = wal; pragma synchronous = normal; pragma main.cache_size = -4000')
+    db.exec('pragma journal_mode = wal; pragma synchronous = normal')
     chmodSync(path, mode & 0o666)
     db.prepare('attach ? as data').run(`${pathToFileURL(databasePath).href}?mode=ro`)
-    db.exec('pragma data.cache_size = -4000')
     db.function('grams', { deterministic: true }, (text) => gramText(String(text)))
     db.exec('begin immediate')
     if (!hasState(db)) makeTables(db)

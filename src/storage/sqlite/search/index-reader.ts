@@ -5,7 +5,7 @@ import { transact } from '../transact.ts'
 import { isUnusable, openSearchFile, removeSearchFile } from './index-file.ts'
 import { advance, positionOf, stepSize, tidy } from './indexing.ts'
 import type { FromReader } from './messages.ts'
-import { SearchMemory, searchedPage } from './search.ts'
+import { SearchMemory, searchedPage } from './searched-page.ts'
 
 /** How often the index looks for what other processes wrote. */
 const pollMs = 2_000

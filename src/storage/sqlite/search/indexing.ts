@@ -11,7 +11,7 @@ export type Position = Readonly<Record<IndexedTable | 'changes', number>>
 
 /** What one call of `advance` takes at most, of each kind: some 50 ms of work. */
 export const stepSize = 2_000
-const mergedPages = 100
+const mergedPages = 32
 
 /** Where the index is, and how many ids and changes the database is ahead. Throws `UnusableIndex`. */
 export function positionOf(db: DatabaseSync): { position: Position; lag: number } {
@@ -41,7 +41,7 @@ export function advance(db: DatabaseSync): { position: Position; lag: number } {
 }
 
 /**
- * Merges some of what many small steps leave, which each search has to read: some 15 ms of work. Returns whether there
+ * Merges some of what many small steps leave, which each search has to read: some 5 ms of work. Returns whether there
  * may be more to merge.
  */
 export function tidy(db: DatabaseSync): boolean {

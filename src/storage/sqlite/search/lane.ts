@@ -11,7 +11,7 @@ const respawnMs = 1_000
 const closingMs = 1_000
 
 /** How much the isolate of a thread may grow: its work is done by SQLite, outside of it. */
-const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 4 }
+const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
 
 interface Waiting {
   readonly resolve: (page: RawPage | null) => void

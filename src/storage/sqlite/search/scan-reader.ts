@@ -14,7 +14,6 @@ export class ScanReader {
 
   constructor(databasePath: string) {
     this.#db = new DatabaseSync(databasePath, { readOnly: true, timeout: lockTimeoutMs })
-    this.#db.exec('pragma cache_size = -4000')
   }
 
   answer(listing: AnyListing): RawPage {

@@ -4,7 +4,7 @@ import { query, queryNumber } from '../prepared.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { idOf } from './index-file.ts'
 import type { Position } from './indexing.ts'
-import { inIndex, parametersOf, type Search } from './search-sql.ts'
+import { inIndex, parametersOf, type Search } from './sql.ts'
 
 /** What is known of a term's matches. */
 export interface Tally {

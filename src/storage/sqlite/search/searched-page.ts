@@ -11,7 +11,7 @@ import { DenseGrams } from './dense-grams.ts'
 import { idOf } from './index-file.ts'
 import type { Position } from './indexing.ts'
 import { planSearch } from './plan.ts'
-import { inIndex, inRecords, parametersOf, type Search } from './search-sql.ts'
+import { inIndex, inRecords, parametersOf, type Search } from './sql.ts'
 import { Tallies } from './tallies.ts'
 
 /** What helps later searches of the same index. */

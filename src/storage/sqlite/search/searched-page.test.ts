@@ -9,7 +9,7 @@ import { transact } from '../transact.ts'
 import { openSearchFile } from './index-file.ts'
 import { advance, positionOf } from './indexing.ts'
 import { scannedPage } from './scan-reader.ts'
-import { SearchMemory, searchedPage } from './search.ts'
+import { SearchMemory, searchedPage } from './searched-page.ts'
 
 const count = 30_500
 /**
@@ -95,7 +95,7 @@ test('a search among many records answers like a naive one, or leaves a long wal
       deepEqual(search(each) ?? expected, expected)
       deepEqual(scan(each), expected)
     }),
-    { numRuns: 40, interruptAfterTimeLimit: 2_500 },
+    { numRuns: 40, interruptAfterTimeLimit: 1_500 },
   )
 })
 
@@ -146,7 +146,7 @@ test('no term is found across the two forms of a name, and none that is longer t
 test('a plain page is right from either end', () => {
   for (const sortBy of ['id', 'name'] as const) {
     for (const direction of ['asc', 'desc'] as const) {
-      for (const offset of [0, 9_999, 10_001, 12_500, 13_000, count - 5, count, count + 1]) {
+      for (const offset of [0, 10_001, count / 2, count - 5, count]) {
         const each = { ...base, search: null, sortBy, direction, offset }
         deepEqual(scan(each), records.page(each), JSON.stringify(each))
       }
