@@ -5,7 +5,7 @@ import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { migrate } from '../migrate.ts'
 import { sqlite as first } from '../migrations/0001-first.ts'
-import { openDatabase } from './connection.ts'
+import { isBusy, openDatabase } from './connection.ts'
 import { MigrationDialect } from './migration-dialect.ts'
 import { SqliteStorage } from './storage.ts'
 
@@ -13,21 +13,32 @@ const migrations = { '0001-first': first }
 
 /** How long a start waits for another process that is migrating or writing. Milliseconds. */
 const startTimeoutMs = 10_000
+const retryMs = 20
 
 /**
  * Opens the database file at `path`, making it and its folder where they are missing, and migrates it.
  * Throws `StartupFailure` when the file cannot be used; a file that is not Waymark's is left as it is.
  */
 export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Promise<SqliteStorage> {
-  try {
-    makeFolder(path)
-    refuseReadOnly(path)
-    refuseStranger(path, timeoutMs)
-    await migrateFile(path, timeoutMs)
-    return new SqliteStorage(path)
-  } catch (error) {
-    throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    try {
+      return await open(path, timeoutMs)
+    } catch (error) {
+      if (error instanceof StartupFailure) throw error
+      if (!isBusy(error) || performance.now() > deadline) throw new StartupFailure(reason(path, error))
+    }
+    // SQLite does not wait for every lock: not for that of a process that closes the file, the last to have it open.
+    await new Promise((resolve) => setTimeout(resolve, retryMs))
   }
+}
+
+async function open(path: string, timeoutMs: number): Promise<SqliteStorage> {
+  makeFolder(path)
+  refuseReadOnly(path)
+  refuseStranger(path, timeoutMs)
+  await migrateFile(path, timeoutMs)
+  return new SqliteStorage(path)
 }
 
 function makeFolder(path: string): void {
