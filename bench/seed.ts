@@ -78,7 +78,7 @@ async function prepare(records: number, say: (line: string) => void): Promise<Se
 async function fill(path: string, records: number, say: (line: string) => void) {
   const storage = await openStorage({ engine: 'sqlite', path })
   const account = await createAccount(storage, 'Bench')
-  const key = { account: account.id, name: 'bench', scopes: ['*'] as const, expiresAt: null }
+  const key = { account: account.id, name: 'bench', scopes: ['*'] as const, lifetimeMs: null }
   const { secret } = await createKey(storage, key)
   await startIndexing(storage, account.id)
   const progress = (stored: number) => say(`Storing ${records} records: ${Math.round((stored / records) * 100)} %`)

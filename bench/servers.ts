@@ -4,11 +4,11 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { repository, serverArguments } from '../test/scripts.ts'
 import { call } from './call.ts'
 import type { Answer } from './raw-server.ts'
 import type { Seed } from './seed.ts'
 
-const root = join(import.meta.dirname, '..')
 const observer = pathToFileURL(join(import.meta.dirname, 'observer.mjs')).href
 /** How often a starting server is asked whether it is there. */
 const askMs = 2
@@ -39,7 +39,7 @@ export class Server {
   /** Waymark as it is started in production, over a prepared database. Resolves once it answers. */
   static async waymark(seed: Seed): Promise<Server> {
     const port = await freePort()
-    const args = ['--import', observer, join(root, 'src/main.ts')]
+    const args = ['--import', observer, ...serverArguments]
     const child = start(args, environment(seed, port), true)
     await untilAnswered(child, port, seed)
     return new Server(child, port)
@@ -76,7 +76,7 @@ export class Server {
 export async function timeToFirstAnswer(seed: Seed): Promise<number> {
   const port = await freePort()
   const begun = performance.now()
-  const child = start([join(root, 'src/main.ts')], environment(seed, port), false)
+  const child = start(serverArguments, environment(seed, port), false)
   await untilAnswered(child, port, seed)
   const taken = performance.now() - begun
   await stop(child)
@@ -86,7 +86,7 @@ export async function timeToFirstAnswer(seed: Seed): Promise<number> {
 /** Logs go where they cost the writing and nothing else. */
 function start(args: readonly string[], env: Record<string, string>, observed: boolean): ChildProcess {
   return spawn(process.execPath, args, {
-    cwd: root,
+    cwd: repository,
     env,
     stdio: ['ignore', 'ignore', 'inherit', ...(observed ? (['ipc'] as const) : [])],
   })

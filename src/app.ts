@@ -65,12 +65,13 @@ export async function buildApp(options: AppOptions): Promise<App> {
   problemPages(app)
   documents(app, operations, (reference) => answerErrors(reference, log, rateLimits))
   app.register(
-    async (api) => {
+    (api, _, done) => {
       const address = publicAddress(options.baseUrl)
       requireKey(api, keyring, rateLimits)
       readBodies(api)
       domainRoutes(api, storage, address)
       spaceRoutes(api, storage, address)
+      done()
     },
     { prefix: apiPrefix },
   )

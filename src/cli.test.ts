@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
-import { type Ended, newDatabase, newFolder, repository, runNpm, waymark } from '../test/processes.ts'
+import { type Ended, newDatabase, newFolder, runNpm, waymark } from '../test/processes.ts'
+import { commandArguments } from '../test/scripts.ts'
 import { runCli } from './cli/run.ts'
 import { isWellFormedKey } from './keys/key.ts'
 
@@ -156,7 +156,7 @@ test('a command waits while another process holds the write lock', async (t) => 
 
 test('a reader that has read enough is no failure', async (t) => {
   const { variables } = newDatabase(t)
-  const child = spawn(process.execPath, [join(repository, 'src/cli.ts'), '--help'], {
+  const child = spawn(process.execPath, [...commandArguments, '--help'], {
     env: { ...process.env, ...variables },
     cwd: newFolder(t),
     stdio: ['ignore', 'pipe', 'inherit'],

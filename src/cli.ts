@@ -1,8 +1,6 @@
 /** `npm run -s waymark -- …`: keys and accounts, at the database that the server uses. */
-import { useCompiledCode } from './compile-cache.ts'
+import { runCli } from './cli/run.ts'
 
-useCompiledCode()
-const { runCli } = await import('./cli/run.ts')
 // A reader that has read enough, such as `head`, is no failure.
 process.stdout.on('error', () => process.exit())
 process.exitCode = await runCli(process.argv.slice(2), process.stdout, process.stderr)

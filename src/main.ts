@@ -1,7 +1,7 @@
 /** `npm start`: the server process. */
-import { keepCompiledCode, useCompiledCode } from './compile-cache.ts'
+import { flushCompileCache } from 'node:module'
+import { serve } from './process/serve.ts'
 
-useCompiledCode()
-const { serve } = await import('./serve.ts')
 await serve()
-keepCompiledCode()
+// Node itself writes down what was compiled at a clean exit only.
+flushCompileCache()

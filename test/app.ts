@@ -94,7 +94,12 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
 
   const account = (await createAccount(storage, 'Acme')).id
   const issueKey = ({ account: owner = account, scopes = ['*'], expiresAt = null }: KeyOptions = {}) =>
-    createKey(storage, { account: owner, name: 'test', scopes, expiresAt })
+    createKey(storage, {
+      account: owner,
+      name: 'test',
+      scopes,
+      lifetimeMs: expiresAt && expiresAt.getTime() - Date.now(),
+    })
   const { secret: key } = await issueKey()
   const limits = rateLimit > 0
   return {

@@ -14,6 +14,7 @@ import {
   startServer,
   waymark,
 } from './processes.ts'
+import { scripts } from './scripts.ts'
 
 const domains = '/api/v1/domains'
 const spaces = '/api/v1/spaces'
@@ -27,6 +28,11 @@ test('the first npm start prints one key and a curl line that works when pasted'
   assert.match(text, /^Waymark \d+\.\d+\.\d+ is listening on http:\/\/127\.0\.0\.1:\d+ \(documentation: \/docs\)$/m)
   assert.equal(text.match(/^ +wm_\w{49}$/gm)?.length, 1)
   assert.deepEqual((await pasteCurl(server)).data, [])
+})
+
+test('npm start means the same in a shell that has exec and in one that has not', async () => {
+  const [posix, windows, ...more] = scripts.start.split(' || ')
+  assert.deepEqual([posix, more], [`exec ${windows}`, []])
 })
 
 test('a second start keeps the data and makes no second key', async (t) => {

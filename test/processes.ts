@@ -7,11 +7,9 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Answer, type Json, type Request, sendRequest } from './client.ts'
-
-export const repository = fileURLToPath(new URL('..', import.meta.url))
+import { commandArguments, repository, serverArguments } from './scripts.ts'
 
 /** A test, with which its processes and folders end. */
 export interface Bench {
@@ -68,7 +66,7 @@ export function run(
   options: SpawnOptions = {},
   nodeOptions: readonly string[] = [],
 ): Running {
-  return start(t, [process.execPath, ...nodeOptions, join(repository, 'src/main.ts')], variables, options)
+  return start(t, [process.execPath, ...nodeOptions, ...serverArguments], variables, options)
 }
 
 export function runNpm(t: Bench, args: readonly string[], variables: Variables): Running {
@@ -77,7 +75,7 @@ export function runNpm(t: Bench, args: readonly string[], variables: Variables):
 
 /** Runs one command line to its end. */
 export function waymark(t: Bench, args: readonly string[], variables: Variables): Promise<Ended> {
-  return start(t, [process.execPath, 'src/cli.ts', ...args], variables).ended
+  return start(t, [process.execPath, ...commandArguments, ...args], variables).ended
 }
 
 /** The server once it listens, on a port that was free. */
@@ -197,5 +195,7 @@ function killGroup({ pid }: ChildProcess): void {
 /** What a process needs from its surroundings, and none of Waymark's own variables. */
 function inherited(): NodeJS.ProcessEnv {
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env
-  return { PATH, HOME, ...(NODE_V8_COVERAGE !== undefined && { NODE_V8_COVERAGE }) }
+  if (NODE_V8_COVERAGE === undefined) return { PATH, HOME }
+  // What was compiled earlier tells less precisely what of it ran.
+  return { PATH, HOME, NODE_V8_COVERAGE, NODE_DISABLE_COMPILE_CACHE: '1' }
 }

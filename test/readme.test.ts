@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { newFolder, repository, startServer } from './processes.ts'
+import { newFolder, startServer } from './processes.ts'
+import { repository } from './scripts.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
 
 const path = join(repository, 'README.md')

@@ -3,7 +3,7 @@
  * what it printed.
  */
 import { spawnSync } from 'node:child_process'
-import { repository } from './processes.ts'
+import { repository } from './scripts.ts'
 
 export interface Step {
   readonly command: string

@@ -29,12 +29,12 @@ export function scopesOf({ values }: Given): Scope[] {
   throw new WrongUse(`There is no scope "${unknown}". --scopes takes ${scopes.join(', ')}, separated by commas.`)
 }
 
-/** `--expires`: the time of expiry; null when it is not given. */
-export function expiryOf(given: Given): Date | null {
+/** `--expires`: in milliseconds; null when it is not given. */
+export function lifetimeOf(given: Given): number | null {
   if (given.values.expires === undefined) return null
   const milliseconds = durationOf(given, 'expires')
   if (milliseconds === 0) throw new WrongUse('--expires must be longer than nothing, such as 90d.')
-  return new Date(Date.now() + milliseconds)
+  return milliseconds
 }
 
 /** An option that takes a duration; in milliseconds. */

@@ -1,7 +1,7 @@
 import { findAccount, listAccounts } from '../accounts/store.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
-import { accountOf, durationOf, expiryOf, keyIdOf, nameOf, scopesOf } from './arguments.ts'
+import { accountOf, durationOf, keyIdOf, lifetimeOf, nameOf, scopesOf } from './arguments.ts'
 import { type Command, type Given, json, jsonOption, WrongUse } from './command.ts'
 import { table } from './table.ts'
 
@@ -24,7 +24,7 @@ export const keyCommands = {
     },
     takesId: false,
     prepare: (given) => {
-      const wanted = { name: nameOf(given), scopes: scopesOf(given), expiresAt: expiryOf(given) }
+      const wanted = { name: nameOf(given), scopes: scopesOf(given), lifetimeMs: lifetimeOf(given) }
       const named = accountOf(given)
       return async (db) => {
         const account = named === undefined ? await onlyAccount(db) : await knownAccount(db, named)
@@ -54,7 +54,10 @@ export const keyCommands = {
     synopsis: 'ID [--overlap DURATION] [--json]',
     details: `  ID                   the key to replace, as "waymark keys list" shows it
   --overlap DURATION   how long the old key stays good: 0s, 30s, 15m, 24h, 90d (default 24h)
-  --json               print the whole new record as JSON, with the key as "secret"`,
+  --json               print the whole new record as JSON, with the key as "secret"
+
+The new key lives as long as the old one was issued for. While the old key is good it can be rotated again,
+say when the new one was lost: that issues one more, and never puts off the end of the old one.`,
     options: { overlap: { type: 'string', default: '24h' }, ...jsonOption },
     takesId: true,
     prepare: (given) => {

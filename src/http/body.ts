@@ -24,7 +24,6 @@ export function readBodies(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_: FastifyRequest, bytes: Buffer) =>
     parsedJson(bytes),
   )
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async () => none)
 }
 
 /** The fields of the request's body; none when it has no body. */

@@ -9,6 +9,7 @@ export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: 
   app.setErrorHandler((error, request, reply) => {
     const failure = failureOf(wasCutOff(error, request) ? cutOff : translated(error))
     if (failure.code === 'internal_error') log.bug(request.id, error)
+    else if (failure.facts.cause !== undefined) log.trouble(request.id, failure)
     if (!rateLimits.enabled) return sendFailure(reply, request, failure)
     return rateLimits.announceAddress(request, reply).then(() => sendFailure(reply, request, failure))
   })

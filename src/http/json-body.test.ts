@@ -111,3 +111,11 @@ test('422 not_single for each member that is there twice, and for no other', asy
     { numRuns: 150 },
   )
 })
+
+test('400 for more members than 100, whatever they are called', async () => {
+  const members = (count: number) => JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, n) => [n, n])))
+  assert.equal((await post(members(100))).status, 422)
+  const { status, body } = await post(members(101))
+  assert.deepEqual([status, body.code], [400, 'malformed_body'])
+  assert.match(body.detail, /at most 100 /)
+})

@@ -35,6 +35,15 @@ test('turns requests away for as long as every turn of the event loop takes long
   overload.close()
 })
 
+test('lets requests in after a start that held the event loop', async () => {
+  const overload = new Overload()
+  assert.deepEqual(await refusedAfter(overload, 2_000, 1), [false])
+  // The timer itself has run by now, for the first time.
+  await wait(1)
+  assert.equal(overload.refusal(request), undefined)
+  overload.close()
+})
+
 test('lets requests in when turns are short, however many there are', async () => {
   // A limit far above what else this machine may be doing.
   const overload = new Overload(2_000)

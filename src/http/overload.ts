@@ -17,7 +17,8 @@ const sampleEveryMs = 20
 export class Overload {
   readonly #limitMs: number
   readonly #timer: NodeJS.Timeout
-  #sampledAt = performance.now()
+  /** Not known before the first sample: a start that takes long is no overload. */
+  #sampledAt: number | undefined
   #delayMs = 0
 
   constructor(limitMs = mostDelayMs) {
@@ -37,7 +38,7 @@ export class Overload {
 
   #sample(): void {
     const now = performance.now()
-    const elapsed = now - this.#sampledAt
+    const elapsed = now - (this.#sampledAt ?? now - sampleEveryMs)
     this.#sampledAt = now
     const weight = 1 - Math.exp(-elapsed / windowMs)
     this.#delayMs += weight * (elapsed - sampleEveryMs - this.#delayMs)

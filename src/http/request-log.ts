@@ -33,6 +33,11 @@ export class RequestLog {
     this.#logger.info({ request_id: requestId, status, code: failure.code }, 'refused')
   }
 
+  /** A failure that the operator can do something about, with what caused it. */
+  trouble(requestId: string, failure: Failure): void {
+    this.#logger.warn({ request_id: requestId, code: failure.code, err: failure.facts.cause }, failure.message)
+  }
+
   /** An error that nobody expected, with its stack. */
   bug(requestId: string, error: unknown): void {
     this.#logger.error({ request_id: requestId, err: error }, 'internal error')

@@ -119,7 +119,11 @@ test('503 overloaded while the event loop runs late, but for /health, and 200 so
   let isBlocking = true
   const blocked = blockWhile(() => isBlocking)
   try {
-    const answer = await app.send('GET', path, { seesOverload: true })
+    let answer = await app.send('GET', path, { seesOverload: true })
+    // It may have arrived in the first turn that ran late, which is no mean yet.
+    for (let turn = 0; turn < 3 && answer.status === 200; turn++) {
+      answer = await app.send('GET', path, { seesOverload: true })
+    }
     assertProblem(answer, 503, 'overloaded')
     assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
     assert.equal((await app.send('GET', '/health', { seesOverload: true })).status, 200)

@@ -14,6 +14,8 @@ interface KeysTable {
   last_characters: string
   scopes: string
   created_at: string
+  /** What the key was issued for; a rotation shortens `expires_at` alone. */
+  lifetime_ms: number | null
   expires_at: string | null
   revoked_at: string | null
   last_used_at: string | null
@@ -47,11 +49,14 @@ export interface NewKey {
   readonly account: number
   readonly name: string
   readonly scopes: readonly Scope[]
-  readonly expiresAt: Date | null
+  /** Milliseconds from now; null for a key that is good until it is revoked. */
+  readonly lifetimeMs: number | null
 }
 
 /** Issues a key. `secret` is generated unless the operator brings a well-formed one. */
 export async function createKey(db: Db, wanted: NewKey, secret = generateKey()): Promise<IssuedKey> {
+  const now = Date.now()
+  const { lifetimeMs } = wanted
   const [row] = await db.write((tx) =>
     tx.all(inserted, {
       account_id: wanted.account,
@@ -60,8 +65,9 @@ export async function createKey(db: Db, wanted: NewKey, secret = generateKey()):
       first_characters: secret.slice(0, 7),
       last_characters: secret.slice(-4),
       scopes: wanted.scopes.join(' '),
-      created_at: new Date().toISOString(),
-      expires_at: wanted.expiresAt?.toISOString() ?? null,
+      created_at: new Date(now).toISOString(),
+      lifetime_ms: lifetimeMs,
+      expires_at: lifetimeMs === null ? null : new Date(now + lifetimeMs).toISOString(),
     }),
   )
   return { key: toKey(row as KeyRow), secret }
@@ -80,19 +86,19 @@ export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<{ key: Ke
 }
 
 /**
- * Issues a key like key `id`, with the same lifetime, and ends the old one at `overlapMs` from now if it would live
- * longer. Throws `not_found` when there is no such key, or it is revoked or expired already.
+ * Issues a key like key `id`, with the lifetime that key was issued with, and ends the old one at `overlapMs` from now if
+ * it would live longer. As long as the old one lives it may be rotated again, which issues one more key and never lets
+ * the old one live longer. Throws `not_found` when there is no such key, or it is revoked or expired already.
  */
 export function rotateKey(db: Db, id: number, overlapMs: number): Promise<IssuedKey> {
   return db.write(async (tx) => {
     const now = Date.now()
     const old = await activeKey(tx, id, now)
-    const lifetime = old.expires_at === null ? null : Date.parse(old.expires_at) - Date.parse(old.created_at)
     const issued = await createKey(tx, {
       account: old.account_id,
       name: old.name,
-      scopes: old.scopes,
-      expiresAt: lifetime === null ? null : new Date(now + lifetime),
+      scopes: scopesOf(old),
+      lifetimeMs: old.lifetime_ms,
     })
     await tx.all(ended, { id, expires_at: new Date(now + overlapMs).toISOString() })
     return issued
@@ -116,18 +122,23 @@ export function noteUses(db: Db, uses: ReadonlyMap<number, string>): Promise<voi
   })
 }
 
-async function activeKey(db: Db, id: number, now: number): Promise<Key> {
+async function activeKey(db: Db, id: number, now: number): Promise<KeyRow> {
   const [row] = await db.all(keyById, { id })
   if (row === undefined) throw notFound('key')
   const ended = row.revoked_at !== null || (row.expires_at !== null && Date.parse(row.expires_at) <= now)
   if (ended) throw notFound('active key: that one is revoked or has expired')
-  return toKey(row)
+  return row
 }
 
 type KeyRow = Omit<KeysTable, 'id'> & { id: number }
 
-function toKey({ hash: _, scopes, ...row }: KeyRow): Key {
-  return { ...row, scopes: scopes.split(' ') as Scope[] }
+function toKey(row: KeyRow): Key {
+  const { hash: _, lifetime_ms: __, ...shown } = row
+  return { ...shown, scopes: scopesOf(row) }
+}
+
+function scopesOf({ scopes }: KeyRow): Scope[] {
+  return scopes.split(' ') as Scope[]
 }
 
 type Insert = Omit<KeysTable, 'id' | 'revoked_at' | 'last_used_at'>
@@ -143,6 +154,7 @@ const inserted = statement((db: Kysely<Tables>, key: Insert) =>
       last_characters: key.last_characters,
       scopes: key.scopes,
       created_at: key.created_at,
+      lifetime_ms: key.lifetime_ms,
       expires_at: key.expires_at,
     })
     .returningAll(),

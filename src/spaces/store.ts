@@ -23,7 +23,11 @@ const columns = ['id', 'name', 'color', 'created_at', 'updated_at'] as const
 const listable: Listable<Space> = { table: 'spaces', columns, nameColumn: 'name_folded', searchText: 'name_folded' }
 
 /** Lists the account's spaces. */
-export function listSpaces(db: Db, account: number, listing: Omit<Listing<Space>, 'of' | 'account'>): Promise<Page<Space>> {
+export function listSpaces(
+  db: Db,
+  account: number,
+  listing: Omit<Listing<Space>, 'of' | 'account'>,
+): Promise<Page<Space>> {
   return db.list({ of: listable, account, ...listing })
 }
 

@@ -22,6 +22,7 @@ const sqliteTables = [
     last_characters text not null,
     scopes text not null,
     created_at text not null,
+    lifetime_ms integer,
     expires_at text,
     revoked_at text,
     last_used_at text

@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Kysely } from 'kysely'
 import type { Db, Listing, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
@@ -6,6 +5,7 @@ import { Connection, openDatabase, translated } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { listOn } from './lists.ts'
 import { Readers } from './search/readers.ts'
+import { TurnReader } from './turn-reader.ts'
 
 interface InternalTables {
   instance: { database_id: string }
@@ -17,7 +17,7 @@ interface InternalTables {
  * one writes, many transactions to a commit. Searches and scans run on threads of their own.
  */
 export class SqliteStorage implements Storage {
-  readonly #reader: Connection
+  readonly #reader: TurnReader
   readonly #writer: Connection
   readonly #commits: GroupCommit
   readonly #readers: Readers
@@ -26,14 +26,17 @@ export class SqliteStorage implements Storage {
 
   /** `path` is a file that has been migrated. */
   constructor(path: string) {
-    this.#reader = new Connection(openDatabase(path, 1_000, 'pragma query_only = on; pragma cache_size = -16000'))
+    this.#reader = new TurnReader(path)
     this.#writer = new Connection(openDatabase(path, 0, writerPragmas))
     this.#readers = new Readers(path, {
       onIndexed: (seq) => void this.#prune(seq),
       onProblem: (error) => this.#onProblem(error),
     })
     const transaction = new SqliteTransaction(this.#writer, this.#readers)
-    this.#commits = new GroupCommit(this.#writer, transaction, () => this.#readers.changed())
+    this.#commits = new GroupCommit(this.#writer, transaction, () => {
+      this.#reader.refresh()
+      this.#readers.changed()
+    })
   }
 
   async all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
@@ -45,6 +48,7 @@ export class SqliteStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
+    this.#reader.share()
     return listed(this.#reader, this.#readers, listing)
   }
 
@@ -65,14 +69,21 @@ export class SqliteStorage implements Storage {
   async #close(): Promise<void> {
     await this.#readers.close()
     await this.#commits.drained()
-    closeQuietly(this.#reader.database)
-    closeQuietly(this.#writer.database)
+    this.#reader.close()
+    this.#writer.database.close()
   }
 
   /** Forgets the changes that the search index holds by now. A failure is no loss: the next one prunes more. */
   async #prune(seq: number): Promise<void> {
-    if (this.#closed !== undefined) return
-    await this.#commits.write((db) => db.all(pruned, { seq })).catch(() => undefined)
+    let gone = prunedAtOnce
+    while (gone === prunedAtOnce && this.#closed === undefined) {
+      gone = await this.#commits
+        .write((db) => db.all(pruned, { seq }))
+        .then(
+          ({ length }) => length,
+          () => 0,
+        )
+    }
   }
 }
 
@@ -104,14 +115,20 @@ class SqliteTransaction implements Db {
  * since a page that was changed many times is then copied once, and is cut to that size afterwards.
  */
 const writerPragmas =
-  'pragma cache_size = -32000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
+  'pragma cache_size = -16000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
 
-const anything = statement((db: Kysely<InternalTables>) =>
-  db.selectFrom('instance').select('database_id'),
-)
+const anything = statement((db: Kysely<InternalTables>) => db.selectFrom('instance').select('database_id'))
+
+/** So few that no request waits for it. */
+const prunedAtOnce = 200
 
 const pruned = statement((db: Kysely<InternalTables>, { seq }: { seq: number }) =>
-  db.deleteFrom('search_changes').where('seq', '<=', seq),
+  db
+    .deleteFrom('search_changes')
+    .where('seq', 'in', (changes) =>
+      changes.selectFrom('search_changes').select('seq').where('seq', '<=', seq).orderBy('seq').limit(prunedAtOnce),
+    )
+    .returning('seq'),
 )
 
 async function listed<Row>(connection: Connection, readers: Readers, listing: Listing<Row>): Promise<Page<Row>> {
@@ -120,8 +137,4 @@ async function listed<Row>(connection: Connection, readers: Readers, listing: Li
   } catch (error) {
     throw translated(error)
   }
-}
-
-function closeQuietly(database: DatabaseSync): void {
-  if (database.isOpen) database.close()
 }

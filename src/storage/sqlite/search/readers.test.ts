@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { Failure } from '../../../errors.ts'
@@ -143,6 +143,38 @@ test('an index that cannot be opened is reported once, and searches are answered
     records.insert('spaces', 1, 'Shop')
     for (let n = 0; n < 3; n++) deepEqual(await readers.list(indexed), records.page(indexed))
     equal(problems.length, 1)
+  })
+})
+
+test('an index that cannot be removed is reported, and searches are answered all the same', async () => {
+  const problems: unknown[] = []
+  await withReaders({ onProblem: (error) => problems.push(error) }, async (readers, records, folder) => {
+    for (let n = 0; n < 4; n++) records.insert('spaces', 1, 'Shop')
+    await readers.list(indexed)
+    rmSync(`${folder.database}-search`)
+    mkdirSync(`${folder.database}-search`)
+    records.delete(0)
+    records.delete(0)
+    records.db.exec('delete from search_changes where seq = 1')
+    for (let n = 0; n < 3; n++) deepEqual(await readers.list(indexed), records.page(indexed))
+    ok(
+      problems.some((problem) => /forgotten/.test(String(problem))),
+      String(problems),
+    )
+    ok(
+      problems.some((problem) => /EISDIR|directory/.test(String(problem))),
+      String(problems),
+    )
+  })
+})
+
+test('a question that the engine cannot answer fails alone', async () => {
+  await withReaders({}, async (readers, records) => {
+    records.insert('spaces', 1, 'Shop')
+    records.db.exec('alter table spaces rename to elsewhere')
+    await rejects(readers.list(scanned), hasCode('database_unavailable'))
+    records.db.exec('alter table elsewhere rename to spaces')
+    deepEqual(await readers.list(scanned), records.page(scanned))
   })
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { App } from './app.ts'
-import { StartupFailure } from './errors.ts'
+import type { App } from '../app.ts'
+import { StartupFailure } from '../errors.ts'
 import { listen } from './listen.ts'
 
 /** An app that fails to listen in a way that not every machine can be brought to. */

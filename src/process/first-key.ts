@@ -1,7 +1,7 @@
-import { createAccount, listAccounts } from './accounts/store.ts'
-import { generateKey, hashKey } from './keys/key.ts'
-import { createKey, findKeyByHash } from './keys/store.ts'
-import type { Db } from './storage/port.ts'
+import { createAccount, listAccounts } from '../accounts/store.ts'
+import { generateKey, hashKey } from '../keys/key.ts'
+import { createKey, findKeyByHash } from '../keys/store.ts'
+import type { Db } from '../storage/port.ts'
 
 /** Makes an account and a key when the database is empty, and returns the key's secret; else undefined. */
 export function makeFirstKey(db: Db): Promise<string | undefined> {
@@ -23,7 +23,7 @@ async function issueToEmpty(db: Db, secret: string): Promise<string | undefined>
   return db.write(async (tx) => {
     if (await hasAccounts(tx)) return undefined
     const account = await createAccount(tx, 'First account')
-    await createKey(tx, { account: account.id, name: 'First key', scopes: ['*'], expiresAt: null }, secret)
+    await createKey(tx, { account: account.id, name: 'First key', scopes: ['*'], lifetimeMs: null }, secret)
     return secret
   })
 }

@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises'
 import type { AddressInfo } from 'node:net'
 import { isIPv6 } from 'node:net'
-import type { App } from './app.ts'
-import { StartupFailure } from './errors.ts'
+import type { App } from '../app.ts'
+import { StartupFailure } from '../errors.ts'
 
 /** Where a server listens. */
 export interface Listening {

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
-import { buildApp } from './app.ts'
-import { type Config, readConfig } from './config.ts'
-import { Failure, StartupFailure } from './errors.ts'
+import { buildApp } from '../app.ts'
+import { type Config, readConfig } from '../config.ts'
+import { Failure, StartupFailure } from '../errors.ts'
+import { openStorage } from '../storage/open.ts'
+import type { Storage } from '../storage/port.ts'
 import { makeFirstKey, registerBootstrapKey } from './first-key.ts'
 import { type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder } from './shutdown.ts'
-import { openStorage } from './storage/open.ts'
-import type { Storage } from './storage/port.ts'
 import { version } from './version.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
@@ -31,7 +31,6 @@ async function start(): Promise<void> {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     await register(config, storage, logger)
     const listening = await listen(app, config.host, config.port)
-    storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used: searches are slower'))
     process.stdout.write(greeting(listening, await makeFirstKey(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
   } catch (error) {

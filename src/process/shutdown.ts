@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { App } from './app.ts'
-import type { Storage } from './storage/port.ts'
+import type { App } from '../app.ts'
+import type { Storage } from '../storage/port.ts'
 import { Traffic } from './traffic.ts'
 
 /** How long requests under way may take once the process is told to stop. Milliseconds. */

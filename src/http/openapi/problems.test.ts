@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { change, form } from '../fields.ts'
+import type { Operation } from '../operation.ts'
+import { problemExamples } from './problems.ts'
+
+const schema = Type.String()
+const lenient = form({ name: change({ schema, parse: (text) => text }) })
+const broken = form({ name: change({ schema, parse: () => assert.fail('a bug') }) })
+
+function operation(query: Operation['query']): Operation {
+  return { id: 'listSongs', summary: 'Lists songs.', query, refused: { name: 'x' } } as unknown as Operation
+}
+
+test('an example that should be refused and is not is a mistake in the documents', () => {
+  assert.throws(() => problemExamples([operation(lenient)]), /The example of listSongs that should be refused is not/)
+})
+
+test('a bug in a form is not shown as an answer', () => {
+  assert.throws(() => problemExamples([operation(broken)]), /a bug/)
+})

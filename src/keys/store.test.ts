@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createAccount } from '../accounts/store.ts'
+import { openStorage } from '../storage/open.ts'
+import type { Storage } from '../storage/port.ts'
+import { createKey, type Key, listKeys, rotateKey } from './store.ts'
+
+const day = 86_400_000
+
+/** A database with one key, of this lifetime: key 1. */
+async function withKey(t: TestContext, lifetimeMs: number | null): Promise<Storage> {
+  const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
+  t.after(() => storage.close())
+  const { id } = await createAccount(storage, 'Acme')
+  await createKey(storage, { account: id, name: 'ci', scopes: ['spaces:read'], lifetimeMs })
+  return storage
+}
+
+async function lifetimes(storage: Storage): Promise<(number | null)[]> {
+  return (await listKeys(storage, null)).map(lifetimeOf)
+}
+
+function lifetimeOf({ created_at, expires_at }: Key): number | null {
+  return expires_at === null ? null : Date.parse(expires_at) - Date.parse(created_at)
+}
+
+const isNearly = (actual: number | null | undefined, expected: number) =>
+  assert.ok(Math.abs(Number(actual) - expected) < 30_000, `${actual} ms`)
+
+test('a rotated key has a successor like it, with the lifetime it was issued for', async (t) => {
+  const storage = await withKey(t, 90 * day)
+  const { key } = await rotateKey(storage, 1, 7 * day)
+  assert.deepEqual([key.id, key.name, key.scopes, lifetimeOf(key)], [2, 'ci', ['spaces:read'], 90 * day])
+  isNearly((await lifetimes(storage))[0], 7 * day)
+})
+
+test('a successor is rotated like any key', async (t) => {
+  const storage = await withKey(t, 90 * day)
+  await rotateKey(storage, 1, 7 * day)
+  assert.equal(lifetimeOf((await rotateKey(storage, 2, 7 * day)).key), 90 * day)
+  assert.equal(lifetimeOf((await rotateKey(storage, 3, 7 * day)).key), 90 * day)
+})
+
+test('a key in its overlap may be rotated again, for its whole lifetime, and never lives longer for it', async (t) => {
+  for (const lifetime of [90 * day, null]) {
+    const storage = await withKey(t, lifetime)
+    await rotateKey(storage, 1, 7 * day)
+    assert.equal(lifetimeOf((await rotateKey(storage, 1, 30 * day)).key), lifetime)
+    isNearly((await lifetimes(storage))[0], 7 * day)
+    assert.equal(lifetimeOf((await rotateKey(storage, 1, day)).key), lifetime)
+    isNearly((await lifetimes(storage))[0], day)
+  }
+})

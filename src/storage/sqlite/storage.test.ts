@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { eventually } from '../../../test/processes.ts'
+import { createAccount } from '../../accounts/store.ts'
+import { insertSpace, listSpaces, removeSpace } from '../../spaces/store.ts'
+import type { Storage } from '../port.ts'
+import { openSqlite } from './open.ts'
+
+const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
+
+interface Fixture {
+  readonly storage: Storage
+  readonly account: number
+  /** A connection as another process has one. */
+  readonly other: DatabaseSync
+}
+
+async function open(t: TestContext): Promise<Fixture> {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  const path = join(folder, 'test.db')
+  const storage = await openSqlite(path)
+  const other = new DatabaseSync(path)
+  t.after(async () => {
+    await storage.close()
+    other.close()
+    rmSync(folder, { recursive: true })
+  })
+  return { storage, account: (await createAccount(storage, 'Acme')).id, other }
+}
+
+async function storeAndDelete({ storage, account }: Fixture, count: number): Promise<void> {
+  const names = Array.from({ length: count }, (_, n) => `Space ${n}`)
+  const stored = await Promise.all(names.map((name) => insertSpace(storage, account, name, 1)))
+  await Promise.all(stored.map(({ id }) => removeSpace(storage, account, id)))
+}
+
+const changesIn = (other: DatabaseSync) => Number(other.prepare('select count(*) as n from search_changes').get()?.n)
+
+test('deletions are forgotten once the search index holds them, also after a time in which that failed', async (t) => {
+  const fixture = await open(t)
+  const { storage, account, other } = fixture
+  storage.start((error) => assert.fail(String(error)))
+  other.exec(`create table refused (seq); create trigger fault before delete on search_changes begin
+    select raise(rollback, 'not now'); end`)
+  await storeAndDelete(fixture, 500)
+  assert.equal(changesIn(other), 500)
+  assert.equal((await listSpaces(storage, account, { ...page, search: 'space' })).total, 0)
+  // Longer than it takes until the index tells what it holds.
+  await wait(2_500)
+  assert.equal(changesIn(other), 500)
+
+  other.exec('drop trigger fault')
+  await storeAndDelete(fixture, 1)
+  await eventually(() => changesIn(other) === 0)
+  await insertSpace(storage, account, 'Space that is left', 1)
+  assert.equal((await listSpaces(storage, account, { ...page, search: 'space' })).total, 1)
+})
+
+test('a transaction lists what it wrote, which nobody else sees yet', async (t) => {
+  const { storage, account } = await open(t)
+  await storage.write(async (tx) => {
+    await insertSpace(tx, account, 'New', 1)
+    assert.equal((await listSpaces(tx, account, page)).total, 1)
+    assert.equal((await listSpaces(storage, account, page)).total, 0)
+  })
+  assert.equal((await listSpaces(storage, account, page)).total, 1)
+})
+
+test('a list that the engine cannot answer fails alone', async (t) => {
+  const { storage, account, other } = await open(t)
+  other.exec('alter table spaces rename to elsewhere')
+  await assert.rejects(listSpaces(storage, account, page), /no such table/)
+  other.exec('alter table elsewhere rename to spaces')
+  // What another process commits is seen in the next turn of the event loop.
+  await nextTurn()
+  assert.equal((await listSpaces(storage, account, page)).total, 0)
+})
+
+test('a search index that cannot be used is reported', async (t) => {
+  const { storage, account, other } = await open(t)
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  storage.start(resolve)
+  await insertSpace(storage, account, 'Space', 1)
+  await listSpaces(storage, account, { ...page, search: 'space' })
+  other.exec('drop table instance')
+  other.exec("update sqlite_sequence set seq = 0 where name = 'spaces'")
+  assert.equal((await listSpaces(storage, account, { ...page, search: 'space' })).total, 1)
+  assert.match(String(await promise), /search index/)
+})

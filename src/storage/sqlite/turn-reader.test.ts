@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import { createAccount, listAccounts } from '../../accounts/store.ts'
+import { statement } from '../statement.ts'
+import { openSqlite } from './open.ts'
+import { TurnReader } from './turn-reader.ts'
+
+const names = statement((db: Kysely<{ accounts: { name: string } }>) => db.selectFrom('accounts').select('name'))
+
+async function opened(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'waymark.db')
+  const storage = await openSqlite(path)
+  t.after(() => storage.close())
+  return { path, storage }
+}
+
+test('a read right after a write sees it, also when the turn had begun to read before', async (t) => {
+  const { storage } = await opened(t)
+  for (let round = 1; round <= 20; round++) {
+    const before = listAccounts(storage)
+    await createAccount(storage, `Account ${round}`)
+    assert.equal((await listAccounts(storage)).length, round)
+    assert.equal((await before).length, round - 1)
+  }
+})
+
+test('the reads of one turn see one state; what another process committed is seen in the next turn', async (t) => {
+  const { path } = await opened(t)
+  const reader = new TurnReader(path)
+  t.after(() => reader.close())
+  const other = new DatabaseSync(path)
+  t.after(() => other.close())
+
+  assert.equal(reader.all(names, {}).length, 0)
+  other.exec(`insert into accounts (name, created_at) values ('Other', '2026-11-20T12:00:00.000Z')`)
+  assert.equal(reader.all(names, {}).length, 0)
+  await nextTurn()
+
+  assert.equal(reader.all(names, {}).length, 1)
+})
+
+test('it cannot write', async (t) => {
+  const { path } = await opened(t)
+  const reader = new TurnReader(path)
+  t.after(() => reader.close())
+
+  assert.throws(() => reader.database.exec('delete from accounts'), /readonly/)
+})
