@@ -34,13 +34,11 @@ function guard(scope: NeededScope, keyring: Keyring, rateLimits: RateLimits): on
   return (request, reply, done) => {
     reply.header('cache-control', 'private, no-cache')
     const secret = bearerToken(request.headers.authorization)
-    const known = typeof secret === 'string' ? keyring.recall(secret) : secret
-    if (known !== null && !rateLimits.enabled) done(admitted(request, known, scope))
-    else
-      limited(request, reply, known ?? keyring.identify(secret as string), rateLimits).then(
-        (caller) => done(admitted(request, caller, scope)),
-        done,
-      )
+    const caller = typeof secret === 'string' ? keyring.identify(secret) : secret
+    if (!rateLimits.enabled && !(caller instanceof Promise)) done(admitted(request, caller, scope))
+    else {
+      limited(request, reply, caller, rateLimits).then((known) => done(admitted(request, known, scope)), done)
+    }
   }
 }
 

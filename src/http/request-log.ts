@@ -13,6 +13,7 @@ interface Internals {
 /** One structured line a request, and one for each bug. Never a header, a query or a body: secrets live there. */
 export class RequestLog {
   readonly #logger: Logger & Internals
+  #time = { ms: 0, text: '' }
 
   constructor(logger: Logger) {
     this.#logger = logger as Logger & Internals
@@ -54,9 +55,16 @@ export class RequestLog {
     const cut = reply.raw.writableFinished ? '' : ',"aborted":true'
     const logger = this.#logger
     logger[symbols.streamSym].write(
-      `{"level":30${logger[symbols.timeSym]()}${logger[symbols.chindingsSym]},"request_id":"${id}","method":"${method}",` +
+      `{"level":30${this.#timeText()}${logger[symbols.chindingsSym]},"request_id":"${id}","method":"${method}",` +
         `"route":${route === undefined ? null : `"${route}"`},"status":${reply.statusCode},"ms":${ms.toFixed(3)}` +
         `${by}${cut},"msg":"request"}\n`,
     )
+  }
+
+  /** Many requests end in the same millisecond. */
+  #timeText(): string {
+    const ms = Date.now()
+    if (ms !== this.#time.ms) this.#time = { ms, text: this.#logger[symbols.timeSym]() }
+    return this.#time.text
   }
 }

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { fingerprintOf, hashKey, isWellFormedKey, keyLength } from './key.ts'
+import { fingerprintOf, isWellFormedKey, keyLength } from './key.ts'
 import type { Scope } from './scope.ts'
 import { findKeyByHash, type Key, noteUses } from './store.ts'
 
@@ -38,19 +38,27 @@ export class Keyring {
     this.#timer = setInterval(() => void this.#noteUses(), noteUsesEveryMs).unref()
   }
 
-  /** What can be said of the secret without asking the database; null when it must be asked. */
-  recall(secret: string): Caller | Failure | null {
+  /**
+   * The caller that the secret stands for, or why it stands for none. A promise only when the database must be asked,
+   * which a secret with a wrong checksum never is.
+   */
+  identify(secret: string): Caller | Failure | Promise<Caller | Failure> {
     const fingerprint = secret.length === keyLength ? fingerprintOf(secret) : ''
     const found = this.#remembered.get(fingerprint)
-    if (found === undefined) return isWellFormedKey(secret) ? null : malformed()
-    if (found.until > performance.now() && found.expiresAt > Date.now()) return found.caller
-    this.#remembered.delete(fingerprint)
-    return null
+    if (found !== undefined && found.until > performance.now() && found.expiresAt > Date.now()) return found.caller
+    if (isWellFormedKey(secret)) return this.#lookUp(fingerprint)
+    return new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
   }
 
-  /** The caller that the well-formed secret stands for, or why it stands for none. */
-  async identify(secret: string): Promise<Caller | Failure> {
-    const digest = hashKey(secret)
+  /** Writes down the last uses and forgets everything. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#remembered.clear()
+    await this.#noteUses()
+  }
+
+  async #lookUp(fingerprint: string): Promise<Caller | Failure> {
+    const digest = Buffer.from(fingerprint, 'base64url')
     const found = await findKeyByHash(this.#db, digest)
     if (found === undefined || !timingSafeEqual(found.hash, digest)) {
       return new Failure('invalid_api_key', 'The API key is unknown. Issue one with "waymark keys create".')
@@ -59,14 +67,7 @@ export class Keyring {
     const expiresAt = key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at)
     if (key.revoked_at !== null) return new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
     if (expiresAt <= Date.now()) return new Failure('expired_api_key', `The API key expired at ${key.expires_at}.`)
-    return this.#remember(fingerprintOf(secret), key, expiresAt)
-  }
-
-  /** Writes down the last uses and forgets everything. */
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
-    this.#remembered.clear()
-    await this.#noteUses()
+    return this.#remember(fingerprint, key, expiresAt)
   }
 
   #remember(fingerprint: string, record: Key, expiresAt: number): Caller {
@@ -91,8 +92,4 @@ export class Keyring {
       this.#uses = new Map([...uses, ...this.#uses])
     }
   }
-}
-
-function malformed(): Failure {
-  return new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
 }
