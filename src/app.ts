@@ -3,7 +3,7 @@ import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
-import { type Drain, receive, requestIdOf } from './http/arrival.ts'
+import { type Drain, originFormOf, receive, requestIdOf } from './http/arrival.ts'
 import { requireKey } from './http/authentication.ts'
 import { publicAddress } from './http/base-url.ts'
 import { largestBody, readBodies } from './http/body.ts'
@@ -41,6 +41,8 @@ export interface App {
 const headersTimeout = 10_000
 const requestTimeout = 30_000
 const keepAliveTimeout = 72_000
+/** After so long without a byte either way, a connection is cut: its client does not read. */
+const connectionTimeout = 75_000
 
 /** Every operation of the API, in the order of the documents. */
 export const operations = [...Object.values(domainOperations), ...Object.values(spaceOperations)]
@@ -63,7 +65,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   answerUnanswered(app, rateLimits)
   healthRoute(app, storage)
   problemPages(app)
-  documents(app, operations, (reference) => answerErrors(reference, log, rateLimits))
+  documents(app, operations)
   app.register(
     (api, _, done) => {
       const address = publicAddress(options.baseUrl)
@@ -98,12 +100,14 @@ function serverOptions(
     genReqId: requestIdOf,
     keepAliveTimeout,
     requestTimeout,
+    connectionTimeout,
+    rewriteUrl: originFormOf,
     return503OnClosing: false,
     routerOptions: {
       querystringParser: parseQuery as (query: string) => Record<string, unknown>,
       maxParamLength: 8192,
     },
     trustProxy: typeof trustProxy === 'number' ? (_, hop) => hop < trustProxy : trustProxy,
-    http: { headersTimeout, connectionsCheckingInterval: 1_000, requireHostHeader: false, maxHeaderSize: 16 * 1024 },
+    http: { headersTimeout, connectionsCheckingInterval: 1_000, requireHostHeader: false, maxHeaderSize: 32 * 1024 },
   }
 }

@@ -57,6 +57,7 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['DATABASE_URL', 'sqlite:///var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],
   ['DATABASE_URL', 'sqlite:C:\\data\\a.db', 'storage', { engine: 'sqlite', path: 'C:\\data\\a.db' }],
   ['BASE_URL', 'https://links.example.com/', 'baseUrl', 'https://links.example.com'],
+  ['BASE_URL', 'HTTPS://Bücher.example/a>b/', 'baseUrl', 'https://xn--bcher-kva.example/a%3Eb'],
   ['BASE_URL', 'http://10.0.0.1:8080/waymark', 'baseUrl', 'http://10.0.0.1:8080/waymark'],
   ['BOOTSTRAP_KEY', key, 'bootstrapKey', key],
   ['RATE_LIMIT', '0', 'rateLimit', 0],

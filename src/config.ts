@@ -101,8 +101,10 @@ const whereStorageIs = ['DATABASE_URL', 'sqlite:data/waymark.db', storageLocatio
 
 function baseUrl(text: string): string | null {
   if (text === '') return null
-  const isPlain = /^https?:\/\/[^/?#\s\\@]+(\/[^?#\s\\]*)?$/i.test(text) && URL.canParse(text)
-  if (isPlain) return text.replace(/\/+$/, '')
+  const isPlain = /^https?:\/\/[^/?#\s\\@]+(\/[^?#\s\\]*)?$/i.test(text) && !/%(?![\da-f]{2})/i.test(text)
+  const url = isPlain ? URL.parse(text) : null
+  // As the parser writes it: in ASCII, so that it may stand in headers.
+  if (url !== null) return url.href.replace(/\/+$/, '')
   throw new Error('must be an http or https URL without query and fragment, such as https://links.example.com.')
 }
 

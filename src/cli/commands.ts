@@ -1,4 +1,4 @@
-import { version } from '../process/version.ts'
+import { version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
 import type { Command } from './command.ts'
 import { keyCommands } from './keys.ts'

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { readStorageLocation } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
-import { version } from '../process/version.ts'
+import { version } from '../version.ts'
 import { openStorage } from '../storage/open.ts'
 import { type Command, type Given, type Work, WrongUse } from './command.ts'
 import { type Asked, find } from './commands.ts'

@@ -45,6 +45,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     ...['http://:80', 'http://:', 'http://.', 'http://../', 'http://。/'],
   ],
   invalid_url: [
+    'https://a%2eb/',
     ...'http://x:99999 http://x:a http://[::g] http://[::1 http://::1 http://1.2.3.256 http://foo.1'.split(' '),
     ...'http://a% http://a%2fb http://%40x http://a<b http://a|b http://a＠b http://\u00ad http://xn--ü'.split(' '),
   ],

@@ -40,7 +40,7 @@ function examine(text: string): Problem | null {
   if (authority.includes('@')) return 'has_credentials'
   if (/^(?::\d*)?$/.test(authority)) return 'host_missing'
   const url = URL.parse(text)
-  if (url === null) return 'invalid_url'
+  if (url === null || authority.includes('%')) return 'invalid_url'
   return /^\.*$/.test(url.hostname) ? 'host_missing' : null
 }
 

@@ -6,7 +6,7 @@ import { MalformedForm, parseQuery } from './form-encoding.ts'
 import type { Overload } from './overload.ts'
 
 /** Characters that a request target may have. */
-export const longestUrl = 8 * 1024
+export const longestTarget = 8 * 1024
 
 const callersId = /^[\w.-]{1,64}$/
 const processId = randomBytes(9).toString('base64url')
@@ -21,6 +21,19 @@ export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
 export function newRequestId(): string {
   requests += 1
   return `${processId}-${requests.toString(36)}`
+}
+
+/**
+ * Fastify's `rewriteUrl`: a target in absolute form, which a server must accept (RFC 9112 §3.2.2), becomes its path, and
+ * its host the Host.
+ */
+export function originFormOf(request: Pick<IncomingMessage, 'url' | 'headers'>): string {
+  const { url = '/' } = request
+  const absolute = url.startsWith('/') ? null : /^https?:\/\/([^/?#]+)(.*)$/i.exec(url)
+  if (absolute === null) return url
+  const [, host, rest = ''] = absolute
+  request.headers.host = host
+  return rest.startsWith('/') ? rest : `/${rest}`
 }
 
 /** Set once the process has been told to stop. */
@@ -45,13 +58,30 @@ export function receive(app: FastifyInstance, drain: Drain, overload: Overload):
 /** What is wrong with the request as such; undefined when nothing is. */
 function fault(request: FastifyRequest): Failure | undefined {
   const { url = '' } = request.raw
-  if (url.length > longestUrl) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
+  if (url.length > longestTarget) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
   // Fastify reads the query of a path that no route has with a parser of its own.
   const query = request.is404 ? parseQuery(url.slice(`${url}?`.indexOf('?') + 1)) : request.query
   if (query instanceof MalformedForm) {
     return new Failure('malformed_url', `The query of the URL cannot be read. ${query.message}`)
   }
-  return hostFault(request)
+  return headerFault(request.raw) ?? hostFault(request)
+}
+
+/** Node keeps the first of two; a proxy in front may have judged the other. */
+const sentOnce = new Set(['host', 'authorization'])
+
+/** What the parser lets pass: headers that may come only once and did not, and codings that it did not undo. */
+function headerFault({ rawHeaders, headers }: IncomingMessage): Failure | undefined {
+  const seen = new Set<string>()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] as string).toLowerCase()
+    if (!sentOnce.has(name)) continue
+    if (seen.has(name)) return new Failure('malformed_request', `The header ${name} was sent twice.`)
+    seen.add(name)
+  }
+  const coding = headers['transfer-encoding']
+  if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined
+  return new Failure('malformed_request', 'The only Transfer-Encoding that is understood is chunked.')
 }
 
 /** RFC 9112 §3.2: a Host, which is a host and perhaps a port. Behind a trusted proxy, what it forwards for it. */
@@ -60,8 +90,8 @@ function hostFault({ host, protocol, raw }: FastifyRequest): Failure | undefined
     return raw.httpVersion === '1.0' ? undefined : new Failure('malformed_request', 'The request has no Host header.')
   }
   if (!hostPattern.test(host)) return new Failure('malformed_request', 'The Host header is not a host and port.')
-  if (protocol === 'http' || protocol === 'https') return undefined
+  if (/^https?$/i.test(protocol)) return undefined
   return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
 }
 
-const hostPattern = /^(?:[\w.~-]{1,255}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5})?$/
+const hostPattern = /^(?:[\w.~-]{1,255}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{0,5})?$/

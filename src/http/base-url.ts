@@ -6,7 +6,7 @@ export type PublicAddress = (request: FastifyRequest) => string
 /** `baseUrl` where the operator set one, else what the request was sent to. */
 export function publicAddress(baseUrl: string | null): PublicAddress {
   if (baseUrl !== null) return () => baseUrl
-  return (request) => `${request.protocol}://${hostOf(request)}`
+  return (request) => `${request.protocol.toLowerCase()}://${hostOf(request)}`
 }
 
 /** The Host header was checked on arrival; HTTP/1.0 may have none. */

@@ -31,6 +31,7 @@ describe('media types', () => {
     ...[form, json].flatMap((each) => [
       each,
       `${each};charset=utf-8`,
+      `${each}; profile=x; charset=utf-8`,
       `${each}; charset=UTF-8`,
       `${each} ; charset="utf-8"`,
     ]),
@@ -58,6 +59,8 @@ describe('media types', () => {
     ...[
       `${form}; charset=iso-8859-1`,
       `${json}; charset=utf-16`,
+      `${json}; charset=utf-8; charset=latin1`,
+      `${json}; charset="utf-8`,
       `${json}; charset=latin1`,
       `${json};charset=us-ascii`,
     ],

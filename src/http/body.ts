@@ -15,7 +15,11 @@ const none: Fields = Object.freeze(Object.create(null))
 export function readBodies(app: FastifyInstance): void {
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true })
   app.removeAllContentTypeParsers()
-  app.addHook('preParsing', async (request) => refuseUnreadable(request))
+  app.addHook('preParsing', async (request, reply) => {
+    refuseUnreadable(request)
+    const isAwaited = Number(request.headers['content-length'] ?? 0) <= largestBody
+    if (request.headers.expect !== undefined && isAwaited) reply.raw.writeContinue()
+  })
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'buffer' },
@@ -38,15 +42,15 @@ function refuseUnreadable({ method, headers }: FastifyRequest): void {
     throw unsupported('A body with a Content-Encoding is not accepted: send it as it is.')
   }
   const type = headers['content-type']
-  if (type === undefined) {
+  if (!type) {
     const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
     if (isEmpty) return
     throw unsupported('The body has no Content-Type.')
   }
   const [essence = '', ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
   if (!mediaTypes.includes(essence)) throw unsupported('The media type of the body is not accepted.')
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))
-  if (charset === undefined || /^charset="?utf-8"?$/.test(charset)) return
+  const charsets = parameters.filter((parameter) => parameter.startsWith('charset='))
+  if (charsets.every((charset) => /^charset=(?:utf-8|"utf-8")$/.test(charset))) return
   throw unsupported('The charset of the body is not accepted.')
 }
 

@@ -10,6 +10,12 @@ test('an IPv4 address is its own network, mapped into IPv6 or not', () => {
   assert.notEqual(networkOf('192.0.2.1'), networkOf('192.0.2.2'))
 })
 
+test('a port that a proxy forwards makes no difference, and what is no address counts as one', () => {
+  assert.equal(networkOf('192.0.2.1:1234'), '192.0.2.1')
+  assert.equal(networkOf('[2001:db8:0:12::1]:1234'), networkOf('2001:db8:0:12::2'))
+  for (const text of ['garbage', '1.2.3', `z${'z'.repeat(5_000)}`]) assert.equal(networkOf(text), 'unknown')
+})
+
 test('an IPv6 address belongs to its /64, however it is written', () => {
   const network = networkOf('2001:db8:0:12:1:2:3:4')
   const alike = [

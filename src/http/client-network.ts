@@ -1,14 +1,20 @@
-import { isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 
 /**
  * The network that a client address belongs to: the address itself for IPv4 (also when mapped into IPv6), the /64 for
- * IPv6, since whoever has one address there has 2^64 of them (RFC 6177 §2).
+ * IPv6, since whoever has one address there has 2^64 of them (RFC 6177 §2). Whatever is no address counts as `unknown`.
  */
-export function networkOf(address: string): string {
+export function networkOf(forwarded: string): string {
+  const address = withoutPort(forwarded)
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
   if (mapped?.[1] !== undefined) return mapped[1]
-  if (!isIPv6(address)) return address
+  if (!isIPv6(address)) return isIP(address) === 4 ? address : 'unknown'
   return `${expanded(address).slice(0, 4).join(':')}::/64`
+}
+
+/** Some proxies forward the client's port as well; without it, they count as what they are. */
+function withoutPort(forwarded: string): string {
+  return /^\[([^\]]*)\](?::\d+)?$/.exec(forwarded)?.[1] ?? /^([\d.]+):\d+$/.exec(forwarded)?.[1] ?? forwarded
 }
 
 /** The eight groups of an IPv6 address, without leading zeros. */

@@ -4,7 +4,7 @@ import { failureOf, problemOf } from './problem.ts'
 import type { RateLimits } from './rate-limit.ts'
 import type { RequestLog } from './request-log.ts'
 
-/** The only place where what was thrown leaves as a response. */
+/** Where whatever a hook or a handler throws leaves as a response. */
 export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: RateLimits): void {
   app.setErrorHandler((error, request, reply) => {
     const failure = failureOf(wasCutOff(error, request) ? cutOff : translated(error))

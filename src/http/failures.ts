@@ -98,7 +98,7 @@ export const failures = {
   headers_too_large: {
     status: 431,
     title: 'Headers too large',
-    explanation: 'The headers of the request take more than 16 KiB together.',
+    explanation: 'The headers of the request take more than 32 KiB together, or are more than a thousand.',
   },
   name_taken: {
     status: 409,

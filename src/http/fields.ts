@@ -152,7 +152,11 @@ function unknownField(name: string, known: readonly string[]): Violation {
   const field = name.length > longestEcho ? `${name.slice(0, longestEcho).toWellFormed()}…` : name.toWellFormed()
   const near = known.find((candidate) => distance(candidate, field.toLowerCase()) <= Math.max(1, candidate.length / 3))
   const wayOut = near === undefined ? `Known are: ${known.join(', ')}.` : `Did you mean ${near}?`
-  return { field, code: 'unknown_field', message: `The ${field} field is unknown. ${wayOut}` }
+  return {
+    field,
+    code: 'unknown_field',
+    message: `${field === '' ? 'A field without a name' : `The ${field} field`} is unknown. ${wayOut}`,
+  }
 }
 
 function objectSchema(entries: readonly (readonly [string, Field<unknown>])[]): TSchema {

@@ -41,10 +41,11 @@ export function addField(fields: Record<string, unknown>, name: string, value: u
 function parseForm(text: string): Fields {
   const fields: Record<string, unknown> = Object.create(null)
   if (text === '') return fields
-  const pairs = text.split('&')
-  if (pairs.length > mostFields) throw new MalformedForm(`At most ${mostFields} fields may be sent.`)
-  for (const pair of pairs) {
+  let sent = 0
+  for (const pair of text.split('&')) {
     if (pair === '') continue
+    sent += 1
+    if (sent > mostFields) throw new MalformedForm(`At most ${mostFields} fields may be sent.`)
     const equals = pair.indexOf('=')
     const name = equals < 0 ? pair : pair.slice(0, equals)
     addField(fields, decoded(name), equals < 0 ? '' : decoded(pair.slice(equals + 1)))

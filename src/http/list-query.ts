@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { Refusal } from '../errors.ts'
-import { foldCase } from '../storage/fold.ts'
 import type { Listing } from '../storage/port.ts'
 import { form, optional, type Rule } from './fields.ts'
 import type { Fields } from './form-encoding.ts'
@@ -48,7 +47,7 @@ export type ListQuery = ReturnType<typeof listQuery.check>
 /** What storage is asked for. Offsets past 2^53-1 are past the end of any list. */
 export function listingOf(query: ListQuery): Omit<Listing<never>, 'of' | 'account'> {
   return {
-    search: query.search === null ? null : foldCase(query.search),
+    search: query.search,
     sortBy: query.sort_by,
     direction: query.sort,
     limit: query.per_page,

@@ -1,4 +1,4 @@
-import { version } from '../process/version.ts'
+import { version } from '../version.ts'
 import { guide } from './openapi/guide.ts'
 import { headers } from './openapi/headers.ts'
 import { parameters, pathItems } from './openapi/paths.ts'

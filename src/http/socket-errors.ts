@@ -1,35 +1,55 @@
-import type { Server } from 'node:http'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Failure } from '../errors.ts'
-import { longestUrl, newRequestId } from './arrival.ts'
+import { longestTarget, newRequestId } from './arrival.ts'
 import { problemOf } from './problem.ts'
 import type { RequestLog } from './request-log.ts'
 
 /** What Node's parser throws; `rawPacket` is what it was reading. */
 type ParserError = Error & { code?: string; rawPacket?: unknown }
 
+/** How long a client that has been refused may take to close its side. */
+const lingerMs = 2_000
+
+/** The latest response of each connection. */
+const responses = new WeakMap<Socket, ServerResponse<IncomingMessage>>()
+
 /**
  * Answers what never becomes a request, in the same words as all else: raw garbage, headers that are too large or
  * never end, CONNECT. An `Expect` that nobody knows is ignored (RFC 9110 §10.1.1).
  */
 export function answerSocketErrors(app: FastifyInstance, log: RequestLog): void {
-  app.server.on('connect', (_, socket) => {
+  const server = app.server as Server
+  server.prependListener('request', (request, response) => responses.set(request.socket, response))
+  server.on('connect', (_, socket) => {
     refuse(socket as Socket, new Failure('malformed_request', 'CONNECT is for proxies; this is an origin server.'), log)
   })
-  app.server.on('checkExpectation', (request, response) => (app.server as Server).emit('request', request, response))
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  // Whether a body is wanted is known once the key and the headers have been looked at; see `readBodies`.
+  server.on('checkContinue', (request, response) => server.emit('request', request, response))
 }
 
-/** Fastify's `clientErrorHandler`. */
+/**
+ * Fastify's `clientErrorHandler`. An answer that is under way is not overtaken (RFC 9112 §9.3.2); the connection ends with
+ * it.
+ */
 export function onClientError(log: RequestLog): (error: ParserError, socket: Socket) => void {
   return (error, socket) => {
     const isGone = error.code === 'ECONNRESET' || !socket.writable
+    const earlier = responses.get(socket)
     if (isGone) socket.destroy(error)
-    else refuse(socket, failureOf(error), log)
+    else if (earlier === undefined || earlier.closed || awaitsBody(earlier)) refuse(socket, fault(error), log)
+    else earlier.once('close', () => socket.destroySoon())
   }
 }
 
-function failureOf({ code, rawPacket }: ParserError): Failure {
+/** Whether what is broken is the body that this request's handler waits for. */
+function awaitsBody({ req }: ServerResponse<IncomingMessage>): boolean {
+  return !req.complete && req.method !== 'GET' && req.method !== 'HEAD' && req.method !== 'DELETE'
+}
+
+function fault({ code, rawPacket }: ParserError): Failure {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Failure('request_timeout', 'The request did not arrive in time.')
   if (code === 'HPE_INVALID_URL') {
     return new Failure('malformed_url', 'The URL has characters that must be percent-encoded, such as "ü" as "%C3%BC".')
@@ -37,16 +57,16 @@ function failureOf({ code, rawPacket }: ParserError): Failure {
   if (code !== 'HPE_HEADER_OVERFLOW') {
     return new Failure('malformed_request', 'What arrived is not a valid HTTP request.')
   }
-  return hasLongUrl(rawPacket)
+  return hasLongTarget(rawPacket)
     ? new Failure('url_too_long', 'The URL is longer than 8 KiB.')
-    : new Failure('headers_too_large', 'The headers take more than 16 KiB together.')
+    : new Failure('headers_too_large', 'The headers take more than 32 KiB together, or are more than a thousand.')
 }
 
 /** The parser counts the request target as a header; it is the target's fault when the first line has no end in sight. */
-function hasLongUrl(packet: unknown): boolean {
+function hasLongTarget(packet: unknown): boolean {
   if (!(packet instanceof Buffer) || !/^[A-Z]+ \//.test(packet.toString('latin1', 0, 16))) return false
   const end = packet.indexOf('\r\n')
-  return end < 0 || end > longestUrl
+  return end < 0 || end > longestTarget
 }
 
 function refuse(socket: Socket, failure: Failure, log: RequestLog): void {
@@ -61,11 +81,8 @@ function refuse(socket: Socket, failure: Failure, log: RequestLog): void {
     'content-length': String(Buffer.byteLength(body)),
   }).map(([name, value]) => `${name}: ${value}\r\n`)
   log.refused(requestId, status, failure)
-  socket.end(`HTTP/1.1 ${status} ${reasons[status] ?? 'Bad Request'}\r\n${lines.join('')}\r\n${body}`)
-}
-
-const reasons: Readonly<Record<number, string>> = {
-  408: 'Request Timeout',
-  414: 'URI Too Long',
-  431: 'Request Header Fields Too Large',
+  // Node no longer looks after the socket: a client that resets it, or never closes it, is ours to deal with.
+  socket.on('error', () => socket.destroy())
+  setTimeout(() => socket.destroy(), lingerMs).unref()
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
 }

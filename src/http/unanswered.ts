@@ -55,9 +55,9 @@ function allowed(paths: ReadonlyMap<string, KnownPath>, path: string): string[] 
   return undefined
 }
 
-/** Of a target in origin form or, RFC 9112 §3.2.2, absolute form. */
+/** Decoded, as the router decodes it before it looks for a route. */
 function pathOf({ url }: FastifyRequest): string {
-  const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
-  const query = target.indexOf('?')
-  return query < 0 ? target : target.slice(0, query)
+  const query = url.indexOf('?')
+  const path = query < 0 ? url : url.slice(0, query)
+  return path.includes('%') ? decodeURI(path) : path
 }

@@ -8,7 +8,7 @@ import { makeFirstKey, registerBootstrapKey } from './first-key.ts'
 import { type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder } from './shutdown.ts'
-import { version } from './version.ts'
+import { version } from '../version.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
 export async function serve(): Promise<void> {

@@ -48,7 +48,7 @@ export interface Listable<Row> {
 export interface Listing<Row> {
   readonly of: Listable<Row>
   readonly account: number
-  /** Case-folded text (see `foldCase`), matched as a substring, every character literally; null for no search. */
+  /** Text, matched blind to case as a substring, every character literally; null for no search. */
   readonly search: string | null
   readonly sortBy: 'id' | 'name'
   readonly direction: 'asc' | 'desc'

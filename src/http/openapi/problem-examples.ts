@@ -24,7 +24,10 @@ export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_fai
     'unsupported_media_type',
     'The media type of the body is not accepted. Send application/x-www-form-urlencoded or application/json, in UTF-8.',
   ),
-  headers_too_large: new Failure('headers_too_large', 'The headers take more than 16 KiB together.'),
+  headers_too_large: new Failure(
+    'headers_too_large',
+    'The headers take more than 32 KiB together, or are more than a thousand.',
+  ),
   name_taken: nameTaken('go.acme.com'),
   rate_limited: new Failure(
     'rate_limited',

@@ -28,8 +28,8 @@ export class Connection {
 
   /** Runs the statement to its end and returns its rows. Throws what `translated` makes of the engine's error. */
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Row[] {
-    const prepared = this.#prepared.get(statement) ?? this.#prepare(statement)
     try {
+      const prepared = this.#prepared.get(statement) ?? this.#prepare(statement)
       // `all`, never `get`: a RETURNING that is not stepped to its end keeps the WAL from being checkpointed.
       return prepared.handle.all(...bind<SQLInputValue>(prepared.compiled, params)) as Row[]
     } catch (error) {
@@ -60,17 +60,24 @@ const builder = new Kysely<never>({
   },
 })
 
-/** Primary result codes of SQLite that say "the database cannot do this now", not "the program is wrong". */
-const unavailable = new Map([
-  [5, 'busy'],
-  [6, 'locked'],
-  [8, 'read-only'],
-  [10, 'input/output error'],
-  [11, 'corrupt'],
-  [13, 'disk full'],
-  [14, 'cannot be opened'],
-  [26, 'not a database'],
-])
+/** The primary result codes of SQLite that this program tells apart. */
+export const resultCodes = {
+  permission: 3,
+  busy: 5,
+  locked: 6,
+  noMemory: 7,
+  readOnly: 8,
+  inputOutput: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  protocol: 15,
+  noLargeFiles: 22,
+  notADatabase: 26,
+} as const
+
+/** All of them say "the database cannot do this now", not "the program is wrong". */
+const unavailable: ReadonlySet<number> = new Set(Object.values(resultCodes))
 
 /** The domain's words for an engine error: `database_unavailable` where that is what it means, else the error itself. */
 export function translated(error: unknown): unknown {
@@ -79,10 +86,11 @@ export function translated(error: unknown): unknown {
 
 /** Whether another connection holds the write lock. */
 export function isBusy(error: unknown): boolean {
-  return resultCode(error) === 5
+  return resultCode(error) === resultCodes.busy
 }
 
-function resultCode(error: unknown): number {
+/** The primary result code of an error of SQLite; 0 for any other error. */
+export function resultCode(error: unknown): number {
   if (!(error instanceof Error) || !('errcode' in error)) return 0
   return Number(error.errcode) & 0xff
 }

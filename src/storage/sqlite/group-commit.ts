@@ -35,7 +35,7 @@ export class GroupCommit {
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
-  /** `transaction` is the `Db` that works are given, `committed` is called after each commit. */
+  /** `transaction` is the `Db` that works are given, `committed` is called after each commit, and never throws. */
   constructor(connection: Connection, transaction: Db, committed: () => void, lockTimeoutMs = longestLockMs) {
     this.#connection = connection
     this.#transaction = transaction
@@ -66,12 +66,15 @@ export class GroupCommit {
     while (this.#waiting.length > 0) {
       await endOfTurn()
       const group = this.#waiting.splice(0, groupSize)
+      let outcomes: Outcome[]
       try {
-        settle(group, await this.#commit(group))
-        this.#committed()
+        outcomes = await this.#commit(group)
       } catch (error) {
         for (const { reject } of group) reject(error)
+        continue
       }
+      settle(group, outcomes)
+      this.#committed()
     }
     this.#running = undefined
   }

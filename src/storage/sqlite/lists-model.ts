@@ -1,7 +1,7 @@
 /**
  * For tests: a database with a few tables of records, and what its lists must answer, worked out naively.
  */
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -54,6 +54,16 @@ export class Folder {
 export async function migrated(folder: Folder): Promise<Folder> {
   await (await openSqlite(folder.database)).close()
   return folder
+}
+
+/** Overwrites the pages of a database file that contain `text`, as a bad disk might. Nobody may have the file open. */
+export function damage(path: string, text: string): void {
+  const bytes = readFileSync(path)
+  const pageSize = bytes.readUInt16BE(16)
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at)) {
+    bytes.fill(0xff, at - (at % pageSize), at - (at % pageSize) + pageSize)
+  }
+  writeFileSync(path, bytes)
 }
 
 /** A database and the records that were put into it. */

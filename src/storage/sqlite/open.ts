@@ -5,7 +5,7 @@ import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { migrate } from '../migrate.ts'
 import { sqlite as first } from '../migrations/0001-first.ts'
-import { isBusy, openDatabase } from './connection.ts'
+import { isBusy, openDatabase, resultCode, resultCodes } from './connection.ts'
 import { MigrationDialect } from './migration-dialect.ts'
 import { SqliteStorage } from './storage.ts'
 
@@ -91,16 +91,16 @@ async function migrateFile(path: string, timeoutMs: number): Promise<void> {
 
 function reason(path: string, error: unknown): string {
   const why = error instanceof Error ? error.message : String(error)
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-  return explanations[code]?.(path, why) ?? `The database ${path} cannot be opened: ${why}. ${wayOut}`
+  return explanations[resultCode(error)]?.(path, why) ?? `The database ${path} cannot be opened: ${why}. ${wayOut}`
 }
 
 const wayOut = 'Give this user the right to write there, or point DATABASE_URL at another file.'
 
 /** By primary result code of SQLite. */
 const explanations: Readonly<Record<number, (path: string, why: string) => string>> = {
-  5: (path) => `The database ${path} is in use by another process that does not let go of it. End that process.`,
-  11: (path, why) => `The database ${path} is damaged: ${why}. Put back a backup of it.`,
-  13: (path) => `The database ${path} cannot be opened: the disk is full. Make room on it.`,
-  26: (path) => `The file ${path} is not a database. Point DATABASE_URL at another file.`,
+  [resultCodes.busy]: (path) =>
+    `The database ${path} is in use by another process that does not let go of it. End that process.`,
+  [resultCodes.corrupt]: (path, why) => `The database ${path} is damaged: ${why}. Put back a backup of it.`,
+  [resultCodes.full]: (path) => `The database ${path} cannot be opened: the disk is full. Make room on it.`,
+  [resultCodes.notADatabase]: (path) => `The file ${path} is not a database. Point DATABASE_URL at another file.`,
 }

@@ -4,6 +4,7 @@ import { type Statement, statement } from '../statement.ts'
 import { Connection, openDatabase, translated } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { listOn } from './lists.ts'
+import { OpenedFile } from './opened-file.ts'
 import { Readers } from './search/readers.ts'
 import { TurnReader } from './turn-reader.ts'
 
@@ -17,6 +18,7 @@ interface InternalTables {
  * one writes, many transactions to a commit. Searches and scans run on threads of their own.
  */
 export class SqliteStorage implements Storage {
+  readonly #file: OpenedFile
   readonly #reader: TurnReader
   readonly #writer: Connection
   readonly #commits: GroupCommit
@@ -27,7 +29,13 @@ export class SqliteStorage implements Storage {
   /** `path` is a file that has been migrated. */
   constructor(path: string) {
     this.#reader = new TurnReader(path)
-    this.#writer = new Connection(openDatabase(path, 0, writerPragmas))
+    try {
+      this.#writer = new Connection(openDatabase(path, 0, writerPragmas))
+    } catch (error) {
+      this.#reader.close()
+      throw error
+    }
+    this.#file = new OpenedFile(path)
     this.#readers = new Readers(path, {
       onIndexed: (seq) => void this.#prune(seq),
       onProblem: (error) => this.#onProblem(error),
@@ -58,6 +66,7 @@ export class SqliteStorage implements Storage {
   }
 
   async ping(): Promise<void> {
+    this.#file.check()
     this.#reader.all(anything, {})
   }
 
@@ -115,7 +124,7 @@ class SqliteTransaction implements Db {
  * since a page that was changed many times is then copied once, and is cut to that size afterwards.
  */
 const writerPragmas =
-  'pragma cache_size = -16000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
+  'pragma cache_size = -16000; pragma wal_autocheckpoint = 16000; pragma journal_size_limit = 33554432'
 
 const anything = statement((db: Kysely<InternalTables>) => db.selectFrom('instance').select('database_id'))
 

@@ -7,7 +7,10 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
+import { findDomain, insertDomain } from '../../domains/store.ts'
+import { Failure } from '../../errors.ts'
 import { statement } from '../statement.ts'
+import { damage } from './lists-model.ts'
 import { openSqlite } from './open.ts'
 import { TurnReader } from './turn-reader.ts'
 
@@ -45,6 +48,52 @@ test('the reads of one turn see one state; what another process committed is see
   await nextTurn()
 
   assert.equal(reader.all(names, {}).length, 1)
+})
+
+test('what lies on a damaged page is unavailable, the rest is read as before', async (t) => {
+  const { path, storage } = await opened(t)
+  const { id } = await createAccount(storage, 'Acme')
+  const places = Array.from({ length: 1_000 }, (_, n) => n)
+  await Promise.all(
+    places.map((n) =>
+      insertDomain(
+        storage,
+        id,
+        { name: `n${n}.example`, nameUnicode: `n${n}.example` },
+        { homepage_url: `https://home-${n}.example/`, not_found_url: null },
+      ),
+    ),
+  )
+  await storage.close()
+  damage(path, 'https://home-500.example/')
+
+  const again = await openSqlite(path)
+  t.after(() => again.close())
+  const unavailable: number[] = []
+  for (const n of places) {
+    const found = await findDomain(again, id, n + 1).catch((error: unknown) => error)
+    if (!(found instanceof Failure)) continue
+    assert.equal(found.code, 'database_unavailable')
+    unavailable.push(n)
+    if (n % 2 === 0) await nextTurn()
+  }
+  assert.ok(unavailable.includes(500))
+  assert.ok(unavailable.length < 200, String(unavailable.length))
+})
+
+test("a failure to begin is that of the read, and one to commit is nobody's", async (t) => {
+  const { path } = await opened(t)
+  const reader = new TurnReader(path)
+  t.after(() => reader.close())
+
+  reader.share()
+  reader.database.exec('rollback')
+  reader.refresh()
+  reader.database.exec('begin')
+  assert.throws(() => reader.all(names, {}), /within a transaction/)
+  reader.database.exec('rollback')
+
+  assert.equal(reader.all(names, {}).length, 0)
 })
 
 test('it cannot write', async (t) => {

@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite'
 import type { Statement } from '../statement.ts'
-import { Connection, openDatabase } from './connection.ts'
+import { Connection, openDatabase, translated } from './connection.ts'
 
 /** Reading never waits long: in WAL mode only a recovery after a crash holds readers up. */
 const timeoutMs = 1_000
@@ -27,19 +27,30 @@ export class TurnReader extends Connection {
     return super.all(statement, params)
   }
 
-  /** Lets what is read from now on, until the end of the turn, share a transaction. */
+  /** Lets what is read from now on, until the end of the turn, share a transaction. Throws as `all` does. */
   share(): void {
     if (this.#isReading) return
-    this.#begin.run()
+    try {
+      this.#begin.run()
+    } catch (error) {
+      throw translated(error)
+    }
     this.#isReading = true
     setImmediate(() => this.refresh())
   }
 
-  /** What is read from now on sees everything that has been committed. */
+  /** What is read from now on sees everything that has been committed. Never throws. */
   refresh(): void {
     if (!this.#isReading) return
     this.#isReading = false
-    this.#end.run()
+    // Some errors of a read have ended the transaction already.
+    if (!this.database.isTransaction) return
+    try {
+      this.#end.run()
+    } catch {
+      // After an error of the disk a transaction cannot be committed. Whoever read has been told.
+      if (this.database.isTransaction) this.database.exec('rollback')
+    }
   }
 
   close(): void {

@@ -4,6 +4,7 @@
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { resultCode, resultCodes } from '../connection.ts'
 import { gramText } from './grams.ts'
 
 /** The tables that are searched, with SQL for a record's searched text: the same as `Listable.searchText`. */
@@ -29,20 +30,6 @@ const version = JSON.stringify([2, indexedTexts])
 
 const lockTimeoutMs = 1_000
 
-/**
- * Opens the index of a database, made anew when it is damaged or that of another database. The database itself is
- * attached for reading, and its tables go by their own names. Throws when either file cannot be used.
- */
-export function openSearchFile(databasePath: string): DatabaseSync {
-  try {
-    return open(databasePath)
-  } catch (error) {
-    if (!isUnusable(error)) throw error
-    removeSearchFile(databasePath)
-    return open(databasePath)
-  }
-}
-
 /** Other processes that have the file open keep their copy of it. */
 export function removeSearchFile(databasePath: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${searchPath(databasePath)}${suffix}`, { force: true })
@@ -51,21 +38,24 @@ export function removeSearchFile(databasePath: string): void {
 /** The index is not one of this database, of this version and of the present or the past. */
 export class UnusableIndex extends Error {}
 
-/** Whether an error says that the index must be made anew. */
+/**
+ * Whether an error says that the index must be made anew. It may be wrong: SQLite does not say which of the two files is
+ * damaged.
+ */
 export function isUnusable(error: unknown): boolean {
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-  return error instanceof UnusableIndex || code === corrupt || code === notADatabase
+  const code = resultCode(error)
+  return error instanceof UnusableIndex || code === resultCodes.corrupt || code === resultCodes.notADatabase
 }
-
-/** Result codes of SQLite. */
-const corrupt = 11
-const notADatabase = 26
 
 function searchPath(databasePath: string): string {
   return `${databasePath}-search`
 }
 
-function open(databasePath: string): DatabaseSync {
+/**
+ * Opens the index of a database, made where it is missing. The database itself is attached for reading, and its tables
+ * go by their own names. Throws when either file cannot be used.
+ */
+export function openSearchFile(databasePath: string): DatabaseSync {
   const path = searchPath(databasePath)
   const { mode } = statSync(databasePath)
   const db = new DatabaseSync(path, { timeout: lockTimeoutMs })

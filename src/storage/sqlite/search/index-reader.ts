@@ -9,6 +9,9 @@ import { SearchMemory, searchedPage } from './searched-page.ts'
 
 /** How often the index looks for what other processes wrote. */
 const pollMs = 2_000
+/** How long an index is kept at least, however unusable it seems; doubled each time. */
+const shortestLifeMs = 4_000
+const longestLifeMs = 600_000
 
 interface OpenIndex {
   readonly db: DatabaseSync
@@ -23,11 +26,13 @@ export class IndexReader {
   readonly #databasePath: string
   readonly #say: (message: FromReader) => void
   readonly #poll: NodeJS.Timeout
+  readonly #reported = new Set<string>()
   #open: OpenIndex | undefined
   #next: NodeJS.Immediate | undefined
   #resting: NodeJS.Immediate | undefined
   #forgettable = 0
-  #lastProblem = ''
+  #keptUntil = 0
+  #lifeMs = shortestLifeMs
 
   constructor(databasePath: string, say: (message: FromReader) => void) {
     this.#databasePath = databasePath
@@ -71,7 +76,12 @@ export class IndexReader {
     }
   }
 
+  /** Unless this was done just now: where the database itself is damaged, a new index is no better than the last. */
   #discard(): void {
+    const now = performance.now()
+    if (now < this.#keptUntil) return
+    this.#keptUntil = now + this.#lifeMs
+    this.#lifeMs = Math.min(this.#lifeMs * 2, longestLifeMs)
     this.#open?.db.close()
     this.#open = undefined
     try {
@@ -83,8 +93,9 @@ export class IndexReader {
 
   #report(error: unknown): void {
     const problem = String(error)
-    if (problem !== this.#lastProblem) this.#say({ kind: 'problem', error })
-    this.#lastProblem = problem
+    if (this.#reported.has(problem)) return
+    this.#reported.add(problem)
+    this.#say({ kind: 'problem', error })
   }
 
   /** While the index is at the present: tidies it, in steps between which questions are answered. */

@@ -1,10 +1,10 @@
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
-import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { Failure } from '../../../errors.ts'
 import type { Listing } from '../../port.ts'
-import { Folder, listables, migrated, Records, type Row } from '../lists-model.ts'
+import { damage, Folder, listables, migrated, Records, type Row } from '../lists-model.ts'
 import { Readers, type ReadersOptions } from './readers.ts'
 
 const folders: Folder[] = []
@@ -134,6 +134,25 @@ async function isMadeAnew(folder: Folder, records: Records, spaces: number): Pro
     await readers.close()
   }
 }
+
+test('a damaged database does not make the index be built again and again', async () => {
+  const folder = await migrated(newFolder())
+  const records = new Records(folder)
+  for (let n = 0; n < 1_000; n++) records.insertAscii(1, `shop-${n}.example`)
+  records.db.close()
+  damage(folder.database, 'at 500')
+  const problems: unknown[] = []
+  const readers = new Readers(folder.database, { onProblem: (error) => problems.push(error) })
+  const indexes: number[] = []
+  for (let n = 0; n < 5; n++) {
+    await rejects(readers.list({ ...indexed, of: listables.domains }), hasCode('database_unavailable'))
+    indexes.push(statSync(`${folder.database}-search`, { throwIfNoEntry: false })?.ino ?? 0)
+  }
+  await readers.close()
+  equal(new Set(indexes.slice(1)).size, 1)
+  equal(problems.length, 1)
+  ok(/malformed/.test(String(problems)), String(problems))
+})
 
 test('an index that cannot be opened is reported once, and searches are answered all the same', async () => {
   const problems: unknown[] = []

@@ -45,7 +45,7 @@ export class Readers {
     }, wakeMs).unref()
   }
 
-  /** Throws `overloaded` when too many questions wait, `database_unavailable` when they cannot be answered. */
+  /** The text to search for is folded. Throws `overloaded` when too many questions wait, `database_unavailable` when they cannot be answered. */
   async list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
     const question = plainly(listing)
     const found = question.search ? await this.#index.ask(question) : null

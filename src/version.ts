@@ -1,4 +1,4 @@
-import about from '../../package.json' with { type: 'json' }
+import about from '../package.json' with { type: 'json' }
 
 /** The version of this Waymark, as its package says. */
 export const { version } = about

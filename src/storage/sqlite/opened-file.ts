@@ -1,0 +1,20 @@
+import { type Stats, statSync } from 'node:fs'
+import { databaseUnavailable } from '../../errors.ts'
+
+/** The file that is at a path when this is made. SQLite goes on with a file that has been deleted, and nobody finds it. */
+export class OpenedFile {
+  readonly #path: string
+  readonly #opened: Stats
+
+  constructor(path: string) {
+    this.#path = path
+    this.#opened = statSync(path)
+  }
+
+  /** Throws `database_unavailable` when the file at the path is another one, or missing. */
+  check(): void {
+    const now = statSync(this.#path, { throwIfNoEntry: false })
+    if (now?.ino === this.#opened.ino && now.dev === this.#opened.dev) return
+    throw databaseUnavailable(new Error(`The database file ${this.#path} has been removed or replaced.`))
+  }
+}

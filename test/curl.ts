@@ -1,0 +1,51 @@
+/**
+ * As much of curl as the README and the server's greeting use, for machines that have none. `test/path.ts` puts it first
+ * in PATH. An option that it does not know ends it with exit code 2.
+ */
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+
+const flag = { type: 'boolean' } as const
+const text = { type: 'string' } as const
+const { values, positionals, tokens } = parseArgs({
+  options: {
+    silent: { ...flag, short: 's' },
+    get: { ...flag, short: 'G' },
+    request: { ...text, short: 'X' },
+    output: { ...text, short: 'o' },
+    'write-out': { ...text, short: 'w' },
+    header: { ...text, short: 'H', multiple: true },
+    data: { ...text, short: 'd', multiple: true },
+    'data-urlencode': { ...text, multiple: true },
+  },
+  allowPositionals: true,
+  tokens: true,
+})
+
+/** All data, in the order in which it was given. */
+const data = tokens
+  .flatMap((token) => {
+    if (token.kind !== 'option') return []
+    if (token.name === 'data') return [token.value ?? '']
+    return token.name === 'data-urlencode' ? [urlEncoded(token.value ?? '')] : []
+  })
+  .join('&')
+
+const hasBody = data !== '' && !values.get
+const [address = ''] = positionals
+const url = data === '' || hasBody ? address : `${address}${address.includes('?') ? '&' : '?'}${data}`
+const headers = new Headers(hasBody ? { 'content-type': 'application/x-www-form-urlencoded' } : {})
+for (const header of values.header ?? []) {
+  const colon = header.indexOf(':')
+  headers.set(header.slice(0, colon), header.slice(colon + 1).trim())
+}
+const method = values.request ?? (hasBody ? 'POST' : 'GET')
+const response = await fetch(url, { method, headers, ...(hasBody ? { body: data } : {}) })
+writeFileSync(values.output ?? process.stdout.fd, Buffer.from(await response.arrayBuffer()))
+const after = values['write-out'] ?? ''
+writeFileSync(process.stdout.fd, after.replaceAll('%{http_code}', String(response.status)).replaceAll('\\n', '\n'))
+
+function urlEncoded(field: string): string {
+  const equals = field.indexOf('=')
+  return `${field.slice(0, equals)}=${encodeURIComponent(field.slice(equals + 1))}`
+}
