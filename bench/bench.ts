@@ -9,7 +9,7 @@ import { IndexWatch } from './index-watch.ts'
 import { UnexpectedAnswers } from './load.ts'
 import { measure, type Result, type Site } from './measure.ts'
 import { type Options, readOptions, usage, WrongUse } from './options.ts'
-import { asText } from './report.ts'
+import { asMarkdown, asText } from './report.ts'
 import { benchFolder, type Seed, seededCopy } from './seed.ts'
 import { Server, timeToFirstAnswer } from './servers.ts'
 
@@ -38,8 +38,13 @@ async function bench(options: Options): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
   const figures = await run(chosen, folder, options)
   say('')
-  process.stdout.write(options.json ? `${JSON.stringify(figures, null, 2)}\n` : asText(figures))
+  process.stdout.write(printed(figures, options))
   return options.gate && figures.verdicts.some(({ reached }) => !reached) ? 1 : 0
+}
+
+function printed(figures: Figures, { json, markdown }: Options): string {
+  if (json) return `${JSON.stringify(figures, null, 2)}\n`
+  return markdown ? asMarkdown(figures, new Date()) : asText(figures)
 }
 
 async function run(chosen: readonly Case[], folder: string, options: Options): Promise<Figures> {

@@ -22,7 +22,7 @@ export interface LoadOptions {
 }
 
 export const connections = 32
-/** A search of a million records without an index, behind 31 others. */
+/** Long past what any answer takes: whoever is not answered by then never will be. */
 const timeoutSeconds = 60
 const lookMs = 20
 

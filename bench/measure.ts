@@ -29,6 +29,7 @@ export interface Reading {
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
+  /** Up to the end of what the requests left to do. */
   readonly longestHold: number
 }
 
@@ -145,7 +146,7 @@ async function reading(server: Server, run: () => Promise<Load>, settled: () => 
     busy: (during.loopCpu - before.loopCpu) / 1e6 / load.seconds,
     p50: at(load.latencies, 0.5),
     p99: at(load.latencies, 0.99),
-    longestHold: during.longestHold,
+    longestHold: Math.max(during.longestHold, after.longestHold),
   }
 }
 

@@ -2,19 +2,27 @@
  * Runs inside a measured server, before its own code, and tells the bench over IPC what the process has used. Ends the
  * server when the bench is gone. Not TypeScript, so that what strips types takes no memory on its account.
  */
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
 
-const resolutionMs = 1
+/** A hold is known to be at least as long as measured, and at most this much longer. */
+const sampleEveryMs = 2
 
 // Threads of the server run this file too.
 if (isMainThread && process.send !== undefined) observe()
 
 function observe() {
-  const delays = monitorEventLoopDelay({ resolution: resolutionMs })
-  delays.enable()
+  let sampledAt = performance.now()
+  let longestHold = 0
+  // Not `monitorEventLoopDelay`, which drops the first delay after each reset.
+  const sample = () => {
+    const now = performance.now()
+    longestHold = Math.max(longestHold, now - sampledAt - sampleEveryMs)
+    sampledAt = now
+  }
+  setInterval(sample, sampleEveryMs).unref()
   process.on('message', (message) => {
     if (message !== 'usage') return
+    sample()
     const cpu = process.cpuUsage()
     const loop = process.threadCpuUsage()
     // As `Usage` in servers.ts.
@@ -23,9 +31,9 @@ function observe() {
       loopCpu: loop.user + loop.system,
       rss: process.memoryUsage.rss(),
       peakRss: process.resourceUsage().maxRSS * 1024,
-      longestHold: Math.max(0, delays.max / 1e6 - resolutionMs),
+      longestHold,
     })
-    delays.reset()
+    longestHold = 0
   })
   process.on('disconnect', () => process.exit())
   process.channel?.unref()

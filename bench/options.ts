@@ -15,6 +15,8 @@ export interface Options {
   readonly starts: number
   readonly quick: boolean
   readonly json: boolean
+  /** Whether the figures are printed as README.md here shows them. */
+  readonly markdown: boolean
   /** Whether a missed target fails the run. */
   readonly gate: boolean
 }
@@ -26,6 +28,7 @@ export const usage = `npm run bench -- [options]
   --only show,list    these cases alone; "search" stands for every case whose name begins so
   --rounds 5          rounds per case
   --json              figures as JSON on stdout
+  --markdown          figures on stdout as bench/README.md shows them
   --gate              exit code 1 when a target is missed
   --help              this text
 `
@@ -45,6 +48,7 @@ export function readOptions(args: readonly string[]): Options | null {
     rounds: values.rounds === undefined ? pace.rounds : (integers(values.rounds, '--rounds')[0] as number),
     quick: values.quick,
     json: values.json,
+    markdown: values.markdown,
     gate: values.gate,
   }
 }
@@ -56,7 +60,16 @@ function parse(args: readonly string[]) {
   const flag = { type: 'boolean', default: false } as const
   const text = { type: 'string' } as const
   try {
-    const options = { help: flag, quick: flag, json: flag, gate: flag, records: text, only: text, rounds: text }
+    const options = {
+      help: flag,
+      quick: flag,
+      json: flag,
+      markdown: flag,
+      gate: flag,
+      records: text,
+      only: text,
+      rounds: text,
+    }
     return parseArgs({ args: [...args], options }).values
   } catch (error) {
     throw new WrongUse((error as Error).message)

@@ -20,6 +20,11 @@ export function asText(figures: Figures): string {
   return parts.join('\n')
 }
 
+/** The text with a line that says when it was measured, for README.md here. */
+export function asMarkdown(figures: Figures, now: Date): string {
+  return `Measured on ${now.toISOString().slice(0, 10)}:\n\n${asText(figures)}`
+}
+
 const caseHead = [
   'case',
   'records',

@@ -10,6 +10,8 @@ import type { Answer } from './raw-server.ts'
 import type { Seed } from './seed.ts'
 
 const observer = pathToFileURL(join(import.meta.dirname, 'observer.mjs')).href
+/** What Waymark's own start asks of Node, so that both have it: everything but what it preloads. */
+const nodeFlags = serverArguments.filter((argument) => argument.startsWith('--') && argument !== '--import')
 /** How often a starting server is asked whether it is there. */
 const askMs = 2
 const startsWithinMs = 20_000
@@ -47,7 +49,7 @@ export class Server {
 
   static async raw(): Promise<Server> {
     const port = await freePort()
-    const args = ['--import', observer, join(import.meta.dirname, 'raw-server.ts'), String(port)]
+    const args = ['--import', observer, ...nodeFlags, join(import.meta.dirname, 'raw-server.ts'), String(port)]
     return new Server(start(args, {}, true), port)
   }
 

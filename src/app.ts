@@ -35,6 +35,8 @@ export interface AppOptions {
 export interface App {
   readonly server: FastifyInstance
   readonly drain: Drain
+  /** To be called once everything is loaded: from now on, what cannot be done in good time is refused. */
+  begin(): void
 }
 
 /** How long headers and whole requests may take to arrive, and an idle connection stays open. Milliseconds. */
@@ -58,6 +60,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const app = Fastify(serverOptions(options, log, rateLimits))
 
   app.decorateRequest('caller', null)
+  app.decorateRequest('failure', null)
   log.attach(app)
   answerErrors(app, log, rateLimits)
   answerSocketErrors(app, log)
@@ -83,7 +86,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     await keyring.close()
   })
   await app.ready()
-  return { server: app, drain }
+  return { server: app, drain, begin: () => overload.begin() }
 }
 
 function serverOptions(

@@ -1,27 +1,36 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
 import { type Ended, newDatabase, newFolder, runNpm, waymark } from '../test/processes.ts'
 import { commandArguments } from '../test/scripts.ts'
 import { runCli } from './cli/run.ts'
 import { isWellFormedKey } from './keys/key.ts'
+import { openStorage } from './storage/open.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
 type Say = (...args: readonly string[]) => Promise<string>
 
+interface FreshDatabase {
+  readonly path: string
+  readonly say: Say
+  refused(...args: readonly string[]): Promise<Ended>
+}
+
 /** Runs commands on one fresh database; each must succeed, and its stdout is returned. */
-function onFreshDatabase(t: TestContext): { say: Say; refused: (...args: readonly string[]) => Promise<Ended> } {
-  const { variables } = newDatabase(t)
+function onFreshDatabase(t: TestContext): FreshDatabase {
+  const { path, variables } = newDatabase(t)
   const refused = (...args: readonly string[]) => waymark(t, args, variables)
   const say: Say = async (...args) => {
     const { code, stdout, stderr } = await refused(...args)
     assert.deepEqual([code, stderr], [0, ''])
     return stdout.trimEnd()
   }
-  return { say, refused }
+  return { path, say, refused }
 }
 
 /** Runs in this process what must end before a database is opened. */
@@ -114,7 +123,8 @@ test('--json prints the whole record, and the secret where there is a new one', 
 })
 
 test('whose key it is must be clear', async (t) => {
-  const { say, refused } = onFreshDatabase(t)
+  const { path, say, refused } = onFreshDatabase(t)
+  await (await openStorage({ engine: 'sqlite', path })).close()
   const none = await refused('keys', 'create', '--name', 'ci')
   assert.deepEqual([none.code, none.stdout], [2, ''])
   assert.match(none.stderr, /^There is no account yet\. Make one with .*\n\nUsage: waymark keys create --name/)
@@ -128,7 +138,8 @@ test('whose key it is must be clear', async (t) => {
 })
 
 test('a key that does not exist is a sentence, with exit code 1', async (t) => {
-  const { refused } = onFreshDatabase(t)
+  const { say, refused } = onFreshDatabase(t)
+  await say('accounts', 'create', '--name', 'Acme')
   for (const verb of ['rotate', 'revoke']) {
     const { code, stdout, stderr } = await refused('keys', verb, '7')
     assert.deepEqual([code, stdout, stderr], [1, '', 'There is no such key.\n'])
@@ -139,6 +150,17 @@ test('a database that cannot be used is a sentence, with exit code 1', async (t)
   const { code, stderr } = await waymark(t, ['keys', 'list'], { DATABASE_URL: 'mysql://here' })
   assert.equal(code, 1)
   assert.match(stderr, /^DATABASE_URL must name a database file, such as [^\n]+\n$/)
+})
+
+test('only "accounts create" makes a database', async (t) => {
+  const { path, say, refused } = onFreshDatabase(t)
+  for (const words of ['keys create --name ci', 'keys list', 'keys rotate 1', 'keys revoke 1', 'accounts list']) {
+    const { code, stdout, stderr } = await refused(...words.split(' '))
+    const sentence = `There is no database at ${path}. Check DATABASE_URL, or start the server once.\n`
+    assert.deepEqual([code, stdout, stderr], [1, '', sentence])
+    assert.equal(existsSync(dirname(path)), false)
+  }
+  assert.equal(await say('accounts', 'create', '--name', 'Acme'), '1')
 })
 
 test('a command waits while another process holds the write lock', async (t) => {

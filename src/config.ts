@@ -69,8 +69,15 @@ function textOf(env: Environment, name: string): string | undefined {
   const path = env[`${name}_FILE`]?.trim()
   if (!path) return direct || undefined
   if (direct) throw new Error(`and ${name}_FILE are both set: set one of them.`)
+  const text = contentOf(path, name).trim()
+  // A secret that was not filled in must not become the default.
+  if (text === '') throw new Error(`cannot be read from the file that ${name}_FILE names: it is empty.`)
+  return text
+}
+
+function contentOf(path: string, name: string): string {
   try {
-    return readFileSync(path, 'utf8').trim() || undefined
+    return readFileSync(path, 'utf8')
   } catch (error) {
     throw new Error(`cannot be read from the file that ${name}_FILE names: ${(error as Error).message}.`)
   }

@@ -79,13 +79,14 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   const logs: LogLine[] = []
   if (!options.expectsBugs) closers.push(() => assert.deepEqual(logs.filter(isBug), []))
   const { rateLimit = plenty, baseUrl = null, trustProxy = false } = options
-  const { server, drain } = await buildApp({
+  const { server, drain, begin } = await buildApp({
     storage: options.storage?.(storage) ?? storage,
     logger: pino({ level: 'info' }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
     baseUrl,
     rateLimit,
     trustProxy,
   })
+  begin()
   closers.push(() => server.close())
   await server.listen({ host: '127.0.0.1', port: 0 })
   const { port } = server.server.address() as AddressInfo

@@ -8,9 +8,12 @@ export const accountCommands = {
     summary: 'Make an account, and print its id.',
     synopsis: '--name NAME [--json]',
     details: `  --name NAME   what people call it, 1 to 255 characters
-  --json        print the whole record as JSON`,
+  --json        print the whole record as JSON
+
+It makes the database when there is none. No other command does.`,
     options: { name: { type: 'string' }, ...jsonOption },
     takesId: false,
+    makesDatabase: true,
     prepare: (given) => {
       const name = nameOf(given)
       return async (db) => {
@@ -26,6 +29,7 @@ export const accountCommands = {
     details: '  --json   print the records as JSON',
     options: jsonOption,
     takesId: false,
+    makesDatabase: false,
     prepare: (given) => async (db) => {
       const accounts = await listAccounts(db)
       if (given.values.json) return json(accounts)

@@ -20,6 +20,8 @@ export interface Command {
   readonly details: string
   readonly options: ParseArgsOptionsConfig
   readonly takesId: boolean
+  /** Whether it makes the database when there is none. Others fail: the name is likelier wrong than the database new. */
+  readonly makesDatabase: boolean
   /** Checks what was given before the database is opened. Throws `WrongUse`. */
   readonly prepare: (given: Given) => Work
 }

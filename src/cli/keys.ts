@@ -23,6 +23,7 @@ export const keyCommands = {
       ...jsonOption,
     },
     takesId: false,
+    makesDatabase: false,
     prepare: (given) => {
       const wanted = { name: nameOf(given), scopes: scopesOf(given), lifetimeMs: lifetimeOf(given) }
       const named = accountOf(given)
@@ -40,6 +41,7 @@ export const keyCommands = {
   --json         print the records as JSON`,
     options: { account: { type: 'string' }, ...jsonOption },
     takesId: false,
+    makesDatabase: false,
     prepare: (given) => {
       const named = accountOf(given)
       return async (db) => {
@@ -60,6 +62,7 @@ The new key lives as long as the old one was issued for. While the old key is go
 say when the new one was lost: that issues one more, and never puts off the end of the old one.`,
     options: { overlap: { type: 'string', default: '24h' }, ...jsonOption },
     takesId: true,
+    makesDatabase: false,
     prepare: (given) => {
       const id = keyIdOf(given)
       const overlapMs = durationOf(given, 'overlap')
@@ -74,6 +77,7 @@ say when the new one was lost: that issues one more, and never puts off the end 
   --json   print the whole record as JSON`,
     options: jsonOption,
     takesId: true,
+    makesDatabase: false,
     prepare: (given) => {
       const id = keyIdOf(given)
       return async (db) => {

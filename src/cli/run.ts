@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readStorageLocation } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
-import { version } from '../version.ts'
 import { openStorage } from '../storage/open.ts'
+import { version } from '../version.ts'
 import { type Command, type Given, type Work, WrongUse } from './command.ts'
 import { type Asked, find } from './commands.ts'
 
@@ -38,7 +39,7 @@ async function answer({ command, rest, help }: Asked): Promise<string> {
     throw new WrongUse(next === undefined ? 'Say what is to be done.' : `There is no command or option "${next}" here.`)
   }
   const given = parse(command, rest)
-  return given === 'help' ? help : atDatabase(command.prepare(given))
+  return given === 'help' ? help : atDatabase(command, command.prepare(given))
 }
 
 function parse(command: Command, args: readonly string[]): Given | 'help' {
@@ -65,8 +66,12 @@ function strictly<T>(work: () => T): T {
   }
 }
 
-async function atDatabase(work: Work): Promise<string> {
-  const storage = await openStorage(readStorageLocation())
+async function atDatabase({ makesDatabase }: Command, work: Work): Promise<string> {
+  const location = readStorageLocation()
+  if (!(makesDatabase || existsSync(location.path))) {
+    throw new StartupFailure(`There is no database at ${location.path}. Check DATABASE_URL, or start the server once.`)
+  }
+  const storage = await openStorage(location)
   try {
     return await work(storage)
   } finally {

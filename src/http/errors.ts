@@ -4,6 +4,13 @@ import { failureOf, problemOf } from './problem.ts'
 import type { RateLimits } from './rate-limit.ts'
 import type { RequestLog } from './request-log.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The code of the failure that was answered; null when there was none. */
+    failure: ErrorCode | null
+  }
+}
+
 /** Where whatever a hook or a handler throws leaves as a response. */
 export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: RateLimits): void {
   app.setErrorHandler((error, request, reply) => {
@@ -28,6 +35,7 @@ export function onFrameworkError(log: RequestLog, rateLimits: RateLimits) {
 
 function sendFailure(reply: FastifyReply, request: FastifyRequest, failure: Failure): FastifyReply {
   const { status, headers, body } = problemOf(failure, request.id, request.headers.accept)
+  request.failure = failure.code
   return reply.code(status).headers(headers).send(body)
 }
 

@@ -104,7 +104,7 @@ export const failures = {
     status: 409,
     title: 'Name taken',
     explanation:
-      'A domain name can be stored once in the whole instance, whatever its case, and this one is stored already. Choose another name, or delete the other record first.',
+      'A domain name can be stored once in the whole instance, whatever its case, and this one is stored already. Choose another name, or delete the record that has it; if you cannot find one, another account of this instance has the name.',
   },
   validation_failed: {
     status: 422,

@@ -16,13 +16,17 @@ const sampleEveryMs = 20
  */
 export class Overload {
   readonly #limitMs: number
-  readonly #timer: NodeJS.Timeout
-  /** Not known before the first sample: a start that takes long is no overload. */
+  #timer: NodeJS.Timeout | undefined
+  /** Not known before the first sample. */
   #sampledAt: number | undefined
   #delayMs = 0
 
   constructor(limitMs = mostDelayMs) {
     this.#limitMs = limitMs
+  }
+
+  /** Begins to watch. Until then no request is refused: a start that takes long is no overload. */
+  begin(): void {
     this.#timer = setInterval(() => this.#sample(), sampleEveryMs).unref()
   }
 

@@ -12,7 +12,10 @@ test('the line of a request is the one that the logger itself would write', asyn
   const written: string[] = []
   const logger = pino({ timestamp: () => `,"time":${JSON.stringify(time)}` }, { write: (text) => written.push(text) })
   const route = '/api/v1/spaces/:id'
-  logger.info({ request_id: 'mine', method: 'GET', route, status: 404, ms, account: 1, key: 1 }, 'request')
+  logger.info(
+    { request_id: 'mine', method: 'GET', route, status: 404, ms, code: 'not_found', account: 1, key: 1 },
+    'request',
+  )
 
   assert.deepEqual(line, { ...JSON.parse(written[0] ?? ''), pid, hostname })
   assert.equal(pid, process.pid)

@@ -49,7 +49,8 @@ export class RequestLog {
    * tokens, routes are ours and ids have been checked.
    */
   #answered(request: FastifyRequest, reply: FastifyReply, ms: number): void {
-    const { caller, id, method } = request
+    const { caller, failure, id, method } = request
+    const code = failure === null ? '' : `,"code":"${failure}"`
     const route = request.routeOptions.url
     const by = caller === null ? '' : `,"account":${caller.account},"key":${caller.key}`
     const cut = reply.raw.writableFinished ? '' : ',"aborted":true'
@@ -57,7 +58,7 @@ export class RequestLog {
     logger[symbols.streamSym].write(
       `{"level":30${this.#timeText()}${logger[symbols.chindingsSym]},"request_id":"${id}","method":"${method}",` +
         `"route":${route === undefined ? null : `"${route}"`},"status":${reply.statusCode},"ms":${ms.toFixed(3)}` +
-        `${by}${cut},"msg":"request"}\n`,
+        `${code}${by}${cut},"msg":"request"}\n`,
     )
   }
 

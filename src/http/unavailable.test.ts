@@ -167,11 +167,11 @@ describe('the log', () => {
     const app = await startApp()
     const { key, secret } = await app.issueKey()
     const expected = [
-      ['GET', '/api/v1/domains', 200, '/api/v1/domains'],
-      ['POST', '/api/v1/domains', 422, '/api/v1/domains'],
-      ['GET', '/api/v1/domains/7', 404, '/api/v1/domains/:id'],
+      ['GET', '/api/v1/domains', 200, '/api/v1/domains', undefined],
+      ['POST', '/api/v1/domains', 422, '/api/v1/domains', 'validation_failed'],
+      ['GET', '/api/v1/domains/7', 404, '/api/v1/domains/:id', 'not_found'],
     ] as const
-    for (const [method, path, status, route] of expected) {
+    for (const [method, path, status, route, code] of expected) {
       const { ms, time, ...line } = await lineOf(
         app,
         await app.send(method, path, { key: secret, headers: { 'x-request-id': `a${status}` } }),
@@ -181,6 +181,7 @@ describe('the log', () => {
       delete (line as { hostname?: unknown }).hostname
       assert.deepEqual(line, {
         ...{ level: 30, request_id: `a${status}`, method, route, status, account: app.account, key: key.id },
+        ...(code && { code }),
         msg: 'request',
       })
     }

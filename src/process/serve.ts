@@ -1,14 +1,15 @@
+import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
 import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
+import { version } from '../version.ts'
 import { makeFirstKey, registerBootstrapKey } from './first-key.ts'
 import { type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder } from './shutdown.ts'
-import { version } from '../version.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
 export async function serve(): Promise<void> {
@@ -33,6 +34,9 @@ async function start(): Promise<void> {
     const listening = await listen(app, config.host, config.port)
     process.stdout.write(greeting(listening, await makeFirstKey(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
+    // Node itself writes down what was compiled at a clean exit only.
+    flushCompileCache()
+    app.begin()
   } catch (error) {
     await app.server.close()
     await storage.close()

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { type TestContext, test } from 'node:test'
+import { type TestContext, test as testOf } from 'node:test'
 import { Traffic } from './traffic.ts'
 
-const long = 10_000
+/** A deadline that no test reaches: what ends, ends for another reason. */
+const never = 3_600_000
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
 async function serve(
   t: TestContext,
@@ -30,27 +33,24 @@ const get = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
 
 test('a server without connections stops at once', async (t) => {
   const { traffic } = await serve(t, () => undefined)
-  const begun = performance.now()
-  await traffic.stop(long)
-  assert.ok(performance.now() - begun < 100)
+  const later = new Promise((resolve) => setImmediate(resolve, 'later'))
+  assert.equal(await Promise.race([traffic.stop(never), later]), undefined)
 })
 
 test('an idle connection may bring one more request while the server stops', async (t) => {
   const { traffic, dial } = await serve(t, (_, response) => response.setHeader('connection', 'close').end('late'))
   const socket = await dial()
-  const stopped = traffic.stop(long)
+  const stopped = traffic.stop(never)
   socket.write(get)
   const [text] = await once(socket, 'data')
   assert.match(text, /late/)
   await stopped
 })
 
-test('an idle connection that brings nothing is ended soon', async (t) => {
+test('an idle connection that brings nothing is not awaited', async (t) => {
   const { traffic, dial } = await serve(t, () => undefined)
   const socket = await dial()
-  const begun = performance.now()
-  await Promise.all([traffic.stop(long), once(socket, 'close')])
-  assert.ok(performance.now() - begun < 2_000)
+  await Promise.all([traffic.stop(never), once(socket, 'close')])
 })
 
 test('a request under way is awaited, and its connection is closed behind it', async (t) => {
@@ -58,7 +58,7 @@ test('a request under way is awaited, and its connection is closed behind it', a
   const { traffic, dial } = await serve(t, (_, response) => {
     response.once('finish', () => order.push('answered'))
     setTimeout(() => response.end('done'), 600)
-    void traffic.stop(long).then(() => order.push('stopped'))
+    void traffic.stop(never).then(() => order.push('stopped'))
   })
   const socket = await dial()
   const text = await conversation(socket)
@@ -69,7 +69,7 @@ test('a request under way is awaited, and its connection is closed behind it', a
 test('an answer that has begun goes on to its end', async (t) => {
   const { traffic, dial } = await serve(t, (_, response) => {
     response.write('first ')
-    void traffic.stop(long)
+    void traffic.stop(never)
     response.end('second')
   })
   assert.match(await conversation(await dial()), /first [\s\S]*second/)
@@ -80,7 +80,7 @@ test('what takes longer than the deadline is cut', async (t) => {
   const begun = performance.now()
   assert.equal(await conversation(await dial()), '')
   const took = performance.now() - begun
-  assert.ok(took > 450 && took < 3_000, `${took} ms`)
+  assert.ok(took > 450, `${took} ms`)
 })
 
 /** Sends one request, and resolves with all that came back until the server closed the connection. */

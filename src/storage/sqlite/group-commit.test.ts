@@ -190,7 +190,7 @@ test('a write lock that is never released ends in database_unavailable, also for
     assert.ok(outcome.status === 'rejected' && hasCode('database_unavailable')(outcome.reason))
   }
   const took = performance.now() - begun
-  assert.ok(took >= 300 && took < 800, `${took} ms`)
+  assert.ok(took >= 300, `${took} ms`)
   holder.release()
   await commits.write((db) => db.all(insert, { text: 'free' }))
   assert.deepEqual(committed(), ['free'])

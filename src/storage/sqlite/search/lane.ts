@@ -98,7 +98,8 @@ export class Lane {
   #receive(message: FromReader): void {
     if (message.kind === 'answer') this.#settle(message.id)?.resolve(message.page)
     else if (message.kind === 'failed') this.#settle(message.id)?.reject(databaseUnavailable(message.error))
-    else this.#onNotice(message)
+    // Under `node --watch`, a worker's messages include some that are Node's own.
+    else if (message.kind !== undefined) this.#onNotice(message)
   }
 
   #settle(id: number): Waiting | undefined {

@@ -2,6 +2,7 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
+import { eventually } from '../../../../test/processes.ts'
 import { Failure } from '../../../errors.ts'
 import type { Listing } from '../../port.ts'
 import { damage, Folder, listables, migrated, Records, type Row } from '../lists-model.ts'
@@ -214,7 +215,12 @@ test('without a database a search fails, and a thread that died is started again
   await rejects(readers.list(indexed), hasCode('database_unavailable'))
   equal(existsSync(`${folder.database}-search`), false)
   await migrated(folder)
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  await eventually(() =>
+    readers.list(scanned).then(
+      () => true,
+      () => false,
+    ),
+  )
   deepEqual(await readers.list(scanned), { rows: [], total: 0, totalIsExact: true })
   await readers.close()
 })

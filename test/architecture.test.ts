@@ -1,0 +1,103 @@
+/** The rules 1 to 3 of ARCHITECTURE.md: who may import what, and who reads the environment. */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { test } from 'node:test'
+import { repository } from './scripts.ts'
+
+const port = ['storage/port.ts', 'storage/statement.ts', 'storage/fold.ts']
+const operator = ['accounts/', 'keys/', 'config.ts', 'errors.ts', 'version.ts', 'storage/open.ts', 'storage/port.ts']
+
+/** For each part of src/ what it may import of the others: files, or whole folders. The longest name holds. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  'errors.ts': [],
+  'version.ts': ['../package.json'],
+  'config.ts': ['errors.ts', 'keys/key.ts', 'storage/open.ts'],
+  'storage/': ['errors.ts'],
+  'accounts/': ['errors.ts', ...port],
+  'keys/': ['errors.ts', ...port],
+  'http/': ['errors.ts', 'version.ts', 'storage/port.ts', 'keys/keyring.ts', 'keys/scope.ts'],
+  'domains/': ['errors.ts', 'http/', ...port],
+  'domains/store.ts': ['errors.ts', 'domains/', ...port],
+  'spaces/': ['errors.ts', 'http/', ...port],
+  'spaces/store.ts': ['errors.ts', 'spaces/', ...port],
+  'app.ts': ['errors.ts', 'http/', 'domains/', 'spaces/', 'keys/', 'storage/port.ts'],
+  'process/': ['app.ts', ...operator],
+  'main.ts': ['process/serve.ts'],
+  'cli/': operator,
+  'cli.ts': ['cli/run.ts'],
+}
+
+/** Packages that not every file may import, and those that may. */
+const mayUse: readonly (readonly [packages: RegExp, files: RegExp])[] = [
+  [/^(fastify|@fastify\/.*)$/, /^(app\.ts|http\/.*|\w+\/routes\.ts)$/],
+  [/^(kysely(\/.*)?|node:sqlite)$/, /^(storage\/.*|\w+\/store\.ts)$/],
+  // It has the environment among its exports; all of it is in the global `process` too.
+  [/^(node:)?process$/, /^$/],
+]
+
+const readsEnvironment = /\bprocess\s*(\??\.\s*env\b|(\?\.)?\[)|\{[^{}]*\benv\b[^{}]*\}\s*=\s*(globalThis\.)?process\b/
+const specifier = /\b(?:from|import|require|import\.meta\.resolve)\s*\(?\s*['"`]([^'"`\n]+)['"`]/g
+
+/** What is wrong with a file of src/, a sentence each. */
+function violationsOf(file: string, source: string): string[] {
+  const found = [...source.matchAll(specifier)].flatMap(([, imported = '']) =>
+    isAllowed(file, imported) ? [] : [`${file} imports ${imported}`],
+  )
+  return file !== 'config.ts' && readsEnvironment.test(source) ? [...found, `${file} reads the environment`] : found
+}
+
+function isAllowed(file: string, imported: string): boolean {
+  if (!imported.startsWith('.'))
+    return mayUse.every(([packages, files]) => !packages.test(imported) || files.test(file))
+  const part = partOf(file)
+  const target = posix.join(posix.dirname(file), imported)
+  const isOwn = part.endsWith('/') && target.startsWith(part)
+  return (
+    isOwn || (mayImport[part] ?? []).some((name) => (name.endsWith('/') ? target.startsWith(name) : target === name))
+  )
+}
+
+/** The row of the table that holds for the file. */
+function partOf(file: string): string {
+  const names = Object.keys(mayImport).filter((name) => (name.endsWith('/') ? file.startsWith(name) : file === name))
+  const [longest] = names.sort((a, b) => b.length - a.length)
+  assert.ok(longest !== undefined, `src/${file} has no row in the table of test/architecture.test.ts`)
+  return longest
+}
+
+test('everything in src/ imports only what it may, and config.ts alone reads the environment', () => {
+  const src = join(repository, 'src')
+  const files = globSync('**/*.{ts,js}', { cwd: src }).map((file) => file.replaceAll('\\', '/'))
+  const own = files.filter((file) => !file.endsWith('.test.ts') && file !== 'storage/sqlite/lists-model.ts')
+  assert.ok(own.length > 50)
+  assert.deepEqual(
+    own.flatMap((file) => violationsOf(file, readFileSync(join(src, file), 'utf8'))),
+    [],
+  )
+})
+
+for (const [file, line] of [
+  ['storage/sqlite/lists.ts', `import { Domain } from '../../domains/store.ts'`],
+  ['storage/sqlite/lists.ts', `import type { Problem } from '../../http/problem.ts'`],
+  ['storage/open.ts', `import { serve } from '../process/serve.ts'`],
+  ['http/body.ts', `import { domains } from '../domains/schema.ts'`],
+  ['http/body.ts', `export { createKey } from '../keys/store.ts'`],
+  ['http/openapi/guide.ts', `const { openSqlite } = await import('../../storage/sqlite/open.ts')`],
+  ['http/health.ts', `import { statement } from '../storage/statement.ts'`],
+  ['http/health.ts', `import { buildApp } from '../app.ts'`],
+  ['domains/routes.ts', `import { spaceOf } from '../spaces/space.ts'`],
+  ['domains/store.ts', `import { listQuery } from '../http/list-query.ts'`],
+  ['keys/store.ts', `import { accountOf } from '../accounts/store.ts'`],
+  ['cli/run.ts', `import {\n  buildApp,\n} from '../app.ts'`],
+  ['domains/schema.ts', `import Fastify from "fastify"`],
+  ['domains/routes.ts', `import { sql } from 'kysely'`],
+  ['cli/run.ts', `import 'node:sqlite'`],
+  ['http/body.ts', `const url = process.env.BASE_URL`],
+  ['http/body.ts', `const url = process['env'].BASE_URL`],
+  ['http/body.ts', `const { env } = process`],
+  ['http/body.ts', `const { pid, env: own } = globalThis.process`],
+  ['http/body.ts', `import { env } from 'node:process'`],
+] as const) {
+  test(`no ${file} with: ${line.replaceAll('\n', ' ')}`, () => assert.equal(violationsOf(file, line).length, 1))
+}
