@@ -92,3 +92,10 @@ test('a search index that cannot be used is reported', async (t) => {
   assert.equal((await listSpaces(storage, account, { ...page, search: 'space' })).total, 1)
   assert.match(String(await promise), /search index/)
 })
+
+test('a database file that is no longer at its path is unavailable', async (t) => {
+  const { storage, other } = await open(t)
+  await storage.ping()
+  rmSync(String(other.location()))
+  await assert.rejects(storage.ping(), { code: 'database_unavailable' })
+})

@@ -28,13 +28,9 @@ export class SqliteStorage implements Storage {
 
   /** `path` is a file that has been migrated. */
   constructor(path: string) {
+    // First the one that does not wait for locks: when it throws, nothing is left open.
+    this.#writer = new Connection(openDatabase(path, 0, writerPragmas))
     this.#reader = new TurnReader(path)
-    try {
-      this.#writer = new Connection(openDatabase(path, 0, writerPragmas))
-    } catch (error) {
-      this.#reader.close()
-      throw error
-    }
     this.#file = new OpenedFile(path)
     this.#readers = new Readers(path, {
       onIndexed: (seq) => void this.#prune(seq),
@@ -121,10 +117,11 @@ class SqliteTransaction implements Db {
 
 /**
  * The cache holds the index pages that random names touch at a million records. The WAL is copied back every 16 MB,
- * since a page that was changed many times is then copied once, and is cut to that size afterwards.
+ * since a page that was changed many times is then copied once, and is cut afterwards. While readers overlap without a
+ * gap it cannot be begun anew, and grows.
  */
 const writerPragmas =
-  'pragma cache_size = -16000; pragma wal_autocheckpoint = 16000; pragma journal_size_limit = 33554432'
+  'pragma cache_size = -16000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
 
 const anything = statement((db: Kysely<InternalTables>) => db.selectFrom('instance').select('database_id'))
 

@@ -145,11 +145,15 @@ test('a damaged database does not make the index be built again and again', asyn
   const problems: unknown[] = []
   const readers = new Readers(folder.database, { onProblem: (error) => problems.push(error) })
   const indexes: number[] = []
-  for (let n = 0; n < 5; n++) {
-    await rejects(readers.list({ ...indexed, of: listables.domains }), hasCode('database_unavailable'))
-    indexes.push(statSync(`${folder.database}-search`, { throwIfNoEntry: false })?.ino ?? 0)
+  try {
+    for (let n = 0; n < 5; n++) {
+      // Other pages may be enough for the answer.
+      await readers.list({ ...indexed, of: listables.domains }).catch(hasCode('database_unavailable'))
+      indexes.push(statSync(`${folder.database}-search`, { throwIfNoEntry: false })?.ino ?? 0)
+    }
+  } finally {
+    await readers.close()
   }
-  await readers.close()
   equal(new Set(indexes.slice(1)).size, 1)
   equal(problems.length, 1)
   ok(/malformed/.test(String(problems)), String(problems))

@@ -5,21 +5,15 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { IndexReader } from './index-reader.ts'
 import type { FromReader, ReaderOptions, ToReader } from './messages.ts'
 import { ScanReader } from './scan-reader.ts'
-import { WalKeeper } from './wal-keeper.ts'
 
 const port = parentPort as MessagePort
 const { kind, databasePath } = workerData as ReaderOptions
 const say = (message: FromReader): void => port.postMessage(message)
 const reader = kind === 'index' ? new IndexReader(databasePath, say) : new ScanReader(databasePath)
-const walKeeper = kind === 'index' ? new WalKeeper(databasePath) : undefined
 
 port.on('message', (message: ToReader) => {
   if (message.kind === 'question') return say(answer(message))
-  if (message.kind === 'changed') {
-    walKeeper?.tend()
-    return reader.changed()
-  }
-  walKeeper?.close()
+  if (message.kind === 'changed') return reader.changed()
   reader.close()
   port.close()
 })
