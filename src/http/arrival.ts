@@ -67,21 +67,24 @@ function fault(request: FastifyRequest): Failure | undefined {
   return headerFault(request.raw) ?? hostFault(request)
 }
 
-/** Node keeps the first of two; a proxy in front may have judged the other. */
-const sentOnce = new Set(['host', 'authorization'])
-
 /** What the parser lets pass: headers that may come only once and did not, and codings that it did not undo. */
 function headerFault({ rawHeaders, headers }: IncomingMessage): Failure | undefined {
-  const seen = new Set<string>()
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] as string).toLowerCase()
-    if (!sentOnce.has(name)) continue
-    if (seen.has(name)) return new Failure('malformed_request', `The header ${name} was sent twice.`)
-    seen.add(name)
+  if (timesSent('host', rawHeaders) > 1 || timesSent('authorization', rawHeaders) > 1) {
+    // Node keeps the first of two; a proxy in front may have judged the other.
+    return new Failure('malformed_request', 'The Host or the Authorization header was sent twice.')
   }
   const coding = headers['transfer-encoding']
   if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined
   return new Failure('malformed_request', 'The only Transfer-Encoding that is understood is chunked.')
+}
+
+function timesSent(header: string, rawHeaders: readonly string[]): number {
+  let times = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === header.length && name.toLowerCase() === header) times += 1
+  }
+  return times
 }
 
 /** RFC 9112 §3.2: a Host, which is a host and perhaps a port. Behind a trusted proxy, what it forwards for it. */
