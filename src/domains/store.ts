@@ -24,7 +24,7 @@ export interface DomainChange {
 const columns = ['id', 'name', 'name_unicode', 'homepage_url', 'not_found_url', 'created_at', 'updated_at'] as const
 
 /** What lists need to know of this table. */
-export const listable: Listable<Domain> = {
+const listable: Listable<Domain> = {
   table: 'domains',
   columns,
   nameColumn: 'name',
