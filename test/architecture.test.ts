@@ -22,7 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'spaces/': ['errors.ts', 'http/', ...port],
   'spaces/store.ts': ['errors.ts', 'spaces/', ...port],
   'app.ts': ['errors.ts', 'http/', 'domains/', 'spaces/', 'keys/', 'storage/port.ts'],
-  'process/': ['app.ts', ...operator],
+  'process/': ['app.ts', 'http/latest-response.ts', ...operator],
   'main.ts': ['process/serve.ts'],
   'cli/': operator,
   'cli.ts': ['cli/run.ts'],

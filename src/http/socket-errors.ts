@@ -1,8 +1,9 @@
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Failure } from '../errors.ts'
 import { longestTarget, newRequestId } from './arrival.ts'
+import { awaitedResponse, followResponses } from './latest-response.ts'
 import { problemOf } from './problem.ts'
 import type { RequestLog } from './request-log.ts'
 
@@ -12,16 +13,13 @@ type ParserError = Error & { code?: string; rawPacket?: unknown }
 /** How long a client that has been refused may take to close its side. */
 const lingerMs = 2_000
 
-/** The latest response of each connection. */
-const responses = new WeakMap<Socket, ServerResponse<IncomingMessage>>()
-
 /**
  * Answers what never becomes a request, in the same words as all else: raw garbage, headers that are too large or
  * never end, CONNECT. An `Expect` that nobody knows is ignored (RFC 9110 §10.1.1).
  */
 export function answerSocketErrors(app: FastifyInstance, log: RequestLog): void {
   const server = app.server as Server
-  server.prependListener('request', (request, response) => responses.set(request.socket, response))
+  followResponses(server)
   server.on('connect', (_, socket) => {
     refuse(socket as Socket, new Failure('malformed_request', 'CONNECT is for proxies; this is an origin server.'), log)
   })
@@ -37,15 +35,15 @@ export function answerSocketErrors(app: FastifyInstance, log: RequestLog): void 
 export function onClientError(log: RequestLog): (error: ParserError, socket: Socket) => void {
   return (error, socket) => {
     const isGone = error.code === 'ECONNRESET' || !socket.writable
-    const earlier = responses.get(socket)
+    const earlier = awaitedResponse(socket)
     if (isGone) socket.destroy(error)
-    else if (earlier === undefined || earlier.closed || awaitsBody(earlier)) refuse(socket, fault(error), log)
+    else if (earlier === undefined || awaitsBody(earlier)) refuse(socket, fault(error), log)
     else earlier.once('close', () => socket.destroySoon())
   }
 }
 
 /** Whether what is broken is the body that this request's handler waits for. */
-function awaitsBody({ req }: ServerResponse<IncomingMessage>): boolean {
+function awaitsBody({ req }: ServerResponse): boolean {
   return !req.complete && req.method !== 'GET' && req.method !== 'HEAD' && req.method !== 'DELETE'
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test as testOf } from 'node:test'
+import { followResponses } from '../http/latest-response.ts'
 import { Traffic } from './traffic.ts'
 
 /** A deadline that no test reaches: what ends, ends for another reason. */
@@ -14,7 +15,9 @@ async function serve(
   t: TestContext,
   answer: RequestListener,
 ): Promise<{ traffic: Traffic; dial: () => Promise<Socket> }> {
-  const server = createServer(answer).listen(0, '127.0.0.1')
+  const server = createServer(answer)
+  followResponses(server)
+  server.listen(0, '127.0.0.1')
   t.after(() => server.closeAllConnections())
   const traffic = new Traffic(server)
   await once(server, 'listening')

@@ -1,20 +1,25 @@
 import type { Server, ServerResponse } from 'node:http'
 import { type Socket, Server as TcpServer } from 'node:net'
+import { awaitedResponse } from '../http/latest-response.ts'
 
 /** Once the process is told to stop, an idle connection may bring one more request for this long. Milliseconds. */
 const graceMs = 300
 
-/** What goes on at a server: its connections, and the requests that are not answered yet. */
+/** What goes on at a server whose responses are followed (`followResponses`). */
 export class Traffic {
   readonly #server: Server
   readonly #connections = new Set<Socket>()
-  readonly #unanswered = new Set<ServerResponse>()
   #changed: () => void = () => undefined
 
   constructor(server: Server) {
     this.#server = server
-    server.on('connection', (socket) => this.#follow(this.#connections, socket))
-    server.prependListener('request', (_, response) => this.#follow(this.#unanswered, response))
+    server.on('connection', (socket) => {
+      this.#connections.add(socket)
+      socket.once('close', () => {
+        this.#connections.delete(socket)
+        this.#changed()
+      })
+    })
   }
 
   /**
@@ -25,11 +30,17 @@ export class Traffic {
   async stop(deadlineMs: number): Promise<void> {
     // Not the HTTP server's own `close`, which ends idle connections at once.
     TcpServer.prototype.close.call(this.#server)
-    for (const response of this.#unanswered) {
+    for (const response of this.#unanswered()) {
       if (!response.headersSent) response.setHeader('connection', 'close')
+      this.#await(response)
     }
+    this.#server.prependListener('request', (_, response) => this.#await(response))
     await this.#quiet(deadlineMs)
     this.#server.closeAllConnections()
+  }
+
+  #await(response: ServerResponse): void {
+    response.once('close', () => this.#changed())
   }
 
   #quiet(deadlineMs: number): Promise<void> {
@@ -46,18 +57,13 @@ export class Traffic {
         resolve()
       }
       this.#changed = () => {
-        if (this.#connections.size === 0 || (isGraceOver && this.#unanswered.size === 0)) done()
+        if (this.#connections.size === 0 || (isGraceOver && this.#unanswered().length === 0)) done()
       }
       this.#changed()
     })
   }
 
-  /** Keeps the item until it is closed, whether it came to its end or was aborted. */
-  #follow<Item extends Socket | ServerResponse>(items: Set<Item>, item: Item): void {
-    items.add(item)
-    item.once('close', () => {
-      items.delete(item)
-      this.#changed()
-    })
+  #unanswered(): ServerResponse[] {
+    return [...this.#connections].map(awaitedResponse).filter((response) => response !== undefined)
   }
 }

@@ -28,10 +28,17 @@ export class Connection {
 
   /** Runs the statement to its end and returns its rows. Throws what `translated` makes of the engine's error. */
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Row[] {
-    try {
+    return this.run(() => {
       const prepared = this.#prepared.get(statement) ?? this.#prepare(statement)
       // `all`, never `get`: a RETURNING that is not stepped to its end keeps the WAL from being checkpointed.
       return prepared.handle.all(...bind<SQLInputValue>(prepared.compiled, params)) as Row[]
+    })
+  }
+
+  /** What `work` returns. Throws what `translated` makes of the engine's error. */
+  run<T>(work: (database: DatabaseSync) => T): T {
+    try {
+      return work(this.database)
     } catch (error) {
       throw translated(error)
     }

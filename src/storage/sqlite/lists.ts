@@ -5,13 +5,15 @@ import { shallowPage } from './plain-page.ts'
 import { toPage } from './raw-page.ts'
 import type { Readers } from './search/readers.ts'
 
+/** Runs its argument on the connection that the list is asked of. */
+export type ReadOn = <T>(work: (db: DatabaseSync) => T) => T | Promise<T>
+
 /**
- * One page: read on `db` at once where that takes microseconds, by the threads of `readers` otherwise. The threads see
- * what is committed; only pages that `db` reads contain what its open transaction wrote.
+ * One page: read by `readOn` where that takes microseconds, by the threads of `readers` otherwise. The threads see
+ * what is committed; only pages that `readOn` reads contain what an open transaction wrote.
  */
-export async function listOn<Row>(db: DatabaseSync, readers: Readers, asked: Listing<Row>): Promise<Page<Row>> {
-  const search = asked.search === null ? null : foldCase(asked.search)
-  const listing = { ...asked, search }
-  const page = search === null ? shallowPage(db, listing) : null
-  return page === null ? readers.list(listing) : toPage(listing.of, page)
+export async function listOn<Row>(readOn: ReadOn, readers: Readers, asked: Listing<Row>): Promise<Page<Row>> {
+  if (asked.search !== null) return readers.list({ ...asked, search: foldCase(asked.search) })
+  const page = await readOn((db) => shallowPage(db, asked))
+  return page === null ? readers.list(asked) : toPage(asked.of, page)
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Db, Listing, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
-import { Connection, openDatabase, translated } from './connection.ts'
+import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { listOn } from './lists.ts'
 import { OpenedFile } from './opened-file.ts'
@@ -37,14 +37,11 @@ export class SqliteStorage implements Storage {
       onProblem: (error) => this.#onProblem(error),
     })
     const transaction = new SqliteTransaction(this.#writer, this.#readers)
-    this.#commits = new GroupCommit(this.#writer, transaction, () => {
-      this.#reader.refresh()
-      this.#readers.changed()
-    })
+    this.#commits = new GroupCommit(this.#writer, transaction, () => this.#readers.changed())
   }
 
-  async all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#reader.all(statement, params)
+  all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    return this.#reader.read((connection) => connection.all(statement, params))
   }
 
   write<T>(work: (db: Db) => Promise<T>): Promise<T> {
@@ -52,8 +49,7 @@ export class SqliteStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    this.#reader.share()
-    return listed(this.#reader, this.#readers, listing)
+    return listOn((work) => this.#reader.read((connection) => connection.run(work)), this.#readers, listing)
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -63,7 +59,7 @@ export class SqliteStorage implements Storage {
 
   async ping(): Promise<void> {
     this.#file.check()
-    this.#reader.all(anything, {})
+    await this.all(anything, {})
   }
 
   close(): Promise<void> {
@@ -74,7 +70,7 @@ export class SqliteStorage implements Storage {
   async #close(): Promise<void> {
     await this.#readers.close()
     await this.#commits.drained()
-    this.#reader.close()
+    await this.#reader.close()
     this.#writer.database.close()
   }
 
@@ -111,7 +107,7 @@ class SqliteTransaction implements Db {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return listed(this.#connection, this.#readers, listing)
+    return listOn((work) => this.#connection.run(work), this.#readers, listing)
   }
 }
 
@@ -136,11 +132,3 @@ const pruned = statement((db: Kysely<InternalTables>, { seq }: { seq: number }) 
     )
     .returning('seq'),
 )
-
-async function listed<Row>(connection: Connection, readers: Readers, listing: Listing<Row>): Promise<Page<Row>> {
-  try {
-    return await listOn(connection.database, readers, listing)
-  } catch (error) {
-    throw translated(error)
-  }
-}

@@ -41,13 +41,12 @@ test('the reads of one turn see one state; what another process committed is see
   t.after(() => reader.close())
   const other = new DatabaseSync(path)
   t.after(() => other.close())
+  const count = () => reader.read((connection) => connection.all(names, {}).length)
+  const store = () => other.exec(`insert into accounts (name, created_at) values ('Other', '2026-11-20T12:00:00.000Z')`)
 
-  assert.equal(reader.all(names, {}).length, 0)
-  other.exec(`insert into accounts (name, created_at) values ('Other', '2026-11-20T12:00:00.000Z')`)
-  assert.equal(reader.all(names, {}).length, 0)
-  await nextTurn()
+  assert.deepEqual(await Promise.all([count(), reader.read(store), count()]), [0, undefined, 0])
 
-  assert.equal(reader.all(names, {}).length, 1)
+  assert.equal(await count(), 1)
 })
 
 test('what lies on a damaged page is unavailable, the rest is read as before', async (t) => {
@@ -81,19 +80,34 @@ test('what lies on a damaged page is unavailable, the rest is read as before', a
   assert.ok(unavailable.length < 200, String(unavailable.length))
 })
 
-test("a failure to begin is that of the read, and one to commit is nobody's", async (t) => {
+test('a read that fails fails alone', async (t) => {
   const { path } = await opened(t)
   const reader = new TurnReader(path)
   t.after(() => reader.close())
 
-  reader.share()
-  reader.database.exec('rollback')
-  reader.refresh()
-  reader.database.exec('begin')
-  assert.throws(() => reader.all(names, {}), /within a transaction/)
-  reader.database.exec('rollback')
+  const [before, broken, after] = await Promise.allSettled([
+    reader.read((connection) => connection.all(names, {})),
+    reader.read(({ database }) => database.exec('select broken')),
+    reader.read((connection) => connection.all(names, {})),
+  ])
 
-  assert.equal(reader.all(names, {}).length, 0)
+  assert.deepEqual([before.status, broken.status, after.status], ['fulfilled', 'rejected', 'fulfilled'])
+})
+
+test("a failure to begin is that of every read, and a transaction that has ended is nobody's", async (t) => {
+  const { path } = await opened(t)
+  const reader = new TurnReader(path)
+  t.after(() => reader.close())
+  const count = () => reader.read((connection) => connection.all(names, {}).length)
+  const database = await reader.read((connection) => connection.database)
+
+  database.exec('begin')
+  const refused = await Promise.allSettled([count(), count()])
+  database.exec('rollback')
+  await reader.read(() => database.exec('rollback'))
+
+  for (const { status } of refused) assert.equal(status, 'rejected')
+  assert.equal(await count(), 0)
 })
 
 test('it cannot write', async (t) => {
@@ -101,5 +115,18 @@ test('it cannot write', async (t) => {
   const reader = new TurnReader(path)
   t.after(() => reader.close())
 
-  assert.throws(() => reader.database.exec('delete from accounts'), /readonly/)
+  await assert.rejects(
+    reader.read(({ database }) => database.exec('delete from accounts')),
+    /readonly/,
+  )
+})
+
+test('it closes after the reads that wait', async (t) => {
+  const { path } = await opened(t)
+  const reader = new TurnReader(path)
+
+  const count = reader.read((connection) => connection.all(names, {}).length)
+  await reader.close()
+
+  assert.equal(await count, 0)
 })

@@ -1,60 +1,78 @@
 import type { StatementSync } from 'node:sqlite'
-import type { Statement } from '../statement.ts'
 import { Connection, openDatabase, translated } from './connection.ts'
 
 /** Reading never waits long: in WAL mode only a recovery after a crash holds readers up. */
 const timeoutMs = 1_000
 
+interface Waiting {
+  readonly work: (connection: Connection) => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (reason: unknown) => void
+}
+
 /**
- * The connection that reads on the event loop. It cannot write, and so cannot see what is not committed. The reads of
- * one turn of the event loop share a read transaction, since taking and giving back SQLite's locks costs twice as much
- * as finding a record. A turn sees everything that was acknowledged before its requests arrived: whatever commits in
- * this process must call `refresh`, and a request that knows of another process's commit comes in a later turn.
+ * Reads on the event loop, with a connection that cannot write and so cannot see what is not committed. The reads that
+ * one turn of the loop asks for run together at its end, in one transaction: taking and giving back SQLite's locks
+ * costs twice as much as finding a record, and answers that leave together wake whoever reads them once. They see
+ * everything that was committed when they were asked for.
  */
-export class TurnReader extends Connection {
+export class TurnReader {
+  readonly #connection: Connection
   readonly #begin: StatementSync
   readonly #end: StatementSync
-  #isReading = false
+  #waiting: Waiting[] = []
+  #drained: (() => void) | undefined
 
   constructor(path: string) {
-    super(openDatabase(path, timeoutMs, 'pragma query_only = on; pragma cache_size = -8000'))
-    this.#begin = this.database.prepare('begin')
-    this.#end = this.database.prepare('commit')
+    const database = openDatabase(path, timeoutMs, 'pragma query_only = on; pragma cache_size = -8000')
+    this.#connection = new Connection(database)
+    this.#begin = database.prepare('begin')
+    this.#end = database.prepare('commit')
   }
 
-  override all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Row[] {
-    this.share()
-    return super.all(statement, params)
+  /** What `work` returns. Rejects with what it throws, or with what `translated` makes of a failure to begin. */
+  read<T>(work: (connection: Connection) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const waiting = { work, resolve: resolve as (value: unknown) => void, reject }
+      if (this.#waiting.push(waiting) === 1) setImmediate(() => this.#run())
+    })
   }
 
-  /** Lets what is read from now on, until the end of the turn, share a transaction. Throws as `all` does. */
-  share(): void {
-    if (this.#isReading) return
+  /** Closes once what was asked for has been read. */
+  async close(): Promise<void> {
+    if (this.#waiting.length > 0) await new Promise<void>((resolve) => (this.#drained = resolve))
+    this.#connection.database.close()
+  }
+
+  #run(): void {
+    const group = this.#waiting
+    this.#waiting = []
     try {
       this.#begin.run()
     } catch (error) {
-      throw translated(error)
+      for (const { reject } of group) reject(translated(error))
+      return this.#drained?.()
     }
-    this.#isReading = true
-    setImmediate(() => this.refresh())
+    for (const { work, resolve, reject } of group) {
+      try {
+        resolve(work(this.#connection))
+      } catch (error) {
+        reject(error)
+      }
+    }
+    this.#commit()
+    this.#drained?.()
   }
 
-  /** What is read from now on sees everything that has been committed. Never throws. */
-  refresh(): void {
-    if (!this.#isReading) return
-    this.#isReading = false
+  #commit(): void {
+    const { database } = this.#connection
     // Some errors of a read have ended the transaction already.
-    if (!this.database.isTransaction) return
+    if (!database.isTransaction) return
     try {
       this.#end.run()
     } catch {
       // After an error of the disk a transaction cannot be committed. Whoever read has been told.
-      if (this.database.isTransaction) this.database.exec('rollback')
+      if (database.isTransaction) database.exec('rollback')
     }
-  }
-
-  close(): void {
-    this.refresh()
-    this.database.close()
   }
 }
