@@ -90,7 +90,8 @@ class Run {
     else if ('rename' in step) this.#records.rename(step.rename, step.to)
     else if ('wake' in step) this.#readers.changed()
     else if ('reopen' in step) await this.#reopen(step.reopen)
-    else deepEqual(await listOn((work) => work(this.#records.db), this.#readers, step.list), this.#records.page(step.list))
+    else
+      deepEqual(await listOn((work) => work(this.#records.db), this.#readers, step.list), this.#records.page(step.list))
   }
 
   async #reopen(state: string): Promise<void> {

@@ -40,7 +40,11 @@ export class TurnReader {
 
   /** Closes once what was asked for has been read. */
   async close(): Promise<void> {
-    if (this.#waiting.length > 0) await new Promise<void>((resolve) => (this.#drained = resolve))
+    if (this.#waiting.length > 0) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
+    }
     this.#connection.database.close()
   }
 
@@ -49,19 +53,20 @@ export class TurnReader {
     this.#waiting = []
     try {
       this.#begin.run()
+      for (const each of group) this.#settle(each)
+      this.#commit()
     } catch (error) {
       for (const { reject } of group) reject(translated(error))
-      return this.#drained?.()
     }
-    for (const { work, resolve, reject } of group) {
-      try {
-        resolve(work(this.#connection))
-      } catch (error) {
-        reject(error)
-      }
-    }
-    this.#commit()
     this.#drained?.()
+  }
+
+  #settle({ work, resolve, reject }: Waiting): void {
+    try {
+      resolve(work(this.#connection))
+    } catch (error) {
+      reject(error)
+    }
   }
 
   #commit(): void {
