@@ -17,8 +17,8 @@ export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: 
     const failure = failureOf(wasCutOff(error, request) ? cutOff : translated(error))
     if (failure.code === 'internal_error') log.bug(request.id, error)
     else if (failure.facts.cause !== undefined) log.trouble(request.id, failure)
-    if (!rateLimits.enabled) return sendFailure(reply, request, failure)
-    return rateLimits.announceAddress(request, reply).then(() => sendFailure(reply, request, failure))
+    if (!rateLimits.enabled) leave(reply, request, failure)
+    else void rateLimits.announceAddress(request, reply).then(() => leave(reply, request, failure))
   })
 }
 
@@ -31,6 +31,11 @@ export function onFrameworkError(log: RequestLog, rateLimits: RateLimits) {
     sendFailure(reply, request, failure)
     log.refused(request.id, reply.statusCode, failure)
   }
+}
+
+/** At the end of the turn: answers that leave together wake whoever waits for them once, and waking takes longest. */
+function leave(reply: FastifyReply, request: FastifyRequest, failure: Failure): void {
+  setImmediate(sendFailure, reply, request, failure)
 }
 
 function sendFailure(reply: FastifyReply, request: FastifyRequest, failure: Failure): FastifyReply {
