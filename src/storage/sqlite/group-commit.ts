@@ -22,7 +22,7 @@ interface Waiting {
 type Outcome = { value: unknown } | { reason: unknown }
 
 /**
- * Commits together all transactions that wait in the same turn of the event loop, since the disk flush of a commit
+ * Commits together all transactions that turns of the event loop bring without a pause, since the disk flush of a commit
  * costs far more than the statements. Each has a savepoint of its own and fails alone; nobody hears of success or
  * failure before the commit is on the disk. The lock of another process is awaited without blocking the event loop.
  */
@@ -64,7 +64,7 @@ export class GroupCommit {
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      await endOfTurn()
+      await this.#gathered()
       const group = this.#waiting.splice(0, groupSize)
       let outcomes: Outcome[]
       try {
@@ -77,6 +77,15 @@ export class GroupCommit {
       this.#committed()
     }
     this.#running = undefined
+  }
+
+  /** Resolves after the first turn of the event loop that brought no more, or when the group is full. */
+  async #gathered(): Promise<void> {
+    let before: number
+    do {
+      before = this.#waiting.length
+      await endOfTurn()
+    } while (before < this.#waiting.length && this.#waiting.length < groupSize)
   }
 
   async #commit(group: readonly Waiting[]): Promise<Outcome[]> {
