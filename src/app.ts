@@ -54,7 +54,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { storage } = options
   const log = new RequestLog(options.logger)
   const overload = new Overload()
-  const rateLimits = new RateLimits(options.rateLimit)
+  const rateLimits = new RateLimits(options.rateLimit, storage)
   const keyring = new Keyring(storage)
   const drain = { isDraining: false }
   const app = Fastify(serverOptions(options, log, rateLimits))
@@ -82,11 +82,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
   )
   app.addHook('onClose', async () => {
     overload.close()
-    rateLimits.close()
+    await rateLimits.close()
     await keyring.close()
   })
   await app.ready()
-  return { server: app, drain, begin: () => overload.begin() }
+  const begin = () => {
+    overload.begin()
+    rateLimits.begin()
+  }
+  return { server: app, drain, begin }
 }
 
 function serverOptions(

@@ -35,25 +35,24 @@ function guard(scope: NeededScope, keyring: Keyring, rateLimits: RateLimits): on
     reply.header('cache-control', 'private, no-cache')
     const secret = bearerToken(request.headers.authorization)
     const caller = typeof secret === 'string' ? keyring.identify(secret) : secret
-    if (!rateLimits.enabled && !(caller instanceof Promise)) done(admitted(request, caller, scope))
-    else {
-      limited(request, reply, caller, rateLimits).then((known) => done(admitted(request, known, scope)), done)
-    }
+    const admit = (known: Caller | Failure) =>
+      done(admitted(request, limited(request, reply, known, rateLimits), scope))
+    if (caller instanceof Promise) caller.then(admit, done)
+    else admit(caller)
   }
 }
 
-/** The caller, or the failure that the request leaves with once its count is taken. */
-async function limited(
+/** The caller, or the failure that the request leaves with once it has been counted. */
+function limited(
   request: FastifyRequest,
   reply: FastifyReply,
-  identified: Caller | Failure | Promise<Caller | Failure>,
+  caller: Caller | Failure,
   rateLimits: RateLimits,
-): Promise<Caller | Failure> {
-  const caller = await identified
+): Caller | Failure {
   if (!rateLimits.enabled) return caller
-  if (caller instanceof Failure) return (await rateLimits.refuse(request, reply)) ?? caller
+  if (caller instanceof Failure) return rateLimits.refuse(request, reply) ?? caller
   request.caller = caller
-  return (await rateLimits.spend(caller, reply)) ?? caller
+  return rateLimits.spend(caller, reply) ?? caller
 }
 
 function admitted(request: FastifyRequest, caller: Caller | Failure, scope: NeededScope): Failure | undefined {

@@ -17,8 +17,9 @@ export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: 
     const failure = failureOf(wasCutOff(error, request) ? cutOff : translated(error))
     if (failure.code === 'internal_error') log.bug(request.id, error)
     else if (failure.facts.cause !== undefined) log.trouble(request.id, failure)
-    if (!rateLimits.enabled) leave(reply, request, failure)
-    else void rateLimits.announceAddress(request, reply).then(() => leave(reply, request, failure))
+    rateLimits.announceAddress(request, reply)
+    // At the end of the turn: answers that leave together wake whoever waits for them once, and waking takes longest.
+    setImmediate(sendFailure, reply, request, failure)
   })
 }
 
@@ -27,15 +28,10 @@ export function onFrameworkError(log: RequestLog, rateLimits: RateLimits) {
   return async (error: FastifyError, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const failure = failureOf(translated(error))
     reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
-    await rateLimits.announceAddress(request, reply)
+    rateLimits.announceAddress(request, reply)
     sendFailure(reply, request, failure)
     log.refused(request.id, reply.statusCode, failure)
   }
-}
-
-/** At the end of the turn: answers that leave together wake whoever waits for them once, and waking takes longest. */
-function leave(reply: FastifyReply, request: FastifyRequest, failure: Failure): void {
-  setImmediate(sendFailure, reply, request, failure)
 }
 
 function sendFailure(reply: FastifyReply, request: FastifyRequest, failure: Failure): FastifyReply {

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FastifyReply } from 'fastify'
 import { startApp } from '../../test/app.ts'
 import type { Answer } from '../../test/client.ts'
-import { RateLimits } from './rate-limit.ts'
 
 const path = '/api/v1/spaces'
 
@@ -122,28 +120,4 @@ test('2xx to 5xx of the API all have the headers', async () => {
   ] as const) {
     assert.equal(limitsOf(await app.send(method, url)).w, 60, `${method} ${url}`)
   }
-})
-
-test('a window lasts a minute, at the end of which the key has all its requests again', async (t) => {
-  t.mock.timers.enable({ apis: ['Date', 'setTimeout', 'setInterval'], now: Date.now() })
-  const limits = new RateLimits(2)
-  const sent: Record<string, unknown>[] = []
-  const reply = { headers: (headers: Record<string, unknown>) => sent.push(headers) } as unknown as FastifyReply
-  const spend = () => limits.spend({ key: 1, account: 1, scopes: ['*'] }, reply)
-  const left = () =>
-    /r=(\d+);t=(\d+)/
-      .exec(String(sent.at(-1)?.ratelimit))
-      ?.slice(1)
-      .map(Number)
-  await spend()
-  assert.deepEqual(left(), [1, 60])
-  t.mock.timers.tick(20_000)
-  await spend()
-  assert.deepEqual(left(), [0, 40])
-  t.mock.timers.tick(39_500)
-  assert.equal((await spend())?.facts.retryAfter, 1)
-  t.mock.timers.tick(1_000)
-  await spend()
-  assert.deepEqual(left(), [1, 60])
-  limits.close()
 })

@@ -15,7 +15,7 @@ export function answerUnanswered(app: FastifyInstance, rateLimits: RateLimits): 
       throw new Failure('route_not_found', 'No operation has this path. The operations are listed at /docs.')
     }
     if (request.method === 'OPTIONS') {
-      await rateLimits.announceAddress(request, reply)
+      rateLimits.announceAddress(request, reply)
       reply.code(204).header('allow', allow.join(', ')).send()
       return
     }

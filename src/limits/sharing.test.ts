@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/processes.ts'
+import { databaseUnavailable } from '../errors.ts'
+import { openStorage } from '../storage/open.ts'
+import type { Db, Storage } from '../storage/port.ts'
+import { Counts } from './counts.ts'
+import { Sharing } from './sharing.ts'
+import { countsElsewhere, forgetCounts, tellCounts } from './store.ts'
+
+async function open(t: TestContext): Promise<Storage> {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'waymark.db') })
+  t.after(async () => {
+    await storage.close()
+    rmSync(folder, { recursive: true })
+  })
+  return storage
+}
+
+/** A node that counts keys. */
+function node(t: TestContext, db: Db) {
+  const key: Counts = new Counts(100, 10, () => sharing.hurry())
+  const sharing = new Sharing(db, { key })
+  sharing.begin()
+  t.after(() => sharing.close())
+  return { key, sharing, used: () => key.add('1', 0).used }
+}
+
+test('what a node counted, the others know within a moment, and those that start later', async (t) => {
+  const db = await open(t)
+  const [one, two] = [node(t, db), node(t, db)]
+  one.key.add('1', 5)
+  two.key.add('1', 7)
+  await eventually(() => one.used() === 12 && two.used() === 12)
+  const three = node(t, db)
+  await eventually(() => three.used() === 12)
+})
+
+test('a node tells of what it counted when it stops', async (t) => {
+  const db = await open(t)
+  const one = node(t, db)
+  one.key.add('1', 5)
+  await one.sharing.close()
+  const two = node(t, db)
+  await eventually(() => two.used() === 5)
+})
+
+test('while the database is away each node goes by its own counts; once it is back, nothing was lost', async (t) => {
+  const db = await open(t)
+  const one = node(t, db)
+  const two = node(t, away(db))
+  one.key.add('1', 5)
+  two.key.add('1', 7)
+  await eventually(async () => (await countsElsewhere(db, 'nobody', Date.now())).length === 1)
+  assert.equal(two.used(), 7)
+  isAway = false
+  await eventually(() => one.used() === 12 && two.used() === 12)
+})
+
+let isAway = true
+
+/** The database, as it is while nobody can reach it. */
+function away(db: Db): Db {
+  const reached = async <T>(work: () => Promise<T>) => {
+    if (isAway) throw databaseUnavailable(new Error('away'))
+    return work()
+  }
+  return {
+    all: (statement, params) => reached(() => db.all(statement, params)),
+    write: (work) => reached(() => db.write(work)),
+    list: (listing) => reached(() => db.list(listing)),
+  }
+}
+
+test('counts of windows that are over are forgotten, those of others kept', async (t) => {
+  const db = await open(t)
+  const now = Date.now()
+  const tally = (endsAt: number) => ({ subject: 'key:1', endsAt, requests: 1 })
+  await tellCounts(db, 'one', [tally(now - 2_000), tally(now + 2_000), { ...tally(now + 2_000), requests: 4 }])
+  await forgetCounts(db, now)
+  assert.deepEqual(await countsElsewhere(db, 'two', now - 10_000), [{ ...tally(now + 2_000), requests: 4 }])
+  assert.deepEqual(await countsElsewhere(db, 'one', now - 10_000), [])
+})

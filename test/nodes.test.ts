@@ -1,0 +1,73 @@
+/** Several processes on one database: nothing that matters lives in one of them alone. */
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { type Answer, sendRequest } from './client.ts'
+import { eventually, newDatabase, type RunningServer, startServer, waymark } from './processes.ts'
+
+const path = '/api/v1/spaces'
+const limit = 1_500
+/** Longer than any test here takes. */
+const longEnough = 20
+
+/** Two servers on one database, and a key whose window does not end before the test does. */
+async function twoNodes(t: TestContext) {
+  const { variables } = newDatabase(t)
+  const first = await startServer(t, { ...variables, RATE_LIMIT: String(limit) })
+  const second = await startServer(t, { ...variables, RATE_LIMIT: String(limit) })
+  let key = first.key
+  let left = 0
+  for (;;) {
+    left = secondsLeft(await first.send('HEAD', path, { key }))
+    if (left >= longEnough) break
+    key = (await waymark(t, ['keys', 'create', '--name', 'test', '--account', '1'], variables)).stdout.trim()
+  }
+  return { nodes: [first, second] as const, variables, key }
+}
+
+function secondsLeft({ headers }: Answer): number {
+  return Number(/;t=(\d+)/.exec(String(headers.ratelimit))?.[1])
+}
+
+/** Sends requests over a few connections until the first is refused; returns how many were let in. */
+async function spendAll(t: TestContext, { port }: RunningServer, key: string): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 })
+  t.after(() => agent.destroy())
+  let letIn = 0
+  let isRefused = false
+  const worker = async () => {
+    while (!isRefused) {
+      const { status } = await sendRequest({ agent, port, method: 'HEAD', path }, { key })
+      if (status === 429) isRefused = true
+      else letIn += 1
+    }
+  }
+  await Promise.all([worker(), worker(), worker(), worker()])
+  return letIn
+}
+
+test('429 for a key holds across the nodes, within a tenth of its limit', async (t) => {
+  const { nodes, key } = await twoNodes(t)
+  const letIn = await Promise.all(nodes.map((node) => spendAll(t, node, key)))
+  const all = letIn.reduce((sum, each) => sum + each, 0)
+  assert.ok(all >= limit * 0.95 && all <= limit * 1.1, `${letIn} of ${limit}`)
+})
+
+test('429 for a key outlives the node that counted', async (t) => {
+  const { nodes, variables, key } = await twoNodes(t)
+  const letIn = await spendAll(t, nodes[0], key)
+  await nodes[0].end('SIGTERM')
+  const next = await startServer(t, { ...variables, RATE_LIMIT: String(limit) })
+  await eventually(async () => (await next.send('HEAD', path, { key })).status === 429)
+  assert.ok(letIn <= limit)
+})
+
+test('401 on every node for a key that was revoked on one, within ten seconds', async (t) => {
+  const { nodes, variables, key } = await twoNodes(t)
+  const { id } = JSON.parse((await waymark(t, ['keys', 'list', '--json'], variables)).stdout).at(-1)
+  for (const node of nodes) assert.equal((await node.send('GET', path, { key })).status, 200)
+  await waymark(t, ['keys', 'revoke', String(id)], variables)
+  for (const node of nodes) {
+    await eventually(async () => (await node.send('GET', path, { key })).body.code === 'revoked_api_key')
+  }
+})
