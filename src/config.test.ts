@@ -30,6 +30,7 @@ test('nothing has to be set', () => {
     rateLimit: 6000,
     trustProxy: false,
     logLevel: 'info',
+    workers: 1,
   })
 })
 
@@ -51,6 +52,7 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['HOST', 'links.example.com', 'host', 'links.example.com'],
   ['PORT', '0', 'port', 0],
   ['PORT', '65535', 'port', 65_535],
+  ['WORKERS', '4', 'workers', 4],
   ['DATABASE_URL', 'sqlite:a.db', 'storage', { engine: 'sqlite', path: 'a.db' }],
   ['DATABASE_URL', 'sqlite:../a b.db', 'storage', { engine: 'sqlite', path: '../a b.db' }],
   ['DATABASE_URL', 'sqlite:/var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],

@@ -20,6 +20,8 @@ export interface Config {
   /** As Fastify's `trustProxy`: false, the number of proxies, or their addresses. */
   readonly trustProxy: false | number | string[]
   readonly logLevel: string
+  /** Processes that answer requests. */
+  readonly workers: number
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -28,13 +30,14 @@ type Environment = Readonly<Record<string, string | undefined>>
 export function readConfig(env: Environment = ownEnvironment): Config {
   return readAll(env, (read) => ({
     host: read('HOST', '127.0.0.1', host),
-    port: read('PORT', '3000', integerUpTo(65_535)),
+    port: read('PORT', '3000', integerFrom(0, 65_535)),
     storage: read(...whereStorageIs),
     baseUrl: read('BASE_URL', '', baseUrl),
     bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),
-    rateLimit: read('RATE_LIMIT', '6000', integerUpTo(1_000_000_000)),
+    rateLimit: read('RATE_LIMIT', '6000', integerFrom(0, 1_000_000_000)),
     trustProxy: read('TRUST_PROXY', 'off', trustProxy),
     logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
+    workers: read('WORKERS', '1', integerFrom(1, 64)),
   }))
 }
 
@@ -89,10 +92,10 @@ function host(text: string): string {
   throw new Error('must be an address to listen on, such as 127.0.0.1 or 0.0.0.0.')
 }
 
-function integerUpTo(most: number): (text: string) => number {
+function integerFrom(least: number, most: number): (text: string) => number {
   return (text) => {
-    if (/^(0|[1-9]\d{0,9})$/.test(text) && Number(text) <= most) return Number(text)
-    throw new Error(`must be an integer from 0 to ${most}, not "${text.slice(0, 40)}".`)
+    if (/^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text)
+    throw new Error(`must be an integer from ${least} to ${most}, not "${text.slice(0, 40)}".`)
   }
 }
 
