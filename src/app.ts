@@ -7,6 +7,7 @@ import { type Drain, originFormOf, receive, requestIdOf } from './http/arrival.t
 import { requireKey } from './http/authentication.ts'
 import { publicAddress } from './http/base-url.ts'
 import { largestBody, readBodies } from './http/body.ts'
+import { Connections } from './http/connections.ts'
 import { documents } from './http/docs.ts'
 import { answerErrors, onFrameworkError } from './http/errors.ts'
 import { parseQuery } from './http/form-encoding.ts'
@@ -28,6 +29,8 @@ export interface AppOptions {
   readonly logger: Logger
   readonly baseUrl: string | null
   readonly rateLimit: number
+  /** Connections that are served at once. */
+  readonly mostConnections: number
   readonly trustProxy: false | number | string[]
 }
 
@@ -64,7 +67,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   log.attach(app)
   answerErrors(app, log, rateLimits)
   answerSocketErrors(app, log)
-  receive(app, drain, overload)
+  receive(app, drain, overload, new Connections(app.server, options.mostConnections))
   answerUnanswered(app, rateLimits)
   healthRoute(app, storage)
   problemPages(app)

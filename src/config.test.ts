@@ -30,6 +30,7 @@ test('nothing has to be set', () => {
     rateLimit: 6000,
     trustProxy: false,
     logLevel: 'info',
+    mostConnections: 10_000,
     workers: 1,
   })
 })
@@ -53,6 +54,7 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['PORT', '0', 'port', 0],
   ['PORT', '65535', 'port', 65_535],
   ['WORKERS', '4', 'workers', 4],
+  ['MAX_CONNECTIONS', '1', 'mostConnections', 1],
   ['DATABASE_URL', 'sqlite:a.db', 'storage', { engine: 'sqlite', path: 'a.db' }],
   ['DATABASE_URL', 'sqlite:../a b.db', 'storage', { engine: 'sqlite', path: '../a b.db' }],
   ['DATABASE_URL', 'sqlite:/var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],
@@ -118,6 +120,8 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
     ['hunter2', `${key.slice(0, -1)}!`, `wm_${'0'.repeat(49)}`],
     /^BOOTSTRAP_KEY is not a well-formed API key/,
   ],
+  ['WORKERS', ['0', '65', 'auto'], /^WORKERS must be an integer from 1 to 64, not "/],
+  ['MAX_CONNECTIONS', ['0', '1000001'], /^MAX_CONNECTIONS must be an integer from 1 to 1000000, not "/],
   ['RATE_LIMIT', ['1000000001', '-1', 'off', '1.5'], /^RATE_LIMIT must be an integer from 0 to 1000000000, not "/],
   [
     'TRUST_PROXY',

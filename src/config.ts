@@ -20,6 +20,8 @@ export interface Config {
   /** As Fastify's `trustProxy`: false, the number of proxies, or their addresses. */
   readonly trustProxy: false | number | string[]
   readonly logLevel: string
+  /** Connections that a process serves at once. */
+  readonly mostConnections: number
   /** Processes that answer requests. */
   readonly workers: number
 }
@@ -37,6 +39,7 @@ export function readConfig(env: Environment = ownEnvironment): Config {
     rateLimit: read('RATE_LIMIT', '6000', integerFrom(0, 1_000_000_000)),
     trustProxy: read('TRUST_PROXY', 'off', trustProxy),
     logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
+    mostConnections: read('MAX_CONNECTIONS', '10000', integerFrom(1, 1_000_000)),
     workers: read('WORKERS', '1', integerFrom(1, 64)),
   }))
 }

@@ -19,7 +19,8 @@ import { checkAnswer } from './answer.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 import { exchange } from './raw-socket.ts'
 
-export interface StartOptions extends Partial<Pick<AppOptions, 'baseUrl' | 'rateLimit' | 'trustProxy'>> {
+export interface StartOptions
+  extends Partial<Pick<AppOptions, 'baseUrl' | 'rateLimit' | 'trustProxy' | 'mostConnections'>> {
   /** Puts something between the app and its database. */
   readonly storage?: (real: Storage) => Storage
   /** The test makes the app fail as it never should; otherwise an error in the log fails the test. */
@@ -78,13 +79,14 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   closers.push(() => storage.close())
   const logs: LogLine[] = []
   if (!options.expectsBugs) closers.push(() => assert.deepEqual(logs.filter(isBug), []))
-  const { rateLimit = plenty, baseUrl = null, trustProxy = false } = options
+  const { rateLimit = plenty, baseUrl = null, trustProxy = false, mostConnections = plenty } = options
   const { server, drain, begin } = await buildApp({
     storage: options.storage?.(storage) ?? storage,
     logger: pino({ level: 'info' }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
     baseUrl,
     rateLimit,
     trustProxy,
+    mostConnections,
   })
   begin()
   closers.push(() => server.close())

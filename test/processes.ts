@@ -66,16 +66,16 @@ export function run(
   options: SpawnOptions = {},
   nodeOptions: readonly string[] = [],
 ): Running {
-  return start(t, [process.execPath, ...nodeOptions, ...serverArguments], variables, options)
+  return startProgram(t, [process.execPath, ...nodeOptions, ...serverArguments], variables, options)
 }
 
 export function runNpm(t: Bench, args: readonly string[], variables: Variables): Running {
-  return start(t, ['npm', ...args], variables)
+  return startProgram(t, ['npm', ...args], variables)
 }
 
 /** Runs one command line to its end. */
 export function waymark(t: Bench, args: readonly string[], variables: Variables): Promise<Ended> {
-  return start(t, [process.execPath, ...commandArguments, ...args], variables).ended
+  return startProgram(t, [process.execPath, ...commandArguments, ...args], variables).ended
 }
 
 /** The server once it listens, on a port that was free. */
@@ -124,7 +124,8 @@ export async function eventually(work: () => Promise<boolean> | boolean, withinM
   }
 }
 
-function start(
+/** Starts any program. */
+export function startProgram(
   t: Bench,
   [command = '', ...args]: readonly string[],
   variables: Variables,

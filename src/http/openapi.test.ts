@@ -102,7 +102,8 @@ async function registeredRoutes(): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
   const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
   const logger = pino({ level: 'silent' })
-  const { server } = await buildApp({ storage, logger, baseUrl: null, rateLimit: 0, trustProxy: false })
+  const options = { baseUrl: null, rateLimit: 0, trustProxy: false, mostConnections: 10 } as const
+  const { server } = await buildApp({ storage, logger, ...options })
   const tree = server.printRoutes({ commonPrefix: false })
   await server.close()
   await storage.close()

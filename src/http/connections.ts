@@ -1,0 +1,37 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyRequest } from 'fastify'
+import { Failure } from '../errors.ts'
+
+/** Beyond the limit, connections that are told so; what comes on top is closed unheard. A share of the limit. */
+const toldShare = 0.1
+
+/** Bounds the connections that a process serves, and so the memory and the files that they take. */
+export class Connections {
+  readonly #surplus = new Set<Socket>()
+  #open = 0
+
+  /** Connections past `most` get one answer, which is a refusal. */
+  constructor(server: Server, most: number) {
+    server.maxConnections = most + Math.ceil(most * toldShare)
+    server.prependListener('connection', (socket) => {
+      this.#open += 1
+      if (this.#open > most) this.#surplus.add(socket)
+      socket.once('close', () => {
+        this.#open -= 1
+        this.#surplus.delete(socket)
+      })
+    })
+  }
+
+  /** Whether the request's connection is one too many: it is to be closed behind the answer. */
+  isSurplus({ raw }: FastifyRequest): boolean {
+    return this.#surplus.size > 0 && this.#surplus.has(raw.socket)
+  }
+}
+
+/** What a request gets on a connection that is one too many. The health check is never turned away. */
+export function crowded(request: FastifyRequest): Failure | undefined {
+  if (request.routeOptions.url === '/health') return undefined
+  return new Failure('overloaded', 'The server has as many connections as it can serve.', { retryAfter: 1 })
+}

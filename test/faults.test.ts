@@ -1,0 +1,107 @@
+/** What the machine does to a server on SQLite: its disk takes no more, pages are damaged, the clock jumps. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test as testOf } from 'node:test'
+import { damage } from '../src/storage/sqlite/lists-model.ts'
+import { startApp } from './app.ts'
+import { listening, newDatabase, type RunningServer, startProgram, startServer, unmeasured } from './processes.ts'
+import { serverArguments } from './scripts.ts'
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
+
+const domains = '/api/v1/domains'
+/** Long, so that few of them fill a page. */
+const urlOf = (name: string) => `https://example.com/${name}/${'x'.repeat(1_500)}`
+
+/** Stores domains until the server says that it cannot, or until there are so many; returns the ids it acknowledged. */
+async function storeUntilRefused(server: RunningServer, most: number): Promise<number[]> {
+  const stored: number[] = []
+  while (stored.length < most) {
+    const name = `n${stored.length}.example.com`
+    const { status, body } = await server.send('POST', domains, { form: { name, homepage_url: urlOf(name) } })
+    if (status === 503) {
+      assert.equal(body.code, 'database_unavailable')
+      return stored
+    }
+    assert.equal(status, 201)
+    stored.push(body.data.id)
+  }
+  return stored
+}
+
+test('503 for writes when the disk takes no more; reads go on, and nothing acknowledged is lost', async (t) => {
+  const { path, variables } = newDatabase(t)
+  // No file may grow beyond this many blocks of 512 bytes: writing fails where a full disk makes it fail.
+  const line = 'ulimit -f 3000 && exec "$0" "$@"'
+  const server = await listening(
+    startProgram(t, ['sh', '-c', line, process.execPath, ...serverArguments], {
+      PORT: '0',
+      ...unmeasured,
+      ...variables,
+    }),
+  )
+  const stored = await storeUntilRefused(server, 20_000)
+  assert.ok(stored.length > 10 && stored.length < 20_000, String(stored.length))
+  const refused = await server.send('POST', domains, {
+    form: { name: 'late.example.com', homepage_url: urlOf('late') },
+  })
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
+  for (const id of stored) assert.equal((await server.send('GET', `${domains}/${id}`)).status, 200)
+  assert.equal((await server.send('GET', `${domains}?search=n1`)).status, 200)
+  assert.match(server.stdout(), /"msg":"The database is not available/)
+  await server.end('SIGKILL')
+
+  const again = await startServer(t, variables)
+  const list = await again.send('GET', domains, { key: server.key })
+  assert.equal(list.body.meta.total, stored.length)
+  for (const id of stored) assert.equal((await again.send('GET', `${domains}/${id}`, { key: server.key })).status, 200)
+  const late = await again.send('POST', domains, { key: server.key, form: { name: 'late.example.com' } })
+  assert.equal(late.status, 201)
+  await again.end('SIGTERM')
+  const database = new DatabaseSync(path)
+  t.after(() => database.close())
+  assert.deepEqual(
+    database
+      .prepare('pragma integrity_check')
+      .all()
+      .map((row) => ({ ...row })),
+    [{ integrity_check: 'ok' }],
+  )
+})
+
+test('503 for what lies on a damaged page, the rest is served, and the file is not made anew', async (t) => {
+  const { path, variables } = newDatabase(t)
+  const first = await startServer(t, variables)
+  const stored = await storeUntilRefused(first, 60)
+  await first.end('SIGTERM')
+  damage(path, 'https://example.com/n30.example.com/')
+  const { length } = readFileSync(path)
+
+  const server = await startServer(t, variables)
+  const statuses = new Map<number, number>()
+  for (const id of stored) {
+    const { status, body } = await server.send('GET', `${domains}/${id}`, { key: first.key })
+    if (status === 503) assert.equal(body.code, 'database_unavailable')
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+  assert.deepEqual([...statuses.keys()].sort(), [200, 503])
+  assert.ok((statuses.get(200) ?? 0) > 50, JSON.stringify([...statuses]))
+  assert.equal((await server.end('SIGTERM')).code, 0)
+  assert.ok(readFileSync(path).length >= length)
+})
+
+test('200 while the clock jumps by a day, ahead and back', async (t) => {
+  const app = await startApp({ rateLimit: 100 })
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  for (const jump of [86_400_000, -2 * 86_400_000, 86_400_000]) {
+    t.mock.timers.setTime(Date.now() + jump)
+    const stored = await app.send('POST', '/api/v1/spaces', { form: { name: 'Jumping', color: 1 } })
+    assert.equal(stored.status, 201)
+    assert.equal(stored.body.data.created_at, new Date().toISOString())
+    const { status, headers } = await app.send('GET', '/api/v1/spaces')
+    assert.equal(status, 200)
+    const left = Number(/t=(\d+)/.exec(String(headers.ratelimit))?.[1])
+    assert.ok(left >= 1 && left <= 60, String(left))
+  }
+})
