@@ -1,28 +1,51 @@
 import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { isIPv6 } from 'node:net'
+import { createServer, isIPv6 } from 'node:net'
 import type { App } from '../app.ts'
 import { StartupFailure } from '../errors.ts'
 
 /** Where a server listens. */
 export interface Listening {
+  readonly port: number
   /** The address as it was bound. */
   readonly url: string
   /** An address under which this machine reaches it, also when every address was bound. */
   readonly localUrl: string
 }
 
-/** Listens on one address. Throws `StartupFailure` when it cannot be bound. */
-export async function listen({ server }: App, host: string, port: number): Promise<Listening> {
+/**
+ * Listens on one address; with `reusePort`, other sockets of this user may share the port. Throws `StartupFailure` when
+ * it cannot be bound.
+ */
+export async function listen({ server }: App, host: string, port: number, reusePort = false): Promise<Listening> {
   try {
     // A name is resolved here, since Fastify would make a second server for a second address of `localhost`.
     const { address } = await lookup(host)
-    await server.listen({ host: address, port })
+    // Fastify passes on what its types do not name.
+    const options = { host: address, port, reusePort }
+    await server.listen(options)
   } catch (error) {
     throw new StartupFailure(reason(error as NodeJS.ErrnoException, host, port))
   }
   const bound = server.server.address() as AddressInfo
-  return { url: urlOf(bound.address, bound.port), localUrl: urlOf(loopbackOf(bound.address), bound.port) }
+  return {
+    port: bound.port,
+    url: urlOf(bound.address, bound.port),
+    localUrl: urlOf(loopbackOf(bound.address), bound.port),
+  }
+}
+
+/** Throws `StartupFailure` when another program has the port: sockets that share a port would not notice. */
+export async function ensureFree(host: string, port: number): Promise<void> {
+  const server = createServer()
+  try {
+    const { address } = await lookup(host)
+    await once(server.listen({ host: address, port, exclusive: true }), 'listening')
+  } catch (error) {
+    throw new StartupFailure(reason(error as NodeJS.ErrnoException, host, port))
+  }
+  await new Promise((resolve) => server.close(resolve))
 }
 
 function reason({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {

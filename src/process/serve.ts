@@ -7,10 +7,10 @@ import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { version } from '../version.ts'
 import { makeFirstKey, registerBootstrapKey } from './first-key.ts'
-import { type Listening, listen } from './listen.ts'
+import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder } from './shutdown.ts'
-import { isFirst, isSupervisor, superviseWorkers } from './workers.ts'
+import { announce, hasOwnSocket, isFirst, isSupervisor, superviseWorkers } from './workers.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
 export async function serve(): Promise<void> {
@@ -25,7 +25,10 @@ export async function serve(): Promise<void> {
 
 async function start(): Promise<void> {
   const config = readConfig()
-  if (isSupervisor(config.workers)) return superviseWorkers(config.workers, openLog(config.logLevel))
+  if (isSupervisor(config.workers)) {
+    await ensureFree(config.host, config.port)
+    return superviseWorkers(config.workers, openLog(config.logLevel))
+  }
   const storage = await openStorage(config.storage)
   const logger = openLog(config.logLevel)
   const app = await buildApp({ ...config, storage, logger })
@@ -33,7 +36,8 @@ async function start(): Promise<void> {
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     if (isFirst()) await register(config, storage, logger)
-    const listening = await listen(app, config.host, config.port)
+    const listening = await listen(app, config.host, config.port, hasOwnSocket())
+    announce(listening.port)
     if (isFirst()) process.stdout.write(greeting(listening, await makeFirstKey(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.

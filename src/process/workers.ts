@@ -1,10 +1,16 @@
 import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
 import type { Logger } from 'pino'
 
 /** How long to wait before a worker is replaced that did not live for `soundLifeMs`; doubled each time. Milliseconds. */
 const soundLifeMs = 10_000
 const shortestPauseMs = 100
 const longestPauseMs = 30_000
+
+/** What a worker tells its supervisor once it listens. */
+interface Up {
+  readonly port: number
+}
 
 /** Whether this process answers requests alone, or is the first of several that do. */
 export function isFirst(): boolean {
@@ -17,42 +23,82 @@ export function isSupervisor(workers: number): boolean {
 }
 
 /**
+ * Whether each worker has a socket of its own on the port, among which the kernel shares out the connections. Where it
+ * cannot, the supervisor hands them out; a connection that is on its way to a worker that dies is lost then.
+ */
+export function hasOwnSocket(): boolean {
+  return cluster.isWorker && process.platform === 'linux'
+}
+
+/** Tells the supervisor, where there is one, that this process listens. */
+export function announce(port: number): void {
+  const up: Up = { port }
+  if (cluster.isWorker) process.send?.(up)
+}
+
+/**
  * Starts `count` processes that share the port, and replaces those that die. The first starts alone: it migrates the
  * database, and when it cannot start, nothing does. Signals are passed on; this process ends with the last worker, with
  * exit code 0 when all of them ended in good order.
  */
-export function superviseWorkers(count: number, logger: Logger): void {
-  const startedAt = new Map<number, number>()
-  let isUp = false
-  let isStopping = false
-  let exitCode = 0
-  let pauseMs = shortestPauseMs
+export async function superviseWorkers(count: number, logger: Logger): Promise<void> {
+  const supervisor = new Supervisor(logger)
+  process.on('SIGTERM', (signal) => supervisor.stop(signal))
+  process.on('SIGINT', (signal) => supervisor.stop(signal))
+  const { port } = await supervisor.startFirst()
+  // The others take the port that the first was given, also where that was any.
+  for (let more = 1; more < count; more++) supervisor.start(port)
+}
 
-  const start = () => {
-    if (!isStopping) startedAt.set(cluster.fork().id, performance.now())
+class Supervisor {
+  readonly #logger: Logger
+  readonly #startedAt = new Map<number, number>()
+  #port: number | undefined
+  #isStopping = false
+  #exitCode = 0
+  #pauseMs = shortestPauseMs
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+    cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
   }
-  const replace = ({ id, process: { pid } }: Worker, code: number | null, signal: string | null) => {
-    logger.error({ worker: pid, code, signal }, 'a worker died and is replaced')
-    const lifeMs = performance.now() - (startedAt.get(id) ?? 0)
-    pauseMs = lifeMs < soundLifeMs ? Math.min(pauseMs * 2, longestPauseMs) : shortestPauseMs
-    setTimeout(start, pauseMs)
+
+  async startFirst(): Promise<Up> {
+    const [up] = await once(this.#fork({}), 'message')
+    this.#port = (up as Up).port
+    return up
   }
-  cluster.once('listening', () => {
-    isUp = true
-    for (let more = 1; more < count; more++) start()
-  })
-  cluster.on('exit', (worker, code, signal) => {
-    if (!isUp || isStopping) exitCode ||= code ?? 1
-    else replace(worker, code, signal)
-    startedAt.delete(worker.id)
-    if ((!isUp || isStopping) && startedAt.size === 0) process.exit(exitCode)
-  })
-  const stop = (signal: NodeJS.Signals) => {
-    isStopping = true
+
+  start(port: number): void {
+    if (!this.#isStopping) this.#fork({ PORT: String(port) })
+  }
+
+  stop(signal: NodeJS.Signals): void {
+    this.#isStopping = true
     for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal)
-    if (startedAt.size === 0) process.exit(exitCode)
+    this.#endIfAlone()
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
-  start()
+
+  #fork(variables: Readonly<Record<string, string>>): Worker {
+    const worker = cluster.fork(variables)
+    this.#startedAt.set(worker.id, performance.now())
+    return worker
+  }
+
+  #ended(worker: Worker, code: number | null, signal: string | null): void {
+    const lifeMs = performance.now() - (this.#startedAt.get(worker.id) ?? 0)
+    this.#startedAt.delete(worker.id)
+    if (this.#port === undefined || this.#isStopping) {
+      this.#exitCode ||= code ?? 1
+      this.#endIfAlone()
+    } else {
+      this.#logger.error({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
+      this.#pauseMs = lifeMs < soundLifeMs ? Math.min(this.#pauseMs * 2, longestPauseMs) : shortestPauseMs
+      setTimeout(() => this.start(this.#port as number), this.#pauseMs)
+    }
+  }
+
+  #endIfAlone(): void {
+    if (this.#startedAt.size === 0) process.exit(this.#exitCode)
+  }
 }
