@@ -1,6 +1,7 @@
 /**
  * Conditional requests (RFC 9110 §13): who has a record already, and who must not overwrite one unseen.
  */
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure, preconditionFailed } from '../errors.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
@@ -46,8 +47,14 @@ export function sendRecord<Row>(
   condition: Condition | null = null,
 ): { data: Row } | FastifyReply {
   reply.header('etag', entityTagOf(version))
-  if (condition?.isKnown(version)) return reply.code(304).send()
-  return { data: record }
+  return condition?.isKnown(version) ? sendNotModified(reply) : { data: record }
+}
+
+/** 304. Fastify would give the answer to a HEAD a Content-Length, which may only be that of the record (§8.6). */
+export function sendNotModified(reply: FastifyReply): FastifyReply {
+  reply.hijack()
+  reply.raw.writeHead(304, reply.getHeaders() as OutgoingHttpHeaders).end()
+  return reply
 }
 
 function tagsOf(name: string, value: string | undefined): EntityTags | null {
