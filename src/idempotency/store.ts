@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Generated, Kysely } from 'kysely'
-import { idempotencyKeyReused } from '../errors.ts'
+import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { statement } from '../storage/statement.ts'
 
@@ -75,6 +75,8 @@ export async function purgeExpired(db: Db): Promise<number> {
 
 async function keptAnswer(tx: Db, claim: Claim): Promise<OnceAnswered> {
   const [row] = await tx.all(kept, claim)
+  // Purged in this very moment, where transactions overlap: whoever asks again is the first.
+  if (row === undefined) throw idempotencyInProgress()
   const { fingerprint, ...answer } = row as Answer & { fingerprint: string }
   if (fingerprint !== claim.fingerprint) throw idempotencyKeyReused()
   return { ...answer, isReplayed: true }
