@@ -94,7 +94,7 @@ test('another account never gets an answer, even under the same API key', async 
   await kept.once(claim('a'), async () => answer)
   const stranger = (await createAccount(storage, 'Other')).id
   await assert.rejects(kept.once({ ...claim('a'), account_id: stranger }, never), {
-    code: 'idempotency_key_reused',
+    code: 'idempotency_in_progress',
   })
 })
 
