@@ -48,7 +48,6 @@ export function timeless(document: string): string {
     .replace(/"request_id":"[^"]+"/g, '"request_id":"ID"')
     .replace(/wm_[0-9A-Za-z]{49}/g, 'KEY')
     .replace(/wm_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}/g, 'KEY')
-    .replace(/"(\d+)-[0-9a-z]{8}"/g, '"$1-TIME"')
     .replace(/ +$/gm, '')
 }
 

@@ -72,7 +72,9 @@ test('* matches every version', () => {
 })
 
 test('the tag of a version is read as that version, strong', () => {
-  assert.deepEqual(parseEntityTags(entityTagOf('3-mh2x9k')), [{ isWeak: false, opaque: '3-mh2x9k' }])
+  assert.deepEqual(parseEntityTags(entityTagOf('3-2026-11-20T12:00:00.000Z')), [
+    { isWeak: false, opaque: '3-2026-11-20T12:00:00.000Z' },
+  ])
 })
 
 const malformed = [

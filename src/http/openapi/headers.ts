@@ -54,7 +54,7 @@ export const headers = {
       'Names this very state of the record: it is another one after every change (RFC 9110 §8.8.3). For If-Match and If-None-Match.',
     required: true,
     schema: { type: 'string', pattern: '^"[!#-~]+"$' },
-    example: '"3-mh2x9k7c"',
+    example: '"3-2026-11-20T12:00:00.000Z"',
   },
   'Idempotency-Replayed': {
     description: 'Sent when this is the answer that an earlier request with the same Idempotency-Key got.',

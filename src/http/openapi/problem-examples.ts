@@ -39,7 +39,7 @@ export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_fai
   ),
   name_taken: nameTaken('go.acme.com'),
   idempotency_in_progress: idempotencyInProgress(),
-  precondition_failed: preconditionFailed('4-mh2x9k7c'),
+  precondition_failed: preconditionFailed('4-2026-11-20T12:00:00.000Z'),
   idempotency_key_reused: idempotencyKeyReused(),
   rate_limited: new Failure(
     'rate_limited',
