@@ -82,10 +82,9 @@ export function changeDomain(
   return db.write(async (tx) => {
     const [old] = await tx.all(byId, { account, id })
     if (old === undefined) return undefined
-    const present = versioned(old)
-    precondition?.check(present.version)
+    precondition?.check(versionOf(old.revision, old.updated_at))
     const { homepage_url = old.homepage_url, not_found_url = old.not_found_url } = change
-    if (homepage_url === old.homepage_url && not_found_url === old.not_found_url) return present
+    if (homepage_url === old.homepage_url && not_found_url === old.not_found_url) return versioned(old)
     const now = new Date().toISOString()
     const [row] = await tx.all(updated, { account, id, revision: old.revision, homepage_url, not_found_url, now })
     // Where transactions overlap, another may have been faster: begin again with what it left.
@@ -102,7 +101,7 @@ export function removeDomain(db: Db, account: number, id: number, precondition: 
     if (precondition === null) return (await tx.all(deleted, { account, id })).length > 0
     const [old] = await tx.all(byId, { account, id })
     if (old === undefined) return false
-    precondition.check(versioned(old).version)
+    precondition.check(versionOf(old.revision, old.updated_at))
     const gone = await tx.all(deletedAt, { account, id, revision: old.revision })
     return gone.length > 0 || removeDomain(tx, account, id, precondition)
   })

@@ -26,7 +26,7 @@ export interface Claim {
   readonly fingerprint: string
 }
 
-/** An answer as it was sent. It is as large as a record with its URLs may be: below 32 KiB. */
+/** An answer as it was sent. It is as large as a record with its URLs may be: below 16 KiB. */
 export interface Answer {
   readonly status: number
   readonly location: string

@@ -62,10 +62,9 @@ export function changeSpace(
   return db.write(async (tx) => {
     const [old] = await tx.all(byId, { account, id })
     if (old === undefined) return undefined
-    const present = versioned(old)
-    precondition?.check(present.version)
+    precondition?.check(versionOf(old.revision, old.updated_at))
     const { name = old.name, color = old.color } = change
-    if (name === old.name && color === old.color) return present
+    if (name === old.name && color === old.color) return versioned(old)
     const values = { name, name_folded: foldCase(name), color, now: new Date().toISOString() }
     const [row] = await tx.all(updated, { account, id, revision: old.revision, ...values })
     // Where transactions overlap, another may have been faster: begin again with what it left.
@@ -82,7 +81,7 @@ export function removeSpace(db: Db, account: number, id: number, precondition: P
     if (precondition === null) return (await tx.all(deleted, { account, id })).length > 0
     const [old] = await tx.all(byId, { account, id })
     if (old === undefined) return false
-    precondition.check(versioned(old).version)
+    precondition.check(versionOf(old.revision, old.updated_at))
     const gone = await tx.all(deletedAt, { account, id, revision: old.revision })
     return gone.length > 0 || removeSpace(tx, account, id, precondition)
   })

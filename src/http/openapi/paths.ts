@@ -34,7 +34,7 @@ export const parameters = {
     in: 'header',
     required: false,
     description:
-      'The ETag of the state that the request is meant for, or a list of them, or `*`. When the record is in another state by now, the answer is 412 and nothing is done: no update is lost.',
+      'The ETag of the state that the request is meant for, such as `"3-2026-11-20T12:00:00.000Z"`, or a list of them, or `*`. When the record is in another state by now, the answer is 412 and nothing is done: no update is lost.',
     schema: tagList,
   },
   'If-None-Match': {
@@ -50,7 +50,7 @@ export const parameters = {
     in: 'header',
     required: false,
     description:
-      'A name of your own for this request, such as a UUID, bare or in double quotes. Sent again with the same name within 24 hours, the request is not done twice: it gets the answer of the first.',
+      'A name of your own for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, bare or in double quotes. Sent again with the same name within 24 hours, the request is not done twice: it gets the answer of the first.',
     schema: { type: 'string', minLength: 1, maxLength: 2 * longestIdempotencyKey + 2 },
   },
 } as const
