@@ -43,7 +43,7 @@ export interface OnceAnswered extends Answer {
 /** How long an answer is kept. Milliseconds. */
 const keptMs = 24 * 60 * 60 * 1_000
 /** Rows that one transaction deletes: so few that no request waits for it. */
-export const purgedAtOnce = 200
+export const purgedAtOnce = 100
 
 /** Tells apart requests of which any part differs. */
 export function fingerprintOf(parts: readonly unknown[]): string {
