@@ -21,7 +21,7 @@ export const longestIdempotencyKey = 255
  */
 export function parseIdempotencyKey(value: string): string | null {
   const key = value.startsWith('"') ? unquoted(value) : value
-  return key !== null && visible.test(key) ? key : null
+  return key !== null && key.length <= longestIdempotencyKey && visible.test(key) ? key : null
 }
 
 /**
@@ -69,7 +69,7 @@ export async function sendStoredOnce<Row extends { readonly id: number }>(
   return reply.code(status).send(body)
 }
 
-const visible = /^[\x21-\x7e]{1,255}$/
+const visible = /^[\x21-\x7e]+$/
 const quoted = /^"(?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"$/
 
 function unquoted(value: string): string | null {
