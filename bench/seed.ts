@@ -108,7 +108,7 @@ async function insertRecords(
     const size = Math.min(groupSize, count - ids.length)
     await storage.write(async (tx) => {
       for (let record = from; record < from + size; record++) {
-        ids.push((await insertDomain(tx, account, hostNameOf(record), urlsOf(record))).id)
+        ids.push((await insertDomain(tx, account, hostNameOf(record), urlsOf(record))).record.id)
       }
     })
     progress(ids.length)

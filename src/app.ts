@@ -19,6 +19,7 @@ import { RateLimits } from './http/rate-limit.ts'
 import { RequestLog } from './http/request-log.ts'
 import { answerSocketErrors, onClientError } from './http/socket-errors.ts'
 import { answerUnanswered } from './http/unanswered.ts'
+import { KeptAnswers } from './idempotency/kept-answers.ts'
 import { Keyring } from './keys/keyring.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
@@ -59,6 +60,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const overload = new Overload()
   const rateLimits = new RateLimits(options.rateLimit, storage)
   const keyring = new Keyring(storage)
+  const kept = new KeptAnswers(storage)
   const drain = { isDraining: false }
   const app = Fastify(serverOptions(options, log, rateLimits))
 
@@ -77,8 +79,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
       const address = publicAddress(options.baseUrl)
       requireKey(api, keyring, rateLimits)
       readBodies(api)
-      domainRoutes(api, storage, address)
-      spaceRoutes(api, storage, address)
+      domainRoutes(api, storage, kept, address)
+      spaceRoutes(api, storage, kept, address)
       done()
     },
     { prefix: apiPrefix },
@@ -87,6 +89,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     overload.close()
     await rateLimits.close()
     await keyring.close()
+    await kept.close()
   })
   await app.ready()
   const begin = () => {

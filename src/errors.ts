@@ -21,7 +21,10 @@ export type ErrorCode =
   | 'unsupported_media_type'
   | 'headers_too_large'
   | 'name_taken'
+  | 'idempotency_in_progress'
+  | 'precondition_failed'
   | 'validation_failed'
+  | 'idempotency_key_reused'
   | 'rate_limited'
   | 'internal_error'
   | 'overloaded'
@@ -44,6 +47,8 @@ export interface FailureFacts {
   readonly allow?: readonly string[]
   /** The scope that the key lacks. */
   readonly scope?: string
+  /** The version that the record has instead of the one that was expected. */
+  readonly version?: string
   readonly cause?: unknown
 }
 
@@ -88,6 +93,8 @@ export const violationCodes = {
   unknown_field: 'There is no such field or parameter.',
   prohibited: 'The field cannot be changed.',
   taken: 'The value is in use already.',
+  key_reused: 'The Idempotency-Key was used for another request.',
+  in_progress: 'The first request with the Idempotency-Key is still being worked on.',
   has_scheme: 'A host name has no scheme: leave out "https://".',
   has_port: 'A host name has no port.',
   has_path: 'A host name has no path, query or fragment.',
@@ -129,6 +136,34 @@ export function notFound(what: string): Failure {
 export function nameTaken(name: string): Failure {
   const message = `The name ${name} has already been taken. Choose another name.`
   return new Failure('name_taken', message, { violations: [{ field: 'name', code: 'taken', message }] })
+}
+
+/** The record is not in a state that the request's conditions allow; nothing was changed. */
+export function preconditionFailed(version: string): Failure {
+  return new Failure(
+    'precondition_failed',
+    'The record is not as the request expects it. Get it again, and decide anew.',
+    { version },
+  )
+}
+
+/** Another request was answered under the Idempotency-Key; its answer is not for this one. */
+export function idempotencyKeyReused(): Failure {
+  const message =
+    'The Idempotency-Key was used for another request. Choose a new key for each thing that is to be stored.'
+  return ofIdempotencyKey('idempotency_key_reused', 'key_reused', message)
+}
+
+/** The first request with the Idempotency-Key has not been answered yet. */
+export function idempotencyInProgress(): Failure {
+  const message =
+    'The first request with this Idempotency-Key is still being worked on. Ask for its answer in a second.'
+  return ofIdempotencyKey('idempotency_in_progress', 'in_progress', message, 1)
+}
+
+function ofIdempotencyKey(code: ErrorCode, violation: ViolationCode, message: string, retryAfter?: number): Failure {
+  const violations = [{ field: 'Idempotency-Key', code: violation, message }]
+  return new Failure(code, message, { violations, ...(retryAfter && { retryAfter }) })
 }
 
 /** The database did not answer, or could not: nothing of the request was kept. */

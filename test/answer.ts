@@ -18,16 +18,17 @@ interface Asked {
 export function checkAnswer(asked: Asked, answer: Answer): void {
   const isApi = asked.path.startsWith('/api/')
   checkHeaders(answer)
-  const hasNoBody = asked.method === 'HEAD' || answer.status === 204
-  if (hasNoBody) assert.equal(answer.text, '', 'HEAD and 204 have no body')
-  if (answer.status === 204) assert.equal(answer.headers['content-length'], undefined)
+  const isEmpty = answer.status === 204 || answer.status === 304
+  const hasNoBody = asked.method === 'HEAD' || isEmpty
+  if (hasNoBody) assert.equal(answer.text, '', 'HEAD, 204 and 304 have no body')
+  if (isEmpty) checkEmpty(answer)
   if (answer.status >= 400) checkProblemHeaders(answer)
   if (answer.status >= 400 && !hasNoBody) checkProblem(answer)
   if (isApi && answer.status < 300 && !hasNoBody) {
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
   }
   if (isApi && asked.limits) checkRateHeaders(answer)
-  if (isApi && answer.status < 300 && asked.method !== 'OPTIONS') {
+  if (isApi && answer.status < 400 && asked.method !== 'OPTIONS') {
     assert.equal(answer.headers['cache-control'], 'private, no-cache')
   }
   checkAgainstDocument(asked, answer)
@@ -50,12 +51,21 @@ function checkHeaders({ headers }: Answer): void {
   assert.equal(headers.server, undefined)
 }
 
-function checkProblemHeaders({ headers, status }: Answer): void {
+function checkProblemHeaders({ headers, status, body }: Answer): void {
   assert.match(String(headers['content-type']), /^application\/(problem\+)?json; charset=utf-8$/)
   assert.equal(headers.vary, 'Accept')
   assert.equal(status === 405, headers.allow !== undefined)
+  assert.equal(status === 412, headers.etag !== undefined)
   assert.equal(status === 401 || status === 403, headers['www-authenticate'] !== undefined)
-  assert.equal(status === 429 || status === 503, headers['retry-after'] !== undefined)
+  const isPassing = status === 429 || status === 503 || body?.code === 'idempotency_in_progress'
+  assert.equal(isPassing, headers['retry-after'] !== undefined)
+}
+
+/** RFC 9110 §8.6 and §15.4.5. */
+function checkEmpty({ headers, status }: Answer): void {
+  assert.equal(headers['content-length'], undefined)
+  assert.equal(headers['content-type'], undefined)
+  assert.equal(status === 304, headers.etag !== undefined)
 }
 
 const members = ['message', 'errors', 'type', 'title', 'status', 'detail', 'code', 'violations', 'request_id']

@@ -5,7 +5,7 @@ import { join, posix } from 'node:path'
 import { test } from 'node:test'
 import { repository } from './scripts.ts'
 
-const port = ['storage/port.ts', 'storage/statement.ts', 'storage/fold.ts']
+const port = ['storage/port.ts', 'storage/statement.ts', 'storage/version.ts', 'storage/fold.ts']
 const operator = ['accounts/', 'keys/', 'config.ts', 'errors.ts', 'version.ts', 'storage/open.ts', 'storage/port.ts']
 
 /** For each part of src/ what it may import of the others: files, or whole folders. The longest name holds. */
@@ -17,12 +17,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'accounts/': ['errors.ts', ...port],
   'keys/': ['errors.ts', ...port],
   'limits/': ['errors.ts', ...port],
-  'http/': ['errors.ts', 'version.ts', 'storage/port.ts', 'keys/keyring.ts', 'keys/scope.ts', 'limits/'],
-  'domains/': ['errors.ts', 'http/', ...port],
+  'http/': [
+    ...['errors.ts', 'version.ts', 'storage/port.ts', 'storage/version.ts', 'keys/keyring.ts', 'keys/scope.ts'],
+    ...['idempotency/', 'limits/'],
+  ],
+  'idempotency/': ['errors.ts', ...port],
+  'domains/': ['errors.ts', 'http/', 'idempotency/', ...port],
   'domains/store.ts': ['errors.ts', 'domains/', ...port],
-  'spaces/': ['errors.ts', 'http/', ...port],
+  'spaces/': ['errors.ts', 'http/', 'idempotency/', ...port],
   'spaces/store.ts': ['errors.ts', 'spaces/', ...port],
-  'app.ts': ['errors.ts', 'http/', 'domains/', 'spaces/', 'keys/', 'storage/port.ts'],
+  'app.ts': ['errors.ts', 'http/', 'domains/', 'spaces/', 'keys/', 'idempotency/', 'storage/port.ts'],
   'process/': ['app.ts', 'http/latest-response.ts', ...operator],
   'main.ts': ['process/serve.ts'],
   'cli/': operator,

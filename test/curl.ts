@@ -10,6 +10,7 @@ const text = { type: 'string' } as const
 const { values, positionals, tokens } = parseArgs({
   options: {
     silent: { ...flag, short: 's' },
+    head: { ...flag, short: 'I' },
     get: { ...flag, short: 'G' },
     request: { ...text, short: 'X' },
     output: { ...text, short: 'o' },
@@ -39,8 +40,12 @@ for (const header of values.header ?? []) {
   const colon = header.indexOf(':')
   headers.set(header.slice(0, colon), header.slice(colon + 1).trim())
 }
-const method = values.request ?? (hasBody ? 'POST' : 'GET')
+const method = values.request ?? (values.head ? 'HEAD' : hasBody ? 'POST' : 'GET')
 const response = await fetch(url, { method, headers, ...(hasBody ? { body: data } : {}) })
+if (values.head) {
+  const lines = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`)
+  writeFileSync(process.stdout.fd, `HTTP/1.1 ${response.status}\r\n${lines.join('')}\r\n`)
+}
 writeFileSync(values.output ?? process.stdout.fd, Buffer.from(await response.arrayBuffer()))
 const after = values['write-out'] ?? ''
 writeFileSync(process.stdout.fd, after.replaceAll('%{http_code}', String(response.status)).replaceAll('\\n', '\n'))

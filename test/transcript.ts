@@ -32,8 +32,9 @@ export function stepsOf(document: string): Step[] {
   )
 }
 
-/** The document with the outputs that its commands have now. */
-export function rerun(document: string, surroundings: Surroundings): string {
+/** The document with the outputs that its commands have now. A variable that one of them sets is there for the next. */
+export function rerun(document: string, { url, env }: Surroundings): string {
+  const surroundings = { url, env: { ...env } }
   return document.replace(block, (_, text: string) => {
     const steps = stepsOf(`\`\`\`console\n${text}\`\`\``)
     return `\`\`\`console\n${steps.map(({ command }) => `$ ${command}\n${outputOf(command, surroundings)}`).join('')}\`\`\``
@@ -50,10 +51,19 @@ export function timeless(document: string): string {
     .replace(/ +$/gm, '')
 }
 
-function outputOf(command: string, { url, env }: Surroundings): string {
+function outputOf(command: string, { url, env }: { url: string; env: Record<string, string | undefined> }): string {
   const real = command.replaceAll('http://127.0.0.1:3000', url)
+  const [, variable] = /^([A-Z]+)=/.exec(real) ?? []
+  if (variable !== undefined) {
+    env[variable] = ran(`${real}; printf %s "$${variable}"`, env)
+    return ''
+  }
+  const said = ran(real, env).replaceAll(url, 'http://127.0.0.1:3000')
+  return said === '' || said.endsWith('\n') ? said : `${said}\n`
+}
+
+function ran(real: string, env: Surroundings['env']): string {
   const { stdout, stderr, status } = spawnSync('sh', ['-c', real], { cwd: repository, env, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${real} ended with ${status}: ${stderr}`)
-  const said = stdout.replaceAll(url, 'http://127.0.0.1:3000')
-  return said === '' || said.endsWith('\n') ? said : `${said}\n`
+  return stdout
 }

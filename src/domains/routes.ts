@@ -3,16 +3,19 @@ import { Refusal, type Violation, validationFailed } from '../errors.ts'
 import { accountOf } from '../http/authentication.ts'
 import type { PublicAddress } from '../http/base-url.ts'
 import { fieldsOf } from '../http/body.ts'
+import { conditionOf, sendRecord } from '../http/conditions.ts'
 import { found, idOf, sendPage } from '../http/envelopes.ts'
+import { claimOf, sendStored, sendStoredOnce } from '../http/idempotency.ts'
 import { checkListQuery, listingOf } from '../http/list-query.ts'
 import { declare } from '../http/operation.ts'
+import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import type { Db } from '../storage/port.ts'
 import { parseHostName } from './domain.ts'
 import { type Domain, domainOperations, storeDomain, updateDomain } from './schema.ts'
 import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from './store.ts'
 
 /** The five operations on domains. Every route is behind `requireKey`. */
-export function domainRoutes(app: FastifyInstance, db: Db, address: PublicAddress): void {
+export function domainRoutes(app: FastifyInstance, db: Db, kept: KeptAnswers, address: PublicAddress): void {
   const { list, show, store, put, patch, delete: remove } = domainOperations
   const urlOf = (request: FastifyRequest) => address(request) + app.prefix + list.path
 
@@ -26,41 +29,46 @@ export function domainRoutes(app: FastifyInstance, db: Db, address: PublicAddres
 
   app.route({
     ...declare(show),
-    handler: async (request) => {
+    handler: async (request, reply) => {
+      const condition = conditionOf(request)
       const id = idOf(request, 'domain')
-      return { data: found(await findDomain(db, accountOf(request), id), 'domain') }
+      return sendRecord(reply, found(await findDomain(db, accountOf(request), id), 'domain'), condition)
     },
   })
 
   app.route({
     ...declare(store),
     handler: async (request, reply) => {
+      const claim = claimOf(request)
       const { name, ...urls } = storeDomain.check(fieldsOf(request))
-      const domain = await insertDomain(db, accountOf(request), name, urls)
-      reply.code(201).header('location', `${urlOf(request)}/${domain.id}`)
-      return { data: domain }
+      const insert = (to: Db) => insertDomain(to, accountOf(request), name, urls)
+      if (claim !== null) return sendStoredOnce(reply, urlOf(request), { claim, kept }, insert)
+      return sendStored(reply, urlOf(request), await insert(db))
     },
   })
 
   app.route({
     ...declare(put, patch),
-    handler: async (request) => {
+    handler: async (request, reply) => {
+      const condition = conditionOf(request)
       const account = accountOf(request)
       const id = idOf(request, 'domain')
       const { values, violations } = updateDomain.read(fieldsOf(request))
       if (violations.length > 0 || values.name !== undefined) {
-        const domain = found(await findDomain(db, account, id), 'domain')
-        refuse([...violations, ...renaming(domain, values.name)])
+        const { record, version } = found(await findDomain(db, account, id), 'domain')
+        condition?.check(version)
+        refuse([...violations, ...renaming(record, values.name)])
       }
-      return { data: found(await changeDomain(db, account, id, values), 'domain') }
+      return sendRecord(reply, found(await changeDomain(db, account, id, values, condition), 'domain'))
     },
   })
 
   app.route({
     ...declare(remove),
     handler: async (request, reply) => {
+      const condition = conditionOf(request)
       const id = idOf(request, 'domain')
-      found((await removeDomain(db, accountOf(request), id)) || undefined, 'domain')
+      found((await removeDomain(db, accountOf(request), id, condition)) || undefined, 'domain')
       return reply.code(204).send()
     },
   })

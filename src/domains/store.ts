@@ -3,6 +3,7 @@ import { nameTaken } from '../errors.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
 import { statement } from '../storage/statement.ts'
+import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
 import type { HostName } from './domain.ts'
 import type { Domain } from './schema.ts'
 
@@ -11,6 +12,8 @@ interface DomainsTable extends Omit<Domain, 'id'> {
   account_id: number
   /** The folded forms of the name, a line feed between them; null when the name is its only form. */
   search_text: string | null
+  /** Counts the states that the record has had. */
+  revision: Generated<number>
 }
 
 type Tables = { domains: DomainsTable }
@@ -22,6 +25,7 @@ export interface DomainChange {
 }
 
 const columns = ['id', 'name', 'name_unicode', 'homepage_url', 'not_found_url', 'created_at', 'updated_at'] as const
+const versionedColumns = [...columns, 'revision'] as const
 
 /** What lists need to know of this table. */
 const listable: Listable<Domain> = {
@@ -41,9 +45,9 @@ export function listDomains(
 }
 
 /** The account's domain with this id. */
-export async function findDomain(db: Db, account: number, id: number): Promise<Domain | undefined> {
-  const [domain] = await db.all(byId, { account, id })
-  return domain
+export async function findDomain(db: Db, account: number, id: number): Promise<Versioned<Domain> | undefined> {
+  const [row] = await db.all(byId, { account, id })
+  return row && versioned(row)
 }
 
 /** Stores a domain. Throws `name_taken` when any account of the instance has the name: the unique index decides. */
@@ -52,34 +56,64 @@ export function insertDomain(
   account: number,
   { name, nameUnicode }: HostName,
   urls: { homepage_url: string | null; not_found_url: string | null },
-): Promise<Domain> {
+): Promise<Versioned<Domain>> {
   return db.write(async (tx) => {
     const now = new Date().toISOString()
     const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
     const { homepage_url, not_found_url } = urls
     const values = { account, name, name_unicode: nameUnicode, search_text, homepage_url, not_found_url, now }
-    const [domain] = await tx.all(inserted, values)
-    if (domain === undefined) throw nameTaken(name)
-    return domain
+    const [row] = await tx.all(inserted, values)
+    if (row === undefined) throw nameTaken(name)
+    return versioned(row)
   })
 }
 
-/** Changes the account's domain; `updated_at` moves only when a value does. Undefined when there is no such domain. */
-export function changeDomain(db: Db, account: number, id: number, change: DomainChange): Promise<Domain | undefined> {
+/**
+ * Changes the account's domain; `updated_at` and the version move only when a value does. Undefined when there is no such
+ * domain. Throws what `precondition` throws at its present version.
+ */
+export function changeDomain(
+  db: Db,
+  account: number,
+  id: number,
+  change: DomainChange,
+  precondition: Precondition | null,
+): Promise<Versioned<Domain> | undefined> {
   return db.write(async (tx) => {
-    const old = await findDomain(tx, account, id)
+    const [old] = await tx.all(byId, { account, id })
     if (old === undefined) return undefined
+    precondition?.check(versionOf(old.revision, old.updated_at))
     const { homepage_url = old.homepage_url, not_found_url = old.not_found_url } = change
-    if (homepage_url === old.homepage_url && not_found_url === old.not_found_url) return old
-    const [domain] = await tx.all(updated, { account, id, homepage_url, not_found_url, now: new Date().toISOString() })
-    return domain
+    if (homepage_url === old.homepage_url && not_found_url === old.not_found_url) return versioned(old)
+    const now = new Date().toISOString()
+    const [row] = await tx.all(updated, { account, id, revision: old.revision, homepage_url, not_found_url, now })
+    // Where transactions overlap, another may have been faster: begin again with what it left.
+    return row === undefined ? changeDomain(tx, account, id, change, precondition) : versioned(row)
   })
 }
 
-/** Deletes the account's domain; false when there is no such domain. */
-export async function removeDomain(db: Db, account: number, id: number): Promise<boolean> {
-  const gone = await db.write((tx) => tx.all(deleted, { account, id }))
-  return gone.length > 0
+/**
+ * Deletes the account's domain; false when there is no such domain. Throws what `precondition` throws at its present
+ * version.
+ */
+export function removeDomain(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
+  return db.write(async (tx) => {
+    if (precondition === null) return (await tx.all(deleted, { account, id })).length > 0
+    const [old] = await tx.all(byId, { account, id })
+    if (old === undefined) return false
+    precondition.check(versionOf(old.revision, old.updated_at))
+    const gone = await tx.all(deletedAt, { account, id, revision: old.revision })
+    return gone.length > 0 || removeDomain(tx, account, id, precondition)
+  })
+}
+
+type DomainRow = Domain & { readonly revision: number }
+
+/** The record as it is shown, in a fresh object: the engine's own are slower to handle. */
+function versioned(row: DomainRow): Versioned<Domain> {
+  const { id, name, name_unicode, homepage_url, not_found_url, created_at, updated_at, revision } = row
+  const record = { id, name, name_unicode, homepage_url, not_found_url, created_at, updated_at }
+  return { record, version: versionOf(revision, updated_at) }
 }
 
 interface Own {
@@ -87,8 +121,13 @@ interface Own {
   id: number
 }
 
+/** A record as long as nobody has changed it. */
+interface OwnAt extends Own {
+  revision: number
+}
+
 const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
-  db.selectFrom('domains').select(columns).where('id', '=', id).where('account_id', '=', account),
+  db.selectFrom('domains').select(versionedColumns).where('id', '=', id).where('account_id', '=', account),
 )
 
 interface Insert {
@@ -115,20 +154,30 @@ const inserted = statement((db: Kysely<Tables>, domain: Insert) =>
       updated_at: domain.now,
     })
     .onConflict((conflict) => conflict.column('name').doNothing())
-    .returning(columns),
+    .returning(versionedColumns),
 )
 
-type Update = Own & { homepage_url: string | null; not_found_url: string | null; now: string }
+type Update = OwnAt & { homepage_url: string | null; not_found_url: string | null; now: string }
 
-const updated = statement((db: Kysely<Tables>, { account, id, homepage_url, not_found_url, now }: Update) =>
+const updated = statement((db: Kysely<Tables>, { account, id, revision, homepage_url, not_found_url, now }: Update) =>
   db
     .updateTable('domains')
-    .set({ homepage_url, not_found_url, updated_at: now })
+    .set((e) => ({ homepage_url, not_found_url, updated_at: now, revision: e('revision', '+', 1) }))
     .where('id', '=', id)
     .where('account_id', '=', account)
-    .returning(columns),
+    .where('revision', '=', revision)
+    .returning(versionedColumns),
 )
 
 const deleted = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.deleteFrom('domains').where('id', '=', id).where('account_id', '=', account).returning('id'),
+)
+
+const deletedAt = statement((db: Kysely<Tables>, { account, id, revision }: OwnAt) =>
+  db
+    .deleteFrom('domains')
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .where('revision', '=', revision)
+    .returning('id'),
 )

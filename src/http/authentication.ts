@@ -25,8 +25,13 @@ export function requireKey(app: FastifyInstance, keyring: Keyring, rateLimits: R
 
 /** The account of an authenticated request: what every store function takes. */
 export function accountOf(request: FastifyRequest): number {
-  if (request.caller === null) throw new Error(`${request.url} is not behind requireKey`)
-  return request.caller.account
+  return callerOf(request).account
+}
+
+/** Whoever an authenticated request acts for. */
+export function callerOf({ caller, url }: FastifyRequest): Caller {
+  if (caller === null) throw new Error(`${url} is not behind requireKey`)
+  return caller
 }
 
 /** Answers without a promise where nothing has to be waited for: most requests bring a key that is remembered. */

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
+import { conditionOf, sendNotModified } from './conditions.ts'
+import { entityTagOf } from './entity-tags.ts'
 import type { Operation } from './operation.ts'
 
 /**
@@ -13,13 +15,17 @@ export function documents(app: FastifyInstance, operations: readonly Operation[]
     return { contentSecurityPolicy, files: referenceFiles() }
   })
 
-  /** Sends a file of the reference, or says that the client has it already (RFC 9110 §13.1.2). */
+  /** Sends a file of the reference, or says that the client has it already. */
   async function send(name: string, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { contentSecurityPolicy, files } = await reference()
     const file = files.get(name)
     if (file === undefined) throw new Failure('route_not_found', 'The reference has no such file. It begins at /docs.')
-    reply.headers({ etag: file.etag, 'cache-control': 'no-cache', 'content-security-policy': contentSecurityPolicy })
-    if (request.headers['if-none-match']?.includes(file.etag)) return reply.code(304).send()
+    reply.headers({
+      etag: entityTagOf(file.version),
+      'cache-control': 'no-cache',
+      'content-security-policy': contentSecurityPolicy,
+    })
+    if (conditionOf(request)?.isKnown(file.version)) return sendNotModified(reply)
     return reply.type(file.type).send(file.content)
   }
 

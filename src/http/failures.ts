@@ -27,7 +27,7 @@ export const failures = {
     status: 400,
     title: 'Malformed request',
     explanation:
-      'What arrived is not a valid HTTP request: a broken request line or header, a missing Host, or a Content-Length that does not fit the body.',
+      'What arrived is not a valid HTTP request: a broken request line or header, a missing Host, a Content-Length that does not fit the body, or an If-Match, If-None-Match or Idempotency-Key that cannot be read. Nothing was done.',
   },
   missing_api_key: {
     status: 401,
@@ -106,11 +106,29 @@ export const failures = {
     explanation:
       'A domain name can be stored once in the whole instance, whatever its case, and this one is stored already. Choose another name, or delete the record that has it; if you cannot find one, another account of this instance has the name.',
   },
+  idempotency_in_progress: {
+    status: 409,
+    title: 'Still in progress',
+    explanation:
+      'The first request with this Idempotency-Key is still being worked on. Send the same request again after the number of seconds that Retry-After gives, to get its answer; it is not done twice.',
+  },
+  precondition_failed: {
+    status: 412,
+    title: 'Precondition failed',
+    explanation:
+      'The record is not in a state that If-Match or If-None-Match allows: somebody changed it since you got it. Nothing was changed. The ETag of the answer is that of its present state: get the record again, decide anew, and send the change with that tag.',
+  },
   validation_failed: {
     status: 422,
     title: 'Validation failed',
     explanation:
       'The request was understood, but some of its fields do not hold. "violations" lists every one of them with a code and a sentence; nothing was changed.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: 'Idempotency key reused',
+    explanation:
+      'Within the last 24 hours, the same API key sent another request with this Idempotency-Key: another path, or other fields. Nothing was done. Send a new key with each new request, and the same key only when you repeat one.',
   },
   rate_limited: {
     status: 429,

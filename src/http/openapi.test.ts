@@ -57,8 +57,10 @@ test('each operation has the failures that its shape implies', () => {
   const store = document.paths[`${apiPrefix}/domains`].post
   const show = document.paths[`${apiPrefix}/domains/{id}`].get
   const common = ['400', '401', '403', '404', '405', '408', '414', '429', '431', '500', '503']
-  assert.deepEqual(Object.keys(show.responses), ['200', ...common].sort())
+  assert.deepEqual(Object.keys(show.responses), ['200', '304', '412', ...common].sort())
   assert.deepEqual(Object.keys(store.responses), ['201', '409', '413', '415', '422', ...common].sort())
+  assert.equal(store.responses[409].$ref, '#/components/responses/Conflict')
+  assert.equal(store.responses[422].$ref, '#/components/responses/NotStored')
   assert.equal(show.responses[404].$ref, '#/components/responses/NotFound')
   assert.equal(store.responses[404].$ref, '#/components/responses/RouteNotFound')
 })

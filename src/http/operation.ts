@@ -19,12 +19,16 @@ export interface Operation {
   readonly scope: NeededScope
   readonly query?: Form<unknown>
   readonly body?: Body
+  /** The request headers that it takes beyond those of every operation. */
+  readonly headers?: readonly RequestHeader[]
   /** Query or body fields that do not hold: the documents show the answer to them. */
   readonly refused?: Fields
   readonly success: Success
   /** What can go wrong here, beyond what can go wrong everywhere. */
   readonly failures: readonly ErrorCode[]
 }
+
+export type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key'
 
 export interface Body {
   /** Of its schema: `StoreDomain`. */
@@ -112,8 +116,9 @@ function showOf(resource: Resource): Operation {
     summary: `Show a ${singular}`,
     description: `One of the account's ${plural}.`,
     scope: `${plural}:read`,
+    headers: conditions,
     success: recordOf(resource, `The ${singular}.`),
-    failures: ['not_found'],
+    failures: ['not_found', 'precondition_failed'],
   }
 }
 
@@ -128,8 +133,13 @@ function storeOf(resource: Resource): Operation {
     scope: `${plural}:write`,
     body: { ...store, name: `Store${titled(singular)}`, record },
     refused: store.refused,
-    success: { ...recordOf(resource, `The new ${singular}.`), status: 201, headers: ['Location'] },
-    failures: [...store.failures, ...bodyFailures],
+    headers: ['Idempotency-Key'],
+    success: {
+      ...recordOf(resource, `The new ${singular}.`),
+      status: 201,
+      headers: ['Location', 'ETag', 'Idempotency-Replayed'],
+    },
+    failures: [...store.failures, ...bodyFailures, 'idempotency_in_progress', 'idempotency_key_reused'],
   }
 }
 
@@ -143,8 +153,9 @@ function updateOf(resource: Resource, method: 'PUT' | 'PATCH'): Operation {
     description: `${update.description} PUT and PATCH do the same: a field that is not sent stays as it is. A request without any field changes nothing.`,
     scope: `${plural}:write`,
     body: { ...update, name: `Update${titled(singular)}`, record },
+    headers: conditions,
     success: recordOf(resource, `The ${singular} as it is now.`),
-    failures: ['not_found', ...bodyFailures],
+    failures: ['not_found', 'precondition_failed', ...bodyFailures],
   }
 }
 
@@ -157,10 +168,13 @@ function deleteOf(resource: Resource): Operation {
     summary: `Delete a ${singular}`,
     description: `Deletes the ${singular} for good; its id is never given out again. A body is ignored.`,
     scope: `${plural}:write`,
+    headers: conditions,
     success: { status: 204, description: `The ${singular} is gone.` },
-    failures: ['not_found'],
+    failures: ['not_found', 'precondition_failed'],
   }
 }
+
+const conditions: readonly RequestHeader[] = ['If-Match', 'If-None-Match']
 
 const bodyFailures: readonly ErrorCode[] = [
   'malformed_body',
@@ -178,7 +192,8 @@ function onOne({ plural, description }: Resource) {
 }
 
 function recordOf({ record, example }: Resource, description: string): Success {
-  return { status: 200, description, schema: Type.Object({ data: record }), example: { data: example } }
+  const schema = Type.Object({ data: record })
+  return { status: 200, description, schema, example: { data: example }, headers: ['ETag'] }
 }
 
 function titled(text: string): string {

@@ -117,3 +117,50 @@ test('422 before 409', async () => {
   assertProblem(await app.send('POST', domains, { form }), 422, 'validation_failed')
   assertProblem(await app.send('POST', domains, { form: { name: form.name } }), 409, 'name_taken')
 })
+
+test('415, 413 and 400 of the body before 400 of a condition or an Idempotency-Key', async () => {
+  const headers = { 'if-match': 'malformed', 'idempotency-key': 'not one' }
+  for (const [method, path] of [
+    ['PATCH', `${domains}/1`],
+    ['POST', domains],
+  ] as const) {
+    const unknown = { body: 'x', headers: { ...headers, ...gzip } }
+    assertProblem(await app.send(method, path, unknown), 415, 'unsupported_media_type')
+    assertProblem(await app.send(method, path, { form: large.toString(), headers }), 413, 'body_too_large')
+    assertProblem(await app.send(method, path, { ...brokenForm, headers }), 400, 'malformed_body')
+  }
+})
+
+test('400 of a condition before 404, 400 of an Idempotency-Key before 422', async () => {
+  for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+    const request = { headers: { 'if-match': 'malformed' } }
+    assertProblem(await app.send(method, `${domains}/999`, request), 400, 'malformed_request')
+  }
+  const request = { form: { zzz: '1' }, headers: { 'idempotency-key': 'not one' } }
+  assertProblem(await app.send('POST', domains, request), 400, 'malformed_request')
+})
+
+test('401, 429 and 403 before 400 of a condition or an Idempotency-Key, before 412 and 304', async () => {
+  for (const value of ['malformed', '"x"']) {
+    const headers = { 'if-match': value, 'if-none-match': value, 'idempotency-key': 'not one' }
+    assertProblem(await app.send('GET', `${domains}/1`, { key: null, headers }), 401, 'missing_api_key')
+    assertProblem(await app.send('DELETE', `${domains}/1`, { key: reader, headers }), 403, 'insufficient_scope')
+    assertProblem(await app.send('POST', domains, { key: reader, headers }), 403, 'insufficient_scope')
+    assertProblem(await limited.send('GET', `${domains}/1`, { key: exhausted, headers }), 429, 'rate_limited')
+  }
+})
+
+test('404 before 412, 412 before 422', async () => {
+  const request = { form: { zzz: '1' }, headers: { 'if-match': '"x"' } }
+  assertProblem(await app.send('PATCH', `${domains}/999`, request), 404, 'not_found')
+  assertProblem(await app.send('PATCH', `${domains}/1`, request), 412, 'precondition_failed')
+})
+
+test('422 of the fields before 422 of the Idempotency-Key, and that before 409', async () => {
+  const headers = { 'idempotency-key': 'precedence' }
+  assert.equal((await app.send('POST', domains, { form: { name: 'first.acme.com' }, headers })).status, 201)
+  const bad = { name: 'taken.acme.com', homepage_url: 'nonsense' }
+  assertProblem(await app.send('POST', domains, { form: bad, headers }), 422, 'validation_failed')
+  const taken = { name: 'taken.acme.com' }
+  assertProblem(await app.send('POST', domains, { form: taken, headers }), 422, 'idempotency_key_reused')
+})

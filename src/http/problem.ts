@@ -3,6 +3,7 @@
  * RFC 9457 (`type`, `title`, `status`, `detail`) at once.
  */
 import { Failure, type Violation } from '../errors.ts'
+import { entityTagOf } from './entity-tags.ts'
 import { failures } from './failures.ts'
 
 export interface Problem {
@@ -73,6 +74,7 @@ function headersOf({ code, facts }: Failure, status: number, accept: string | un
     headers['www-authenticate'] = `Bearer realm="api", error="insufficient_scope", scope="${facts.scope}"`
   }
   if (facts.retryAfter !== undefined) headers['retry-after'] = String(facts.retryAfter)
+  if (facts.version !== undefined) headers.etag = entityTagOf(facts.version)
   if (facts.allow !== undefined) headers.allow = facts.allow.join(', ')
   return headers
 }

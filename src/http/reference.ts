@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** One file of the interactive reference under `/docs`, with its entity tag. */
+/** One file of the interactive reference under `/docs`, with the version that its entity tag names. */
 export interface ReferenceFile {
   readonly type: string
   readonly content: Buffer
-  readonly etag: string
+  readonly version: string
 }
 
 const javascript = 'text/javascript; charset=utf-8'
@@ -37,7 +37,7 @@ export function referenceFiles(): ReadonlyMap<string, ReferenceFile> {
 }
 
 function file(name: string, type: string, content: Buffer): [string, ReferenceFile] {
-  return [name, { type, content, etag: `"${createHash('sha256').update(content).digest('base64url')}"` }]
+  return [name, { type, content, version: createHash('sha256').update(content).digest('base64url') }]
 }
 
 /** Nothing but this server: the page works without a network, and tells nobody that it was opened. */

@@ -3,15 +3,18 @@ import { validationFailed } from '../errors.ts'
 import { accountOf } from '../http/authentication.ts'
 import type { PublicAddress } from '../http/base-url.ts'
 import { fieldsOf } from '../http/body.ts'
+import { conditionOf, sendRecord } from '../http/conditions.ts'
 import { found, idOf, sendPage } from '../http/envelopes.ts'
+import { claimOf, sendStored, sendStoredOnce } from '../http/idempotency.ts'
 import { checkListQuery, listingOf } from '../http/list-query.ts'
 import { declare } from '../http/operation.ts'
+import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import type { Db } from '../storage/port.ts'
 import { spaceOperations, storeSpace, updateSpace } from './schema.ts'
 import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from './store.ts'
 
 /** The five operations on spaces. Every route is behind `requireKey`. */
-export function spaceRoutes(app: FastifyInstance, db: Db, address: PublicAddress): void {
+export function spaceRoutes(app: FastifyInstance, db: Db, kept: KeptAnswers, address: PublicAddress): void {
   const { list, show, store, put, patch, delete: remove } = spaceOperations
   const urlOf = (request: FastifyRequest) => address(request) + app.prefix + list.path
 
@@ -25,41 +28,46 @@ export function spaceRoutes(app: FastifyInstance, db: Db, address: PublicAddress
 
   app.route({
     ...declare(show),
-    handler: async (request) => {
+    handler: async (request, reply) => {
+      const condition = conditionOf(request)
       const id = idOf(request, 'space')
-      return { data: found(await findSpace(db, accountOf(request), id), 'space') }
+      return sendRecord(reply, found(await findSpace(db, accountOf(request), id), 'space'), condition)
     },
   })
 
   app.route({
     ...declare(store),
     handler: async (request, reply) => {
+      const claim = claimOf(request)
       const { name, color } = storeSpace.check(fieldsOf(request))
-      const space = await insertSpace(db, accountOf(request), name, color)
-      reply.code(201).header('location', `${urlOf(request)}/${space.id}`)
-      return { data: space }
+      const insert = (to: Db) => insertSpace(to, accountOf(request), name, color)
+      if (claim !== null) return sendStoredOnce(reply, urlOf(request), { claim, kept }, insert)
+      return sendStored(reply, urlOf(request), await insert(db))
     },
   })
 
   app.route({
     ...declare(put, patch),
-    handler: async (request) => {
+    handler: async (request, reply) => {
+      const condition = conditionOf(request)
       const account = accountOf(request)
       const id = idOf(request, 'space')
       const { values, violations } = updateSpace.read(fieldsOf(request))
       if (violations.length > 0) {
-        found(await findSpace(db, account, id), 'space')
+        const { version } = found(await findSpace(db, account, id), 'space')
+        condition?.check(version)
         throw validationFailed(violations)
       }
-      return { data: found(await changeSpace(db, account, id, values), 'space') }
+      return sendRecord(reply, found(await changeSpace(db, account, id, values, condition), 'space'))
     },
   })
 
   app.route({
     ...declare(remove),
     handler: async (request, reply) => {
+      const condition = conditionOf(request)
       const id = idOf(request, 'space')
-      found((await removeSpace(db, accountOf(request), id)) || undefined, 'space')
+      found((await removeSpace(db, accountOf(request), id, condition)) || undefined, 'space')
       return reply.code(204).send()
     },
   })

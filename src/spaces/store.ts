@@ -2,12 +2,15 @@ import type { Generated, Kysely } from 'kysely'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
 import { statement } from '../storage/statement.ts'
+import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
 import type { Space } from './schema.ts'
 
 interface SpacesTable extends Omit<Space, 'id'> {
   id: Generated<number>
   account_id: number
   name_folded: string
+  /** Counts the states that the record has had. */
+  revision: Generated<number>
 }
 
 type Tables = { spaces: SpacesTable }
@@ -19,6 +22,7 @@ export interface SpaceChange {
 }
 
 const columns = ['id', 'name', 'color', 'created_at', 'updated_at'] as const
+const versionedColumns = [...columns, 'revision'] as const
 
 const listable: Listable<Space> = { table: 'spaces', columns, nameColumn: 'name_folded', searchText: 'name_folded' }
 
@@ -32,40 +36,72 @@ export function listSpaces(
 }
 
 /** The account's space with this id. */
-export async function findSpace(db: Db, account: number, id: number): Promise<Space | undefined> {
-  const [space] = await db.all(byId, { account, id })
-  return space
+export async function findSpace(db: Db, account: number, id: number): Promise<Versioned<Space> | undefined> {
+  const [row] = await db.all(byId, { account, id })
+  return row && versioned(row)
 }
 
 /** Stores a space. */
-export async function insertSpace(db: Db, account: number, name: string, color: number): Promise<Space> {
+export async function insertSpace(db: Db, account: number, name: string, color: number): Promise<Versioned<Space>> {
   const now = new Date().toISOString()
-  const [space] = await db.write((tx) => tx.all(inserted, { account, name, name_folded: foldCase(name), color, now }))
-  return space as Space
+  const [row] = await db.write((tx) => tx.all(inserted, { account, name, name_folded: foldCase(name), color, now }))
+  return versioned(row as SpaceRow)
 }
 
-/** Changes the account's space; `updated_at` moves only when a value does. Undefined when there is no such space. */
-export function changeSpace(db: Db, account: number, id: number, change: SpaceChange): Promise<Space | undefined> {
+/**
+ * Changes the account's space; `updated_at` and the version move only when a value does. Undefined when there is no such
+ * space. Throws what `precondition` throws at its present version.
+ */
+export function changeSpace(
+  db: Db,
+  account: number,
+  id: number,
+  change: SpaceChange,
+  precondition: Precondition | null,
+): Promise<Versioned<Space> | undefined> {
   return db.write(async (tx) => {
-    const old = await findSpace(tx, account, id)
+    const [old] = await tx.all(byId, { account, id })
     if (old === undefined) return undefined
+    precondition?.check(versionOf(old.revision, old.updated_at))
     const { name = old.name, color = old.color } = change
-    if (name === old.name && color === old.color) return old
-    const now = new Date().toISOString()
-    const [space] = await tx.all(updated, { account, id, name, name_folded: foldCase(name), color, now })
-    return space
+    if (name === old.name && color === old.color) return versioned(old)
+    const values = { name, name_folded: foldCase(name), color, now: new Date().toISOString() }
+    const [row] = await tx.all(updated, { account, id, revision: old.revision, ...values })
+    // Where transactions overlap, another may have been faster: begin again with what it left.
+    return row === undefined ? changeSpace(tx, account, id, change, precondition) : versioned(row)
   })
 }
 
-/** Deletes the account's space; false when there is no such space. */
-export async function removeSpace(db: Db, account: number, id: number): Promise<boolean> {
-  const gone = await db.write((tx) => tx.all(deleted, { account, id }))
-  return gone.length > 0
+/**
+ * Deletes the account's space; false when there is no such space. Throws what `precondition` throws at its present
+ * version.
+ */
+export function removeSpace(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
+  return db.write(async (tx) => {
+    if (precondition === null) return (await tx.all(deleted, { account, id })).length > 0
+    const [old] = await tx.all(byId, { account, id })
+    if (old === undefined) return false
+    precondition.check(versionOf(old.revision, old.updated_at))
+    const gone = await tx.all(deletedAt, { account, id, revision: old.revision })
+    return gone.length > 0 || removeSpace(tx, account, id, precondition)
+  })
+}
+
+type SpaceRow = Space & { readonly revision: number }
+
+/** The record as it is shown, in a fresh object: the engine's own are slower to handle. */
+function versioned({ id, name, color, created_at, updated_at, revision }: SpaceRow): Versioned<Space> {
+  return { record: { id, name, color, created_at, updated_at }, version: versionOf(revision, updated_at) }
 }
 
 interface Own {
   account: number
   id: number
+}
+
+/** A record as long as nobody has changed it. */
+interface OwnAt extends Own {
+  revision: number
 }
 
 interface Values {
@@ -77,25 +113,37 @@ interface Values {
 }
 
 const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
-  db.selectFrom('spaces').select(columns).where('id', '=', id).where('account_id', '=', account),
+  db.selectFrom('spaces').select(versionedColumns).where('id', '=', id).where('account_id', '=', account),
 )
 
 const inserted = statement((db: Kysely<Tables>, { account, name, name_folded, color, now }: Values) =>
   db
     .insertInto('spaces')
     .values({ account_id: account, name, name_folded, color, created_at: now, updated_at: now })
-    .returning(columns),
+    .returning(versionedColumns),
 )
 
-const updated = statement((db: Kysely<Tables>, { account, id, name, name_folded, color, now }: Own & Values) =>
+type Update = OwnAt & Values
+
+const updated = statement((db: Kysely<Tables>, { account, id, revision, name, name_folded, color, now }: Update) =>
   db
     .updateTable('spaces')
-    .set({ name, name_folded, color, updated_at: now })
+    .set((e) => ({ name, name_folded, color, updated_at: now, revision: e('revision', '+', 1) }))
     .where('id', '=', id)
     .where('account_id', '=', account)
-    .returning(columns),
+    .where('revision', '=', revision)
+    .returning(versionedColumns),
 )
 
 const deleted = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', account).returning('id'),
+)
+
+const deletedAt = statement((db: Kysely<Tables>, { account, id, revision }: OwnAt) =>
+  db
+    .deleteFrom('spaces')
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .where('revision', '=', revision)
+    .returning('id'),
 )

@@ -9,8 +9,11 @@ import { type TestContext, test } from 'node:test'
 import { Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { createAccount, listAccounts } from '../accounts/store.ts'
+import { findDomain } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
+import { changeSpace, findSpace } from '../spaces/store.ts'
 import { migrate } from './migrate.ts'
+import { sqlite as first } from './migrations/0001-first.ts'
 import { MigrationDialect } from './sqlite/migration-dialect.ts'
 import { openSqlite } from './sqlite/open.ts'
 
@@ -128,6 +131,27 @@ test('processes that migrate a new database at once migrate it once', async (t) 
     assert.equal((await createAccount(storage, 'Acme')).id, 1)
     await storage.close()
   }
+})
+
+test('records that are there get a version of their own when revisions are added', async (t) => {
+  const path = newPath(t)
+  const database = openFile(t, path)
+  await migrateTo(database, { '0001-first': first })
+  database.exec(`
+    insert into accounts (name, created_at) values ('Acme', '');
+    insert into domains (account_id, name, name_unicode, created_at, updated_at)
+      values (1, 'a.example', 'a.example', '2026-11-20T12:00:00.000Z', '2026-11-20T12:00:00.000Z');
+    insert into spaces (account_id, name, name_folded, color, created_at, updated_at)
+      values (1, 'A', 'a', 3, '2026-11-20T12:00:00.000Z', '2026-11-20T12:00:00.001Z')`)
+  database.close()
+  const storage = await openSqlite(path)
+  t.after(() => storage.close())
+  const domain = await findDomain(storage, 1, 1)
+  const space = await findSpace(storage, 1, 1)
+  assert.deepEqual([domain?.record.name, space?.record.color], ['a.example', 3])
+  assert.equal(domain?.version, '1-2026-11-20T12:00:00.000Z')
+  assert.equal(space?.version, '1-2026-11-20T12:00:00.001Z')
+  assert.match(String((await changeSpace(storage, 1, 1, { color: 4 }, null))?.version), /^2-/)
 })
 
 /** Opens the database in another process; returns what that process complained of. */

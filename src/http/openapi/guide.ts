@@ -37,7 +37,22 @@ sentence, and \`errors\` has the sentences by field. The media type is \`applica
 \`application/json\` and not the former.
 
 When several things are wrong, the first of these answers: malformed request or URL (400), path (404) and method (405), key (401),
-rate (429), scope (403), media type (415), size (413) and syntax (400) of the body, record (404), fields (422), conflict (409).
+rate (429), scope (403), media type (415), size (413) and syntax (400) of the body, syntax of If-Match, If-None-Match and
+Idempotency-Key (400), record (404), its state (412), fields (422), conflict (409).
+
+## Lost updates
+
+Every record comes with an **ETag**, which is another one after every change. Send it back in \`If-Match\` with PUT, PATCH or DELETE,
+and the change is made only while the record is as you saw it; otherwise the answer is 412, with the present ETag, and nothing
+has happened. Send it in \`If-None-Match\` with GET, and the answer is 304 without a body while nothing has changed.
+
+## Safe retries
+
+A POST that got no answer may have been done or not. Give each a name of its own in \`Idempotency-Key\`, and send it again as
+often as you like: within 24 hours the record is stored once, and later requests get the answer of the first, with
+\`Idempotency-Replayed: true\`. The request must be the same, field by field; another one under the same key is 422. While the first
+is being worked on, the answer may be 409 with \`Retry-After\`. Only a success is kept: after any other answer nothing was
+stored, and the same key may be sent again. Keys belong to the API key that sent them.
 
 ## Rate limits
 

@@ -49,6 +49,18 @@ export const headers = {
     schema: { type: 'string', format: 'uri' },
     example: 'https://links.example.com/api/v1/domains/1',
   },
+  ETag: {
+    description:
+      'Names this very state of the record: it is another one after every change (RFC 9110 §8.8.3). For If-Match and If-None-Match.',
+    required: true,
+    schema: { type: 'string', pattern: '^"[!#-~]+"$' },
+    example: '"3-2026-11-20T12:00:00.000Z"',
+  },
+  'Idempotency-Replayed': {
+    description: 'Sent when this is the answer that an earlier request with the same Idempotency-Key got.',
+    schema: { type: 'string', const: 'true' },
+    example: 'true',
+  },
   Link: {
     description: 'The first, last, previous and next page (RFC 8288), as in `links`.',
     required: true,
@@ -102,6 +114,11 @@ export const onApiAnswers = [
 /** References to the headers, for a response. */
 export function headerReferences(names: readonly HeaderName[]): object {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+/** Headers that only some of the answers have. */
+export function optionalHeaders(names: readonly HeaderName[]): object {
+  return Object.fromEntries(names.map((name) => [name, { ...headers[name], required: false }]))
 }
 
 /** The header that `name` names, in any case. */

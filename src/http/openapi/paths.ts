@@ -4,11 +4,14 @@
 import type { TObject, TSchema } from 'typebox'
 import type { ErrorCode } from '../../errors.ts'
 import type { Field, Form } from '../fields.ts'
+import { longestIdempotencyKey } from '../idempotency.ts'
 import { apiPrefix, type Body, type Operation } from '../operation.ts'
 import { assignedFields, idSchema } from '../record-schema.ts'
 import { type HeaderName, headerReferences, onApiAnswers } from './headers.ts'
 import { problemReferences } from './problems.ts'
 import { parameterSchema, type Schema, type Schemas } from './schemas.ts'
+
+const tagList = { type: 'string', pattern: '^([*]|.*".*".*)$' }
 
 export const parameters = {
   Id: {
@@ -25,6 +28,30 @@ export const parameters = {
     required: false,
     description: 'Your own name for the request, to find it again in the log; one that does not fit is replaced.',
     schema: { type: 'string', pattern: '^[\\w.-]{1,64}$' },
+  },
+  'If-Match': {
+    name: 'If-Match',
+    in: 'header',
+    required: false,
+    description:
+      'The ETag of the state that the request is meant for, such as `"3-2026-11-20T12:00:00.000Z"`, or a list of them, or `*`. When the record is in another state by now, the answer is 412 and nothing is done: no update is lost.',
+    schema: tagList,
+  },
+  'If-None-Match': {
+    name: 'If-None-Match',
+    in: 'header',
+    required: false,
+    description:
+      'The ETags of states that you have, or `*`. When the record is in one of them, a GET is answered 304 without a body, and anything else 412.',
+    schema: tagList,
+  },
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: false,
+    description:
+      'A name of your own for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, bare or in double quotes. Sent again with the same name within 24 hours, the request is not done twice: it gets the answer of the first.',
+    schema: { type: 'string', minLength: 1, maxLength: 2 * longestIdempotencyKey + 2 },
   },
 } as const
 
@@ -66,7 +93,7 @@ export function pathItems(operations: readonly Operation[], schemas: Schemas): R
 }
 
 function operationObject(operation: Operation, schemas: Schemas): object {
-  const { id, tag, summary, description, scope, query, body } = operation
+  const { id, tag, summary, description, scope, query, body, headers = [] } = operation
   return {
     operationId: id,
     tags: [tag.name],
@@ -76,14 +103,23 @@ function operationObject(operation: Operation, schemas: Schemas): object {
     parameters: [
       ...(hasId(operation) ? [{ $ref: '#/components/parameters/Id' }] : []),
       ...(query === undefined ? [] : queryParameters(query, schemas)),
+      ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
       { $ref: '#/components/parameters/RequestId' },
     ],
     ...(body === undefined ? {} : { requestBody: requestBody(operation, body, schemas) }),
     responses: {
       [operation.success.status]: successResponse(operation, schemas),
+      ...(operation.method === 'GET' && headers.includes('If-None-Match') ? notModified : {}),
       ...problemReferences(failuresOf(operation)),
     },
   }
+}
+
+const notModified = {
+  304: {
+    description: 'The record is in a state that If-None-Match names: there is nothing to send.',
+    headers: headerReferences([...onApiAnswers, 'ETag']),
+  },
 }
 
 function hasId({ path }: Operation): boolean {

@@ -1,4 +1,13 @@
-import { databaseUnavailable, type ErrorCode, Failure, nameTaken, notFound } from '../../errors.ts'
+import {
+  databaseUnavailable,
+  type ErrorCode,
+  Failure,
+  idempotencyInProgress,
+  idempotencyKeyReused,
+  nameTaken,
+  notFound,
+  preconditionFailed,
+} from '../../errors.ts'
 
 /** One failure of each kind, for the documents; what does not validate depends on the operation. */
 export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_failed'>, Failure>> = {
@@ -29,6 +38,9 @@ export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_fai
     'The headers take more than 32 KiB together, or are more than a thousand.',
   ),
   name_taken: nameTaken('go.acme.com'),
+  idempotency_in_progress: idempotencyInProgress(),
+  precondition_failed: preconditionFailed('4-2026-11-20T12:00:00.000Z'),
+  idempotency_key_reused: idempotencyKeyReused(),
   rate_limited: new Failure(
     'rate_limited',
     'The API key has used up its requests of this minute. Wait as long as Retry-After says.',

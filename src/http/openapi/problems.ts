@@ -5,7 +5,7 @@ import { type ErrorCode, Failure, violationCodes } from '../../errors.ts'
 import { failures } from '../failures.ts'
 import type { Operation } from '../operation.ts'
 import { problemOf } from '../problem.ts'
-import { headerNamed, headerReferences, onApiAnswers, onEveryAnswer } from './headers.ts'
+import { headerNamed, headerReferences, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { exampleFailures } from './problem-examples.ts'
 import type { Schema } from './schemas.ts'
 
@@ -21,25 +21,30 @@ interface ProblemBody {
 
 export type ProblemExamples = Readonly<Record<string, ProblemExample>>
 
-type FailureStatus = (typeof failures)[ErrorCode]['status']
-
-/** The component that documents a status. Here and in operations, 404 means the record; paths have their own. */
-const componentNames: Readonly<Record<FailureStatus, string>> = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'NotFound',
-  405: 'MethodNotAllowed',
-  408: 'RequestTimeout',
-  409: 'Conflict',
-  413: 'ContentTooLarge',
-  414: 'UriTooLong',
-  415: 'UnsupportedMediaType',
-  422: 'ValidationFailed',
-  429: 'TooManyRequests',
-  431: 'HeadersTooLarge',
-  500: 'InternalError',
-  503: 'ServiceUnavailable',
+/**
+ * The responses of the document, and the codes that each may have. An operation refers to the first that has all the
+ * codes with which it may answer a status.
+ */
+const components: Readonly<Record<string, readonly ErrorCode[]>> = {
+  BadRequest: ['malformed_url', 'malformed_body', 'malformed_request'],
+  Unauthorized: ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key'],
+  Forbidden: ['insufficient_scope'],
+  NotFound: ['not_found'],
+  RouteNotFound: ['route_not_found'],
+  MethodNotAllowed: ['method_not_allowed'],
+  RequestTimeout: ['request_timeout'],
+  StillInProgress: ['idempotency_in_progress'],
+  Conflict: ['name_taken', 'idempotency_in_progress'],
+  PreconditionFailed: ['precondition_failed'],
+  ContentTooLarge: ['body_too_large'],
+  UriTooLong: ['url_too_long'],
+  UnsupportedMediaType: ['unsupported_media_type'],
+  ValidationFailed: ['validation_failed'],
+  NotStored: ['validation_failed', 'idempotency_key_reused'],
+  TooManyRequests: ['rate_limited'],
+  HeadersTooLarge: ['headers_too_large'],
+  InternalError: ['internal_error'],
+  ServiceUnavailable: ['overloaded', 'shutting_down', 'database_unavailable'],
 }
 
 /** Given before the request was read whole, by the HTTP parser: nothing is known then of who asks for what. */
@@ -49,9 +54,10 @@ const codes = Object.keys(failures) as ErrorCode[]
 
 /** References to the responses for these failures, by status. */
 export function problemReferences(possible: readonly ErrorCode[]): Record<string, object> {
-  const sorted = [...possible].sort((a, b) => failures[a].status - failures[b].status)
+  const byStatus = Map.groupBy(possible, (code) => failures[code].status)
+  const sorted = [...byStatus].sort(([a], [b]) => a - b)
   return Object.fromEntries(
-    sorted.map((code) => [failures[code].status, { $ref: `#/components/responses/${componentOf(code)}` }]),
+    sorted.map(([status, ofStatus]) => [status, { $ref: `#/components/responses/${componentOf(ofStatus)}` }]),
   )
 }
 
@@ -67,12 +73,17 @@ export function problemExamples(operations: readonly Operation[]): ProblemExampl
 
 /** A response for each component, with the examples of its codes. */
 export function problemResponses(examples: ProblemExamples): Record<string, object> {
-  const components = Map.groupBy(codes, componentOf)
-  return Object.fromEntries([...components].map(([name, ofComponent]) => [name, responseOf(ofComponent, examples)]))
+  return Object.fromEntries(
+    Object.entries(components).map(([name, ofComponent]) => [name, responseOf(ofComponent, examples)]),
+  )
 }
 
-function componentOf(code: ErrorCode): string {
-  return code === 'route_not_found' ? 'RouteNotFound' : componentNames[failures[code].status]
+function componentOf(possible: readonly ErrorCode[]): string {
+  const found = Object.entries(components).find(([, ofComponent]) =>
+    possible.every((code) => ofComponent.includes(code)),
+  )
+  if (found === undefined) throw new Error(`No response of the document has all of ${possible}`)
+  return found[0]
 }
 
 /** What the operation's own form says to fields that do not hold. */
@@ -101,18 +112,25 @@ function responseOf(ofComponent: readonly ErrorCode[], examples: ProblemExamples
   }
   return {
     description: ofComponent.map((code) => `\`${code}\`: ${failures[code].explanation}`).join('\n\n'),
-    headers: headerReferences(headersOf(ofComponent)),
+    headers: headersOf(ofComponent),
     content: { 'application/problem+json': content, 'application/json': content },
   }
 }
 
-function headersOf(ofComponent: readonly ErrorCode[]) {
-  const own = ofComponent.flatMap((code) => {
+/** Those that every code has by reference, those that some have as optional ones. */
+function headersOf(ofComponent: readonly ErrorCode[]): object {
+  const own = ofComponent.map((code) => {
     const failure = code === 'validation_failed' ? new Failure(code, '') : exampleFailures[code]
-    return Object.keys(problemOf(failure, '', undefined).headers).filter((name) => name !== 'content-type')
+    const names = Object.keys(problemOf(failure, '', undefined).headers).filter((name) => name !== 'content-type')
+    return new Set(names.map(headerNamed))
   })
+  const any = own.reduce((all, names) => all.union(names))
+  const common = own.reduce((all, names) => all.intersection(names))
   const isOfParser = ofComponent.some((code) => ofTheParser.includes(failures[code].status))
-  return [...new Set([...(isOfParser ? onEveryAnswer : onApiAnswers), ...own.map(headerNamed)])]
+  return {
+    ...headerReferences([...new Set([...(isOfParser ? onEveryAnswer : onApiAnswers), ...common])]),
+    ...optionalHeaders([...any.difference(common)]),
+  }
 }
 
 const sentence = 'What is wrong with this request, in a sentence.'

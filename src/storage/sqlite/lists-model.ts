@@ -86,14 +86,14 @@ export class Records {
     const created_at = `at ${id}`
     if (table === 'spaces') {
       this.all.push({ table, account, id, name: text, sortKey: Buffer.from(folded), searched: folded, created_at })
-      this.db.prepare(`insert into spaces values (?, ?, ?, ?, 1, ?, '')`).run(id, account, text, folded, created_at)
+      this.db.prepare(`insert into spaces values (?, ?, ?, ?, 1, ?, '', 1)`).run(id, account, text, folded, created_at)
       return
     }
     const name = `xn--${[...folded].map((point) => point.codePointAt(0)?.toString(36)).join('')}-${id}.example`
     const searched = `${name}\n${folded}`
     this.all.push({ table, account, id, name, sortKey: Buffer.from(name), searched, created_at })
     this.db
-      .prepare(`insert into domains values (?, ?, ?, ?, ?, null, null, ?, '')`)
+      .prepare(`insert into domains values (?, ?, ?, ?, ?, null, null, ?, '', 1)`)
       .run(id, account, name, text, searched, created_at)
   }
 
@@ -103,7 +103,7 @@ export class Records {
     const created_at = `at ${id}`
     this.all.push({ table: 'domains', account, id, name, sortKey: Buffer.from(name), searched: name, created_at })
     this.db
-      .prepare(`insert into domains values (?, ?, ?, ?, null, null, null, ?, '')`)
+      .prepare(`insert into domains values (?, ?, ?, ?, null, null, null, ?, '', 1)`)
       .run(id, account, name, name, created_at)
   }
 

@@ -36,7 +36,7 @@ async function open(t: TestContext): Promise<Fixture> {
 async function storeAndDelete({ storage, account }: Fixture, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, n) => `Space ${n}`)
   const stored = await Promise.all(names.map((name) => insertSpace(storage, account, name, 1)))
-  await Promise.all(stored.map(({ id }) => removeSpace(storage, account, id)))
+  await Promise.all(stored.map(({ record }) => removeSpace(storage, account, record.id, null)))
 }
 
 const changesIn = (other: DatabaseSync) => Number(other.prepare('select count(*) as n from search_changes').get()?.n)

@@ -1,0 +1,68 @@
+/**
+ * Conditional requests (RFC 9110 §13): who has a record already, and who must not overwrite one unseen.
+ */
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Failure, preconditionFailed } from '../errors.ts'
+import type { Precondition, Versioned } from '../storage/version.ts'
+import { type EntityTags, entityTagOf, matchesStrongly, matchesWeakly, parseEntityTags } from './entity-tags.ts'
+
+/** What If-Match and If-None-Match demand of a record. */
+export class Condition implements Precondition {
+  readonly #match: EntityTags | null
+  readonly #noneMatch: EntityTags | null
+
+  constructor(match: EntityTags | null, noneMatch: EntityTags | null) {
+    this.#match = match
+    this.#noneMatch = noneMatch
+  }
+
+  /** For a request that changes the record. Throws `precondition_failed` when it may not. */
+  check(version: string): void {
+    if (this.isKnown(version)) throw preconditionFailed(version)
+  }
+
+  /** For a request that shows the record: whether the client has it. Throws `precondition_failed` as §13.2.2 orders. */
+  isKnown(version: string): boolean {
+    if (this.#match !== null && !matchesStrongly(this.#match, version)) throw preconditionFailed(version)
+    return this.#noneMatch !== null && matchesWeakly(this.#noneMatch, version)
+  }
+}
+
+/**
+ * The condition of a request; null when it has none. Throws `malformed_request`: a condition that was ignored because it
+ * cannot be read would overwrite what it was meant to protect.
+ */
+export function conditionOf({ headers }: Pick<FastifyRequest, 'headers'>): Condition | null {
+  const match = headers['if-match']
+  const noneMatch = headers['if-none-match']
+  if (match === undefined && noneMatch === undefined) return null
+  return new Condition(tagsOf('If-Match', match), tagsOf('If-None-Match', noneMatch))
+}
+
+/** The record with its tag; 304 and nothing but the tag when the client of a GET has it already. */
+export function sendRecord<Row>(
+  reply: FastifyReply,
+  { record, version }: Versioned<Row>,
+  condition: Condition | null = null,
+): { data: Row } | FastifyReply {
+  reply.header('etag', entityTagOf(version))
+  return condition?.isKnown(version) ? sendNotModified(reply) : { data: record }
+}
+
+/** 304. Fastify would give the answer to a HEAD a Content-Length, which may only be that of the record (§8.6). */
+export function sendNotModified(reply: FastifyReply): FastifyReply {
+  reply.hijack()
+  reply.raw.writeHead(304, reply.getHeaders() as OutgoingHttpHeaders).end()
+  return reply
+}
+
+function tagsOf(name: string, value: string | undefined): EntityTags | null {
+  if (value === undefined) return null
+  const tags = parseEntityTags(value)
+  if (tags !== null) return tags
+  throw new Failure(
+    'malformed_request',
+    `The ${name} header must be an entity tag as the ETag header has it, in double quotes, or a list of them, or *.`,
+  )
+}

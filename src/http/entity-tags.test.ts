@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type EntityTag, entityTagOf, matchesStrongly, matchesWeakly, parseEntityTags } from './entity-tags.ts'
+
+const ofTags = [...Array(256).keys()]
+  .map((code) => String.fromCharCode(code))
+  .filter((each) => /[!#-~\x80-\xff]/.test(each))
+const opaque = fc.string({ unit: fc.constantFrom(...ofTags, ',', '*', '\\', 'W', '/'), maxLength: 12 })
+const tag: fc.Arbitrary<EntityTag> = fc.record({ isWeak: fc.boolean(), opaque }, { noNullPrototype: true })
+const blank = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 3 })
+const comma = fc
+  .tuple(blank, fc.string({ unit: fc.constantFrom(',', ' ', '\t'), maxLength: 4 }))
+  .map(([before, more]) => `${before},${more}`)
+
+const written = ({ isWeak, opaque: text }: EntityTag) => `${isWeak ? 'W/' : ''}"${text}"`
+
+test('a list of tags is read as it was written, whatever blanks and empty elements are between them', () => {
+  const listed = fc.array(fc.tuple(tag, comma), { minLength: 1, maxLength: 8 })
+  fc.assert(
+    fc.property(listed, fc.boolean(), (pairs, endsWithComma) => {
+      const text = pairs.map(([each, separator]) => written(each) + separator).join('')
+      const last = pairs.at(-1)?.[1].length ?? 0
+      const value = endsWithComma ? text : text.slice(0, -last)
+      assert.deepEqual(
+        parseEntityTags(value),
+        pairs.map(([each]) => each),
+      )
+    }),
+  )
+})
+
+test('a version matches its own tag among others: strongly while it is not weak, weakly in any case', () => {
+  fc.assert(
+    fc.property(fc.array(tag, { maxLength: 5 }), opaque, fc.nat(), (others, version, place) => {
+      const without = others.filter((each) => each.opaque !== version)
+      const at = place % (without.length + 1)
+      const list = (isWeak: boolean) =>
+        parseEntityTags(without.toSpliced(at, 0, { isWeak, opaque: version }).map(written).join(', ')) ?? []
+      assert.equal(matchesStrongly(list(false), version), true)
+      assert.equal(matchesStrongly(list(true), version), false)
+      assert.equal(matchesWeakly(list(false), version), true)
+      assert.equal(matchesWeakly(list(true), version), true)
+      assert.equal(matchesWeakly(without, version), false)
+      assert.equal(matchesStrongly(without, version), false)
+    }),
+  )
+})
+
+test('any text is read as a list, as *, or not at all; what is read writes the same tags', () => {
+  const characters = fc.constantFrom('"', ',', ' ', '\t', 'W', '/', '*', 'a', '\\', '\x7f', '\xff')
+  fc.assert(
+    fc.property(fc.string({ unit: characters, maxLength: 24 }), (value) => {
+      const tags = parseEntityTags(value)
+      if (tags === '*') assert.equal(value, '*')
+      else if (tags !== null) {
+        assert.ok(tags.length > 0)
+        const quotes = value.split('"').length - 1
+        assert.equal(quotes, 2 * tags.length)
+        assert.equal(value.replaceAll(/(W\/)?"[^"]*"/g, '').replaceAll(/[\t ,]/g, ''), '')
+        assert.deepEqual(parseEntityTags(tags.map(written).join(',')), tags)
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('* matches every version', () => {
+  assert.equal(parseEntityTags('*'), '*')
+  assert.equal(matchesStrongly('*', '1-a'), true)
+  assert.equal(matchesWeakly('*', '1-a'), true)
+})
+
+test('the tag of a version is read as that version, strong', () => {
+  assert.deepEqual(parseEntityTags(entityTagOf('3-2026-11-20T12:00:00.000Z')), [
+    { isWeak: false, opaque: '3-2026-11-20T12:00:00.000Z' },
+  ])
+})
+
+const malformed = [
+  '',
+  ' ',
+  ',',
+  ' , ,',
+  '1-a',
+  '"1-a',
+  '1-a"',
+  "'1-a'",
+  'w/"a"',
+  'W/a',
+  'W/ "a"',
+  '"a" "b"',
+  '"a"b',
+  '**',
+]
+for (const value of [...malformed, '*, "a"', '"a", *', '"a b"', '"a";q=1', '"\x7f"', '"a"\n', 'null', 'undefined']) {
+  test(`no list of tags: ${JSON.stringify(value)}`, () => assert.equal(parseEntityTags(value), null))
+}
+
+test('as much as a request may have in its headers is read in no time', { timeout: 2_000 }, () => {
+  for (const part of [',', '"', '"" ', '"",', ' ', 'W/', 'W/""', '"a",\t, ', '"a"\t']) {
+    const value = part.repeat(32_768 / part.length)
+    parseEntityTags(value)
+    parseEntityTags(`${value}x`)
+    parseEntityTags(`"a"${value}"`)
+  }
+})

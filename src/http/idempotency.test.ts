@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { longestIdempotencyKey, parseIdempotencyKey } from './idempotency.ts'
+
+const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code))
+const key = fc.string({
+  unit: fc.oneof(visible, fc.constantFrom('"', '\\')),
+  minLength: 1,
+  maxLength: longestIdempotencyKey,
+})
+const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
+
+test('a key is the same bare and quoted', () => {
+  fc.assert(
+    fc.property(key, (text) => {
+      assert.equal(parseIdempotencyKey(quoted(text)), text)
+      if (!text.startsWith('"')) assert.equal(parseIdempotencyKey(text), text)
+    }),
+  )
+})
+
+test('two keys that differ are two, however they are written', () => {
+  fc.assert(
+    fc.property(key, key, (one, other) => {
+      fc.pre(one !== other)
+      assert.notEqual(parseIdempotencyKey(quoted(one)), parseIdempotencyKey(quoted(other)))
+    }),
+  )
+})
+
+test('any text is a key of 1 to 255 visible characters, or none', () => {
+  const characters = fc.constantFrom('"', '\\', 'a', ' ', '\t', '\x7f', '\x80', 'é', ';')
+  fc.assert(
+    fc.property(fc.oneof(fc.string({ unit: characters, maxLength: 12 }), fc.string()), (text) => {
+      const parsed = parseIdempotencyKey(text)
+      if (parsed !== null) assert.match(parsed, /^[\x21-\x7e]{1,255}$/)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('a key has at most 255 characters, of which escapes are none', () => {
+  const longest = '"'.repeat(longestIdempotencyKey)
+  assert.equal(parseIdempotencyKey(quoted(longest)), longest)
+  assert.equal(parseIdempotencyKey(quoted(`${longest}"`)), null)
+  assert.equal(parseIdempotencyKey('a'.repeat(longestIdempotencyKey)), 'a'.repeat(longestIdempotencyKey))
+  assert.equal(parseIdempotencyKey('a'.repeat(longestIdempotencyKey + 1)), null)
+})
+
+for (const value of [
+  '',
+  '""',
+  '"',
+  '"a',
+  '"a"b',
+  '"a";b=1',
+  '"a", "b"',
+  'a b',
+  'a, b',
+  '"a b"',
+  '"\\a"',
+  '"a\\"',
+  'é',
+  'a\n',
+]) {
+  test(`no key: ${JSON.stringify(value)}`, () => assert.equal(parseIdempotencyKey(value), null))
+}

@@ -1,0 +1,51 @@
+/**
+ * Counts the changes of each record, for its version, and keeps the answers to requests that carry an Idempotency-Key.
+ */
+import { type Kysely, sql } from 'kysely'
+
+const revisions = ['domains', 'spaces'].map(
+  (resource) => `alter table ${resource} add column revision integer not null default 1`,
+)
+
+const sqliteTables = [
+  // What was answered is null only while the transaction that stores the record is open.
+  `create table kept_answers (
+    id integer primary key,
+    account_id integer not null references accounts (id),
+    key_id integer not null references keys (id),
+    idempotency_key text not null,
+    fingerprint text not null,
+    expires_at text not null,
+    status integer,
+    location text,
+    etag text,
+    body text,
+    unique (key_id, idempotency_key)
+  ) strict`,
+  `create index kept_answers_by_expiry on kept_answers (expires_at)`,
+]
+
+const postgresTables = [
+  `create table kept_answers (
+    id bigint generated always as identity primary key,
+    account_id bigint not null references accounts (id),
+    key_id bigint not null references keys (id),
+    idempotency_key text collate "C" not null,
+    fingerprint text collate "C" not null,
+    expires_at text collate "C" not null,
+    status integer,
+    location text,
+    etag text,
+    body text,
+    unique (key_id, idempotency_key)
+  )`,
+  `create index kept_answers_by_expiry on kept_answers (expires_at)`,
+]
+
+export const sqlite = { up: (db: Kysely<unknown>) => run(db, [...revisions, ...sqliteTables]) }
+
+export const postgres = { up: (db: Kysely<unknown>) => run(db, [...revisions, ...postgresTables]) }
+
+async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
+  for (const text of statements) await sql.raw(text).execute(db)
+}

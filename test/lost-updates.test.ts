@@ -1,0 +1,126 @@
+/** Clients that change one record at once, over two processes: none overwrites what it has not seen. */
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { type Answer, type Json, sendRequest } from './client.ts'
+import { newDatabase, type RunningServer, startServer } from './processes.ts'
+
+const clients = 50
+
+/** Each record holds a count, in one of its fields. */
+const counters = {
+  domains: {
+    written: (n: number) => ({ homepage_url: `https://acme.com/${n}` }),
+    read: (data: Json) => Number(data.homepage_url.split('/').at(-1)),
+  },
+  spaces: {
+    written: (n: number) => ({ name: String(n) }),
+    read: (data: Json) => Number(data.name),
+  },
+}
+
+interface Counter {
+  readonly count: number
+  readonly etag: string
+}
+
+/** One client: its server, and the connection that it keeps. */
+class Client {
+  readonly #port: number
+  readonly #key: string
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+  constructor(t: TestContext, { port }: RunningServer, key: string) {
+    this.#port = port
+    this.#key = key
+    t.after(() => this.#agent.destroy())
+  }
+
+  async send(method: string, path: string, etag?: string, form?: Record<string, string>): Promise<Answer> {
+    for (;;) {
+      const headers: Record<string, string> = etag === undefined ? {} : { 'if-match': etag }
+      const request = { key: this.#key, headers, ...(form && { form }) }
+      const answer = await sendRequest({ agent: this.#agent, port: this.#port, method, path }, request)
+      if (answer.body?.code !== 'overloaded') return answer
+    }
+  }
+}
+
+async function servers(t: TestContext): Promise<{ client: () => Client }> {
+  const { variables } = newDatabase(t)
+  const quiet = { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' }
+  const both = [await startServer(t, quiet), await startServer(t, quiet)] as const
+  let made = 0
+  return {
+    client: () => {
+      made += 1
+      return new Client(t, both[made % 2] as RunningServer, both[0].key)
+    },
+  }
+}
+
+for (const [resource, { written, read }] of Object.entries(counters)) {
+  /** The count and its tag; undefined once the record is gone. */
+  const look = async (client: Client, path: string): Promise<Counter | undefined> => {
+    const { status, headers, body } = await client.send('GET', path)
+    if (status === 404) return undefined
+    return { count: read(body.data), etag: String(headers.etag) }
+  }
+
+  /** Counts one up, as often as it takes; false when the record is gone. */
+  const increment = async (client: Client, path: string, stale: string[] = []): Promise<boolean> => {
+    for (;;) {
+      const present = await look(client, path)
+      if (present === undefined) return false
+      const { status } = await client.send('PATCH', path, present.etag, written(present.count + 1))
+      if (status === 200) return true
+      if (status === 404) return false
+      assert.equal(status, 412)
+      stale.push(present.etag)
+    }
+  }
+
+  const store = async (client: Client): Promise<string> => {
+    const form = { name: 'counter.example.com', ...written(0) }
+    const { status, body } = await client.send('POST', `/api/v1/${resource}`, undefined, form)
+    assert.equal(status, 201)
+    return `/api/v1/${resource}/${body.data.id}`
+  }
+
+  test(`${clients} clients that change one of the ${resource} at once with If-Match lose no update`, {
+    timeout: 60_000,
+  }, async (t) => {
+    const { client } = await servers(t)
+    const path = await store(client())
+    const stale: string[] = []
+    const done = await Promise.all(Array.from({ length: clients }, () => increment(client(), path, stale)))
+    assert.deepEqual(new Set(done), new Set([true]))
+    assert.equal((await look(client(), path))?.count, clients)
+    t.diagnostic(`${stale.length} updates were refused with 412 and made again`)
+    assert.ok(stale.length > 0, 'no client met another')
+  })
+
+  test(`a client that deletes one of the ${resource} with If-Match among ${clients} that change it deletes what it saw`, {
+    timeout: 60_000,
+  }, async (t) => {
+    const { client } = await servers(t)
+    const path = await store(client())
+    let counted = 0
+    const count = async (own: Client) => {
+      while (await increment(own, path)) counted += 1
+    }
+    const remove = async (own: Client): Promise<number> => {
+      for (;;) {
+        const present = await look(own, path)
+        assert.ok(present !== undefined)
+        if (present.count < clients) continue
+        const { status } = await own.send('DELETE', path, present.etag)
+        if (status === 204) return present.count
+        assert.equal(status, 412)
+      }
+    }
+    const [seen] = await Promise.all([remove(client()), ...Array.from({ length: clients }, () => count(client()))])
+    assert.equal(counted, seen, 'as many updates were acknowledged as the deleted state had')
+    assert.equal((await client().send('GET', path)).status, 404)
+  })
+}

@@ -1,0 +1,179 @@
+/** Idempotency-Key over two processes on one database, a restart, and SIGKILL. */
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { type Answer, sendRequest } from './client.ts'
+import { newDatabase, type RunningServer, startServer, unmeasured } from './processes.ts'
+
+const resources = ['domains', 'spaces'] as const
+type Resource = (typeof resources)[number]
+
+/** A request with a key of its own. */
+interface Wanted {
+  readonly resource: Resource
+  readonly idempotencyKey: string
+  readonly name: string
+}
+
+const quiet = { RATE_LIMIT: '0', LOG_LEVEL: 'warn' }
+
+function wantedBy(mark: string, resource: Resource): Wanted {
+  return { resource, idempotencyKey: `key-${mark}-${resource}`, name: `${mark}.example.com` }
+}
+
+function post({ port }: RunningServer, agent: Agent, key: string, wanted: Wanted): Promise<Answer> {
+  const { resource, idempotencyKey, name } = wanted
+  const headers = { 'idempotency-key': idempotencyKey }
+  return sendRequest({ agent, port, method: 'POST', path: `/api/v1/${resource}` }, { key, headers, form: { name } })
+}
+
+/** Asks until the request has been carried out; counts the answers that told to wait. */
+async function settled(ask: () => Promise<Answer>): Promise<{ answer: Answer; waits: number }> {
+  for (let waits = 0; ; waits++) {
+    const answer = await ask()
+    if (answer.status === 201) return { answer, waits }
+    assert.ok(['idempotency_in_progress', 'overloaded'].includes(answer.body?.code), answer.text)
+    assert.equal(answer.headers['retry-after'], '1')
+  }
+}
+
+const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true'
+
+test('one key sent fifty times at once to two processes on one database makes one record', {
+  timeout: 60_000,
+}, async (t) => {
+  const { path, variables } = newDatabase(t)
+  const first = await startServer(t, { ...variables, ...quiet })
+  const second = await startServer(t, { ...variables, ...quiet })
+  const agent = new Agent({ keepAlive: true, maxSockets: 50 })
+  t.after(() => agent.destroy())
+  let waited = 0
+  for (let round = 0; round < 10; round++) {
+    const wanted = wantedBy(`r${round}`, resources[round % 2] as Resource)
+    const asked = Array.from({ length: 50 }, (_, n) =>
+      settled(() => post(n % 2 === 0 ? first : second, agent, first.key, wanted)),
+    )
+    const answers = await Promise.all(asked)
+    waited += answers.filter(({ waits }) => waits > 0).length
+    assert.equal(answers.filter(({ answer }) => !isReplayed(answer)).length, 1)
+    const [{ answer }] = answers as [(typeof answers)[0]]
+    for (const each of answers) {
+      assert.equal(each.answer.text, answer.text)
+      assert.equal(each.answer.headers.etag, answer.headers.etag)
+      assert.equal(each.answer.headers.location, answer.headers.location)
+    }
+  }
+  t.diagnostic(`10 keys, 500 requests, ${waited} of which were first told to wait`)
+  assert.deepEqual(contentsOf(path), { domains: 5, spaces: 5, kept: 10 })
+})
+
+test('a kept answer survives a restart', async (t) => {
+  const { variables } = newDatabase(t)
+  const agent = new Agent({ keepAlive: false })
+  const before = await startServer(t, { ...variables, ...quiet })
+  const wanted = wantedBy('restart', 'domains')
+  const { answer: stored } = await settled(() => post(before, agent, before.key, wanted))
+  assert.equal((await before.end('SIGTERM')).code, 0)
+  const after = await startServer(t, { ...variables, ...quiet })
+  const { answer: again } = await settled(() => post(after, agent, before.key, wanted))
+  assert.equal(isReplayed(again), true)
+  assert.deepEqual([again.text, again.headers.etag], [stored.text, stored.headers.etag])
+  assert.equal(again.headers.location, stored.headers.location)
+  const other = await post(after, agent, before.key, { ...wanted, name: 'other.example.com' })
+  assert.deepEqual([other.status, other.body.code], [422, 'idempotency_key_reused'])
+})
+
+const rounds = 10
+const writers = 12
+const mostWrites = 200
+
+test('after a SIGKILL there is a record for each kept answer and an answer for each record, and no key is blocked', {
+  timeout: 120_000,
+}, async (t) => {
+  const { path, variables } = newDatabase(t)
+  const start = () => startServer(t, { ...variables, ...unmeasured, ...quiet })
+  const all: Wanted[] = []
+  let server = await start()
+  const { key } = server
+  let found = 0
+  for (let round = 0; round < rounds; round++) {
+    const { acknowledged, pending } = await postUntilKilled(server, key, `k${round}`)
+    all.push(...acknowledged.keys(), ...pending)
+    checkWhole(path)
+    server = await start()
+    const agent = new Agent({ keepAlive: true, maxSockets: writers })
+    for (const wanted of pending) {
+      const { answer } = await settled(() => post(server, agent, key, wanted))
+      assert.equal(answer.body.data.name, wanted.name)
+      if (isReplayed(answer)) found += 1
+    }
+    for (const [wanted, text] of [...acknowledged].slice(-40)) {
+      const { answer } = await settled(() => post(server, agent, key, wanted))
+      assert.equal(isReplayed(answer), true)
+      assert.equal(answer.text, text)
+    }
+    agent.destroy()
+    const { domains, spaces, kept } = contentsOf(path)
+    assert.deepEqual([domains + spaces, kept], [all.length, all.length])
+  }
+  t.diagnostic(`${all.length} requests in ${rounds} rounds; ${found} had been carried out without an answer`)
+})
+
+/** Each request has a key of its own. Ends when the server is killed, at a moment that no writer knows. */
+async function postUntilKilled(server: RunningServer, key: string, mark: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: writers })
+  const acknowledged = new Map<Wanted, string>()
+  const pending: Wanted[] = []
+  const killAt = 10 + Math.floor(Math.random() * mostWrites)
+  const write = async (writer: number): Promise<void> => {
+    for (let turn = 0; ; turn++) {
+      const wanted = wantedBy(`${mark}-w${writer}-t${turn}`, resources[turn % 2] as Resource)
+      const done = await settled(() => post(server, agent, key, wanted)).catch(whenCut)
+      if (done === undefined) return void pending.push(wanted)
+      acknowledged.set(wanted, done.answer.text)
+      if (acknowledged.size === killAt) server.child.kill('SIGKILL')
+    }
+  }
+  await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)))
+  agent.destroy()
+  assert.equal((await server.ended).signal, 'SIGKILL')
+  return { acknowledged, pending }
+}
+
+function whenCut(error: Error & { code?: string }): undefined {
+  if (error.code !== 'ECONNRESET' && error.code !== 'ECONNREFUSED' && error.code !== 'EPIPE') throw error
+}
+
+/** What the file has, as SQLite sees it. */
+function contentsOf(path: string): Record<Resource | 'kept', number> {
+  const file = new DatabaseSync(path, { readOnly: true })
+  try {
+    const count = (table: string) => Number(file.prepare(`select count(*) as n from ${table}`).get()?.n)
+    return { domains: count('domains'), spaces: count('spaces'), kept: count('kept_answers') }
+  } finally {
+    file.close()
+  }
+}
+
+/** Every record was stored under a key: none is without its answer, and no answer is there without its record. */
+function checkWhole(path: string): void {
+  const file = new DatabaseSync(path)
+  try {
+    const records = resources.flatMap((resource) =>
+      file.prepare(`select id, name, '${resource}' as kind from ${resource}`).all(),
+    )
+    const answers = file
+      .prepare(
+        `select body ->> '$.data.id' as id, body ->> '$.data.name' as name, status,
+          case when location like '%/domains/%' then 'domains' else 'spaces' end as kind from kept_answers`,
+      )
+      .all()
+    const written = (row: Record<string, unknown>) => `${row.kind} ${row.id} ${row.name}`
+    assert.deepEqual(answers.map(written).sort(), records.map(written).sort())
+    assert.ok(answers.every(({ status }) => status === 201))
+    assert.equal(file.prepare('pragma integrity_check').get()?.integrity_check, 'ok')
+  } finally {
+    file.close()
+  }
+}
