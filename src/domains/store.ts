@@ -2,7 +2,7 @@ import type { Generated, Kysely } from 'kysely'
 import { nameTaken } from '../errors.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
-import { statement } from '../storage/statement.ts'
+import { statement, toChange } from '../storage/statement.ts'
 import type { HostName } from './domain.ts'
 import type { Domain } from './schema.ts'
 
@@ -47,27 +47,25 @@ export async function findDomain(db: Db, account: number, id: number): Promise<D
 }
 
 /** Stores a domain. Throws `name_taken` when any account of the instance has the name: the unique index decides. */
-export function insertDomain(
+export async function insertDomain(
   db: Db,
   account: number,
   { name, nameUnicode }: HostName,
   urls: { homepage_url: string | null; not_found_url: string | null },
 ): Promise<Domain> {
-  return db.write(async (tx) => {
-    const now = new Date().toISOString()
-    const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
-    const { homepage_url, not_found_url } = urls
-    const values = { account, name, name_unicode: nameUnicode, search_text, homepage_url, not_found_url, now }
-    const [domain] = await tx.all(inserted, values)
-    if (domain === undefined) throw nameTaken(name)
-    return domain
-  })
+  const now = new Date().toISOString()
+  const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
+  const { homepage_url, not_found_url } = urls
+  const values = { account, name, name_unicode: nameUnicode, search_text, homepage_url, not_found_url, now }
+  const [domain] = await db.writeOne(inserted, values)
+  if (domain === undefined) throw nameTaken(name)
+  return domain
 }
 
 /** Changes the account's domain; `updated_at` moves only when a value does. Undefined when there is no such domain. */
 export function changeDomain(db: Db, account: number, id: number, change: DomainChange): Promise<Domain | undefined> {
   return db.write(async (tx) => {
-    const old = await findDomain(tx, account, id)
+    const [old] = await tx.all(byIdToChange, { account, id })
     if (old === undefined) return undefined
     const { homepage_url = old.homepage_url, not_found_url = old.not_found_url } = change
     if (homepage_url === old.homepage_url && not_found_url === old.not_found_url) return old
@@ -78,7 +76,7 @@ export function changeDomain(db: Db, account: number, id: number, change: Domain
 
 /** Deletes the account's domain; false when there is no such domain. */
 export async function removeDomain(db: Db, account: number, id: number): Promise<boolean> {
-  const gone = await db.write((tx) => tx.all(deleted, { account, id }))
+  const gone = await db.writeOne(deleted, { account, id })
   return gone.length > 0
 }
 
@@ -90,6 +88,8 @@ interface Own {
 const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.selectFrom('domains').select(columns).where('id', '=', id).where('account_id', '=', account),
 )
+
+const byIdToChange = toChange(byId)
 
 interface Insert {
   account: number

@@ -1,7 +1,7 @@
 import type { Generated, Kysely } from 'kysely'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
-import { statement } from '../storage/statement.ts'
+import { statement, toChange } from '../storage/statement.ts'
 import type { Space } from './schema.ts'
 
 interface SpacesTable extends Omit<Space, 'id'> {
@@ -40,14 +40,14 @@ export async function findSpace(db: Db, account: number, id: number): Promise<Sp
 /** Stores a space. */
 export async function insertSpace(db: Db, account: number, name: string, color: number): Promise<Space> {
   const now = new Date().toISOString()
-  const [space] = await db.write((tx) => tx.all(inserted, { account, name, name_folded: foldCase(name), color, now }))
+  const [space] = await db.writeOne(inserted, { account, name, name_folded: foldCase(name), color, now })
   return space as Space
 }
 
 /** Changes the account's space; `updated_at` moves only when a value does. Undefined when there is no such space. */
 export function changeSpace(db: Db, account: number, id: number, change: SpaceChange): Promise<Space | undefined> {
   return db.write(async (tx) => {
-    const old = await findSpace(tx, account, id)
+    const [old] = await tx.all(byIdToChange, { account, id })
     if (old === undefined) return undefined
     const { name = old.name, color = old.color } = change
     if (name === old.name && color === old.color) return old
@@ -59,7 +59,7 @@ export function changeSpace(db: Db, account: number, id: number, change: SpaceCh
 
 /** Deletes the account's space; false when there is no such space. */
 export async function removeSpace(db: Db, account: number, id: number): Promise<boolean> {
-  const gone = await db.write((tx) => tx.all(deleted, { account, id }))
+  const gone = await db.writeOne(deleted, { account, id })
   return gone.length > 0
 }
 
@@ -79,6 +79,8 @@ interface Values {
 const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.selectFrom('spaces').select(columns).where('id', '=', id).where('account_id', '=', account),
 )
+
+const byIdToChange = toChange(byId)
 
 const inserted = statement((db: Kysely<Tables>, { account, name, name_folded, color, now }: Values) =>
   db
