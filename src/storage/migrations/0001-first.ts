@@ -154,11 +154,16 @@ const postgresTables = [
   ]),
 ]
 
+/** A trigger's function. A part is there but for the first time, and updating it costs less than inserting in vain. */
 function counting(name: string, record: 'new' | 'old', change: number): string {
+  const part = `${record}.account_id, tg_table_name, pg_backend_pid() % 16`
   return `create function ${name}() returns trigger language plpgsql as $$
     begin
-      insert into record_counts values (${record}.account_id, tg_table_name, pg_backend_pid() % 16, ${change})
-        on conflict (account_id, resource, part) do update set total = record_counts.total + excluded.total;
+      update record_counts set total = total + ${change} where (account_id, resource, part) = (${part});
+      if not found then
+        insert into record_counts values (${part}, ${change})
+          on conflict (account_id, resource, part) do update set total = record_counts.total + excluded.total;
+      end if;
       return null;
     end $$`
 }
