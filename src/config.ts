@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { StartupFailure } from './errors.ts'
 import { isWellFormedKey } from './keys/key.ts'
-import type { StorageLocation } from './storage/open.ts'
+import type { PostgresLocation, SqliteLocation, StorageLocation } from './storage/open.ts'
 
 export interface Config {
   readonly host: string
@@ -33,7 +33,7 @@ export function readConfig(env: Environment = ownEnvironment): Config {
   return readAll(env, (read) => ({
     host: read('HOST', '127.0.0.1', host),
     port: read('PORT', '3000', integerFrom(0, 65_535)),
-    storage: read(...whereStorageIs),
+    storage: readLocation(read),
     baseUrl: read('BASE_URL', '', baseUrl),
     bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),
     rateLimit: read('RATE_LIMIT', '6000', integerFrom(0, 1_000_000_000)),
@@ -46,7 +46,7 @@ export function readConfig(env: Environment = ownEnvironment): Config {
 
 /** Reads where the records are, and nothing else: the command line is none of the server's other business. */
 export function readStorageLocation(env: Environment = ownEnvironment): StorageLocation {
-  return readAll(env, (read) => read(...whereStorageIs))
+  return readAll(env, readLocation)
 }
 
 // biome-ignore lint/style/noProcessEnv: this is the one place that reads it
@@ -102,15 +102,35 @@ function integerFrom(least: number, most: number): (text: string) => number {
   }
 }
 
-function storageLocation(text: string): StorageLocation {
+function readLocation(read: Read): StorageLocation {
+  const pool = read('DATABASE_POOL', '10', integerFrom(1, 100))
+  const location = read('DATABASE_URL', 'sqlite:data/waymark.db', storageLocation)
+  return location?.engine === 'postgres' ? { ...location, pool } : location
+}
+
+function storageLocation(text: string): SqliteLocation | Omit<PostgresLocation, 'pool'> {
+  if (/^postgres(ql)?:/i.test(text)) return postgresLocation(text)
   const path = /^sqlite:(.+)$/.exec(text)?.[1] ?? ''
   // Two slashes would begin the name of a host, which no file has; `file:` would be read as a URL, options and all.
   const isFile = path !== '' && !/^(\/\/(?!\/)|file:|:memory:$)|[\p{Cc}]/iu.test(path)
   if (isFile) return { engine: 'sqlite', path: path.replace(/^\/+/, '/') }
-  throw new Error('must name a database file, such as sqlite:data/waymark.db or sqlite:/var/lib/waymark/waymark.db.')
+  throw new Error(
+    'must name a database file, such as sqlite:data/waymark.db or sqlite:/var/lib/waymark/waymark.db, or a PostgreSQL database, such as postgres://user:password@host/waymark.',
+  )
 }
 
-const whereStorageIs = ['DATABASE_URL', 'sqlite:data/waymark.db', storageLocation] as const
+/** The text is never repeated: it may contain a password. */
+function postgresLocation(url: string): Omit<PostgresLocation, 'pool'> {
+  const parts = /[\s\p{Cc}]/u.test(url) ? null : URL.parse(url)
+  if (parts !== null && /^\/[^/]+$/.test(parts.pathname) && isDecodable(url)) return { engine: 'postgres', url }
+  throw new Error(
+    'must name a PostgreSQL database as postgres://user:password@host:5432/database; characters of the password such as "@", "/" and "%" are percent-encoded.',
+  )
+}
+
+function isDecodable(text: string): boolean {
+  return !/%(?![\da-f]{2})/i.test(text)
+}
 
 function baseUrl(text: string): string | null {
   if (text === '') return null

@@ -2,25 +2,25 @@
  * The real app, on a fresh database, listening on a free port: what contract tests talk to.
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after } from 'node:test'
 import { pino } from 'pino'
 import { createAccount } from '../src/accounts/store.ts'
 import { type AppOptions, buildApp } from '../src/app.ts'
 import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
-import { openStorage } from '../src/storage/open.ts'
+import type { StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { checkAnswer } from './answer.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
+import { newStorage } from './engine.ts'
 import { exchange } from './raw-socket.ts'
 
 export interface StartOptions
   extends Partial<Pick<AppOptions, 'baseUrl' | 'rateLimit' | 'trustProxy' | 'mostConnections'>> {
+  /** Where the records are kept; else where the tests of this process keep theirs. */
+  readonly engine?: StorageLocation['engine']
   /** Puts something between the app and its database. */
   readonly storage?: (real: Storage) => Storage
   /** The test makes the app fail as it never should; otherwise an error in the log fails the test. */
@@ -73,10 +73,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   }
   after(close)
 
-  const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
-  closers.push(() => rm(folder, { recursive: true, force: true }))
-  const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
-  closers.push(() => storage.close())
+  const storage = await newStorage((work) => void closers.push(work), options.engine)
   const logs: LogLine[] = []
   if (!options.expectsBugs) closers.push(() => assert.deepEqual(logs.filter(isBug), []))
   const { rateLimit = plenty, baseUrl = null, trustProxy = false, mostConnections = plenty } = options

@@ -19,7 +19,7 @@ export interface Account {
 
 /** Makes an account; names need not be unique. */
 export async function createAccount(db: Db, name: string): Promise<Account> {
-  const [account] = await db.write((tx) => tx.all(inserted, { name, created_at: new Date().toISOString() }))
+  const [account] = await db.writeOne(inserted, { name, created_at: new Date().toISOString() })
   return account as Account
 }
 

@@ -68,7 +68,7 @@ function strictly<T>(work: () => T): T {
 
 async function atDatabase({ makesDatabase }: Command, work: Work): Promise<string> {
   const location = readStorageLocation()
-  if (!(makesDatabase || existsSync(location.path))) {
+  if (location.engine === 'sqlite' && !(makesDatabase || existsSync(location.path))) {
     throw new StartupFailure(`There is no database at ${location.path}. Check DATABASE_URL, or start the server once.`)
   }
   const storage = await openStorage(location)

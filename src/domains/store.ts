@@ -2,7 +2,7 @@ import type { Generated, Kysely } from 'kysely'
 import { nameTaken } from '../errors.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
-import { statement } from '../storage/statement.ts'
+import { statement, toChange } from '../storage/statement.ts'
 import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
 import type { HostName } from './domain.ts'
 import type { Domain } from './schema.ts'
@@ -51,21 +51,19 @@ export async function findDomain(db: Db, account: number, id: number): Promise<V
 }
 
 /** Stores a domain. Throws `name_taken` when any account of the instance has the name: the unique index decides. */
-export function insertDomain(
+export async function insertDomain(
   db: Db,
   account: number,
   { name, nameUnicode }: HostName,
   urls: { homepage_url: string | null; not_found_url: string | null },
 ): Promise<Versioned<Domain>> {
-  return db.write(async (tx) => {
-    const now = new Date().toISOString()
-    const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
-    const { homepage_url, not_found_url } = urls
-    const values = { account, name, name_unicode: nameUnicode, search_text, homepage_url, not_found_url, now }
-    const [row] = await tx.all(inserted, values)
-    if (row === undefined) throw nameTaken(name)
-    return versioned(row)
-  })
+  const now = new Date().toISOString()
+  const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
+  const { homepage_url, not_found_url } = urls
+  const values = { account, name, name_unicode: nameUnicode, search_text, homepage_url, not_found_url, now }
+  const [row] = await db.writeOne(inserted, values)
+  if (row === undefined) throw nameTaken(name)
+  return versioned(row)
 }
 
 /**
@@ -80,15 +78,14 @@ export function changeDomain(
   precondition: Precondition | null,
 ): Promise<Versioned<Domain> | undefined> {
   return db.write(async (tx) => {
-    const [old] = await tx.all(byId, { account, id })
+    const [old] = await tx.all(byIdToChange, { account, id })
     if (old === undefined) return undefined
     precondition?.check(versionOf(old.revision, old.updated_at))
     const { homepage_url = old.homepage_url, not_found_url = old.not_found_url } = change
     if (homepage_url === old.homepage_url && not_found_url === old.not_found_url) return versioned(old)
     const now = new Date().toISOString()
-    const [row] = await tx.all(updated, { account, id, revision: old.revision, homepage_url, not_found_url, now })
-    // Where transactions overlap, another may have been faster: begin again with what it left.
-    return row === undefined ? changeDomain(tx, account, id, change, precondition) : versioned(row)
+    const [row] = await tx.all(updated, { account, id, homepage_url, not_found_url, now })
+    return row && versioned(row)
   })
 }
 
@@ -96,14 +93,18 @@ export function changeDomain(
  * Deletes the account's domain; false when there is no such domain. Throws what `precondition` throws at its present
  * version.
  */
-export function removeDomain(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
+export async function removeDomain(
+  db: Db,
+  account: number,
+  id: number,
+  precondition: Precondition | null,
+): Promise<boolean> {
+  if (precondition === null) return (await db.writeOne(deleted, { account, id })).length > 0
   return db.write(async (tx) => {
-    if (precondition === null) return (await tx.all(deleted, { account, id })).length > 0
-    const [old] = await tx.all(byId, { account, id })
+    const [old] = await tx.all(byIdToChange, { account, id })
     if (old === undefined) return false
     precondition.check(versionOf(old.revision, old.updated_at))
-    const gone = await tx.all(deletedAt, { account, id, revision: old.revision })
-    return gone.length > 0 || removeDomain(tx, account, id, precondition)
+    return (await tx.all(deleted, { account, id })).length > 0
   })
 }
 
@@ -121,14 +122,11 @@ interface Own {
   id: number
 }
 
-/** A record as long as nobody has changed it. */
-interface OwnAt extends Own {
-  revision: number
-}
-
 const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.selectFrom('domains').select(versionedColumns).where('id', '=', id).where('account_id', '=', account),
 )
+
+const byIdToChange = toChange(byId)
 
 interface Insert {
   account: number
@@ -140,44 +138,43 @@ interface Insert {
   now: string
 }
 
+// The index decides, but on some engines a row that it refuses uses up an id: one that is in the way is looked for first.
 const inserted = statement((db: Kysely<Tables>, domain: Insert) =>
   db
     .insertInto('domains')
-    .values({
-      account_id: domain.account,
-      name: domain.name,
-      name_unicode: domain.name_unicode,
-      search_text: domain.search_text,
-      homepage_url: domain.homepage_url,
-      not_found_url: domain.not_found_url,
-      created_at: domain.now,
-      updated_at: domain.now,
-    })
+    .columns([
+      ...(['account_id', 'name', 'name_unicode', 'search_text'] as const),
+      ...(['homepage_url', 'not_found_url', 'created_at', 'updated_at'] as const),
+    ])
+    .expression(
+      db
+        .selectNoFrom((e) => [
+          e.val(domain.account).as('account_id'),
+          e.val(domain.name).as('name'),
+          e.val(domain.name_unicode).as('name_unicode'),
+          e.val(domain.search_text).as('search_text'),
+          e.val(domain.homepage_url).as('homepage_url'),
+          e.val(domain.not_found_url).as('not_found_url'),
+          e.val(domain.now).as('created_at'),
+          e.val(domain.now).as('updated_at'),
+        ])
+        .where((e) => e.not(e.exists(db.selectFrom('domains').select('id').where('name', '=', domain.name)))),
+    )
     .onConflict((conflict) => conflict.column('name').doNothing())
     .returning(versionedColumns),
 )
 
-type Update = OwnAt & { homepage_url: string | null; not_found_url: string | null; now: string }
+type Update = Own & { homepage_url: string | null; not_found_url: string | null; now: string }
 
-const updated = statement((db: Kysely<Tables>, { account, id, revision, homepage_url, not_found_url, now }: Update) =>
+const updated = statement((db: Kysely<Tables>, { account, id, homepage_url, not_found_url, now }: Update) =>
   db
     .updateTable('domains')
     .set((e) => ({ homepage_url, not_found_url, updated_at: now, revision: e('revision', '+', 1) }))
     .where('id', '=', id)
     .where('account_id', '=', account)
-    .where('revision', '=', revision)
     .returning(versionedColumns),
 )
 
 const deleted = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.deleteFrom('domains').where('id', '=', id).where('account_id', '=', account).returning('id'),
-)
-
-const deletedAt = statement((db: Kysely<Tables>, { account, id, revision }: OwnAt) =>
-  db
-    .deleteFrom('domains')
-    .where('id', '=', id)
-    .where('account_id', '=', account)
-    .where('revision', '=', revision)
-    .returning('id'),
 )

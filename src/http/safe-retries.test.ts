@@ -234,6 +234,7 @@ test('201 for the largest domain there can be, whose answer is kept within its b
 function failingToWrite(real: Storage, fault: () => Error | undefined): Storage {
   return {
     all: real.all.bind(real),
+    writeOne: real.writeOne.bind(real),
     list: real.list.bind(real),
     ping: real.ping.bind(real),
     start: real.start.bind(real),

@@ -31,6 +31,7 @@ function failing(fault: () => unknown): (real: Storage) => Storage {
   return (real) => ({
     all: orFail(real.all.bind(real)) as Storage['all'],
     write: orFail(real.write.bind(real)) as Storage['write'],
+    writeOne: orFail(real.writeOne.bind(real)) as Storage['writeOne'],
     list: orFail(real.list.bind(real)) as Storage['list'],
     ping: orFail(real.ping.bind(real)),
     start: real.start.bind(real),

@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
-import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { Keyring } from './keyring.ts'
 import { createKey, listKeys } from './store.ts'
 
 async function open(t: TestContext): Promise<{ storage: Storage; issue: (count: number) => Promise<string[]> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
-  t.after(() => rm(folder, { recursive: true }))
-  const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
-  t.after(() => storage.close())
+  const storage = await newStorage((work) => t.after(work))
   const { id: account } = await createAccount(storage, 'Acme')
   const issue = (count: number) =>
     storage.write(async (tx) => {
@@ -32,7 +26,9 @@ test('ten thousand keys are remembered; one more takes the place of the one reme
   const keyring = new Keyring(storage)
   t.after(() => keyring.close())
   const secrets = await issue(10_001)
-  await Promise.all(secrets.slice(1).map((secret) => keyring.identify(secret)))
+  for (let from = 1; from < secrets.length; from += 1_000) {
+    await Promise.all(secrets.slice(from, from + 1_000).map((secret) => keyring.identify(secret)))
+  }
   const [first = '', second = '', third = ''] = secrets
   const isRemembered = (secret: string) => !(keyring.identify(secret) instanceof Promise)
   assert.ok(isRemembered(second))

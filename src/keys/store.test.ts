@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
-import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { createKey, type Key, listKeys, rotateKey } from './store.ts'
 
@@ -12,10 +9,7 @@ const day = 86_400_000
 
 /** A database with one key, of this lifetime: key 1. */
 async function withKey(t: TestContext, lifetimeMs: number | null): Promise<Storage> {
-  const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
-  t.after(() => rm(folder, { recursive: true }))
-  const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
-  t.after(() => storage.close())
+  const storage = await newStorage((work) => t.after(work))
   const { id } = await createAccount(storage, 'Acme')
   await createKey(storage, { account: id, name: 'ci', scopes: ['spaces:read'], lifetimeMs })
   return storage

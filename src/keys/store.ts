@@ -1,7 +1,7 @@
 import type { Generated, Kysely } from 'kysely'
 import { notFound } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { statement } from '../storage/statement.ts'
+import { statement, toChange } from '../storage/statement.ts'
 import { generateKey, hashKey } from './key.ts'
 import type { Scope } from './scope.ts'
 
@@ -57,19 +57,17 @@ export interface NewKey {
 export async function createKey(db: Db, wanted: NewKey, secret = generateKey()): Promise<IssuedKey> {
   const now = Date.now()
   const { lifetimeMs } = wanted
-  const [row] = await db.write((tx) =>
-    tx.all(inserted, {
-      account_id: wanted.account,
-      name: wanted.name,
-      hash: hashKey(secret),
-      first_characters: secret.slice(0, 7),
-      last_characters: secret.slice(-4),
-      scopes: wanted.scopes.join(' '),
-      created_at: new Date(now).toISOString(),
-      lifetime_ms: lifetimeMs,
-      expires_at: lifetimeMs === null ? null : new Date(now + lifetimeMs).toISOString(),
-    }),
-  )
+  const [row] = await db.writeOne(inserted, {
+    account_id: wanted.account,
+    name: wanted.name,
+    hash: hashKey(secret),
+    first_characters: secret.slice(0, 7),
+    last_characters: secret.slice(-4),
+    scopes: wanted.scopes.join(' '),
+    created_at: new Date(now).toISOString(),
+    lifetime_ms: lifetimeMs,
+    expires_at: lifetimeMs === null ? null : new Date(now + lifetimeMs).toISOString(),
+  })
   return { key: toKey(row as KeyRow), secret }
 }
 
@@ -123,7 +121,7 @@ export function noteUses(db: Db, uses: ReadonlyMap<number, string>): Promise<voi
 }
 
 async function activeKey(db: Db, id: number, now: number): Promise<KeyRow> {
-  const [row] = await db.all(keyById, { id })
+  const [row] = await db.all(keyByIdToChange, { id })
   if (row === undefined) throw notFound('key')
   const ended = row.revoked_at !== null || (row.expires_at !== null && Date.parse(row.expires_at) <= now)
   if (ended) throw notFound('active key: that one is revoked or has expired')
@@ -169,6 +167,8 @@ const keysOfAccount = statement((db: Kysely<Tables>, { account }: { account: num
 const keyById = statement((db: Kysely<Tables>, { id }: { id: number }) =>
   db.selectFrom('keys').selectAll().where('id', '=', id),
 )
+
+const keyByIdToChange = toChange(keyById)
 
 const keyByHash = statement((db: Kysely<Tables>, { hash }: { hash: Uint8Array }) =>
   db.selectFrom('keys').selectAll().where('hash', '=', hash),

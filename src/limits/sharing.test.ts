@@ -1,25 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { newStorage } from '../../test/engine.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
-import { openStorage } from '../storage/open.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { Counts } from './counts.ts'
 import { Sharing } from './sharing.ts'
 import { countsElsewhere, forgetCounts, tellCounts } from './store.ts'
 
-async function open(t: TestContext): Promise<Storage> {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'waymark.db') })
-  t.after(async () => {
-    await storage.close()
-    rmSync(folder, { recursive: true })
-  })
-  return storage
-}
+const open = (t: TestContext): Promise<Storage> => newStorage((work) => t.after(work))
 
 /** A node that counts keys. */
 function node(t: TestContext, db: Db) {
@@ -72,6 +61,7 @@ function away(db: Db): Db {
   return {
     all: (statement, params) => reached(() => db.all(statement, params)),
     write: (work) => reached(() => db.write(work)),
+    writeOne: (statement, params) => reached(() => db.writeOne(statement, params)),
     list: (listing) => reached(() => db.list(listing)),
   }
 }

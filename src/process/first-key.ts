@@ -25,7 +25,7 @@ async function issueToEmpty(db: Db, secret: string): Promise<string | undefined>
     const account = await createAccount(tx, 'First account')
     await createKey(tx, { account: account.id, name: 'First key', scopes: ['*'], lifetimeMs: null }, secret)
     return secret
-  })
+  }, 'serializable')
 }
 
 async function hasAccounts(db: Db): Promise<boolean> {

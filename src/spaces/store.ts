@@ -1,7 +1,7 @@
 import type { Generated, Kysely } from 'kysely'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
-import { statement } from '../storage/statement.ts'
+import { statement, toChange } from '../storage/statement.ts'
 import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
 import type { Space } from './schema.ts'
 
@@ -44,7 +44,7 @@ export async function findSpace(db: Db, account: number, id: number): Promise<Ve
 /** Stores a space. */
 export async function insertSpace(db: Db, account: number, name: string, color: number): Promise<Versioned<Space>> {
   const now = new Date().toISOString()
-  const [row] = await db.write((tx) => tx.all(inserted, { account, name, name_folded: foldCase(name), color, now }))
+  const [row] = await db.writeOne(inserted, { account, name, name_folded: foldCase(name), color, now })
   return versioned(row as SpaceRow)
 }
 
@@ -60,15 +60,14 @@ export function changeSpace(
   precondition: Precondition | null,
 ): Promise<Versioned<Space> | undefined> {
   return db.write(async (tx) => {
-    const [old] = await tx.all(byId, { account, id })
+    const [old] = await tx.all(byIdToChange, { account, id })
     if (old === undefined) return undefined
     precondition?.check(versionOf(old.revision, old.updated_at))
     const { name = old.name, color = old.color } = change
     if (name === old.name && color === old.color) return versioned(old)
     const values = { name, name_folded: foldCase(name), color, now: new Date().toISOString() }
-    const [row] = await tx.all(updated, { account, id, revision: old.revision, ...values })
-    // Where transactions overlap, another may have been faster: begin again with what it left.
-    return row === undefined ? changeSpace(tx, account, id, change, precondition) : versioned(row)
+    const [row] = await tx.all(updated, { account, id, ...values })
+    return row && versioned(row)
   })
 }
 
@@ -76,14 +75,18 @@ export function changeSpace(
  * Deletes the account's space; false when there is no such space. Throws what `precondition` throws at its present
  * version.
  */
-export function removeSpace(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
+export async function removeSpace(
+  db: Db,
+  account: number,
+  id: number,
+  precondition: Precondition | null,
+): Promise<boolean> {
+  if (precondition === null) return (await db.writeOne(deleted, { account, id })).length > 0
   return db.write(async (tx) => {
-    if (precondition === null) return (await tx.all(deleted, { account, id })).length > 0
-    const [old] = await tx.all(byId, { account, id })
+    const [old] = await tx.all(byIdToChange, { account, id })
     if (old === undefined) return false
     precondition.check(versionOf(old.revision, old.updated_at))
-    const gone = await tx.all(deletedAt, { account, id, revision: old.revision })
-    return gone.length > 0 || removeSpace(tx, account, id, precondition)
+    return (await tx.all(deleted, { account, id })).length > 0
   })
 }
 
@@ -99,11 +102,6 @@ interface Own {
   id: number
 }
 
-/** A record as long as nobody has changed it. */
-interface OwnAt extends Own {
-  revision: number
-}
-
 interface Values {
   account: number
   name: string
@@ -116,6 +114,8 @@ const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.selectFrom('spaces').select(versionedColumns).where('id', '=', id).where('account_id', '=', account),
 )
 
+const byIdToChange = toChange(byId)
+
 const inserted = statement((db: Kysely<Tables>, { account, name, name_folded, color, now }: Values) =>
   db
     .insertInto('spaces')
@@ -123,27 +123,17 @@ const inserted = statement((db: Kysely<Tables>, { account, name, name_folded, co
     .returning(versionedColumns),
 )
 
-type Update = OwnAt & Values
+type Update = Own & Values
 
-const updated = statement((db: Kysely<Tables>, { account, id, revision, name, name_folded, color, now }: Update) =>
+const updated = statement((db: Kysely<Tables>, { account, id, name, name_folded, color, now }: Update) =>
   db
     .updateTable('spaces')
     .set((e) => ({ name, name_folded, color, updated_at: now, revision: e('revision', '+', 1) }))
     .where('id', '=', id)
     .where('account_id', '=', account)
-    .where('revision', '=', revision)
     .returning(versionedColumns),
 )
 
 const deleted = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', account).returning('id'),
-)
-
-const deletedAt = statement((db: Kysely<Tables>, { account, id, revision }: OwnAt) =>
-  db
-    .deleteFrom('spaces')
-    .where('id', '=', id)
-    .where('account_id', '=', account)
-    .where('revision', '=', revision)
-    .returning('id'),
 )

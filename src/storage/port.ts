@@ -11,13 +11,23 @@ export interface Db {
   /**
    * Runs `work` in a transaction and returns its result once everything it wrote is on the disk; when `work` throws,
    * nothing of it is kept. Inside a transaction, `work` joins it. `work` may await only the `Db` it is given:
-   * transactions that wait together share one commit.
+   * transactions that wait together share one commit. It may run again when others were in its way, and whatever it
+   * reads in order to change it, it reads with a statement made by `toChange`.
    */
-  write<T>(work: (db: Db) => Promise<T>): Promise<T>
+  write<T>(work: (db: Db) => Promise<T>, isolation?: Isolation): Promise<T>
+
+  /** The same for a transaction that is one statement, which engines commit at less cost. */
+  writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]>
 
   /** One page of an account's records in a stated order, with their number. */
   list<Row>(listing: Listing<Row>): Promise<Page<Row>>
 }
+
+/**
+ * What transactions at the same time may see of each other. By default, what others commit between two statements;
+ * `serializable`: nothing, as if they ran one after the other, for decisions that rest on what is not there.
+ */
+export type Isolation = 'default' | 'serializable'
 
 /** A database that has been opened, and can be closed. */
 export interface Storage extends Db {

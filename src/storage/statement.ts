@@ -16,6 +16,8 @@ export class Placeholder {
 export interface Statement<Params extends object, Row> {
   /** Builds the query; each of its parameters is a `Placeholder`. */
   readonly build: (db: Kysely<never>) => Compilable<Row>
+  /** Whether nobody else may change the rows it finds until the transaction ends. */
+  readonly locks: boolean
   /** Never set: carries the type of the parameters. */
   readonly params?: Params
 }
@@ -35,7 +37,15 @@ const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(na
 export function statement<Tables, Params extends object, Row>(
   build: (db: Kysely<Tables>, params: Params) => Compilable<Row>,
 ): Statement<Params, Row> {
-  return { build: (db) => build(db as unknown as Kysely<Tables>, placeholders as Params) }
+  return { build: (db) => build(db as unknown as Kysely<Tables>, placeholders as Params), locks: false }
+}
+
+/**
+ * The same statement, to be run in a transaction that goes on to change the rows it finds: from now to the transaction's
+ * end nobody else changes them. Without it, of two transactions that read a row and write it back, one is lost.
+ */
+export function toChange<Params extends object, Row>(found: Statement<Params, Row>): Statement<Params, Row> {
+  return { ...found, locks: true }
 }
 
 /** Compiles a statement in the dialect of `db`. */

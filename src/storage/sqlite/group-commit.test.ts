@@ -55,6 +55,7 @@ function transactionOn(writer: Connection): Db {
   const transaction: Db = {
     all: async (wanted, params) => writer.all(wanted, params),
     write: (work) => work(transaction),
+    writeOne: (wanted, params) => transaction.all(wanted, params),
     list: () => Promise.reject(new Error('not here')),
   }
   return transaction

@@ -4,18 +4,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { migrate } from '../migrate.ts'
-import { sqlite as first } from '../migrations/0001-first.ts'
-import { sqlite as safeRetries } from '../migrations/0002-safe-retries.ts'
-import { sqlite as requestCounts } from '../migrations/0003-request-counts.ts'
+import { migrationsOf } from '../migrations/all.ts'
 import { isBusy, openDatabase, resultCode, resultCodes } from './connection.ts'
 import { MigrationDialect } from './migration-dialect.ts'
 import { SqliteStorage } from './storage.ts'
 
-const migrations = {
-  '0001-first': first,
-  '0002-safe-retries': safeRetries,
-  '0003-request-counts': requestCounts,
-}
+const migrations = migrationsOf('sqlite')
 
 /** How long a start waits for another process that is migrating or writing. Milliseconds. */
 const startTimeoutMs = 10_000

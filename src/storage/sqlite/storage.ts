@@ -48,6 +48,10 @@ export class SqliteStorage implements Storage {
     return this.#commits.write(work)
   }
 
+  writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    return this.#commits.write((db) => db.all(statement, params))
+  }
+
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
     return listOn((work) => this.#reader.read((connection) => connection.run(work)), this.#readers, listing)
   }
@@ -104,6 +108,10 @@ class SqliteTransaction implements Db {
 
   write<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return work(this)
+  }
+
+  writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    return this.all(statement, params)
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {

@@ -1,0 +1,36 @@
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
+import { type Compiled, compile, type Statement } from '../statement.ts'
+
+/** A statement in PostgreSQL's words, and the name under which a connection keeps it prepared. */
+export interface Named extends Compiled {
+  readonly name: string
+}
+
+const known = new WeakMap<Statement<object, unknown>, Named>()
+let names = 0
+
+/** The statement, compiled once for the process. */
+export function compiledOf(declared: Statement<object, unknown>): Named {
+  const found = known.get(declared)
+  if (found !== undefined) return found
+  const { sql, positions } = compile(builder, declared)
+  const named = { name: newName(), sql: declared.locks ? `${sql} for update` : sql, positions }
+  known.set(declared, named)
+  return named
+}
+
+/** A name that no other statement of this process has. */
+export function newName(): string {
+  names += 1
+  return `w${names}`
+}
+
+/** Kysely as a compiler only; it never executes. */
+const builder = new Kysely<never>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+})

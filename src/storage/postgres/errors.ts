@@ -1,0 +1,38 @@
+import pg from 'pg'
+import { databaseUnavailable, Failure } from '../../errors.ts'
+
+/**
+ * The SQLSTATEs, or their classes, that say "the database cannot do this now" and not "the program is wrong": lost
+ * connections (08), refused log-ins (28), a database that is gone (3D000), others in the way, no more room or connections
+ * (53), ended by an operator or by a timeout (57), trouble of the system around it (58), damaged data, a standby.
+ */
+const unavailable = /^(08|28|53|57|58|3D000$|40001$|40P01$|55P03$|25006$|25P0[34]$|XX00[12]$)/
+
+/** The domain's words for an error of a statement: `database_unavailable` where that is what it means, else itself. */
+export function translated(error: unknown): unknown {
+  return isOfConnection(error) || unavailable.test(stateOf(error)) ? databaseUnavailable(error) : error
+}
+
+/** Whether the transaction was given up for others that were in its way, and may succeed when it runs again. */
+export function wereOthersInTheWay(error: unknown): boolean {
+  return /^40(001|P01)$/.test(stateOf(causeOf(error)))
+}
+
+/** Whether the connection on which it happened is of no more use. */
+export function isBroken(error: unknown): boolean {
+  return isOfConnection(causeOf(error))
+}
+
+/** The server's own errors have a class and a state; what `pg` and sockets say of a lost connection is a plain error. */
+function isOfConnection(error: unknown): boolean {
+  return error instanceof Error && error.constructor === Error
+}
+
+function stateOf(error: unknown): string {
+  return error instanceof pg.DatabaseError ? (error.code ?? '') : ''
+}
+
+/** The engine's error that a failure was made of. */
+function causeOf(error: unknown): unknown {
+  return error instanceof Failure ? error.facts.cause : error
+}

@@ -1,0 +1,11 @@
+import type { ClientBase } from 'pg'
+import { foldCase } from '../fold.ts'
+import type { Listing, Page } from '../port.ts'
+import { plainPage } from './plain-page.ts'
+import { searchedPage } from './searched-page.ts'
+
+/** One page, in one or two statements. */
+export function listOn<Row>(client: ClientBase, asked: Listing<Row>): Promise<Page<Row>> {
+  if (asked.search === null) return plainPage(client, asked)
+  return searchedPage(client, asked, foldCase(asked.search))
+}

@@ -1,0 +1,59 @@
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type DatabaseIntrospector,
+  type DatabaseMetadataOptions,
+  type Kysely,
+  PostgresDialect,
+  type PostgresDialectConfig,
+  PostgresDriver,
+  PostgresIntrospector,
+  sql,
+  type TableMetadata,
+} from 'kysely'
+
+/** Among the advisory locks of a database, Waymark's own. */
+const migrationLock = 0x77_61_79_6d
+
+/** Kysely on connections of their own, for migrations alone: everything else compiles its statements once. */
+export class MigrationDialect extends PostgresDialect {
+  readonly #config: PostgresDialectConfig
+
+  constructor(config: PostgresDialectConfig) {
+    super(config)
+    this.#config = config
+  }
+
+  override createDriver(): PostgresDriver {
+    return new LockingDriver(this.#config)
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: Kysely's own signature
+  override createIntrospector(db: Kysely<any>): DatabaseIntrospector {
+    return new OwnIntrospector(db)
+  }
+}
+
+/** Of processes that migrate at once, one does; the others wait for it and find that it is done. */
+class LockingDriver extends PostgresDriver {
+  override async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('begin'))
+    await connection.executeQuery(CompiledQuery.raw(`select pg_advisory_xact_lock(${migrationLock})`))
+  }
+}
+
+/** Sees the tables of the schema in which ours are, for other programs may keep theirs in the same database. */
+class OwnIntrospector extends PostgresIntrospector {
+  readonly #db: Kysely<unknown>
+
+  constructor(db: Kysely<unknown>) {
+    super(db)
+    this.#db = db
+  }
+
+  override async getTables(options?: DatabaseMetadataOptions): Promise<TableMetadata[]> {
+    const { rows } = await sql<{ own: string }>`select current_schema() as own`.execute(this.#db)
+    const tables = await super.getTables(options)
+    return tables.filter(({ schema }) => schema === rows[0]?.own)
+  }
+}

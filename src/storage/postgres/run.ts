@@ -1,0 +1,31 @@
+import type { ClientBase } from 'pg'
+import { bind, type Statement } from '../statement.ts'
+import { compiledOf } from './compiled.ts'
+import { translated } from './errors.ts'
+
+/** Runs one statement, prepared once for each connection. Throws what `translated` makes of the server's error. */
+export async function run<Params extends object, Row>(
+  client: ClientBase,
+  statement: Statement<Params, Row>,
+  params: Params,
+): Promise<Row[]> {
+  const compiled = compiledOf(statement)
+  const query = { name: compiled.name, text: compiled.sql, values: bind(compiled, params) }
+  try {
+    const { rows } = await client.query(query)
+    return rows
+  } catch (error) {
+    throw translated(error)
+  }
+}
+
+/** Runs SQL with values by position; its rows are arrays. With a name it stays prepared. Throws as `run` does. */
+export async function runText(client: ClientBase, text: string, values: unknown[], name = ''): Promise<unknown[][]> {
+  const query = { text, values, rowMode: 'array' as const, ...(name !== '' && { name }) }
+  try {
+    const { rows } = await client.query(query)
+    return rows
+  } catch (error) {
+    throw translated(error)
+  }
+}

@@ -1,0 +1,47 @@
+import { type Kysely, sql } from 'kysely'
+import type { Db, Isolation, Listing, Page, Storage } from '../port.ts'
+import { type Statement, statement } from '../statement.ts'
+import { listOn } from './lists.ts'
+import { Pool } from './pool.ts'
+import { run } from './run.ts'
+import { transact } from './transaction.ts'
+
+/** PostgreSQL, 14 or newer. Each statement has a connection of the pool for itself, as has each transaction. */
+export class PostgresStorage implements Storage {
+  readonly #pool: Pool
+  #closed: Promise<void> | undefined
+
+  /** The database has been migrated; `size` is the most connections it may have at a time. */
+  constructor(url: string, size: number) {
+    this.#pool = new Pool(url, size)
+  }
+
+  all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    return this.#pool.with((client) => run(client, statement, params))
+  }
+
+  write<T>(work: (db: Db) => Promise<T>, isolation: Isolation = 'default'): Promise<T> {
+    return transact(this.#pool, isolation, work)
+  }
+
+  writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
+    return this.all(statement, params)
+  }
+
+  list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
+    return this.#pool.with((client) => listOn(client, listing))
+  }
+
+  start(): void {}
+
+  async ping(): Promise<void> {
+    await this.all(anything, {})
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#pool.close()
+    return this.#closed
+  }
+}
+
+const anything = statement((db: Kysely<object>) => db.selectNoFrom(sql<number>`1`.as('one')))

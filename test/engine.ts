@@ -1,0 +1,41 @@
+/**
+ * The engine on which the tests of this process keep their records. What is told from here runs on each:
+ * `on-postgres.test.ts` runs it once more.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openStorage, type StorageLocation } from '../src/storage/open.ts'
+import type { Storage } from '../src/storage/port.ts'
+import { newDatabase } from './postgres-database.ts'
+
+type Engine = StorageLocation['engine']
+
+let chosen: Engine = 'sqlite'
+
+/** To be called before anything is opened. */
+export function useEngine(engine: Engine): void {
+  chosen = engine
+}
+
+/** Whoever runs `work` later, in the reverse order. */
+export type Later = (work: () => unknown) => void
+
+/** A database of its own, migrated and empty, that is removed `later`. */
+export async function newLocation(later: Later, engine = chosen): Promise<StorageLocation> {
+  if (engine === 'postgres') {
+    const { drop, ...location } = await newDatabase()
+    later(drop)
+    return location
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
+  later(() => rm(folder, { recursive: true, force: true }))
+  return { engine, path: join(folder, 'test.db') }
+}
+
+/** The same, opened; it is closed `later`. */
+export async function newStorage(later: Later, engine = chosen): Promise<Storage> {
+  const storage = await openStorage(await newLocation(later, engine))
+  later(() => storage.close())
+  return storage
+}

@@ -1,0 +1,220 @@
+/** What happens to PostgreSQL, and to one of two nodes, while they are under load. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent } from 'node:http'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type TestContext, test as testOf } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Answer, sendRequest } from './client.ts'
+import { execute, startPostgres } from './postgres.ts'
+import { newDatabase } from './postgres-database.ts'
+import { eventually, type RunningServer, startServer, unmeasured } from './processes.ts'
+
+const spaces = '/api/v1/spaces'
+/** Within which every request is answered while the database is away, and served again once it is back. Milliseconds. */
+const promptly = 2_000
+/** A machine that is busy with other tests may take as much more. */
+const allowance = 1_500
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 90_000 }, work)
+
+interface Outcome {
+  /** Milliseconds since the load began. */
+  readonly at: number
+  readonly tookMs: number
+  /** Null when no answer came. */
+  readonly answer: Answer | null
+  readonly isWrite: boolean
+}
+
+/** Clients that store spaces and show them again, one request after the other, until they are told to end. */
+class Load {
+  readonly outcomes: Outcome[] = []
+  readonly acknowledged: number[] = []
+  readonly #agent = new Agent({ keepAlive: true })
+  readonly #key: string
+  readonly #begun = performance.now()
+  readonly #clients: Promise<void>[]
+  #isOver = false
+
+  /** Client by client the servers take turns. */
+  constructor(servers: readonly RunningServer[], key: string, clients = 8) {
+    this.#key = key
+    const serverOf = (client: number) => servers[client % servers.length] as RunningServer
+    this.#clients = Array.from({ length: clients }, (_, client) => this.#work(serverOf(client)))
+  }
+
+  /** Milliseconds since it began. */
+  now(): number {
+    return performance.now() - this.#begun
+  }
+
+  since(ms: number): Outcome[] {
+    return this.outcomes.filter(({ at }) => at >= ms)
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true
+    await Promise.all(this.#clients)
+    this.#agent.destroy()
+  }
+
+  async #work(server: RunningServer): Promise<void> {
+    while (!this.#isOver) {
+      const stored = await this.#send(server, 'POST', spaces)
+      if (stored?.status === 201) {
+        this.acknowledged.push(stored.body.data.id)
+        await this.#send(server, 'GET', `${spaces}/${stored.body.data.id}`)
+      } else if (stored === null) {
+        // Nobody is there; try again at leisure.
+        await wait(20)
+      }
+    }
+  }
+
+  async #send({ port }: RunningServer, method: string, path: string): Promise<Answer | null> {
+    const at = this.now()
+    const request = { key: this.#key, ...(method === 'POST' ? { form: { name: 'kept', color: 1 } } : {}) }
+    const answer = await sendRequest({ agent: this.#agent, port, method, path }, request).catch(() => null)
+    this.outcomes.push({ at, tookMs: this.now() - at, answer, isWrite: method === 'POST' })
+    return answer
+  }
+}
+
+const nodeVariables = { ...unmeasured, RATE_LIMIT: '0' }
+
+function startNode(t: TestContext, url: string): Promise<RunningServer> {
+  return startServer(t, { ...nodeVariables, DATABASE_URL: url })
+}
+
+/** Every acknowledged write is there, and the figures of the load are said. */
+async function assertKept(t: TestContext, load: Load, url: string): Promise<void> {
+  const rows = await execute(url, 'select id from spaces')
+  const found = new Set(rows.map(({ id }) => Number(id)))
+  const lost = load.acknowledged.filter((id) => !found.has(id))
+  const slowest = Math.max(...load.outcomes.map(({ tookMs }) => tookMs))
+  t.diagnostic(
+    `${load.outcomes.length} requests sent, ${load.acknowledged.length} writes acknowledged, ${found.size} found, ${lost.length} lost; ` +
+      `slowest answer ${slowest.toFixed(0)} ms; answers: ${JSON.stringify(byStatus(load.outcomes))}`,
+  )
+  assert.deepEqual(lost, [])
+}
+
+function byStatus(outcomes: readonly Outcome[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { answer } of outcomes) {
+    const status = String(answer?.status ?? 'none')
+    counts[status] = (counts[status] ?? 0) + 1
+  }
+  return counts
+}
+
+/** Every request got an answer, promptly: what it asked for, or 503 with the way out. */
+function assertOrderly(outcomes: readonly Outcome[]): void {
+  for (const { answer, tookMs } of outcomes) {
+    assert.ok(tookMs < promptly + allowance, `an answer took ${tookMs} ms`)
+    assert.ok(answer !== null, 'a request got no answer')
+    if (answer.status < 300) continue
+    assert.deepEqual([answer.status, answer.body.code], [503, 'database_unavailable'], answer.text)
+    assert.equal(answer.headers['retry-after'], '1')
+  }
+}
+
+test('503 while the database is stopped for ten seconds under load; it recovers by itself and nothing is lost', async (t) => {
+  const postgres = await startPostgres()
+  t.after(() => postgres.stop())
+  const server = await startNode(t, postgres.url)
+  const load = new Load([server], server.key)
+  await eventually(() => load.acknowledged.length >= 100)
+
+  await postgres.halt()
+  const stoppedAt = load.now()
+  await wait(10_000)
+  const during = load.since(stoppedAt)
+  assert.ok(during.length > 20 && during.every(({ answer }) => answer?.status !== 201), String(during.length))
+  assert.equal((await server.send('GET', '/health')).status, 503)
+
+  await postgres.resume()
+  const backAt = load.now()
+  const { length } = load.acknowledged
+  await eventually(() => load.acknowledged.length > length + 50)
+  await load.end()
+  const recovered = load.since(backAt).find(({ answer }) => answer?.status === 201)
+  assert.ok((recovered?.at ?? Number.POSITIVE_INFINITY) - backAt < promptly, 'it took long to recover')
+  t.diagnostic(`the first write after the return was sent ${((recovered?.at ?? 0) - backAt).toFixed(0)} ms after it`)
+  assertOrderly(load.outcomes)
+  await assertKept(t, load, postgres.url)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+})
+
+test('connections that the server cuts are replaced: 503 for some, then 201, and nothing is lost', async (t) => {
+  const { url, drop } = await newDatabase()
+  t.after(drop)
+  const server = await startNode(t, url)
+  const load = new Load([server], server.key)
+  for (let cut = 1; cut <= 5; cut++) {
+    const { length } = load.acknowledged
+    await eventually(() => load.acknowledged.length > length + 50)
+    const ended = await execute(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    )
+    assert.ok(ended.length > 0)
+  }
+  const { length } = load.acknowledged
+  await eventually(() => load.acknowledged.length > length + 50)
+  await load.end()
+  assertOrderly(load.outcomes)
+  await assertKept(t, load, url)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+})
+
+test('a standby that only reads: 200 for reads, 503 for writes', async (t) => {
+  const primary = await startPostgres()
+  t.after(() => primary.stop())
+  const writer = await startNode(t, primary.url)
+  const { body } = await writer.send('POST', spaces, { form: { name: 'before', color: 1 } })
+  await writer.end('SIGTERM')
+  await primary.halt()
+  const folder = join(mkdtempSync(join(tmpdir(), 'waymark-')), 'standby')
+  // The server's files belong to a user of its own when the tests run as root.
+  execFileSync('cp', ['-a', primary.folder, folder])
+  chmodSync(dirname(folder), 0o755)
+  writeFileSync(join(folder, 'standby.signal'), '')
+  t.after(() => rmSync(dirname(folder), { recursive: true, force: true }))
+  const standby = await startPostgres(folder)
+  t.after(() => standby.stop())
+
+  const server = await startNode(t, standby.url)
+  const { key } = writer
+  assert.equal((await server.send('GET', `${spaces}/${body.data.id}`, { key })).status, 200)
+  assert.equal((await server.send('GET', spaces, { key })).body.meta.total, 1)
+  const refused = [
+    await server.send('POST', spaces, { key, form: { name: 'late', color: 1 } }),
+    await server.send('PATCH', `${spaces}/${body.data.id}`, { key, form: { color: 2 } }),
+    await server.send('DELETE', `${spaces}/${body.data.id}`, { key }),
+  ]
+  for (const { status, body: problem, headers } of refused) {
+    assert.deepEqual([status, problem.code, headers['retry-after']], [503, 'database_unavailable', '1'])
+  }
+  assert.equal((await server.send('GET', '/health')).status, 200)
+})
+
+test('SIGKILL of one of two nodes under load: the other goes on, and nothing acknowledged is lost', async (t) => {
+  const { url, drop } = await newDatabase()
+  t.after(drop)
+  const first = await startNode(t, url)
+  const second = await startNode(t, url)
+  const load = new Load([first, second], first.key)
+  await eventually(() => load.acknowledged.length >= 100)
+  await first.end('SIGKILL')
+  const killedAt = load.now()
+  const { length } = load.acknowledged
+  await eventually(() => load.acknowledged.length >= length + 100)
+  await load.end()
+  assertOrderly(load.outcomes.filter(({ answer }) => answer !== null))
+  assert.ok(load.since(killedAt).some(({ answer }) => answer?.status === 201))
+  await assertKept(t, load, url)
+})
