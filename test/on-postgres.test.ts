@@ -9,7 +9,8 @@ useEngine('postgres')
 
 /** A browser sees nothing of the engine. */
 const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: repository }).filter(
-  (file) => !file.includes('browser') && /\bfrom '[./]*test\/(app|engine)\.ts'|from '\.\/app\.ts'/.test(contentOf(file)),
+  (file) =>
+    !file.includes('browser') && /\bfrom '[./]*test\/(app|engine)\.ts'|from '\.\/app\.ts'/.test(contentOf(file)),
 )
 
 for (const file of files) {

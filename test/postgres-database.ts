@@ -41,4 +41,3 @@ export async function newDatabase(isMigrated = true): Promise<PostgresLocation &
     drop: async () => void (await execute(url, `drop database ${name} with (force)`)),
   }
 }
-

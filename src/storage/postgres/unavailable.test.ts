@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
-import { eventually } from '../../../test/processes.ts'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
+import { eventually } from '../../../test/processes.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
@@ -155,7 +155,14 @@ test('a database that says nothing any more is unavailable within 2 s, and back 
   await within(2_000, () => assertUnavailable(fixture))
   await within(2_000, () => assertUnavailable(fixture))
   fixture.wire.mend()
-  await eventually(() => fixture.storage.ping().then(() => true, () => false), 2_000)
+  await eventually(
+    () =>
+      fixture.storage.ping().then(
+        () => true,
+        () => false,
+      ),
+    2_000,
+  )
   await assertAllIsWell(fixture)
 })
 
@@ -164,8 +171,11 @@ test('connections that the server ends fail what they were doing, and nothing el
   const sleeping = fixture.storage.all(slow, { seconds: 4 })
   const ended = assert.rejects(sleeping, isUnavailable)
   const end = () =>
-    execute(fixture.url, `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid() and application_name = 'waymark'`)
+    execute(
+      fixture.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and application_name = 'waymark'`,
+    )
   await eventually(async () => (await end()).length > 0)
   await ended
   await assertAllIsWell(fixture)
@@ -202,11 +212,22 @@ test('a database that may only be read refuses writes and answers reads', async 
   const fixture = await open(t)
   const { storage, account, url } = fixture
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
-  await execute(url, `select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid()`)
-  await eventually(() => storage.ping().then(() => true, () => false))
+  await execute(
+    url,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`,
+  )
+  await eventually(() =>
+    storage.ping().then(
+      () => true,
+      () => false,
+    ),
+  )
   await assert.rejects(insertSpace(storage, account, 'x', 1), isUnavailable)
-  await assert.rejects(storage.write((tx) => insertSpace(tx, account, 'x', 1)), isUnavailable)
+  await assert.rejects(
+    storage.write((tx) => insertSpace(tx, account, 'x', 1)),
+    isUnavailable,
+  )
   assert.equal((await listSpaces(storage, account, page)).total, 0)
   const reopened = await openPostgres(url, 1)
   assert.equal((await listAccounts(reopened)).length, 1)
