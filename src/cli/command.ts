@@ -1,4 +1,5 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
+import type { StorageLocation } from '../storage/open.ts'
 import type { Db } from '../storage/port.ts'
 
 /** What was written after the name of a command. */
@@ -11,7 +12,13 @@ export interface Given {
 /** Does what was asked, and returns what is to be printed. */
 export type Work = (db: Db) => Promise<string>
 
-export interface Command {
+/** What a command prints, and the exit code of the process. */
+export interface Printed {
+  readonly text: string
+  readonly code: 0 | 1
+}
+
+interface Described {
   /** A line for the list of commands. */
   readonly summary: string
   /** What may follow the command's name. */
@@ -20,11 +27,23 @@ export interface Command {
   readonly details: string
   readonly options: ParseArgsOptionsConfig
   readonly takesId: boolean
+}
+
+/** A command on records. */
+export interface RecordCommand extends Described {
   /** Whether it makes the database when there is none. Others fail: the name is likelier wrong than the database new. */
   readonly makesDatabase: boolean
   /** Checks what was given before the database is opened. Throws `WrongUse`. */
   readonly prepare: (given: Given) => Work
 }
+
+/** A command on the database as a whole, which opens it as it likes. */
+export interface DatabaseCommand extends Described {
+  /** Checks what was given before anything is done. Throws `WrongUse`. */
+  readonly prepareAt: (given: Given) => (location: StorageLocation) => Promise<Printed>
+}
+
+export type Command = RecordCommand | DatabaseCommand
 
 /** The command line is wrong: the sentence and the usage are printed, and the exit code is 2. */
 export class WrongUse extends Error {}

@@ -2,11 +2,17 @@ import { version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
 import type { Command } from './command.ts'
 import { keyCommands } from './keys.ts'
+import { migrateCommand } from './migrate.ts'
 import { table } from './table.ts'
 
 type Topic = Readonly<Record<string, Command>>
 
-const topics: Readonly<Record<string, Topic>> = { accounts: accountCommands, keys: keyCommands }
+/** Commands by their first word: a topic, which a second word follows, or a command that is one word. */
+const topics: Readonly<Record<string, Topic | Command>> = {
+  accounts: accountCommands,
+  keys: keyCommands,
+  migrate: migrateCommand,
+}
 
 /** What the first arguments name: a command, or, where they name none, the place at which one is to be named. */
 export interface Asked {
@@ -22,19 +28,30 @@ export function find(args: readonly string[]): Asked {
   const [topicName = '', commandName = '', ...rest] = args
   const topic = own(topics, topicName)
   if (topic === undefined) return place(args, 'waymark', topics)
+  if (isCommand(topic)) return asked(topic, topicName, args.slice(1))
   const command = own(topic, commandName)
   if (command === undefined) return place(args.slice(1), `waymark ${topicName}`, { [topicName]: topic })
-  const usage = `Usage: waymark ${topicName} ${commandName} ${command.synopsis}\n\n${command.details}`
+  return asked(command, `${topicName} ${commandName}`, rest)
+}
+
+function asked(command: Command, name: string, rest: readonly string[]): Asked {
+  const usage = `Usage: waymark ${name} ${command.synopsis}\n\n${command.details}`
   return { command, rest, usage, help: `${command.summary}\n\n${usage}` }
+}
+
+function isCommand(topic: Topic | Command): topic is Command {
+  return typeof topic.summary === 'string'
 }
 
 function own<T>(named: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(named, name) ? named[name] : undefined
 }
 
-function place(rest: readonly string[], path: string, within: Readonly<Record<string, Topic>>): Asked {
+function place(rest: readonly string[], path: string, within: Readonly<Record<string, Topic | Command>>): Asked {
   const commands = Object.entries(within).flatMap(([topic, commands]) =>
-    Object.entries(commands).map(([name, { summary }]) => [`  waymark ${topic} ${name}`, summary]),
+    isCommand(commands)
+      ? [[`  waymark ${topic}`, commands.summary]]
+      : Object.entries(commands).map(([name, { summary }]) => [`  waymark ${topic} ${name}`, summary]),
   )
   const usage = `Usage: ${path} COMMAND\n\n${table(commands)}\n\n${hint}`
   return { command: undefined, rest, usage, help: `Waymark ${version}\n\n${usage}` }

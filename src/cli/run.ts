@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readStorageLocation } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
-import { openStorage } from '../storage/open.ts'
+import { isThere, openStorage, placeOf } from '../storage/open.ts'
 import { version } from '../version.ts'
-import { type Command, type Given, type Work, WrongUse } from './command.ts'
+import { type Command, type Given, type Printed, type RecordCommand, type Work, WrongUse } from './command.ts'
 import { type Asked, find } from './commands.ts'
 
 interface Output {
@@ -18,8 +17,9 @@ interface Output {
 export async function runCli(args: readonly string[], out: Output, err: Output): Promise<number> {
   const asked = find(args)
   try {
-    out.write(`${await answer(asked)}\n`)
-    return 0
+    const { text, code } = await answer(asked)
+    out.write(`${text}\n`)
+    return code
   } catch (error) {
     if (error instanceof WrongUse) {
       err.write(`${error.message}\n\n${asked.usage}\n`)
@@ -31,15 +31,21 @@ export async function runCli(args: readonly string[], out: Output, err: Output):
   }
 }
 
-async function answer({ command, rest, help }: Asked): Promise<string> {
+async function answer({ command, rest, help }: Asked): Promise<Printed> {
   const [next] = rest
   if (command === undefined) {
-    if (next === '--help' || next === '-h') return help
-    if (next === '--version') return version
+    if (next === '--help' || next === '-h') return done(help)
+    if (next === '--version') return done(version)
     throw new WrongUse(next === undefined ? 'Say what is to be done.' : `There is no command or option "${next}" here.`)
   }
   const given = parse(command, rest)
-  return given === 'help' ? help : atDatabase(command, command.prepare(given))
+  if (given === 'help') return done(help)
+  if ('prepareAt' in command) return command.prepareAt(given)(readStorageLocation())
+  return done(await atDatabase(command, command.prepare(given)))
+}
+
+function done(text: string): Printed {
+  return { text, code: 0 }
 }
 
 function parse(command: Command, args: readonly string[]): Given | 'help' {
@@ -66,10 +72,11 @@ function strictly<T>(work: () => T): T {
   }
 }
 
-async function atDatabase({ makesDatabase }: Command, work: Work): Promise<string> {
+async function atDatabase({ makesDatabase }: RecordCommand, work: Work): Promise<string> {
   const location = readStorageLocation()
-  if (location.engine === 'sqlite' && !(makesDatabase || existsSync(location.path))) {
-    throw new StartupFailure(`There is no database at ${location.path}. Check DATABASE_URL, or start the server once.`)
+  if (!(makesDatabase || (await isThere(location)))) {
+    const place = placeOf(location)
+    throw new StartupFailure(`There is no database at ${place}. Check DATABASE_URL, or start the server once.`)
   }
   const storage = await openStorage(location)
   try {

@@ -115,8 +115,10 @@ export function revokeKey(db: Db, id: number): Promise<Key> {
 
 /** Notes when keys were last used. */
 export function noteUses(db: Db, uses: ReadonlyMap<number, string>): Promise<void> {
+  // In one order everywhere, so that no two processes wait for each other.
+  const inOrder = [...uses].sort(([a], [b]) => a - b)
   return db.write(async (tx) => {
-    for (const [id, last_used_at] of uses) await tx.all(used, { id, last_used_at })
+    for (const [id, last_used_at] of inOrder) await tx.all(used, { id, last_used_at })
   })
 }
 

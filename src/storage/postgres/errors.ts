@@ -28,7 +28,8 @@ function isOfConnection(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error
 }
 
-function stateOf(error: unknown): string {
+/** The SQLSTATE of an error of the server; '' for any other. */
+export function stateOf(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : ''
 }
 

@@ -13,7 +13,7 @@ import {
 } from 'kysely'
 
 /** Among the advisory locks of a database, Waymark's own. */
-const migrationLock = 0x77_61_79_6d
+const migrationLock = 0x7761_796d_726b
 
 /** Kysely on connections of their own, for migrations alone: everything else compiles its statements once. */
 export class MigrationDialect extends PostgresDialect {

@@ -1,8 +1,9 @@
 import { Kysely } from 'kysely'
 import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
-import { migrate } from '../migrate.ts'
+import { type MigrationState, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
+import { stateOf } from './errors.ts'
 import { MigrationDialect } from './migration-dialect.ts'
 import { settingsOf } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
@@ -11,18 +12,66 @@ const migrations = migrationsOf('postgres')
 
 /** Connects to the database, and migrates it. Throws `StartupFailure` with a sentence when it cannot be used. */
 export async function openPostgres(url: string, poolSize: number): Promise<PostgresStorage> {
-  const db = new Kysely<never>({
-    dialect: new MigrationDialect({
-      pool: new pg.Pool({ ...settingsOf(url), max: 1, statement_timeout: 0, query_timeout: 0 }),
-    }),
-  })
-  try {
-    await migrate(db, migrations)
-  } catch (error) {
-    if (error instanceof StartupFailure) throw error
-    throw new StartupFailure(`The database cannot be opened: ${(error as Error).message}. Check DATABASE_URL.`)
-  } finally {
-    await db.destroy()
-  }
+  await atDatabase(url, (db) => migrate(db, migrations))
   return new PostgresStorage(url, poolSize)
+}
+
+/** The migrations of the database, which is only read. Throws `StartupFailure` when it cannot be. */
+export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
+  return atDatabase(url, (db) => statesOf(db, migrations))
+}
+
+/** On a connection of its own, on which a statement may take as long as it takes. */
+export async function atDatabase<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
+  const pool = new pg.Pool({ ...settingsOf(url), max: 1, statement_timeout: 0, query_timeout: 0 })
+  pool.on('error', () => undefined)
+  const db = new Kysely<never>({ dialect: new MigrationDialect({ pool }) })
+  try {
+    await refuseUnfit(pool)
+    return await work(db)
+  } catch (error) {
+    throw error instanceof StartupFailure ? error : new StartupFailure(reason(url, error))
+  } finally {
+    await pool.end()
+  }
+}
+
+const oldestVersion = 14
+
+async function refuseUnfit(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query(
+    `select current_setting('server_version_num')::integer / 10000 as version, current_setting('server_encoding') as encoding`,
+  )
+  const { version, encoding } = rows[0]
+  if (version < oldestVersion) {
+    throw new StartupFailure(`The database is PostgreSQL ${version}. Waymark needs ${oldestVersion} or newer.`)
+  }
+  if (encoding !== 'UTF8') {
+    throw new StartupFailure(
+      `The database is encoded in ${encoding}. Make one with: create database … encoding 'UTF8'.`,
+    )
+  }
+}
+
+/** The host and the name of the database; never the password. */
+export function placeOfPostgres(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host || 'localhost'}${pathname}`
+}
+
+function reason(url: string, error: unknown): string {
+  const place = placeOfPostgres(url)
+  const { message, code } = error as NodeJS.ErrnoException
+  const explained = explanations[stateOf(error)]?.(place)
+  return (
+    explained ?? `The database ${place} cannot be reached: ${message || code}. Check DATABASE_URL, and that it runs.`
+  )
+}
+
+/** By SQLSTATE. */
+const explanations: Readonly<Record<string, (place: string) => string>> = {
+  '28P01': (place) => `The database ${place} refuses the user or the password. Check DATABASE_URL.`,
+  '28000': (place) => `The database ${place} refuses the user. Check DATABASE_URL, and pg_hba.conf on the server.`,
+  '3D000': (place) => `There is no database ${place}. Make it with createdb, or check DATABASE_URL.`,
+  '42501': (place) => `The user may not make tables in the database ${place}. Grant it CREATE on a schema.`,
 }

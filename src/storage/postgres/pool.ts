@@ -1,6 +1,7 @@
 import pg, { type PoolClient } from 'pg'
 import { databaseUnavailable } from '../../errors.ts'
 import { isBroken } from './errors.ts'
+import { SilenceWatch } from './silence-watch.ts'
 
 /** Longest a statement may run; the server ends it. Milliseconds. */
 const statementTimeoutMs = 5_000
@@ -8,19 +9,34 @@ const statementTimeoutMs = 5_000
 const connectTimeoutMs = 1_500
 /** A connection on which an answer is missing for so long is given up. */
 const answerTimeoutMs = statementTimeoutMs + 1_000
+/** How soon a server that is there lets somebody in. */
+const probeTimeoutMs = 600
 /** After so long without use a connection is closed. */
 const idleMs = 60_000
 
 /** Connections to one server: made when they are needed, replaced when they break. */
 export class Pool {
   readonly #pool: pg.Pool
+  readonly #url: string
+  /** Every connection, and whether somebody uses it. */
+  readonly #uses = new Map<PoolClient, { isUsed: boolean }>()
+  readonly #watch = new SilenceWatch(
+    () => this.#probe(),
+    () => this.#giveUp(),
+  )
 
   /** Connects when it is first used. */
   constructor(url: string, size: number) {
+    this.#url = url
     this.#pool = new pg.Pool({ ...settingsOf(url), max: size, idleTimeoutMillis: idleMs })
-    // Whoever uses a connection hears of its end from the statement; one that ends while it is idle leaves the pool.
-    this.#pool.on('connect', (client) => client.on('error', () => undefined))
-    this.#pool.on('error', () => undefined)
+    this.#pool.on('connect', (client) => {
+      this.#uses.set(client, { isUsed: false })
+      // Whoever uses it hears of its end from the statement; without a listener the error would end the process.
+      client.on('error', ignored)
+    })
+    this.#pool.on('remove', (client) => this.#uses.delete(client))
+    // A connection that ends while it is idle has left the pool by now.
+    this.#pool.on('error', ignored)
   }
 
   /**
@@ -29,19 +45,22 @@ export class Pool {
    */
   async with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#connect()
+    this.#mark(client, true)
+    this.#watch.asked()
     try {
       const result = await work(client)
-      client.release()
+      this.#release(client, false)
       return result
     } catch (error) {
-      client.release(isBroken(error))
+      this.#release(client, isBroken(error))
       throw error
     }
   }
 
   /** Waits for the statements under way, then closes. */
-  close(): Promise<void> {
-    return this.#pool.end()
+  async close(): Promise<void> {
+    await this.#pool.end()
+    this.#watch.close()
   }
 
   async #connect(): Promise<PoolClient> {
@@ -51,7 +70,32 @@ export class Pool {
       throw databaseUnavailable(error)
     }
   }
+
+  #release(client: PoolClient, isBroken: boolean): void {
+    this.#watch.answered()
+    this.#mark(client, false)
+    client.release(isBroken)
+  }
+
+  #mark(client: PoolClient, isUsed: boolean): void {
+    const use = this.#uses.get(client)
+    if (use !== undefined) use.isUsed = isUsed
+  }
+
+  async #probe(): Promise<void> {
+    const client = new pg.Client({ ...settingsOf(this.#url), connectionTimeoutMillis: probeTimeoutMs })
+    client.on('error', ignored)
+    await client.connect()
+    await client.end()
+  }
+
+  /** What waits for an answer fails at once. */
+  #giveUp(): void {
+    for (const [client, { isUsed }] of this.#uses) if (isUsed) (client as unknown as pg.Client).end(ignored)
+  }
 }
+
+function ignored(): void {}
 
 /** What a connection is opened with. */
 export function settingsOf(url: string): pg.ClientConfig {

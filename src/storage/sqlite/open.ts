@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
-import { migrate } from '../migrate.ts'
+import { type MigrationState, migrate, statesBefore, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { isBusy, openDatabase, resultCode, resultCodes } from './connection.ts'
 import { MigrationDialect } from './migration-dialect.ts'
@@ -30,6 +30,21 @@ export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Prom
     }
     // SQLite does not wait for every lock: not for that of a process that closes the file, the last to have it open.
     await new Promise((resolve) => setTimeout(resolve, retryMs))
+  }
+}
+
+/** The migrations of the file at `path`, which is only read; where there is none, none was applied. */
+export async function migrationsOfSqlite(path: string): Promise<MigrationState[]> {
+  if (!existsSync(path)) return statesBefore(migrations)
+  try {
+    const database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
+    try {
+      return await statesOf(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
+    } finally {
+      database.close()
+    }
+  } catch (error) {
+    throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
   }
 }
 

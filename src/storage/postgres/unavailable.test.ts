@@ -1,0 +1,245 @@
+/** What a PostgreSQL that cannot do its work, or is gone, does to requests; and that all is well once it is back. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { type Kysely, sql } from 'kysely'
+import { execute } from '../../../test/postgres.ts'
+import { newDatabase } from '../../../test/postgres-database.ts'
+import { eventually } from '../../../test/processes.ts'
+import { createAccount, listAccounts } from '../../accounts/store.ts'
+import { insertSpace, listSpaces } from '../../spaces/store.ts'
+import type { Storage } from '../port.ts'
+import { statement } from '../statement.ts'
+import { openPostgres } from './open.ts'
+
+const isUnavailable = (error: unknown) => {
+  const { code, facts } = error as { code: unknown; facts: { retryAfter: unknown } }
+  assert.deepEqual([code, facts.retryAfter], ['database_unavailable', 1])
+  return true
+}
+
+/** A wire to the database that can be cut, or go silent. */
+class Wire {
+  readonly #sockets = new Set<Socket>()
+  readonly #server = createServer((near) => this.#join(near))
+  readonly #target: URL
+  #isSilent = false
+  #isCut = false
+
+  constructor(url: string) {
+    this.#target = new URL(url)
+  }
+
+  async url(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    const url = new URL(this.#target)
+    url.port = String((this.#server.address() as { port: number }).port)
+    return url.href
+  }
+
+  /** Nothing passes any more, as when a cable is pulled. */
+  silence(): void {
+    this.#isSilent = true
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  /** Connections are reset, and new ones too. */
+  cut(): void {
+    this.#isCut = true
+    for (const socket of this.#sockets) socket.resetAndDestroy()
+  }
+
+  mend(): void {
+    this.#isSilent = false
+    this.#isCut = false
+    for (const socket of this.#sockets) socket.resume()
+  }
+
+  close(): void {
+    this.cut()
+    this.#server.close()
+  }
+
+  #join(near: Socket): void {
+    if (this.#isCut) return void near.resetAndDestroy()
+    const far = connect(Number(this.#target.port), this.#target.hostname)
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(from)
+      from.on('error', () => undefined)
+      from.on('data', (bytes) => to.write(bytes))
+      from.on('close', () => {
+        this.#sockets.delete(from)
+        to.destroy()
+      })
+      if (this.#isSilent) from.pause()
+    }
+  }
+}
+
+interface Fixture {
+  readonly storage: Storage
+  readonly account: number
+  readonly url: string
+  readonly wire: Wire
+}
+
+async function open(t: TestContext, pool = 2): Promise<Fixture> {
+  const { url, drop } = await newDatabase()
+  const wire = new Wire(url)
+  const storage = await openPostgres(await wire.url(), pool)
+  t.after(async () => {
+    await storage.close()
+    wire.close()
+    await drop()
+  })
+  return { storage, account: (await createAccount(storage, 'Acme')).id, url, wire }
+}
+
+const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
+const slow = statement((db: Kysely<object>, { seconds }: { seconds: number }) =>
+  db.selectNoFrom(sql<string>`pg_sleep(${seconds}::double precision)::text`.as('slept')),
+)
+
+async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  const start = performance.now()
+  try {
+    return await work()
+  } finally {
+    const took = performance.now() - start
+    assert.ok(took < ms, `took ${took} ms`)
+  }
+}
+
+/** Every way in. */
+function everything({ storage, account }: Fixture): Promise<unknown>[] {
+  return [
+    storage.ping(),
+    listAccounts(storage),
+    insertSpace(storage, account, 'x', 1),
+    listSpaces(storage, account, page),
+    listSpaces(storage, account, { ...page, search: 'x' }),
+    storage.write((tx) => insertSpace(tx, account, 'y', 1)),
+  ]
+}
+
+async function assertUnavailable(fixture: Fixture): Promise<void> {
+  const outcomes = await within(2_500, () => Promise.allSettled(everything(fixture)))
+  for (const outcome of outcomes) {
+    assert.equal(outcome.status, 'rejected')
+    isUnavailable(outcome.reason)
+  }
+}
+
+async function assertAllIsWell(fixture: Fixture): Promise<void> {
+  await Promise.all(everything(fixture))
+}
+
+test('a database that refuses connections is unavailable at once, and back as soon as it is', async (t) => {
+  const fixture = await open(t)
+  fixture.wire.cut()
+  await within(500, () => assertUnavailable(fixture))
+  await within(500, () => assertUnavailable(fixture))
+  fixture.wire.mend()
+  await assertAllIsWell(fixture)
+})
+
+test('a database that says nothing any more is unavailable within 2 s, and back as soon as it is', async (t) => {
+  const fixture = await open(t)
+  await assertAllIsWell(fixture)
+  fixture.wire.silence()
+  await within(2_000, () => assertUnavailable(fixture))
+  await within(2_000, () => assertUnavailable(fixture))
+  fixture.wire.mend()
+  await eventually(
+    () =>
+      fixture.storage.ping().then(
+        () => true,
+        () => false,
+      ),
+    2_000,
+  )
+  await assertAllIsWell(fixture)
+})
+
+test('connections that the server ends fail what they were doing, and nothing else', async (t) => {
+  const fixture = await open(t)
+  const sleeping = fixture.storage.all(slow, { seconds: 4 })
+  const ended = assert.rejects(sleeping, isUnavailable)
+  const end = () =>
+    execute(
+      fixture.url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and application_name = 'waymark'`,
+    )
+  await eventually(async () => (await end()).length > 0)
+  await ended
+  await assertAllIsWell(fixture)
+})
+
+test('a transaction whose connection is lost is not kept', async (t) => {
+  const fixture = await open(t)
+  const { storage, account, wire } = fixture
+  const lost = storage.write(async (tx) => {
+    await insertSpace(tx, account, 'lost', 1)
+    wire.cut()
+    return insertSpace(tx, account, 'lost', 1)
+  })
+  await assert.rejects(lost, isUnavailable)
+  wire.mend()
+  assert.equal((await listSpaces(storage, account, page)).total, 0)
+})
+
+test('whoever waits too long for a connection of the pool is told so', async (t) => {
+  const { storage } = await open(t, 1)
+  const busy = storage.all(slow, { seconds: 3 })
+  await within(2_000, () => assert.rejects(storage.ping(), isUnavailable))
+  await busy
+  await storage.ping()
+})
+
+test('a statement that takes too long is ended, and its connection serves on', async (t) => {
+  const { storage } = await open(t, 1)
+  await within(7_000, () => assert.rejects(storage.all(slow, { seconds: 30 }), isUnavailable))
+  await storage.ping()
+})
+
+test('a database that may only be read refuses writes and answers reads', async (t) => {
+  const fixture = await open(t)
+  const { storage, account, url } = fixture
+  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
+  await execute(
+    url,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`,
+  )
+  await eventually(() =>
+    storage.ping().then(
+      () => true,
+      () => false,
+    ),
+  )
+  await assert.rejects(insertSpace(storage, account, 'x', 1), isUnavailable)
+  await assert.rejects(
+    storage.write((tx) => insertSpace(tx, account, 'x', 1)),
+    isUnavailable,
+  )
+  assert.equal((await listSpaces(storage, account, page)).total, 0)
+  const reopened = await openPostgres(url, 1)
+  assert.equal((await listAccounts(reopened)).length, 1)
+  await reopened.close()
+})
+
+test('what is wrong with a statement is a bug, not trouble with the database', async (t) => {
+  const { storage, url } = await open(t)
+  await execute(url, 'alter table accounts rename to elsewhere')
+  await assert.rejects(listAccounts(storage), { code: '42P01' })
+  await assert.rejects(
+    storage.write(() => Promise.reject(new Error('mine'))),
+    { message: 'mine' },
+  )
+})

@@ -1,0 +1,119 @@
+/** What transactions at the same time do to each other, on every engine: nothing. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { newStorage } from '../../test/engine.ts'
+import { createAccount, listAccounts } from '../accounts/store.ts'
+import { parseHostName } from '../domains/domain.ts'
+import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from '../domains/store.ts'
+import { Refusal } from '../errors.ts'
+import { createKey, listKeys, noteUses, revokeKey, rotateKey } from '../keys/store.ts'
+import { makeFirstKey } from '../process/first-key.ts'
+import { changeSpace, findSpace, insertSpace } from '../spaces/store.ts'
+import type { Storage } from './port.ts'
+
+async function open(t: TestContext): Promise<{ storage: Storage; account: number }> {
+  const storage = await newStorage((work) => t.after(work))
+  return { storage, account: (await createAccount(storage, 'Acme')).id }
+}
+
+function hostName(text: string) {
+  const name = parseHostName(text)
+  assert.ok(!(name instanceof Refusal))
+  return name
+}
+
+const noUrls = { homepage_url: null, not_found_url: null }
+const times = <T>(count: number, work: (n: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, n) => work(n)))
+const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
+
+test('changes of different fields of one record at the same time are all kept', async (t) => {
+  const { storage, account } = await open(t)
+  for (let round = 0; round < 20; round++) {
+    const { id } = await insertDomain(storage, account, hostName(`go${round}.acme.com`), noUrls)
+    await Promise.all([
+      changeDomain(storage, account, id, { homepage_url: 'https://a.com' }),
+      changeDomain(storage, account, id, { not_found_url: 'https://b.com' }),
+    ])
+    const { homepage_url, not_found_url } = (await findDomain(storage, account, id)) ?? {}
+    assert.deepEqual([homepage_url, not_found_url], ['https://a.com', 'https://b.com'])
+    const space = await insertSpace(storage, account, 'Space', 1)
+    await Promise.all([
+      changeSpace(storage, account, space.id, { name: 'Renamed' }),
+      changeSpace(storage, account, space.id, { color: 5 }),
+    ])
+    const { name, color } = (await findSpace(storage, account, space.id)) ?? {}
+    assert.deepEqual([name, color], ['Renamed', 5])
+  }
+})
+
+test('of many that store one name at the same time one does, and no id is lost for it afterwards', async (t) => {
+  const { storage, account } = await open(t)
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 50 }, () => insertDomain(storage, account, hostName('go.acme.com'), noUrls)),
+  )
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+  const { id } = await insertDomain(storage, account, hostName('next.acme.com'), noUrls)
+  for (let n = 0; n < 5; n++) {
+    await assert.rejects(insertDomain(storage, account, hostName('go.acme.com'), noUrls), { code: 'name_taken' })
+  }
+  assert.equal((await insertDomain(storage, account, hostName('last.acme.com'), noUrls)).id, id + 1)
+})
+
+test('the total is exact whatever is stored and deleted at the same time', async (t) => {
+  const { storage, account } = await open(t)
+  const stored = await times(100, (n) => insertDomain(storage, account, hostName(`n${n}.acme.com`), noUrls))
+  await times(100, async (n) => {
+    if (n % 2 === 0) await removeDomain(storage, account, stored[n]?.id ?? 0)
+    else await insertDomain(storage, account, hostName(`m${n}.acme.com`), noUrls)
+  })
+  assert.equal((await listDomains(storage, account, page)).total, 100)
+})
+
+test('nothing of a transaction that throws is kept, and it sees what it wrote', async (t) => {
+  const { storage, account } = await open(t)
+  const thrown = storage.write(async (tx) => {
+    await insertSpace(tx, account, 'One', 1)
+    await tx.write((inner) => insertDomain(inner, account, hostName('go.acme.com'), noUrls))
+    assert.equal((await listDomains(tx, account, page)).total, 1)
+    assert.equal((await listDomains(storage, account, page)).total, 0)
+    throw new TypeError('mine')
+  })
+  await assert.rejects(thrown, { message: 'mine' })
+  assert.equal((await listDomains(storage, account, page)).total, 0)
+})
+
+test('an empty database gets one first key, however many ask for it at the same time', async (t) => {
+  const storage = await newStorage((work) => t.after(work))
+  const keys = await times(10, () => makeFirstKey(storage))
+  assert.equal(keys.filter((key) => key !== undefined).length, 1)
+  assert.equal((await listAccounts(storage)).length, 1)
+})
+
+test('transactions that wait for each other are both done in the end', async (t) => {
+  const { storage, account } = await open(t)
+  const [one, two] = await times(2, () => insertSpace(storage, account, 'Space', 1))
+  const recolor = (ids: (number | undefined)[], color: number) =>
+    storage.write(async (tx) => {
+      for (const id of ids) await changeSpace(tx, account, id ?? 0, { color })
+    })
+  await Promise.all([recolor([one?.id, two?.id], 3), recolor([two?.id, one?.id], 4)])
+  const colors = await Promise.all([one, two].map((space) => findSpace(storage, account, space?.id ?? 0)))
+  assert.equal(colors[0]?.color, colors[1]?.color)
+})
+
+test('keys are rotated, revoked and noted at the same time', async (t) => {
+  const { storage, account } = await open(t)
+  const wanted = { account, name: 'ci', scopes: ['*'], lifetimeMs: null } as const
+  const { key } = await createKey(storage, wanted)
+  const ids = await times(20, async () => (await rotateKey(storage, key.id, 1_000)).key.id)
+  assert.equal(new Set(ids).size, 20)
+  const uses = (order: readonly number[]) => new Map(order.map((id) => [id, new Date().toISOString()]))
+  await Promise.all([
+    ...Array.from({ length: 10 }, (_, n) => noteUses(storage, uses(n % 2 === 0 ? ids : ids.toReversed()))),
+    ...ids.map((id) => revokeKey(storage, id)),
+  ])
+  const keys = await listKeys(storage, account)
+  assert.equal(keys.filter(({ revoked_at, last_used_at }) => revoked_at !== null && last_used_at !== null).length, 20)
+  await assert.rejects(revokeKey(storage, 9_007_199_254_740_991), { code: 'not_found' })
+})

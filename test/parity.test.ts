@@ -1,0 +1,169 @@
+/**
+ * One long random script of requests, to the same app on each engine: every status, every header that matters and every
+ * body is the same.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { startApp, type TestApp } from './app.ts'
+import type { Answer, Request } from './client.ts'
+
+interface Step {
+  readonly method: string
+  /** `:id` stands for the id of a record that was stored at some time. */
+  readonly path: string
+  /** Chooses that record. */
+  readonly pick?: number
+  readonly form?: string
+  readonly who: number
+}
+
+const letters = fc.constantFrom(
+  ...'aAbBeE1-._%\\ '.split(''),
+  'ß',
+  'SS',
+  'É',
+  'e\u0301',
+  'ς',
+  'Σ',
+  'ı',
+  'İ',
+  '日',
+  '💩',
+  '\u{1d7d8}',
+)
+const text = fc.oneof(
+  fc.array(letters, { maxLength: 6 }).map((all) => all.join('')),
+  fc.constantFrom('Shop', 'shop', 'SHOP', 'Shops', '\u0000', '\ud800', '\u0007', 'x'.repeat(256), '日'.repeat(255)),
+)
+const label = fc.constantFrom('a', 'B', 'ab', 'go', 'bücher', 'xn--bcher-kva', 'ß', '日本', 'a-', '-a', 'a_b', '*', '1')
+const hostName = fc.array(label, { minLength: 1, maxLength: 2 }).map((labels) => [...labels, 'example'].join('.'))
+const pick = fc.nat()
+const id = fc.oneof(
+  { weight: 12, arbitrary: fc.constant(':id') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      ...['0', '-1', '01', '1.0', 'x', '2147483648', '9007199254740991', '9007199254740992', '9223372036854775808'],
+    ),
+  },
+)
+const url = fc.constantFrom('', 'https://a.com', 'http://b.example/x?y=%25', 'ftp://x', 'https://a.com/é', 'x')
+
+const change = fc.record(
+  { homepage_url: url, not_found_url: url, name: fc.constantFrom('go.example', '') },
+  { requiredKeys: [] },
+)
+const space = fc.record({ name: text, color: fc.constantFrom('1', '6', '7', '', 'x') }, { requiredKeys: [] })
+const query = fc.record(
+  {
+    search: text,
+    sort_by: fc.constantFrom('id', 'name', 'x'),
+    sort: fc.constantFrom('asc', 'desc'),
+    per_page: fc.constantFrom('10', '25', '100', '3'),
+    page: fc.constantFrom('1', '2', '3', '7', '9007199254740991', '0'),
+  },
+  { requiredKeys: [] },
+)
+
+const encoded = (fields: Record<string, string | undefined>) =>
+  Object.entries(fields)
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value).toWellFormed())}`)
+    .join('&')
+
+const who = fc.nat({ max: 1 })
+const resource = fc.constantFrom('domains', 'spaces')
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ who, fields: fc.record({ name: hostName, homepage_url: url }, { requiredKeys: ['name'] }) })
+      .map(({ who, fields }) => ({ method: 'POST', path: '/domains', form: encoded(fields), who })),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .record({ who, fields: space })
+      .map(({ who, fields }) => ({ method: 'POST', path: '/spaces', form: encoded(fields), who })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ who, id, pick, fields: change }).map(({ id, fields, ...rest }) => ({
+      ...{ method: 'PATCH', path: `/domains/${id}`, form: encoded(fields), ...rest },
+    })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ who, id, pick, fields: space }).map(({ id, fields, ...rest }) => ({
+      ...{ method: 'PUT', path: `/spaces/${id}`, form: encoded(fields), ...rest },
+    })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({ who, resource, id, pick, method: fc.constantFrom('GET', 'HEAD', 'DELETE') })
+      .map(({ resource, id, ...rest }) => ({ path: `/${resource}/${id}`, ...rest })),
+  },
+  {
+    weight: 6,
+    arbitrary: fc
+      .record({ who, resource, query })
+      .map(({ who, resource, query }) => ({ method: 'GET', path: `/${resource}?${encoded(query)}`, who })),
+  },
+)
+
+/** What must be the same: request ids, times and the apps' addresses are not. */
+function comparable({ status, headers, text }: Answer, { port }: TestApp) {
+  const plain = (value: string | undefined) =>
+    value
+      ?.replaceAll(`127.0.0.1:${port}`, 'HOST')
+      .replaceAll(/"request_id":"[^"]*"/g, '"request_id":""')
+      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+  const { link, location, vary, allow, etag } = headers
+  const named = { type: headers['content-type'], cache: headers['cache-control'], retry: headers['retry-after'] }
+  return {
+    status,
+    ...named,
+    vary,
+    allow,
+    etag: typeof etag,
+    link: plain(String(link)),
+    location: plain(location),
+    text: plain(text),
+  }
+}
+
+test('every answer is the same on SQLite and on PostgreSQL, whatever was asked before', {
+  timeout: 60_000,
+}, async () => {
+  const apps = await Promise.all([startApp({ engine: 'sqlite' }), startApp({ engine: 'postgres' })])
+  const keysOf = await Promise.all(
+    apps.map(async (app) => [app.key, await app.createKey({ account: await app.createAccount() })]),
+  )
+  const highest: Record<string, number> = { domains: 0, spaces: 0 }
+  const statuses: number[] = []
+  const take = async ({ method, path, pick = 0, form, who }: Step) => {
+    const resource = path.startsWith('/domains') ? 'domains' : 'spaces'
+    const target = path.replace(':id', String(1 + (pick % ((highest[resource] ?? 0) + 2))))
+    const [one, two] = await Promise.all(
+      apps.map(async (app, index) => {
+        const request: Request = { key: String(keysOf[index]?.[who]), ...(form !== undefined && { form }) }
+        return comparable(await app.send(method, `/api/v1${target}`, request), app)
+      }),
+    )
+    assert.deepEqual(two, one, `${method} ${target} ${form ?? ''}`)
+    const status = Number(one?.status)
+    statuses.push(status)
+    if (status === 201) highest[resource] = JSON.parse(String(one?.text)).data.id
+  }
+  const script = fc.array(step, { minLength: 100, maxLength: 150, size: 'max' })
+  const property = fc.asyncProperty(script, async (steps) => {
+    for (const each of steps) await take(each)
+  })
+  await fc.assert(property, { numRuns: 30, endOnFailure: true })
+  assert.ok(statuses.length >= 3_000)
+  // A script in which nothing succeeds, or nothing is refused, would tell nothing.
+  for (const status of [200, 201, 204, 404, 409, 422]) {
+    assert.ok(statuses.filter((each) => each === status).length > 50, `${status}: ${statuses.length}`)
+  }
+})
