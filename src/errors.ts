@@ -131,7 +131,10 @@ export function nameTaken(name: string): Failure {
   return new Failure('name_taken', message, { violations: [{ field: 'name', code: 'taken', message }] })
 }
 
-/** The database did not answer, or could not: nothing of the request was kept. */
+/**
+ * The database did not answer, or could not: nothing of the request was kept, unless its connection broke in the moment
+ * of the commit.
+ */
 export function databaseUnavailable(cause: unknown): Failure {
   return new Failure('database_unavailable', 'The database is not available right now. Try again shortly.', {
     retryAfter: 1,
