@@ -60,6 +60,18 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['DATABASE_URL', 'sqlite:/var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],
   ['DATABASE_URL', 'sqlite:///var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],
   ['DATABASE_URL', 'sqlite:C:\\data\\a.db', 'storage', { engine: 'sqlite', path: 'C:\\data\\a.db' }],
+  [
+    'DATABASE_URL',
+    'postgres://waymark:p%40ss@db.example.com:6432/links?sslmode=verify-full',
+    'storage',
+    { engine: 'postgres', url: 'postgres://waymark:p%40ss@db.example.com:6432/links?sslmode=verify-full', pool: 10 },
+  ],
+  [
+    'DATABASE_URL',
+    'postgresql:///links?host=/run/postgresql',
+    'storage',
+    { engine: 'postgres', url: 'postgresql:///links?host=/run/postgresql', pool: 10 },
+  ],
   ['BASE_URL', 'https://links.example.com/', 'baseUrl', 'https://links.example.com'],
   ['BASE_URL', 'HTTPS://Bücher.example/a>b/', 'baseUrl', 'https://xn--bcher-kva.example/a%3Eb'],
   ['BASE_URL', 'http://10.0.0.1:8080/waymark', 'baseUrl', 'http://10.0.0.1:8080/waymark'],
@@ -101,6 +113,7 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
     ],
     /^DATABASE_URL must name a database file, such as sqlite:data\/waymark\.db /,
   ],
+  ['DATABASE_POOL', ['0', '101', '-1', 'many'], /^DATABASE_POOL must be an integer from 1 to 100, not "/],
   [
     'BASE_URL',
     [
@@ -141,6 +154,32 @@ for (const [name, texts, sentence] of bad) {
     }
   })
 }
+
+test('DATABASE_URL refuses what is no URL of a PostgreSQL database, in one sentence without the password', () => {
+  for (const url of [
+    'postgres:',
+    'postgres://',
+    'postgres://db.example.com',
+    'postgres://db.example.com/',
+    'postgres://waymark:hunter2@db.example.com/a/b',
+    'postgres://waymark:hunter2%@db.example.com/links',
+    'postgres://waymark:hunter 2@db.example.com/links',
+    'postgresql://waymark:hunter2@db.example.com:99999/links',
+  ]) {
+    const [said = '', ...more] = mistakes({ DATABASE_URL: url })
+    assert.match(said, /^DATABASE_URL must name a PostgreSQL database as postgres:\/\/[^\n]*\.$/, url)
+    assert.doesNotMatch(said, /hunter/)
+    assert.deepEqual(more, [])
+  }
+})
+
+test('DATABASE_POOL is for PostgreSQL, and may come from a file as the URL may', (t) => {
+  const file = fileWith(t, 'postgres://localhost/links\n')
+  assert.deepEqual(readStorageLocation({ DATABASE_URL_FILE: file, DATABASE_POOL: '100' }), {
+    ...{ engine: 'postgres', url: 'postgres://localhost/links', pool: 100 },
+  })
+  assert.deepEqual(readStorageLocation({ DATABASE_POOL: '1' }), { engine: 'sqlite', path: 'data/waymark.db' })
+})
 
 test('a secret that is refused is not repeated', () => {
   assert.doesNotMatch(mistakes({ BOOTSTRAP_KEY: 'hunter2' }).join(), /hunter2/)

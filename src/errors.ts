@@ -166,7 +166,10 @@ function ofIdempotencyKey(code: ErrorCode, violation: ViolationCode, message: st
   return new Failure(code, message, { violations, ...(retryAfter && { retryAfter }) })
 }
 
-/** The database did not answer, or could not: nothing of the request was kept. */
+/**
+ * The database did not answer, or could not: nothing of the request was kept, unless its connection broke in the moment
+ * of the commit.
+ */
 export function databaseUnavailable(cause: unknown): Failure {
   return new Failure('database_unavailable', 'The database is not available right now. Try again shortly.', {
     retryAfter: 1,

@@ -10,6 +10,8 @@ interface AccountsTable {
 
 type Tables = { accounts: AccountsTable }
 
+const columns = ['id', 'name', 'created_at'] as const
+
 /** Whoever owns records and keys. */
 export interface Account {
   readonly id: number
@@ -34,11 +36,11 @@ export async function findAccount(db: Db, id: number): Promise<Account | undefin
 }
 
 const inserted = statement((db: Kysely<Tables>, account: { name: string; created_at: string }) =>
-  db.insertInto('accounts').values({ name: account.name, created_at: account.created_at }).returningAll(),
+  db.insertInto('accounts').values({ name: account.name, created_at: account.created_at }).returning(columns),
 )
 
-const everyAccount = statement((db: Kysely<Tables>) => db.selectFrom('accounts').selectAll().orderBy('id'))
+const everyAccount = statement((db: Kysely<Tables>) => db.selectFrom('accounts').select(columns).orderBy('id'))
 
 const accountById = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db.selectFrom('accounts').selectAll().where('id', '=', id),
+  db.selectFrom('accounts').select(columns).where('id', '=', id),
 )

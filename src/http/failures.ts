@@ -156,6 +156,7 @@ export const failures = {
   database_unavailable: {
     status: 503,
     title: 'Database unavailable',
-    explanation: 'The database does not answer. Nothing of the request was kept; try again shortly.',
+    explanation:
+      'The database does not answer, or cannot do this now. Try again shortly. Nothing of the request was kept, unless the connection to the database broke in the very moment of the commit: look before you repeat a write.',
   },
 } as const satisfies Record<ErrorCode, Answer>

@@ -23,6 +23,11 @@ interface KeysTable {
 
 type Tables = { keys: KeysTable }
 
+const columns = [
+  ...(['id', 'account_id', 'name', 'hash', 'first_characters', 'last_characters', 'scopes'] as const),
+  ...(['created_at', 'lifetime_ms', 'expires_at', 'revoked_at', 'last_used_at'] as const),
+] as const
+
 /** A key as the operator sees it: everything but the secret. Times are RFC 3339 UTC. */
 export interface Key {
   readonly id: number
@@ -157,23 +162,23 @@ const inserted = statement((db: Kysely<Tables>, key: Insert) =>
       lifetime_ms: key.lifetime_ms,
       expires_at: key.expires_at,
     })
-    .returningAll(),
+    .returning(columns),
 )
 
-const everyKey = statement((db: Kysely<Tables>) => db.selectFrom('keys').selectAll().orderBy('id'))
+const everyKey = statement((db: Kysely<Tables>) => db.selectFrom('keys').select(columns).orderBy('id'))
 
 const keysOfAccount = statement((db: Kysely<Tables>, { account }: { account: number }) =>
-  db.selectFrom('keys').selectAll().where('account_id', '=', account).orderBy('id'),
+  db.selectFrom('keys').select(columns).where('account_id', '=', account).orderBy('id'),
 )
 
 const keyById = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db.selectFrom('keys').selectAll().where('id', '=', id),
+  db.selectFrom('keys').select(columns).where('id', '=', id),
 )
 
 const keyByIdToChange = toChange(keyById)
 
 const keyByHash = statement((db: Kysely<Tables>, { hash }: { hash: Uint8Array }) =>
-  db.selectFrom('keys').selectAll().where('hash', '=', hash),
+  db.selectFrom('keys').select(columns).where('hash', '=', hash),
 )
 
 const ended = statement((db: Kysely<Tables>, { id, expires_at }: { id: number; expires_at: string }) =>

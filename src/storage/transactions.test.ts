@@ -30,20 +30,20 @@ const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 
 test('changes of different fields of one record at the same time are all kept', async (t) => {
   const { storage, account } = await open(t)
   for (let round = 0; round < 20; round++) {
-    const { id } = await insertDomain(storage, account, hostName(`go${round}.acme.com`), noUrls)
+    const { id } = (await insertDomain(storage, account, hostName(`go${round}.acme.com`), noUrls)).record
     await Promise.all([
-      changeDomain(storage, account, id, { homepage_url: 'https://a.com' }),
-      changeDomain(storage, account, id, { not_found_url: 'https://b.com' }),
+      changeDomain(storage, account, id, { homepage_url: 'https://a.com' }, null),
+      changeDomain(storage, account, id, { not_found_url: 'https://b.com' }, null),
     ])
-    const { homepage_url, not_found_url } = (await findDomain(storage, account, id)) ?? {}
-    assert.deepEqual([homepage_url, not_found_url], ['https://a.com', 'https://b.com'])
-    const space = await insertSpace(storage, account, 'Space', 1)
+    const domain = (await findDomain(storage, account, id))?.record
+    assert.deepEqual([domain?.homepage_url, domain?.not_found_url], ['https://a.com', 'https://b.com'])
+    const space = (await insertSpace(storage, account, 'Space', 1)).record
     await Promise.all([
-      changeSpace(storage, account, space.id, { name: 'Renamed' }),
-      changeSpace(storage, account, space.id, { color: 5 }),
+      changeSpace(storage, account, space.id, { name: 'Renamed' }, null),
+      changeSpace(storage, account, space.id, { color: 5 }, null),
     ])
-    const { name, color } = (await findSpace(storage, account, space.id)) ?? {}
-    assert.deepEqual([name, color], ['Renamed', 5])
+    const changed = (await findSpace(storage, account, space.id))?.record
+    assert.deepEqual([changed?.name, changed?.color], ['Renamed', 5])
   }
 })
 
@@ -53,18 +53,19 @@ test('of many that store one name at the same time one does, and no id is lost f
     Array.from({ length: 50 }, () => insertDomain(storage, account, hostName('go.acme.com'), noUrls)),
   )
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
-  const { id } = await insertDomain(storage, account, hostName('next.acme.com'), noUrls)
+  const { record } = await insertDomain(storage, account, hostName('next.acme.com'), noUrls)
   for (let n = 0; n < 5; n++) {
     await assert.rejects(insertDomain(storage, account, hostName('go.acme.com'), noUrls), { code: 'name_taken' })
   }
-  assert.equal((await insertDomain(storage, account, hostName('last.acme.com'), noUrls)).id, id + 1)
+  const last = await insertDomain(storage, account, hostName('last.acme.com'), noUrls)
+  assert.equal(last.record.id, record.id + 1)
 })
 
 test('the total is exact whatever is stored and deleted at the same time', async (t) => {
   const { storage, account } = await open(t)
   const stored = await times(100, (n) => insertDomain(storage, account, hostName(`n${n}.acme.com`), noUrls))
   await times(100, async (n) => {
-    if (n % 2 === 0) await removeDomain(storage, account, stored[n]?.id ?? 0)
+    if (n % 2 === 0) await removeDomain(storage, account, stored[n]?.record.id ?? 0, null)
     else await insertDomain(storage, account, hostName(`m${n}.acme.com`), noUrls)
   })
   assert.equal((await listDomains(storage, account, page)).total, 100)
@@ -95,11 +96,11 @@ test('transactions that wait for each other are both done in the end', async (t)
   const [one, two] = await times(2, () => insertSpace(storage, account, 'Space', 1))
   const recolor = (ids: (number | undefined)[], color: number) =>
     storage.write(async (tx) => {
-      for (const id of ids) await changeSpace(tx, account, id ?? 0, { color })
+      for (const id of ids) await changeSpace(tx, account, id ?? 0, { color }, null)
     })
-  await Promise.all([recolor([one?.id, two?.id], 3), recolor([two?.id, one?.id], 4)])
-  const colors = await Promise.all([one, two].map((space) => findSpace(storage, account, space?.id ?? 0)))
-  assert.equal(colors[0]?.color, colors[1]?.color)
+  await Promise.all([recolor([one?.record.id, two?.record.id], 3), recolor([two?.record.id, one?.record.id], 4)])
+  const colors = await Promise.all([one, two].map((space) => findSpace(storage, account, space?.record.id ?? 0)))
+  assert.equal(colors[0]?.record.color, colors[1]?.record.color)
 })
 
 test('keys are rotated, revoked and noted at the same time', async (t) => {

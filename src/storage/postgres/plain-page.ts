@@ -4,7 +4,7 @@
 import type { ClientBase } from 'pg'
 import type { Listing, Page } from '../port.ts'
 import { newName } from './compiled.ts'
-import { type AnyListing, opposite, orderTerms, toRows, totalOf } from './lists-sql.ts'
+import { type AnyListing, type Direction, opposite, orderTerms, toRows, totalOf } from './lists-sql.ts'
 import { runText } from './run.ts'
 
 /** So many records are skipped by reading them. */
@@ -12,14 +12,15 @@ const deepestRead = 1_000
 
 /** The page and the number of the account's records, of one moment. */
 export async function plainPage<Row>(client: ClientBase, listing: Listing<Row>): Promise<Page<Row>> {
-  const { offset } = listing
+  const { offset, limit } = listing
   if (offset <= deepestRead) {
-    const page = await walk(client, listing, offset === 0 ? 'first' : 'near')
+    const page = await walk(client, listing, offset === 0 ? 'first' : 'near', offset === 0 ? [] : [offset])
     if (page !== null) return page
   }
   const total = await countRecords(client, listing)
-  const page = offset < total ? await walk(client, listing, offset > total / 2 ? 'deepFromEnd' : 'deep') : null
-  return page ?? { rows: [], total, totalIsExact: true }
+  if (offset >= total) return { rows: [], total, totalIsExact: true }
+  const page = offset > total / 2 ? await pageFromEnd(client, listing, total) : null
+  return page ?? (await walk(client, listing, 'deep', [offset, limit])) ?? { rows: [], total, totalIsExact: true }
 }
 
 /** The number of an account's records. */
@@ -28,15 +29,29 @@ async function countRecords(client: ClientBase, { of, account }: AnyListing): Pr
   return Number(row[0])
 }
 
-type Way = 'first' | 'near' | 'deep' | 'deepFromEnd'
+/** Null when records were stored or deleted meanwhile, for where the page lies from the end depends on the total. */
+async function pageFromEnd<Row>(client: ClientBase, listing: Listing<Row>, total: number): Promise<Page<Row> | null> {
+  const { offset, limit } = listing
+  const end = Math.min(total, offset + limit)
+  const page = await walk(client, listing, 'fromEnd', [total - end, end - offset])
+  return page?.total === total ? page : null
+}
 
-/** The page, or null when it has no rows, and so none that tells the total. */
-async function walk<Row>(client: ClientBase, listing: Listing<Row>, way: Way): Promise<Page<Row> | null> {
-  const { of, account, offset } = listing
+type Way = 'first' | 'near' | 'deep' | 'fromEnd'
+
+/** The page, or null when it has no rows, and so none that tells the total. `range` is the offset, and the limit. */
+async function walk<Row>(
+  client: ClientBase,
+  listing: Listing<Row>,
+  way: Way,
+  range: readonly number[],
+): Promise<Page<Row> | null> {
   const { name, text } = statementOf(listing, way)
-  const rows = await runText(client, text, way === 'first' ? [account] : [account, offset], name)
+  const rows = await runText(client, text, [listing.account, ...range], name)
   const [first] = rows
-  return first === undefined ? null : { rows: toRows(of, rows), total: Number(first.at(-1)), totalIsExact: true }
+  return first === undefined
+    ? null
+    : { rows: toRows(listing.of, rows), total: Number(first.at(-1)), totalIsExact: true }
 }
 
 interface Prepared {
@@ -55,23 +70,14 @@ function statementOf(listing: AnyListing, way: Way): Prepared {
 }
 
 /**
- * Parameter 2 is the offset. Limits are written out, for the planner would take a parameter for a tenth of the table, and
- * plan anew for each page.
+ * Parameter 2 is the offset, 3 the limit of those that are prepared for any. The limit of shallow pages is written out:
+ * the planner would take a parameter for a tenth of the table, and so plan anew for each page.
  */
 const ways: Readonly<Record<Way, (listing: AnyListing) => string>> = {
   first: (listing) => `${inOrder(listing)} limit ${listing.limit}`,
-
   near: (listing) => `${inOrder(listing)} limit ${listing.limit} offset $2`,
-
-  deep: (listing) => byIds(listing, `${idsInOrder(listing)} limit ${listing.limit} offset $2`),
-
-  // The positions from the other end depend on the total, which must be that of the same moment.
-  deepFromEnd: (listing) => {
-    const { of, direction, limit } = listing
-    const count = `greatest(0, least(${totalOf(of)}, $2 + ${limit}) - $2)`
-    const skipped = `greatest(0, ${totalOf(of)} - ($2 + ${limit}))`
-    return byIds(listing, `${idsInOrder(listing, opposite(direction))} limit ${count} offset ${skipped}`)
-  },
+  deep: (listing) => byIds(listing, listing.direction),
+  fromEnd: (listing) => byIds(listing, opposite(listing.direction)),
 }
 
 function inOrder(listing: AnyListing): string {
@@ -80,12 +86,9 @@ function inOrder(listing: AnyListing): string {
     order by ${orderTerms(listing, direction)}`
 }
 
-function idsInOrder(listing: AnyListing, direction = listing.direction): string {
-  return `select id from ${listing.of.table} where account_id = $1 order by ${orderTerms(listing, direction)}`
-}
-
-function byIds(listing: AnyListing, ids: string): string {
+function byIds(listing: AnyListing, walked: Direction): string {
   const { of, direction } = listing
+  const ids = `select id from ${of.table} where account_id = $1 order by ${orderTerms(listing, walked)} limit $3 offset $2`
   return `select ${of.columns}, ${totalOf(of)} from ${of.table} where id in (${ids})
     order by ${orderTerms(listing, direction)}`
 }

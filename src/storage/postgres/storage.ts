@@ -4,15 +4,18 @@ import { type Statement, statement } from '../statement.ts'
 import { listOn } from './lists.ts'
 import { Pool } from './pool.ts'
 import { run } from './run.ts'
+import { makeTextIndexes } from './text-indexes.ts'
 import { transact } from './transaction.ts'
 
 /** PostgreSQL, 14 or newer. Each statement has a connection of the pool for itself, as has each transaction. */
 export class PostgresStorage implements Storage {
+  readonly #url: string
   readonly #pool: Pool
   #closed: Promise<void> | undefined
 
   /** The database has been migrated; `size` is the most connections it may have at a time. */
   constructor(url: string, size: number) {
+    this.#url = url
     this.#pool = new Pool(url, size)
   }
 
@@ -32,7 +35,9 @@ export class PostgresStorage implements Storage {
     return this.#pool.with((client) => listOn(client, listing))
   }
 
-  start(): void {}
+  start(onProblem: (error: unknown) => void): void {
+    makeTextIndexes(this.#url).catch(onProblem)
+  }
 
   async ping(): Promise<void> {
     await this.all(anything, {})
