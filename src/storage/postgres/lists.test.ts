@@ -24,7 +24,7 @@ before(async () => {
   for (let from = 0; from < 12_000; from += 1_000) {
     const stored = await storage.write(async (tx) => {
       const group: Space[] = []
-      for (let n = from; n < from + 1_000; n++) group.push(await insertSpace(tx, account, nameOf(n), 1))
+      for (let n = from; n < from + 1_000; n++) group.push((await insertSpace(tx, account, nameOf(n), 1)).record)
       return group
     })
     spaces.push(...stored)
