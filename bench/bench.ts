@@ -9,6 +9,7 @@ import { IndexWatch } from './index-watch.ts'
 import { UnexpectedAnswers } from './load.ts'
 import { measure, type Result, type Site } from './measure.ts'
 import { type Options, readOptions, usage, WrongUse } from './options.ts'
+import { benchServer, seededDatabase } from './postgres.ts'
 import { asMarkdown, asText } from './report.ts'
 import { benchFolder, type Seed, seededCopy } from './seed.ts'
 import { Server, timeToFirstAnswer } from './servers.ts'
@@ -48,8 +49,7 @@ function printed(figures: Figures, { json, markdown }: Options): string {
 }
 
 async function run(chosen: readonly Case[], folder: string, options: Options): Promise<Figures> {
-  const seeds: Seed[] = []
-  for (const records of options.sizes) seeds.push(await seededCopy(records, folder, say))
+  const { seeds, drop } = await seedsOf(folder, options)
   const startMs = new Map<number, number[]>()
   for (const seed of seeds) startMs.set(seed.records, await startTimes(seed, options.starts))
   const raw = await Server.raw()
@@ -67,14 +67,42 @@ async function run(chosen: readonly Case[], folder: string, options: Options): P
       await server.stop()
     }
     await raw.stop()
+    await drop()
   }
+}
+
+/** The databases of the run, and how to remove those that do not end with its folder. */
+async function seedsOf(
+  folder: string,
+  { sizes, postgres }: Options,
+): Promise<{ seeds: Seed[]; drop(): Promise<void> }> {
+  if (!postgres) {
+    const seeds: Seed[] = []
+    for (const records of sizes) seeds.push(await seededCopy(records, folder, say))
+    return { seeds, drop: async () => undefined }
+  }
+  const server = await benchServer()
+  const seeds: Awaited<ReturnType<typeof seededDatabase>>[] = []
+  for (const records of sizes) seeds.push(await seededDatabase(server, records, say))
+  const drop = async () => {
+    for (const seed of seeds) await seed.drop()
+    await server.stop()
+  }
+  return { seeds, drop }
 }
 
 async function open(seed: Seed): Promise<Site> {
   const server = await Server.waymark(seed)
-  const index = new IndexWatch(seed.path)
+  const index = watchOf(seed)
   await index.caughtUp()
   return { stock: { ...seed, spare: [] }, server, index }
+}
+
+/** PostgreSQL keeps its indexes in the transaction that writes. */
+function watchOf({ location }: Seed): Pick<IndexWatch, 'caughtUp' | 'close'> {
+  return location.engine === 'sqlite'
+    ? new IndexWatch(location.path)
+    : { caughtUp: async () => undefined, close: () => undefined }
 }
 
 async function startTimes(seed: Seed, starts: number): Promise<number[]> {

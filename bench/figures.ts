@@ -4,7 +4,7 @@
 import { cpus } from 'node:os'
 import type { Reading, Result, Round } from './measure.ts'
 import type { Options } from './options.ts'
-import { leastRatio, mostGrowth, mostHoldMs, mostRssMb, mostStartMs } from './targets.ts'
+import { leastRatio, leastRatioOnPostgres, mostGrowth, mostHoldMs, mostRssMb, mostStartMs } from './targets.ts'
 
 /** The figures of one case over one database: medians over its rounds, but the longest hold of them all. */
 export interface CaseFigures {
@@ -62,7 +62,7 @@ export function figuresOf(results: readonly Result[], processes: readonly Proces
     growth,
     processes,
     verdicts: [
-      ...cases.flatMap(ratioVerdicts),
+      ...cases.flatMap(options.postgres ? verdictsOnPostgres : ratioVerdicts),
       ...growth.flatMap(growthVerdicts),
       ...processes.flatMap(processVerdicts),
     ],
@@ -118,6 +118,13 @@ function growthFigures(results: readonly Result[], sizes: readonly number[]): Gr
         cpu: growth((few, many) => many.waymark.cpu / few.waymark.cpu),
       }
     })
+}
+
+function verdictsOnPostgres({ name, title, records, rateRatio }: CaseFigures): Verdict[] {
+  const least = leastRatioOnPostgres[name]
+  if (least === undefined) return []
+  const target = `${title}, ${records} records, PostgreSQL: requests/s ≥ ${least} of raw`
+  return [{ target, figure: rateRatio, reached: rateRatio >= least }]
 }
 
 function ratioVerdicts({ name, title, records, rateRatio, cpuRatio, waymark }: CaseFigures): Verdict[] {

@@ -14,7 +14,7 @@ import type { Server } from './servers.ts'
 export interface Site {
   readonly stock: Stock
   readonly server: Server
-  readonly index: IndexWatch
+  readonly index: Pick<IndexWatch, 'caughtUp' | 'close'>
 }
 
 /** What one server did in one round. */

@@ -14,6 +14,8 @@ export interface Options {
   /** Servers are started this often to take the time. */
   readonly starts: number
   readonly quick: boolean
+  /** On PostgreSQL instead of SQLite. */
+  readonly postgres: boolean
   readonly json: boolean
   /** Whether the figures are printed as README.md here shows them. */
   readonly markdown: boolean
@@ -27,6 +29,7 @@ export const usage = `npm run bench -- [options]
   --records 1000,…    numbers of records (default: 1000,1000000)
   --only show,list    these cases alone; "search" stands for every case whose name begins so
   --rounds 5          rounds per case
+  --postgres          on PostgreSQL: the server that TEST_POSTGRES_URL names, else one of the bench's own
   --json              figures as JSON on stdout
   --markdown          figures on stdout as bench/README.md shows them
   --gate              exit code 1 when a target is missed
@@ -47,6 +50,7 @@ export function readOptions(args: readonly string[]): Options | null {
     only: values.only?.split(',') ?? null,
     rounds: values.rounds === undefined ? pace.rounds : (integers(values.rounds, '--rounds')[0] as number),
     quick: values.quick,
+    postgres: values.postgres,
     json: values.json,
     markdown: values.markdown,
     gate: values.gate,
@@ -63,6 +67,7 @@ function parse(args: readonly string[]) {
     const options = {
       help: flag,
       quick: flag,
+      postgres: flag,
       json: flag,
       markdown: flag,
       gate: flag,

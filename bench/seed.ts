@@ -19,14 +19,14 @@ import { join } from 'node:path'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain, listDomains } from '../src/domains/store.ts'
 import { createKey } from '../src/keys/store.ts'
-import { openStorage } from '../src/storage/open.ts'
+import { openStorage, type StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { IndexWatch } from './index-watch.ts'
 import { hostNameOf, urlsOf } from './records.ts'
 
-/** A database file with the records 1 to `records`, whose ids are their numbers, and a key that may do everything. */
+/** A database with the records 1 to `records`, whose ids are their numbers, and a key that may do everything. */
 export interface Seed {
-  readonly path: string
+  readonly location: StorageLocation
   readonly records: number
   readonly account: number
   readonly secret: string
@@ -42,12 +42,13 @@ export async function seededCopy(records: number, folder: string, say: (line: st
   const seed = readSeed(records) ?? (await prepare(records, say))
   const path = join(folder, `${records}.db`)
   copyDatabase(seed.path, path)
-  return { ...seed, path }
+  const { account, secret } = seed
+  return { location: { engine: 'sqlite', path }, records, account, secret }
 }
 
 /** Stores `count` records more, from another process than the server's, and returns their ids. */
 export async function storeMore(seed: Seed, first: number, count: number): Promise<number[]> {
-  const storage = await openStorage({ engine: 'sqlite', path: seed.path })
+  const storage = await openStorage(seed.location)
   try {
     return await insertRecords(storage, seed.account, { first, count }, () => undefined)
   } finally {
@@ -55,14 +56,20 @@ export async function storeMore(seed: Seed, first: number, count: number): Promi
   }
 }
 
-function readSeed(records: number): Seed | null {
+interface Prepared {
+  readonly path: string
+  readonly account: number
+  readonly secret: string
+}
+
+function readSeed(records: number): Prepared | null {
   const stem = stemOf(records)
   if (!existsSync(`${stem}.json`)) return null
   return { ...JSON.parse(readFileSync(`${stem}.json`, 'utf8')), path: `${stem}.db` }
 }
 
 /** The database appears under its name only when it is complete. Those of older schemas make room. */
-async function prepare(records: number, say: (line: string) => void): Promise<Seed> {
+async function prepare(records: number, say: (line: string) => void): Promise<Prepared> {
   mkdirSync(benchFolder, { recursive: true })
   for (const old of readdirSync(benchFolder)) {
     if (old.startsWith(`seed-${records}-`)) rmSync(join(benchFolder, old), { force: true })
@@ -72,7 +79,7 @@ async function prepare(records: number, say: (line: string) => void): Promise<Se
   const { account, secret } = await fill(draft, records, say)
   for (const suffix of databaseSuffixes) renameSync(`${draft}${suffix}`, `${stem}.db${suffix}`)
   writeFileSync(`${stem}.json`, JSON.stringify({ records, account, secret }), { mode: 0o600 })
-  return { path: `${stem}.db`, records, account, secret }
+  return { path: `${stem}.db`, account, secret }
 }
 
 async function fill(path: string, records: number, say: (line: string) => void) {

@@ -184,7 +184,7 @@ test('a standby that only reads: 200 for reads, 503 for writes', async (t) => {
   chmodSync(dirname(folder), 0o755)
   writeFileSync(join(folder, 'standby.signal'), '')
   t.after(() => rmSync(dirname(folder), { recursive: true, force: true }))
-  const standby = await startPostgres(folder)
+  const standby = await startPostgres({ folder })
   t.after(() => standby.stop())
 
   const server = await startNode(t, standby.url)

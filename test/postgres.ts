@@ -54,8 +54,15 @@ export async function execute(url: string, text: string): Promise<Record<string,
   }
 }
 
-/** A server of one's own, on a port that was free; in `folder`, where that is the data of one that was stopped. */
-export async function startPostgres(folder?: string): Promise<EmbeddedServer> {
+interface StartOptions {
+  /** The data of a server that was stopped. */
+  readonly folder?: string
+  /** Whether what is committed outlives the machine. */
+  readonly isDurable?: boolean
+}
+
+/** A server of one's own, on a port that was free. */
+export async function startPostgres({ folder, isDurable = false }: StartOptions = {}): Promise<EmbeddedServer> {
   linkLibraries()
   const port = await freePort()
   const databaseDir = folder ?? mkdtempSync(join(tmpdir(), 'waymark-postgres-'))
@@ -66,7 +73,14 @@ export async function startPostgres(folder?: string): Promise<EmbeddedServer> {
     createPostgresUser: process.getuid?.() === 0,
     // An order of names that is not Waymark's, so that a statement that leaves it to the database shows.
     initdbFlags: ['--encoding=UTF8', '--locale-provider=icu', '--icu-locale=und', '--no-sync'],
-    postgresFlags: ['-c', 'max_connections=400', '-c', 'fsync=off', '-c', 'unix_socket_directories='],
+    postgresFlags: [
+      '-c',
+      'max_connections=400',
+      '-c',
+      `fsync=${isDurable ? 'on' : 'off'}`,
+      '-c',
+      'unix_socket_directories=',
+    ],
     onLog: () => undefined,
     onError: () => undefined,
   })
