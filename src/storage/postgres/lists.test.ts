@@ -41,7 +41,7 @@ after(async () => {
 })
 
 function nameOf(n: number): string {
-  return `${words[n % words.length]} ${n % 3 === 0 ? n : ''}`.trim()
+  return `${words[n % words.length]} · ${n % 3 === 0 ? n : ''}`.trim()
 }
 
 function expected({ search, sortBy, direction, limit, offset }: Omit<Listing<Space>, 'of' | 'account'>) {
@@ -57,7 +57,25 @@ function expected({ search, sortBy, direction, limit, offset }: Omit<Listing<Spa
 
 const listing = fc.record({
   search: fc.option(
-    fc.constantFrom('shop', 'SHOP', 'été', '%', '_', '\\', '日', '日本', '💩', '9', '99', '999', ' ', 'none', 'p 1'),
+    fc.constantFrom(
+      'shop',
+      'SHOP',
+      'été',
+      '%',
+      '_',
+      '\\',
+      '日',
+      '日本',
+      '💩',
+      '9',
+      '99',
+      '999',
+      ' ',
+      '·',
+      ' · 1',
+      'none',
+      'p 1',
+    ),
   ),
   sortBy: fc.constantFrom('id' as const, 'name' as const),
   direction: fc.constantFrom('asc' as const, 'desc' as const),

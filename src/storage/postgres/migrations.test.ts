@@ -8,7 +8,7 @@ import { waymark } from '../../../test/processes.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { StartupFailure } from '../../errors.ts'
 import { type Migrations, migrate } from '../migrate.ts'
-import { atDatabase, openPostgres } from './open.ts'
+import { atDatabase, faultOf, openPostgres } from './open.ts'
 
 async function emptyDatabase(t: TestContext): Promise<string> {
   const { url, drop } = await newDatabase(false)
@@ -119,14 +119,14 @@ test('a database that cannot be used is said in one sentence, without the passwo
     return other.href
   }
   const latin = `${new URL(url).pathname.slice(1)}_latin`
-  await execute(url, `create database ${latin} encoding 'LATIN1' locale_provider libc locale 'C' template template0`)
+  await execute(url, `create database ${latin} encoding 'LATIN1' locale 'C' template template0`)
   await execute(
     url,
     `do $$ begin if not exists (select from pg_roles where rolname = 'waymark_guest') then
     create role waymark_guest login password 'guest'; end if; end $$`,
   )
   const cases: [url: string, sentence: RegExp][] = [
-    [changed(() => undefined), /^The database \S+ refuses the user or the password\. /],
+    [changed((to) => Object.assign(to, { username: 'nobody' })), /^The database \S+ refuses the user/],
     [changed((to) => Object.assign(to, { port: '1' })), /^The database \S+ cannot be reached: connect ECONNREFUSED/],
     [
       changed((to) => Object.assign(to, { password: 'password', pathname: '/none' })),
@@ -148,4 +148,9 @@ test('a database that cannot be used is said in one sentence, without the passwo
     })
   }
   await execute(url, `drop database ${latin}`)
+})
+
+test('PostgreSQL older than 14 is refused', () => {
+  assert.match(String(faultOf({ version: 13, encoding: 'UTF8' })), /^The database is PostgreSQL 13\. /)
+  assert.equal(faultOf({ version: 14, encoding: 'UTF8' }), null)
 })

@@ -36,21 +36,26 @@ export async function atDatabase<T>(url: string, work: (db: Kysely<never>) => Pr
   }
 }
 
-const oldestVersion = 14
-
 async function refuseUnfit(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query(
+  const { rows } = await pool.query<Server>(
     `select current_setting('server_version_num')::integer / 10000 as version, current_setting('server_encoding') as encoding`,
   )
-  const { version, encoding } = rows[0]
-  if (version < oldestVersion) {
-    throw new StartupFailure(`The database is PostgreSQL ${version}. Waymark needs ${oldestVersion} or newer.`)
-  }
-  if (encoding !== 'UTF8') {
-    throw new StartupFailure(
-      `The database is encoded in ${encoding}. Make one with: create database … encoding 'UTF8'.`,
-    )
-  }
+  const fault = rows.map(faultOf)[0] ?? null
+  if (fault !== null) throw new StartupFailure(fault)
+}
+
+interface Server {
+  readonly version: number
+  readonly encoding: string
+}
+
+const oldestVersion = 14
+
+/** Why Waymark cannot keep its records there, in a sentence; null when it can. */
+export function faultOf({ version, encoding }: Server): string | null {
+  if (version < oldestVersion) return `The database is PostgreSQL ${version}. Waymark needs ${oldestVersion} or newer.`
+  if (encoding === 'UTF8') return null
+  return `The database is encoded in ${encoding}. Make one with: create database … encoding 'UTF8' template template0.`
 }
 
 /** The host and the name of the database; never the password. */
