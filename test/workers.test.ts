@@ -57,6 +57,7 @@ test('a worker that is killed amid writes is replaced; the others go on, and not
   isOver = true
   await Promise.all(writers)
   for (const id of stored) assert.equal((await server.send('GET', `${path}/${id}`)).status, 200)
+  assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
 test('SIGTERM ends all of them, with exit code 0', async (t) => {
