@@ -10,6 +10,8 @@ import type { StorageLocation } from './storage/open.ts'
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Where the operator asks how it goes; the port is 0 when nobody may. */
+  readonly ops: { readonly host: string; readonly port: number }
   readonly storage: StorageLocation
   /** Public address for links, without a slash at its end; null: taken from each request. */
   readonly baseUrl: string | null
@@ -29,6 +31,7 @@ export function readConfig(env: Environment = ownEnvironment): Config {
   return readAll(env, (read) => ({
     host: read('HOST', '127.0.0.1', host),
     port: read('PORT', '3000', integerUpTo(65_535)),
+    ops: { host: read('OPS_HOST', '127.0.0.1', host), port: read('OPS_PORT', '3090', integerUpTo(65_535)) },
     storage: read(...whereStorageIs),
     baseUrl: read('BASE_URL', '', baseUrl),
     bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
-import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import type { AddressInfo, Server } from 'node:net'
 import { isIPv6 } from 'node:net'
-import type { App } from '../app.ts'
 import { StartupFailure } from '../errors.ts'
 
 /** Where a server listens. */
@@ -12,31 +12,47 @@ export interface Listening {
   readonly localUrl: string
 }
 
-/** Listens on one address. Throws `StartupFailure` when it cannot be bound. */
-export async function listen({ server }: App, host: string, port: number): Promise<Listening> {
-  try {
-    // A name is resolved here, since Fastify would make a second server for a second address of `localhost`.
-    const { address } = await lookup(host)
-    await server.listen({ host: address, port })
-  } catch (error) {
-    throw new StartupFailure(reason(error as NodeJS.ErrnoException, host, port))
-  }
-  const bound = server.server.address() as AddressInfo
-  return { url: urlOf(bound.address, bound.port), localUrl: urlOf(loopbackOf(bound.address), bound.port) }
+/** An address, and how the variables that name it begin: `OPS_` for `OPS_HOST` and `OPS_PORT`. */
+export interface Place {
+  readonly host: string
+  readonly port: number
+  readonly prefix?: string
 }
 
-function reason({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+/** Binds a server to an address and a port, and returns what it is bound to. */
+export type Bind = (address: string, port: number) => Promise<AddressInfo>
+
+/** Binds a plain server; rejects with what its `error` event says. */
+export async function bindTo(server: Server, host: string, port: number): Promise<AddressInfo> {
+  server.listen({ host, port })
+  await once(server, 'listening')
+  return server.address() as AddressInfo
+}
+
+/** Listens on one address. Throws `StartupFailure` when it cannot be bound. */
+export async function listen(bind: Bind, place: Place): Promise<Listening> {
+  try {
+    // A name is resolved here, since Fastify would make a second server for a second address of `localhost`.
+    const { address } = await lookup(place.host)
+    const bound = await bind(address, place.port)
+    return { url: urlOf(bound.address, bound.port), localUrl: urlOf(loopbackOf(bound.address), bound.port) }
+  } catch (error) {
+    throw new StartupFailure(reason(error as NodeJS.ErrnoException, place))
+  }
+}
+
+function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix = '' }: Place): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use by another process. Stop that process, or set PORT to another port.`
+      return `Port ${port} of ${host} is in use by another process. Stop that process, or set ${prefix}PORT to another port.`
     case 'EACCES':
-      return `Port ${port} may not be opened by this user. Set PORT to a port from 1024 to 65535.`
+      return `Port ${port} may not be opened by this user. Set ${prefix}PORT to a port from 1024 to 65535.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `HOST ${host} is no address of this machine. Set HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`
+      return `${prefix}HOST ${host} is no address of this machine. Set ${prefix}HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`
     default:
-      return `The server cannot listen on port ${port} of ${host}: ${message}. Set HOST and PORT.`
+      return `The server cannot listen on port ${port} of ${host}: ${message}. Set ${prefix}HOST and ${prefix}PORT.`
   }
 }
 

@@ -1,15 +1,17 @@
 import { flushCompileCache } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
-import { buildApp } from '../app.ts'
+import { type App, buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
+import { opsServer } from '../ops/server.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { version } from '../version.ts'
 import { makeFirstKey, registerBootstrapKey } from './first-key.ts'
-import { type Listening, listen } from './listen.ts'
+import { bindTo, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
-import { endInGoodOrder } from './shutdown.ts'
+import { endInGoodOrder, type Parts } from './shutdown.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
 export async function serve(): Promise<void> {
@@ -31,7 +33,8 @@ async function start(): Promise<void> {
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     await register(config, storage, logger)
-    const listening = await listen(app, config.host, config.port)
+    const listening = await listen((address, port) => bindApp(app, address, port), config)
+    if (config.ops.port !== 0) await listenForOperator(config, { app, storage, logger })
     process.stdout.write(greeting(listening, await makeFirstKey(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
@@ -42,6 +45,18 @@ async function start(): Promise<void> {
     await storage.close()
     throw error
   }
+}
+
+async function bindApp({ server }: App, host: string, port: number): Promise<AddressInfo> {
+  await server.listen({ host, port })
+  return server.server.address() as AddressInfo
+}
+
+async function listenForOperator({ ops }: Config, { app, storage, logger }: Parts): Promise<void> {
+  const onBug = (requestId: string, error: unknown) =>
+    logger.error({ request_id: requestId, err: error }, 'internal error of the ops listener')
+  const server = opsServer({ ...app, storage, onBug })
+  await listen((address, port) => bindTo(server, address, port), { ...ops, prefix: 'OPS_' })
 }
 
 async function register({ bootstrapKey }: Config, storage: Storage, logger: Logger): Promise<void> {
