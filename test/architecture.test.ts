@@ -27,7 +27,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'ops/': ['errors.ts', 'tally.ts', 'version.ts', 'storage/port.ts', ...counted],
   'process/': ['app.ts', 'http/latest-response.ts', 'ops/server.ts', ...operator],
   'main.ts': ['process/serve.ts'],
-  'cli/': operator,
+  'transfer/': ['errors.ts', 'http/fields.ts', 'domains/', 'spaces/', ...port],
+  'cli/': ['storage/copies.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
   'cli.ts': ['cli/run.ts'],
 }
 

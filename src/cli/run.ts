@@ -2,24 +2,22 @@ import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readStorageLocation } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
-import { openStorage } from '../storage/open.ts'
+import { openStorage, type StorageLocation } from '../storage/open.ts'
 import { version } from '../version.ts'
-import { type Command, type Given, type Work, WrongUse } from './command.ts'
+import { type Command, type Given, type Result, type Streams, type Work, WrongUse } from './command.ts'
 import { type Asked, find } from './commands.ts'
 
-interface Output {
-  write(text: string): unknown
-}
-
 /**
- * Runs one command and returns the exit code: 0 when it was done, 1 when it could not be, 2 when the arguments are
- * wrong. Results go to `out`, sentences about failures to `err`.
+ * Runs one command and returns the exit code: 0 when it was done, 1 when it could not be or not wholly, 2 when the
+ * arguments are wrong. Results go to `out`, sentences about failures to `err`.
  */
-export async function runCli(args: readonly string[], out: Output, err: Output): Promise<number> {
+export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
+  const { out, err } = streams
   const asked = find(args)
   try {
-    out.write(`${await answer(asked)}\n`)
-    return 0
+    const { text, exitCode } = await answer(asked, streams)
+    if (text !== '') out.write(`${text}\n`)
+    return exitCode
   } catch (error) {
     if (error instanceof WrongUse) {
       err.write(`${error.message}\n\n${asked.usage}\n`)
@@ -31,15 +29,25 @@ export async function runCli(args: readonly string[], out: Output, err: Output):
   }
 }
 
-async function answer({ command, rest, help }: Asked): Promise<string> {
-  const [next] = rest
-  if (command === undefined) {
-    if (next === '--help' || next === '-h') return help
-    if (next === '--version') return version
-    throw new WrongUse(next === undefined ? 'Say what is to be done.' : `There is no command or option "${next}" here.`)
-  }
+async function answer({ command, rest, help }: Asked, streams: Streams): Promise<Exclude<Result, string>> {
+  const result = command === undefined ? withoutCommand(rest, help) : await perform(command, rest, help, streams)
+  return typeof result === 'string' ? { text: result, exitCode: 0 } : result
+}
+
+function withoutCommand([next]: readonly string[], help: string): string {
+  if (next === '--help' || next === '-h') return help
+  if (next === '--version') return version
+  throw new WrongUse(next === undefined ? 'Say what is to be done.' : `There is no command or option "${next}" here.`)
+}
+
+async function perform(command: Command, rest: readonly string[], help: string, streams: Streams): Promise<Result> {
   const given = parse(command, rest)
-  return given === 'help' ? help : atDatabase(command, command.prepare(given))
+  if (given === 'help') return help
+  if ('prepareFile' in command) {
+    const work = command.prepareFile(given)
+    return work(locationFor(command), streams)
+  }
+  return atDatabase(command, command.prepare(given), streams)
 }
 
 function parse(command: Command, args: readonly string[]): Given | 'help' {
@@ -51,9 +59,9 @@ function parse(command: Command, args: readonly string[]): Given | 'help' {
     }),
   )
   if (values.help) return 'help'
-  const [id, ...others] = command.takesId ? positionals : [undefined, ...positionals]
+  const [operand, ...others] = command.takesOperand ? positionals : [undefined, ...positionals]
   if (others.length > 0) throw new WrongUse('There are more arguments than the command takes.')
-  return { values: values as Given['values'], id }
+  return { values: values as Given['values'], operand }
 }
 
 /** Makes sentences of what `parseArgs` throws; its second sentence tells of positional arguments. */
@@ -66,15 +74,17 @@ function strictly<T>(work: () => T): T {
   }
 }
 
-async function atDatabase({ makesDatabase }: Command, work: Work): Promise<string> {
-  const location = readStorageLocation()
-  if (!(makesDatabase || existsSync(location.path))) {
-    throw new StartupFailure(`There is no database at ${location.path}. Check DATABASE_URL, or start the server once.`)
-  }
-  const storage = await openStorage(location)
+async function atDatabase(command: Command, work: Work, streams: Streams): Promise<Result> {
+  const storage = await openStorage(locationFor(command))
   try {
-    return await work(storage)
+    return await work(storage, streams)
   } finally {
     await storage.close()
   }
+}
+
+function locationFor({ makesDatabase }: Command): StorageLocation {
+  const location = readStorageLocation()
+  if (makesDatabase || existsSync(location.path)) return location
+  throw new StartupFailure(`There is no database at ${location.path}. Check DATABASE_URL, or start the server once.`)
 }

@@ -46,18 +46,32 @@ export async function findDomain(db: Db, account: number, id: number): Promise<D
   return domain
 }
 
-/** Stores a domain. Throws `name_taken` when any account of the instance has the name: the unique index decides. */
+/** The account's domain of this name. */
+export async function findDomainByName(db: Db, account: number, name: string): Promise<Domain | undefined> {
+  const [domain] = await db.all(byName, { account, name })
+  return domain
+}
+
+/** The account's domains whose ids come after `after`, in their order; at most `limit`. */
+export function domainsAfter(db: Db, account: number, after: number, limit: number): Promise<Domain[]> {
+  return db.all(following, { account, after, limit })
+}
+
+/** Stores a domain, with times of its own where it is older than this. Throws `name_taken` when any account of the instance has the name: the unique index decides. */
 export function insertDomain(
   db: Db,
   account: number,
   { name, nameUnicode }: HostName,
   urls: { homepage_url: string | null; not_found_url: string | null },
+  times?: Pick<Domain, 'created_at' | 'updated_at'>,
 ): Promise<Domain> {
   return db.write(async (tx) => {
     const now = new Date().toISOString()
+    const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
     const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
     const { homepage_url, not_found_url } = urls
-    const values = { account, name, name_unicode: nameUnicode, search_text, homepage_url, not_found_url, now }
+    const unicode = { name_unicode: nameUnicode, search_text }
+    const values = { account, name, ...unicode, homepage_url, not_found_url, created_at, updated_at }
     const [domain] = await tx.all(inserted, values)
     if (domain === undefined) throw nameTaken(name)
     return domain
@@ -91,6 +105,26 @@ const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.selectFrom('domains').select(columns).where('id', '=', id).where('account_id', '=', account),
 )
 
+const byName = statement((db: Kysely<Tables>, { account, name }: { account: number; name: string }) =>
+  db.selectFrom('domains').select(columns).where('name', '=', name).where('account_id', '=', account),
+)
+
+interface Following {
+  account: number
+  after: number
+  limit: number
+}
+
+const following = statement((db: Kysely<Tables>, { account, after, limit }: Following) =>
+  db
+    .selectFrom('domains')
+    .select(columns)
+    .where('account_id', '=', account)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit),
+)
+
 interface Insert {
   account: number
   name: string
@@ -98,7 +132,8 @@ interface Insert {
   search_text: string | null
   homepage_url: string | null
   not_found_url: string | null
-  now: string
+  created_at: string
+  updated_at: string
 }
 
 const inserted = statement((db: Kysely<Tables>, domain: Insert) =>
@@ -111,8 +146,8 @@ const inserted = statement((db: Kysely<Tables>, domain: Insert) =>
       search_text: domain.search_text,
       homepage_url: domain.homepage_url,
       not_found_url: domain.not_found_url,
-      created_at: domain.now,
-      updated_at: domain.now,
+      created_at: domain.created_at,
+      updated_at: domain.updated_at,
     })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .returning(columns),

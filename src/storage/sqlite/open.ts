@@ -5,11 +5,13 @@ import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { migrate } from '../migrate.ts'
 import { sqlite as first } from '../migrations/0001-first.ts'
+import { sqlite as spaceOrigins } from '../migrations/0004-space-origins.ts'
 import { isBusy, openDatabase, resultCode, resultCodes } from './connection.ts'
 import { MigrationDialect } from './migration-dialect.ts'
 import { SqliteStorage } from './storage.ts'
 
-const migrations = { '0001-first': first }
+/** Everything that was ever done to the schema, by name. */
+export const migrations = { '0001-first': first, '0004-space-origins': spaceOrigins }
 
 /** How long a start waits for another process that is migrating or writing. Milliseconds. */
 const startTimeoutMs = 10_000
@@ -69,15 +71,19 @@ function refuseReadOnly(path: string): void {
 function refuseStranger(path: string, timeoutMs: number): void {
   const database = new DatabaseSync(path, { timeout: timeoutMs })
   try {
-    const tables = database.prepare(`select name from sqlite_schema where type = 'table'`).all()
-    const names = new Set(tables.map(({ name }) => name))
-    const isOurs = names.size === 0 || (names.has('kysely_migration') && names.has('instance'))
-    if (!isOurs) {
+    const isEmpty = database.prepare('select name from sqlite_schema').all().length === 0
+    if (!isEmpty && !holdsRecords(database)) {
       throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
     }
   } finally {
     database.close()
   }
+}
+
+/** Whether it is a database of Waymark, of whatever version. */
+export function holdsRecords(database: DatabaseSync): boolean {
+  const marks = `select name from sqlite_schema where type = 'table' and name in ('kysely_migration', 'instance')`
+  return database.prepare(marks).all().length === 2
 }
 
 async function migrateFile(path: string, timeoutMs: number): Promise<void> {

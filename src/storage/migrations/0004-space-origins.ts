@@ -1,0 +1,19 @@
+/**
+ * Which record of which other database a space was imported from. A domain is known again by its name; a space has
+ * nothing else that is its own.
+ */
+import { type Kysely, sql } from 'kysely'
+
+const table = (id: string, text: string, options: string) => `create table space_origins (
+  space_id ${id} primary key references spaces (id) on delete cascade,
+  account_id ${id} not null references accounts (id),
+  source ${text} not null,
+  source_id ${id} not null,
+  unique (account_id, source, source_id)
+)${options}`
+
+export const sqlite = {
+  async up(db: Kysely<unknown>): Promise<void> {
+    await sql.raw(table('integer', 'text', ' strict')).execute(db)
+  },
+}
