@@ -8,12 +8,13 @@ const elsewhereMs = 5_000
 export class Progress {
   readonly #out: Writable
   readonly #isTerminal: boolean
-  #saidAt = performance.now()
+  #saidAt: number
   #isOpen = false
 
   constructor(out: Writable) {
     this.#out = out
     this.#isTerminal = 'isTTY' in out && out.isTTY === true
+    this.#saidAt = this.#isTerminal ? Number.NEGATIVE_INFINITY : performance.now()
   }
 
   /** `line` is called when it is time to say something. */

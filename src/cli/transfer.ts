@@ -5,8 +5,7 @@ import { finished } from 'node:stream/promises'
 import { StartupFailure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { writeWhole } from '../storage/whole-file.ts'
-import { exported } from '../transfer/export.ts'
-import { type Imported, importRecords } from '../transfer/import.ts'
+import type { Imported } from '../transfer/import.ts'
 import { accountOf, fileOf } from './arguments.ts'
 import { chosenAccount } from './chosen-account.ts'
 import { type Command, json, jsonOption, type Streams } from './command.ts'
@@ -28,6 +27,8 @@ A line for each record, as the API answers it, between a header and an end. Keys
       const file = fileOf(given)
       const named = accountOf(given)
       return async (db, { out, err }) => {
+        // Loaded when needed: the rules of all fields take longer to load than most commands take.
+        const { exported } = await import('../transfer/export.ts')
         const account = await chosenAccount(db, named)
         const progress = new Progress(err)
         const writeAll = (stream: Writable) => writeTo(stream, exported(db, account), progress)
@@ -84,6 +85,7 @@ async function intoFile(path: string, write: (stream: Writable) => Promise<void>
 }
 
 async function readInto(db: Db, account: number, file: string | undefined, streams: Streams): Promise<Imported> {
+  const { importRecords } = await import('../transfer/import.ts')
   const { err } = streams
   const progress = new Progress(err)
   const input: Readable = file === undefined ? streams.input() : createReadStream(file)

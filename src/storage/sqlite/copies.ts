@@ -2,6 +2,7 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { StartupFailure } from '../../errors.ts'
 import type { BackupOptions, Copies } from '../copies.ts'
 import { writeWhole } from '../whole-file.ts'
+import { resultCode, resultCodes } from './connection.ts'
 import { restore } from './restore.ts'
 
 /** How long a lock of another process is awaited. Milliseconds. */
@@ -31,7 +32,8 @@ async function backUp(path: string, target: string, { onProgress }: BackupOption
     finish(target)
   } catch (error) {
     if (error instanceof StartupFailure) throw error
-    throw new StartupFailure(`The backup could not be made: ${(error as Error).message}.`)
+    const { message } = error as Error
+    throw isDamage(error) ? damaged(message) : new StartupFailure(`The backup could not be made: ${message}.`)
   } finally {
     source.close()
   }
@@ -42,9 +44,18 @@ function finish(target: string): void {
   const copy = new DatabaseSync(target)
   try {
     const [{ quick_check: verdict } = {}] = copy.prepare('pragma quick_check(1)').all()
-    if (verdict !== 'ok') throw new StartupFailure(`The database is damaged, and so would be its backup: ${verdict}.`)
+    if (verdict !== 'ok') throw damaged(String(verdict))
     copy.exec('pragma journal_mode = delete')
   } finally {
     copy.close()
   }
+}
+
+function isDamage(error: unknown): boolean {
+  const code = resultCode(error)
+  return code === resultCodes.corrupt || code === resultCodes.notADatabase
+}
+
+function damaged(why: string): StartupFailure {
+  return new StartupFailure(`The database is damaged, and so would be its backup: ${why}.`)
 }

@@ -43,7 +43,8 @@ async function open(path: string, timeoutMs: number): Promise<SqliteStorage> {
   return new SqliteStorage(path)
 }
 
-function makeFolder(path: string): void {
+/** Makes the folder of a database. Throws `StartupFailure`. */
+export function makeFolder(path: string): void {
   const folder = dirname(path)
   try {
     mkdirSync(folder, { recursive: true })

@@ -8,7 +8,6 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
-  mkdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -19,16 +18,16 @@ import { StartupFailure } from '../../errors.ts'
 import type { Restored } from '../copies.ts'
 import { syncToDisk } from '../whole-file.ts'
 import { isBusy, resultCode, resultCodes } from './connection.ts'
-import { holdsRecords, migrations } from './open.ts'
+import { holdsRecords, makeFolder, migrations } from './open.ts'
 import { removeSearchFile } from './search/index-file.ts'
 
 /** See `Copies.restore`. */
 export function restore(path: string, file: string, isStopped: boolean): Restored {
   const candidate = `${path}.restoring-${process.pid}`
+  makeFolder(path)
   try {
     takeCopy(file, candidate)
     check(file, candidate)
-    mkdirSync(dirname(path), { recursive: true })
     const lock = existsSync(path) ? lockAlone(path, isStopped) : undefined
     try {
       return replace(path, candidate)
@@ -51,7 +50,6 @@ function takeCopy(file: string, candidate: string): void {
       `The file ${file} has a log beside it, ${file}-wal: it is in use, or was copied while it was. Restore what "waymark backup" made.`,
     )
   }
-  mkdirSync(dirname(candidate), { recursive: true })
   copyFileSync(file, candidate, constants.COPYFILE_FICLONE)
   chmodSync(candidate, 0o600)
 }
