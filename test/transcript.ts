@@ -14,6 +14,8 @@ export interface Step {
 export interface Surroundings {
   /** Stands for `http://127.0.0.1:3000`. */
   readonly url: string
+  /** What else in the document stands for something. */
+  readonly places?: Readonly<Record<string, string>>
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -44,16 +46,18 @@ export function rerun(document: string, surroundings: Surroundings): string {
 export function timeless(document: string): string {
   return document
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+    .replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z/g, 'TIME')
     .replace(/"request_id":"[^"]+"/g, '"request_id":"ID"')
     .replace(/wm_[0-9A-Za-z]{49}/g, 'KEY')
     .replace(/wm_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}/g, 'KEY')
     .replace(/ +$/gm, '')
 }
 
-function outputOf(command: string, { url, env }: Surroundings): string {
-  const real = command.replaceAll('http://127.0.0.1:3000', url)
+function outputOf(command: string, { url, places = {}, env }: Surroundings): string {
+  const stands = Object.entries({ 'http://127.0.0.1:3000': url, ...places })
+  const real = stands.reduce((text, [written, meant]) => text.replaceAll(written, meant), command)
   const { stdout, stderr, status } = spawnSync('sh', ['-c', real], { cwd: repository, env, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${real} ended with ${status}: ${stderr}`)
-  const said = stdout.replaceAll(url, 'http://127.0.0.1:3000')
+  const said = stands.reduce((text, [written, meant]) => text.replaceAll(meant, written), stdout)
   return said === '' || said.endsWith('\n') ? said : `${said}\n`
 }

@@ -71,7 +71,7 @@ test('what is exported and imported is the same, but for the ids', async (t) => 
   const imported = await to.say('import', file)
   assert.deepEqual(
     [imported.code, imported.stdout, imported.stderr],
-    [0, '1400 records are stored, 0 were there already, 0 are refused.\n', ''],
+    [0, 'Records stored: 1400, there already: 0, refused: 0.\n', ''],
   )
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
   // Printed, and from the standard input, it is the same; and so is an export of the import, but for the ids.
@@ -98,10 +98,7 @@ test('an import that is killed goes on where it was when it is run again: nothin
   assert.deepEqual([code, stored + known, refused, missing], [0, 3_000, 0, null])
   assert.ok(known >= 1_900 && stored > 0)
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
-  assert.match(
-    (await to.say('import', file)).stdout,
-    /^0 records are stored, 3000 were there already, 0 are refused\.$/m,
-  )
+  assert.match((await to.say('import', file)).stdout, /^Records stored: 0, there already: 3000, refused: 0\.$/m)
 })
 
 test('exit code 1 when lines are refused: each is named with its number and its reasons, the others are stored', async (t) => {
@@ -154,7 +151,7 @@ test('exit code 1 when lines are refused: each is named with its number and its 
     assert.equal(Number(number), line)
     assert.match(sentence, reason)
   }
-  assert.deepEqual([code, stdout], [1, `3 records are stored, 2 were there already, ${expected.length} are refused.\n`])
+  assert.deepEqual([code, stdout], [1, `Records stored: 3, there already: 2, refused: ${expected.length}.\n`])
   const { domains, spaces } = await recordsOf(to)
   assert.deepEqual(
     domains.map(({ name }) => name),
@@ -175,7 +172,7 @@ test('a space that was imported and deleted is stored again', async (t) => {
   await to.say('import', file)
   const { removeSpace } = await import('../src/spaces/store.ts')
   assert.ok(await removeSpace(to.storage, 1, 1))
-  assert.match((await to.say('import', file)).stdout, /^1 records are stored, 1 were there already, /)
+  assert.match((await to.say('import', file)).stdout, /^Records stored: 1, there already: 1, /)
 })
 
 test('exit code 1 for a file that was cut off, or that is no export', async (t) => {
@@ -190,7 +187,7 @@ test('exit code 1 for a file that was cut off, or that is no export', async (t) 
     assert.equal(code, 1)
     return stdout + stderr
   }
-  const cutOff = /^\d records are stored, .*\nThe file ends before its last line, the "end": it was cut off\.\n$/
+  const cutOff = /^Records stored: \d, .*\nThe file ends before its last line, the "end": it was cut off\.\n$/
   assert.match(await importOf(lines.slice(0, -1).join('')), cutOff)
   assert.match(
     await importOf(`${lines.slice(0, 2).join('')}${lines.at(-1)}`),

@@ -57,7 +57,7 @@ test('backup, export and import say how far they are, in one line that goes away
   const exported = await atTerminal('export', join(folder, 'export.jsonl'))
   assert.match(exported.err, /^(\r\d\.\d MB are exported)+\r$/)
   const imported = await atTerminal('import', join(folder, 'export.jsonl'))
-  assert.match(imported.err, /^(\r\d+ records are stored, \d+ were there already, 0 are refused\.)+\r$/)
+  assert.match(imported.err, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
   assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])
 })
 

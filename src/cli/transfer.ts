@@ -109,6 +109,6 @@ async function readInto(db: Db, account: number, file: string | undefined, strea
 }
 
 function summary({ stored, known, refused, missing = null }: Omit<Imported, 'missing'> & Partial<Imported>): string {
-  const lines = `${stored} records are stored, ${known} were there already, ${refused} are refused.`
+  const lines = `Records stored: ${stored}, there already: ${known}, refused: ${refused}.`
   return missing === null ? lines : `${lines}\n${missing}`
 }
