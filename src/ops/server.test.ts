@@ -2,14 +2,16 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { after, test } from 'node:test'
-import { type StartOptions, startApp, type TestApp } from '../../test/app.ts'
+import { pino } from 'pino'
+import { type LogLine, type StartOptions, startApp, type TestApp } from '../../test/app.ts'
 import { type Answer, sendRequest } from '../../test/client.ts'
 import { eventually } from '../../test/processes.ts'
 import { type Operated, opsServer } from './server.ts'
 
 interface TestOps {
   readonly app: TestApp
-  readonly bugs: unknown[]
+  /** What it logged at level 50. */
+  readonly bugs: LogLine[]
   ask(path: string, method?: string): Promise<Answer>
   /** The value of a series, as it stands in the answer; undefined when there is none. */
   value(series: string): Promise<number | undefined>
@@ -18,10 +20,10 @@ interface TestOps {
 /** The ops listener of a real app. */
 async function startOps(options: StartOptions = {}, changed: Partial<Operated> = {}): Promise<TestOps> {
   const app = await startApp(options)
-  const bugs: unknown[] = []
-  const onBug = (_: string, error: unknown) => void bugs.push(error)
+  const bugs: LogLine[] = []
+  const logger = pino({ level: 'error' }, { write: (line: string) => void bugs.push(JSON.parse(line)) })
   const { drain, measured, storage } = app
-  const server = opsServer({ drain, storage, onBug, ...measured, ...changed }).listen(0, '127.0.0.1')
+  const server = opsServer({ drain, storage, logger, ...measured, ...changed }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   after(() => server.close())
   const { port } = server.address() as AddressInfo
@@ -75,7 +77,10 @@ test('500 without a word of what went wrong, which is for the log', async () => 
   const { status, body, text } = await ask('/metrics')
   assert.deepEqual([status, body.code], [500, 'internal_error'])
   assert.doesNotMatch(text, /a bug/)
-  assert.deepEqual(bugs, [bug])
+  assert.deepEqual(
+    bugs.map(({ level, request_id, err }) => [level, request_id, (err as Error).message]),
+    [[50, body.request_id, 'a bug']],
+  )
 })
 
 test('requests are counted by the template of their route, their method and their status', async () => {

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
 import { Failure } from '../errors.ts'
 import { newRequestId } from '../http/arrival.ts'
 import { failureOf, problemOf } from '../http/problem.ts'
@@ -6,7 +7,7 @@ import { type Health, health } from './health.ts'
 import { type Measured, metricsOf } from './metrics.ts'
 
 /** What the operator may be told about. */
-export type Operated = Measured & Health & { onBug(requestId: string, error: unknown): void }
+export type Operated = Measured & Health & { readonly logger: Pick<Logger, 'error'> }
 
 /** An answer of success, complete. */
 export interface Report {
@@ -60,9 +61,10 @@ function send(request: IncomingMessage, response: ServerResponse, { contentType,
   finish(request, response, 200, { 'content-type': contentType }, body)
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse, failure: Failure, { onBug }: Operated): void {
+function refuse(request: IncomingMessage, response: ServerResponse, failure: Failure, { logger }: Operated): void {
   const requestId = newRequestId()
-  if (failure.code === 'internal_error') onBug(requestId, failure.facts.cause)
+  if (failure.code === 'internal_error')
+    logger.error({ request_id: requestId, err: failure.facts.cause }, 'internal error')
   const { status, headers, body } = problemOf(failure, requestId, request.headers.accept)
   finish(request, response, status, headers, body)
 }

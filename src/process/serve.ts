@@ -53,9 +53,7 @@ async function bindApp({ server }: App, host: string, port: number): Promise<Add
 }
 
 async function listenForOperator({ ops }: Config, { app, storage, logger }: Parts): Promise<void> {
-  const onBug = (requestId: string, error: unknown) =>
-    logger.error({ request_id: requestId, err: error }, 'internal error of the ops listener')
-  const server = opsServer({ ...app, storage, onBug })
+  const server = opsServer({ ...app, storage, logger })
   await listen((address, port) => bindTo(server, address, port), { ...ops, prefix: 'OPS_' })
 }
 
