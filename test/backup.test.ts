@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -246,6 +247,34 @@ test('a database that is a folder is said in one sentence', async (t) => {
   const { code, stderr } = await waymark(t, ['restore', backup], { DATABASE_URL: `sqlite:${newFolder(t)}` })
   assert.equal(code, 1)
   assert.match(stderr, /^The backup could not be restored: .* Nothing was replaced\.\n$/)
+})
+
+test('a database of another program is not replaced', async (t) => {
+  const { backup, path, say } = await backedUp(t, 'One')
+  const database = new DatabaseSync(path)
+  database.exec('drop table instance')
+  database.close()
+  const before = readFileSync(path)
+  assert.match(sentence(await say('restore', backup)), /^The file \S+ is a database of another program\. /)
+  assert.deepEqual(readFileSync(path), before)
+})
+
+test('exit code 2 for a FILE that is the database itself, whatever it is called, and nothing happens to it', async (t) => {
+  const { path, say, file } = await backedUp(t, 'One')
+  symlinkSync(path, file('link.db'))
+  const before = readFileSync(path)
+  for (const args of [
+    ['backup', path, '--force'],
+    ['backup', file('link.db'), '--force'],
+    ['restore', path],
+    ['export', path, '--force'],
+    ['import', path],
+  ]) {
+    const { code, stderr } = await say(...args)
+    assert.equal(code, 2)
+    assert.match(stderr, /^\S+ is the database itself\. Name another file\.\n\nUsage: /)
+  }
+  assert.deepEqual(readFileSync(path), before)
 })
 
 test('a FILE must be named, and there must be a database', async (t) => {

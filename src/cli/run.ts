@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readStorageLocation } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { openStorage, type StorageLocation } from '../storage/open.ts'
 import { version } from '../version.ts'
-import { type Command, type Given, type Result, type Streams, type Work, WrongUse } from './command.ts'
+import { type Command, type Given, type Result, type Streams, WrongUse } from './command.ts'
 import { type Asked, find } from './commands.ts'
 
 /**
@@ -45,9 +45,9 @@ async function perform(command: Command, rest: readonly string[], help: string, 
   if (given === 'help') return help
   if ('prepareFile' in command) {
     const work = command.prepareFile(given)
-    return work(locationFor(command), streams)
+    return work(locationFor(command, given), streams)
   }
-  return atDatabase(command, command.prepare(given), streams)
+  return atDatabase(command, given, streams)
 }
 
 function parse(command: Command, args: readonly string[]): Given | 'help' {
@@ -74,8 +74,13 @@ function strictly<T>(work: () => T): T {
   }
 }
 
-async function atDatabase(command: Command, work: Work, streams: Streams): Promise<Result> {
-  const storage = await openStorage(locationFor(command))
+async function atDatabase(
+  command: Extract<Command, { prepare: unknown }>,
+  given: Given,
+  streams: Streams,
+): Promise<Result> {
+  const work = command.prepare(given)
+  const storage = await openStorage(locationFor(command, given))
   try {
     return await work(storage, streams)
   } finally {
@@ -83,8 +88,15 @@ async function atDatabase(command: Command, work: Work, streams: Streams): Promi
   }
 }
 
-function locationFor({ makesDatabase }: Command): StorageLocation {
+function locationFor({ makesDatabase }: Command, { operand }: Given): StorageLocation {
   const location = readStorageLocation()
-  if (makesDatabase || existsSync(location.path)) return location
-  throw new StartupFailure(`There is no database at ${location.path}. Check DATABASE_URL, or start the server once.`)
+  const found = statSync(location.path, { throwIfNoEntry: false })
+  if (found === undefined && !makesDatabase) {
+    throw new StartupFailure(`There is no database at ${location.path}. Check DATABASE_URL, or start the server once.`)
+  }
+  const named = operand === undefined ? undefined : statSync(operand, { throwIfNoEntry: false })
+  if (found !== undefined && found.ino === named?.ino && found.dev === named.dev) {
+    throw new WrongUse(`${operand} is the database itself. Name another file.`)
+  }
+  return location
 }

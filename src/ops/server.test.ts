@@ -144,7 +144,7 @@ test('a histogram has cumulative buckets up to +Inf, a sum and a count', async (
 
 test('the process, its event loop, its database and its version are measured', async () => {
   const { app, ask } = await startOps()
-  await app.send('GET', '/health')
+  await app.send('GET', '/api/v1/spaces?search=nothing')
   await eventually(() => app.measured.loopDelays.sum > 0)
   const { text } = await ask('/metrics')
   for (const metric of [
@@ -153,6 +153,7 @@ test('the process, its event loop, its database and its version are measured', a
     /^waymark_database_read_seconds_count [1-9]/m,
     /^waymark_database_read_group_size_sum [1-9]/m,
     /^waymark_database_commit_group_size_sum [1-9]/m,
+    /^waymark_database_thread_seconds_count 1$/m,
     /^waymark_database_waiting_transactions 0$/m,
     /^process_resident_memory_bytes [1-9]/m,
     /^process_cpu_seconds_total /m,

@@ -38,7 +38,7 @@ export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Prom
 async function open(path: string, timeoutMs: number): Promise<SqliteStorage> {
   makeFolder(path)
   refuseReadOnly(path)
-  refuseStranger(path, timeoutMs)
+  refuseStrangeFile(path, timeoutMs)
   await migrateFile(path, timeoutMs)
   return new SqliteStorage(path)
 }
@@ -69,16 +69,20 @@ function refuseReadOnly(path: string): void {
 }
 
 /** A file that another program made must not be migrated into. Reads only: opening it fully would change it. */
-function refuseStranger(path: string, timeoutMs: number): void {
+function refuseStrangeFile(path: string, timeoutMs: number): void {
   const database = new DatabaseSync(path, { timeout: timeoutMs })
   try {
-    const isEmpty = database.prepare('select name from sqlite_schema').all().length === 0
-    if (!isEmpty && !holdsRecords(database)) {
-      throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
-    }
+    refuseStranger(path, database)
   } finally {
     database.close()
   }
+}
+
+/** Throws `StartupFailure` when the database at `path` is one of another program. */
+export function refuseStranger(path: string, database: DatabaseSync): void {
+  const isEmpty = database.prepare('select name from sqlite_schema').all().length === 0
+  if (isEmpty || holdsRecords(database)) return
+  throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
 }
 
 /** Whether it is a database of Waymark, of whatever version. */

@@ -18,7 +18,7 @@ import { StartupFailure } from '../../errors.ts'
 import type { Restored } from '../copies.ts'
 import { syncToDisk } from '../whole-file.ts'
 import { isBusy, resultCode, resultCodes } from './connection.ts'
-import { holdsRecords, makeFolder, migrations } from './open.ts'
+import { holdsRecords, makeFolder, migrations, refuseStranger } from './open.ts'
 import { removeSearchFile } from './search/index-file.ts'
 
 /** See `Copies.restore`. */
@@ -94,10 +94,12 @@ function damaged(file: string, why: string): StartupFailure {
 function lockAlone(path: string, isStopped: boolean): DatabaseSync | undefined {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
+    refuseStranger(path, database)
     database.exec('pragma journal_mode = delete; begin exclusive')
     return database
   } catch (error) {
     database.close()
+    if (error instanceof StartupFailure) throw error
     if (isBusy(error)) {
       throw new StartupFailure(
         `The database ${path} is in use. Stop the server, and every other process that has it open.`,

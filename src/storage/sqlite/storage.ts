@@ -63,7 +63,7 @@ export class SqliteStorage implements Storage {
   }
 
   get meters(): readonly Meter[] {
-    return [...this.#reader.meters, ...this.#commits.meters]
+    return [...this.#reader.meters, ...this.#commits.meters, ...this.#readers.meters]
   }
 
   close(): Promise<void> {
