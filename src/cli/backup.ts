@@ -16,8 +16,7 @@ The copy is checked, and gets its name once it is whole and on the disk. The sea
 anew from the data. For PostgreSQL it says which of its own commands to use.`,
     options: { force: { type: 'boolean' } },
     takesOperand: true,
-    makesDatabase: false,
-    prepareFile: (given) => {
+    prepareAt: (given) => {
       const file = requiredFileOf(given)
       return async (location, { err }) => {
         const progress = new Progress(err)
@@ -26,7 +25,7 @@ anew from the data. For PostgreSQL it says which of its own commands to use.`,
         const mayReplace = given.values.force === true
         await byEngine(location, (copies) => copies.backUp(file, { mayReplace, onProgress }))
         progress.clear()
-        return `The database is backed up in ${file} (${megabytes(file)} MB).`
+        return { text: `The database is backed up in ${file} (${megabytes(file)} MB).`, code: 0 }
       }
     },
   },
@@ -41,13 +40,12 @@ Nothing may have the database open. What was there before is kept beside it unde
 after the backup was made are good again. For PostgreSQL it says which of its own commands to use.`,
     options: { stopped: { type: 'boolean' } },
     takesOperand: true,
-    makesDatabase: true,
-    prepareFile: (given) => {
+    prepareAt: (given) => {
       const file = requiredFileOf(given)
       return async (location) => {
         const { replaced } = await byEngine(location, (copies) => copies.restore(file, given.values.stopped === true))
         const kept = replaced === null ? '' : ` What was there before is in ${replaced}.`
-        return `The database is restored from ${file}.${kept}`
+        return { text: `The database is restored from ${file}.${kept}`, code: 0 }
       }
     },
   },

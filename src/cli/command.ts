@@ -17,16 +17,16 @@ export interface Streams {
   readonly err: Writable
 }
 
-/** What is to be printed, where there is anything; and, in place of the text alone, with which exit code to end. */
-export type Result = string | { readonly text: string; readonly exitCode: 0 | 1 }
+/** What a command prints, where there is anything, and the exit code of the process. */
+export interface Printed {
+  readonly text: string
+  readonly code: 0 | 1
+}
 
-/** Does what was asked at a database that is open. */
-export type Work = (db: Db, streams: Streams) => Promise<Result>
+/** Does what was asked, and returns what is to be printed; with exit code 0 where it is only a text. */
+export type Work = (db: Db, streams: Streams) => Promise<string | Printed>
 
-/** Does what was asked of a database that is not opened for it. */
-export type WorkOnFile = (location: StorageLocation, streams: Streams) => Promise<Result>
-
-interface Description {
+interface Described {
   /** A line for the list of commands. */
   readonly summary: string
   /** What may follow the command's name. */
@@ -34,15 +34,25 @@ interface Description {
   /** A line for each argument. */
   readonly details: string
   readonly options: ParseArgsOptionsConfig
-  /** Whether one argument may follow that is no option. */
+  /** Whether an ID or a FILE may follow. */
   readonly takesOperand: boolean
-  /** Whether it makes the database when there is none. Others fail: the name is likelier wrong than the database new. */
-  readonly makesDatabase: boolean
 }
 
-/** A command checks what was given before the database is touched, and throws `WrongUse`. */
-export type Command = Description &
-  ({ readonly prepare: (given: Given) => Work } | { readonly prepareFile: (given: Given) => WorkOnFile })
+/** A command on records. */
+export interface RecordCommand extends Described {
+  /** Whether it makes the database when there is none. Others fail: the name is likelier wrong than the database new. */
+  readonly makesDatabase: boolean
+  /** Checks what was given before the database is opened. Throws `WrongUse`. */
+  readonly prepare: (given: Given) => Work
+}
+
+/** A command on the database as a whole, which opens it as it likes. */
+export interface DatabaseCommand extends Described {
+  /** Checks what was given before anything is done. Throws `WrongUse`. */
+  readonly prepareAt: (given: Given) => (location: StorageLocation, streams: Streams) => Promise<Printed>
+}
+
+export type Command = RecordCommand | DatabaseCommand
 
 /** The command line is wrong: the sentence and the usage are printed, and the exit code is 2. */
 export class WrongUse extends Error {}

@@ -1,10 +1,11 @@
-import { statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readStorageLocation } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
+import { copiesOf } from '../storage/copies.ts'
 import { openStorage, type StorageLocation } from '../storage/open.ts'
 import { version } from '../version.ts'
-import { type Command, type Given, type Result, type Streams, WrongUse } from './command.ts'
+import { type Command, type Given, type Printed, type RecordCommand, type Streams, WrongUse } from './command.ts'
 import { type Asked, find } from './commands.ts'
 
 /**
@@ -15,9 +16,9 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
   const { out, err } = streams
   const asked = find(args)
   try {
-    const { text, exitCode } = await answer(asked, streams)
+    const { text, code } = await answer(asked, streams)
     if (text !== '') out.write(`${text}\n`)
-    return exitCode
+    return code
   } catch (error) {
     if (error instanceof WrongUse) {
       err.write(`${error.message}\n\n${asked.usage}\n`)
@@ -29,25 +30,22 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
   }
 }
 
-async function answer({ command, rest, help }: Asked, streams: Streams): Promise<Exclude<Result, string>> {
-  const result = command === undefined ? withoutCommand(rest, help) : await perform(command, rest, help, streams)
-  return typeof result === 'string' ? { text: result, exitCode: 0 } : result
-}
-
-function withoutCommand([next]: readonly string[], help: string): string {
-  if (next === '--help' || next === '-h') return help
-  if (next === '--version') return version
-  throw new WrongUse(next === undefined ? 'Say what is to be done.' : `There is no command or option "${next}" here.`)
-}
-
-async function perform(command: Command, rest: readonly string[], help: string, streams: Streams): Promise<Result> {
-  const given = parse(command, rest)
-  if (given === 'help') return help
-  if ('prepareFile' in command) {
-    const work = command.prepareFile(given)
-    return work(locationFor(command, given), streams)
+async function answer({ command, rest, help }: Asked, streams: Streams): Promise<Printed> {
+  const [next] = rest
+  if (command === undefined) {
+    if (next === '--help' || next === '-h') return done(help)
+    if (next === '--version') return done(version)
+    throw new WrongUse(next === undefined ? 'Say what is to be done.' : `There is no command or option "${next}" here.`)
   }
-  return atDatabase(command, given, streams)
+  const given = parse(command, rest)
+  if (given === 'help') return done(help)
+  if (!('prepareAt' in command)) return atDatabase(command, given, streams)
+  const work = command.prepareAt(given)
+  return work(locationFor(given), streams)
+}
+
+function done(text: string): Printed {
+  return { text, code: 0 }
 }
 
 function parse(command: Command, args: readonly string[]): Given | 'help' {
@@ -74,29 +72,24 @@ function strictly<T>(work: () => T): T {
   }
 }
 
-async function atDatabase(
-  command: Extract<Command, { prepare: unknown }>,
-  given: Given,
-  streams: Streams,
-): Promise<Result> {
+async function atDatabase(command: RecordCommand, given: Given, streams: Streams): Promise<Printed> {
   const work = command.prepare(given)
-  const storage = await openStorage(locationFor(command, given))
+  const location = locationFor(given)
+  if (!(command.makesDatabase || existsSync(location.path))) {
+    throw new StartupFailure(`There is no database at ${location.path}. Check DATABASE_URL, or start the server once.`)
+  }
+  const storage = await openStorage(location)
   try {
-    return await work(storage, streams)
+    const printed = await work(storage, streams)
+    return typeof printed === 'string' ? done(printed) : printed
   } finally {
     await storage.close()
   }
 }
 
-function locationFor({ makesDatabase }: Command, { operand }: Given): StorageLocation {
+/** The database, which is not the file that the command reads or writes. */
+function locationFor({ operand }: Given): StorageLocation {
   const location = readStorageLocation()
-  const found = statSync(location.path, { throwIfNoEntry: false })
-  if (found === undefined && !makesDatabase) {
-    throw new StartupFailure(`There is no database at ${location.path}. Check DATABASE_URL, or start the server once.`)
-  }
-  const named = operand === undefined ? undefined : statSync(operand, { throwIfNoEntry: false })
-  if (found !== undefined && found.ino === named?.ino && found.dev === named.dev) {
-    throw new WrongUse(`${operand} is the database itself. Name another file.`)
-  }
-  return location
+  if (operand === undefined || !copiesOf(location).isItself(operand)) return location
+  throw new WrongUse(`${operand} is the database itself. Name another file.`)
 }

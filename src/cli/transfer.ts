@@ -60,7 +60,7 @@ code is 1 then.`,
         const account = await chosenAccount(db, named)
         const imported = await readInto(db, account, file, streams)
         const isComplete = imported.refused === 0 && imported.missing === null
-        return { text: given.values.json ? json(imported) : summary(imported), exitCode: isComplete ? 0 : 1 }
+        return { text: given.values.json ? json(imported) : summary(imported), code: isComplete ? 0 : 1 }
       }
     },
   },

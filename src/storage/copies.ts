@@ -26,6 +26,8 @@ export interface Copies {
    * runs, which cannot be seen when the database is damaged.
    */
   restore(file: string, isStopped: boolean): Promise<Restored>
+  /** Whether a file is the database itself, by whatever name. */
+  isItself(file: string): boolean
 }
 
 /** The engine has a tool of its own: the sentence tells the command. */

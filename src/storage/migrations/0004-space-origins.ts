@@ -12,8 +12,18 @@ const table = (id: string, text: string, options: string) => `create table space
   unique (account_id, source, source_id)
 )${options}`
 
-export const sqlite = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    await sql.raw(table('integer', 'text', ' strict')).execute(db)
-  },
+export const sqlite = bodyOf([table('integer', 'text', ' strict')])
+export const postgres = bodyOf([
+  // SQLite has had it from the first: what tells a database from every other.
+  'create table instance (database_id text not null)',
+  `insert into instance values (replace(gen_random_uuid()::text, '-', ''))`,
+  table('bigint', 'text collate "C"', ''),
+])
+
+function bodyOf(texts: readonly string[]) {
+  return {
+    async up(db: Kysely<unknown>): Promise<void> {
+      for (const text of texts) await sql.raw(text).execute(db)
+    },
+  }
 }

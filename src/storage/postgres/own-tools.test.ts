@@ -16,7 +16,8 @@ async function commandOf(work: Promise<unknown>): Promise<string> {
 }
 
 test('for PostgreSQL the commands of its own are named, without the password', async () => {
-  const { backUp, restore } = ownTools(url)
+  const { backUp, restore, isItself } = ownTools(url)
+  assert.equal(isItself('a.dump'), false)
   assert.equal(
     await commandOf(backUp("it's.dump", { mayReplace: false, onProgress: () => assert.fail() })),
     `pg_dump --format=custom --dbname='postgres://way@db.example:5433/links?sslmode=require' --file='it'\\''s.dump'`,

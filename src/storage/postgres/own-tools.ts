@@ -15,6 +15,7 @@ export function ownTools(url: string): Copies {
         'is restored',
         `pg_restore --clean --if-exists --no-owner --single-transaction ${database} ${quoted(file)}`,
       ),
+    isItself: () => false,
   }
 }
 

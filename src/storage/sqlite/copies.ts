@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { StartupFailure } from '../../errors.ts'
 import type { BackupOptions, Copies } from '../copies.ts'
@@ -15,10 +16,14 @@ export function sqliteCopies(path: string): Copies {
   return {
     backUp: (file, options) => writeWhole(file, options.mayReplace, (target) => backUp(path, target, options)),
     restore: async (file, isStopped) => restore(path, file, isStopped),
+    isItself: (file) => isSame(path, file),
   }
 }
 
 async function backUp(path: string, target: string, { onProgress }: BackupOptions): Promise<void> {
+  if (!existsSync(path)) {
+    throw new StartupFailure(`There is no database at ${path}. Check DATABASE_URL, or start the server once.`)
+  }
   const source = new DatabaseSync(path, { timeout: lockTimeoutMs })
   try {
     // Within a read transaction the copy is that of this moment, whatever is written meanwhile. Without one, SQLite would
@@ -49,6 +54,11 @@ function finish(target: string): void {
   } finally {
     copy.close()
   }
+}
+
+function isSame(path: string, file: string): boolean {
+  const [own, other] = [path, file].map((each) => statSync(each, { throwIfNoEntry: false }))
+  return own !== undefined && own.ino === other?.ino && own.dev === other.dev
 }
 
 function isDamage(error: unknown): boolean {
