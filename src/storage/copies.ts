@@ -33,13 +33,7 @@ export interface Copies {
 /** The engine has a tool of its own: the sentence tells the command. */
 export class UseOwnTool extends Error {}
 
-type ByEngine = {
-  readonly [Engine in StorageLocation['engine']]: (location: Extract<StorageLocation, { engine: Engine }>) => Copies
-}
-
-const byEngine: ByEngine = { sqlite: ({ path }) => sqliteCopies(path) }
-
-/** The copies of the database at a location. */
+/** The copies of the database at a location, by the means of its engine. */
 export function copiesOf(location: StorageLocation): Copies {
-  return byEngine[location.engine](location)
+  return sqliteCopies(location.path)
 }
