@@ -24,6 +24,7 @@ test('nothing has to be set', () => {
   assert.deepEqual(readConfig({}), {
     host: '127.0.0.1',
     port: 3000,
+    ops: { host: '127.0.0.1', port: 3090 },
     storage: { engine: 'sqlite', path: 'data/waymark.db' },
     baseUrl: null,
     bootstrapKey: null,
@@ -55,6 +56,8 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['PORT', '65535', 'port', 65_535],
   ['WORKERS', '4', 'workers', 4],
   ['MAX_CONNECTIONS', '1', 'mostConnections', 1],
+  ['OPS_PORT', '0', 'ops', { host: '127.0.0.1', port: 0 }],
+  ['OPS_HOST', '::', 'ops', { host: '::', port: 3090 }],
   ['DATABASE_URL', 'sqlite:a.db', 'storage', { engine: 'sqlite', path: 'a.db' }],
   ['DATABASE_URL', 'sqlite:../a b.db', 'storage', { engine: 'sqlite', path: '../a b.db' }],
   ['DATABASE_URL', 'sqlite:/var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],
