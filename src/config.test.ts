@@ -96,6 +96,12 @@ for (const [name, text, field, value] of good) {
   })
 }
 
+test('the OPS_PORT of the last of WORKERS must be one as well', () => {
+  assert.equal(readConfig({ WORKERS: '3', OPS_PORT: '65533' }).ops.port, 65_533)
+  const sentence = 'OPS_PORT must be an integer from 0 to 65533, not "65534".'
+  assert.deepEqual(mistakes({ WORKERS: '3', OPS_PORT: '65534' }), [sentence])
+})
+
 const bad: [name: string, texts: string[], sentence: RegExp][] = [
   ['HOST', ['a b', 'http://a', '1.2.3.4:80', '.', '[x]', 'a/b'], /^HOST must be an address to listen on, such as /],
   [
@@ -136,6 +142,7 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
     ['hunter2', `${key.slice(0, -1)}!`, `wm_${'0'.repeat(49)}`],
     /^BOOTSTRAP_KEY is not a well-formed API key/,
   ],
+  ['OPS_PORT', ['65536', 'off'], /^OPS_PORT must be an integer from 0 to 65535, not "/],
   ['WORKERS', ['0', '65', 'auto'], /^WORKERS must be an integer from 1 to 64, not "/],
   ['MAX_CONNECTIONS', ['0', '1000001'], /^MAX_CONNECTIONS must be an integer from 1 to 1000000, not "/],
   ['RATE_LIMIT', ['1000000001', '-1', 'off', '1.5'], /^RATE_LIMIT must be an integer from 0 to 1000000000, not "/],

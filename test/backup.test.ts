@@ -288,3 +288,19 @@ test('a FILE must be named, and there must be a database', async (t) => {
   assert.equal(code, 1)
   assert.match(stderr, /^There is no database at /)
 })
+
+test('exit code 2 and its own command for PostgreSQL, without the password', async (t) => {
+  const variables = { DATABASE_URL: 'postgres://way:s3cret@db.example/links' }
+  for (const [command, tool] of [
+    ['backup', 'pg_dump'],
+    ['restore', 'pg_restore'],
+  ] as const) {
+    const { code, stdout, stderr } = await waymark(t, [command, 'links.dump'], variables)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(
+      stderr,
+      new RegExp(`^PostgreSQL is .*\\n\\n  ${tool} .*'postgres://way@db\\.example/links'.*'links\\.dump'\\n`),
+    )
+    assert.doesNotMatch(stderr, /s3cret/)
+  }
+})

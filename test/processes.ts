@@ -115,6 +115,20 @@ export async function freePort(): Promise<number> {
   return port
 }
 
+/** The first of `count` ports in a row of 127.0.0.1 that are free at this moment, none of them one that is given to others. */
+export async function freePortRow(count: number): Promise<number> {
+  for (;;) {
+    const first = 20_000 + Math.floor(Math.random() * 10_000)
+    const servers = Array.from({ length: count }, (_, index) => createServer().listen(first + index, '127.0.0.1'))
+    const isFree = await Promise.all(servers.map((server) => once(server, 'listening'))).then(
+      () => true,
+      () => false,
+    )
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+    if (isFree) return first
+  }
+}
+
 /** A server on a free port. */
 export function startServer(t: Bench, variables: Variables): Promise<RunningServer> {
   return listening(run(t, { PORT: '0', ...variables }))

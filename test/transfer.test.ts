@@ -8,8 +8,9 @@ import { type TestContext, test as testOf } from 'node:test'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain, listDomains } from '../src/domains/store.ts'
 import { insertSpace, listSpaces } from '../src/spaces/store.ts'
-import { openStorage } from '../src/storage/open.ts'
+import { openStorage, type StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
+import { newDatabase as newPostgres } from './postgres-database.ts'
 import { eventually, newDatabase, newFolder, unmeasured, type Variables, waymark } from './processes.ts'
 import { commandArguments, repository } from './scripts.ts'
 
@@ -24,7 +25,18 @@ interface Place {
 /** A database with one account, number 1. */
 async function newPlace(t: TestContext): Promise<Place> {
   const { path, variables } = newDatabase(t)
-  const storage = await openStorage({ engine: 'sqlite', path })
+  return placeAt(t, { engine: 'sqlite', path }, variables)
+}
+
+/** The same on PostgreSQL. */
+async function newPostgresPlace(t: TestContext): Promise<Place> {
+  const { drop, ...location } = await newPostgres()
+  t.after(drop)
+  return placeAt(t, location, { DATABASE_URL: location.url })
+}
+
+async function placeAt(t: TestContext, location: StorageLocation, variables: Variables): Promise<Place> {
+  const storage = await openStorage(location)
   t.after(() => storage.close())
   await createAccount(storage, 'Acme')
   return { storage, variables, say: (...args) => waymark(t, args, variables) }
@@ -162,6 +174,22 @@ test('exit code 1 when lines are refused: each is named with its number and its 
     spaces.map(({ name, color }) => [name, color]),
     [['New', 2]],
   )
+})
+
+test('from SQLite to PostgreSQL and back it is the same, also when it is imported twice at once', async (t) => {
+  const [from, over, to] = [await newPlace(t), await newPostgresPlace(t), await newPlace(t)]
+  await fill(from, 300)
+  const folder = newFolder(t)
+  const [there, back] = [join(folder, 'there.jsonl'), join(folder, 'back.jsonl')]
+  await from.say('export', there)
+  const both = await Promise.all([over.say('import', there, '--json'), over.say('import', there, '--json')])
+  const imported = both.map(({ stdout }) => JSON.parse(stdout))
+  for (const { refused, missing } of imported) assert.deepEqual([refused, missing], [0, null])
+  assert.equal(imported[0].stored + imported[1].stored, 600)
+  assert.deepEqual(await recordsOf(over), await recordsOf(from))
+  await over.say('export', back)
+  assert.equal((await to.say('import', back)).code, 0)
+  assert.deepEqual(await recordsOf(to), await recordsOf(from))
 })
 
 test('a space that was imported and deleted is stored again', async (t) => {

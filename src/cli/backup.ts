@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
-import { type Copies, copiesOf, UseOwnTool } from '../storage/copies.ts'
+import { UseOwnTool } from '../errors.ts'
+import { type Copies, copiesOf } from '../storage/copies.ts'
 import type { StorageLocation } from '../storage/open.ts'
 import { requiredFileOf } from './arguments.ts'
 import { type Command, WrongUse } from './command.ts'

@@ -102,7 +102,11 @@ class Supervisor {
   }
 
   #fork(slot: number): Worker {
-    const worker = cluster.fork({ ...variable('PORT', this.#port), ...variable('OPS_PORT', this.#opsPorts[slot]) })
+    const worker = cluster.fork({
+      ...variable('PORT', this.#port),
+      ...variable('OPS_PORT', this.#opsPorts[slot]),
+      ...variable('WORKERS', 1),
+    })
     this.#lives.set(worker.id, { slot, startedAt: performance.now() })
     return worker
   }

@@ -31,9 +31,6 @@ export interface Copies {
   isItself(file: string): boolean
 }
 
-/** The engine has a tool of its own: the sentence tells the command. */
-export class UseOwnTool extends Error {}
-
 /** The copies of the database at a location, by the means of its engine. */
 export function copiesOf(location: StorageLocation): Copies {
   return location.engine === 'sqlite' ? sqliteCopies(location.path) : ownTools(location.url)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UseOwnTool } from '../copies.ts'
+import { UseOwnTool } from '../../errors.ts'
 import { ownTools } from './own-tools.ts'
 
 const url = 'postgres://way:s3cret@db.example:5433/links?sslmode=require&password=s3cret'

@@ -1,4 +1,5 @@
-import { type Copies, UseOwnTool } from '../copies.ts'
+import { UseOwnTool } from '../../errors.ts'
+import type { Copies } from '../copies.ts'
 
 /** PostgreSQL's own tools make and put back copies of a database, from anywhere and while it is in use. */
 export function ownTools(url: string): Copies {
