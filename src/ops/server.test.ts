@@ -126,7 +126,7 @@ test('rate-limited requests and those that were left are counted', async () => {
 })
 
 test('a histogram has cumulative buckets up to +Inf, a sum and a count', async () => {
-  const { app, ask } = await startOps()
+  const { app, ask } = await startOps({ engine: 'sqlite' })
   await app.send('POST', '/api/v1/spaces', { form: { name: 'Committed' } })
   const { text, headers } = await ask('/metrics')
   assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8')
@@ -143,7 +143,7 @@ test('a histogram has cumulative buckets up to +Inf, a sum and a count', async (
 })
 
 test('the process, its event loop, its database and its version are measured', async () => {
-  const { app, ask } = await startOps()
+  const { app, ask } = await startOps({ engine: 'sqlite' })
   await app.send('GET', '/api/v1/spaces?search=nothing')
   await eventually(() => app.measured.loopDelays.sum > 0)
   const { text } = await ask('/metrics')
@@ -159,6 +159,20 @@ test('the process, its event loop, its database and its version are measured', a
     /^process_cpu_seconds_total /m,
     /^nodejs_active_handles_total [1-9]/m,
     /^# TYPE nodejs_gc_duration_seconds histogram$/m,
+  ]) {
+    assert.match(text, metric)
+  }
+})
+
+test('with PostgreSQL its connections are measured', async () => {
+  const { app, ask } = await startOps({ engine: 'postgres' })
+  await app.send('GET', '/api/v1/spaces')
+  const { text } = await ask('/metrics')
+  for (const metric of [
+    /^waymark_database_use_seconds_count [1-9]/m,
+    /^waymark_database_connections [1-9]/m,
+    /^waymark_database_idle_connections [1-9]/m,
+    /^waymark_database_waiting_uses 0$/m,
   ]) {
     assert.match(text, metric)
   }
