@@ -35,6 +35,7 @@ function failing(fault: () => unknown): (real: Storage) => Storage {
     list: orFail(real.list.bind(real)) as Storage['list'],
     ping: orFail(real.ping.bind(real)),
     start: real.start.bind(real),
+    poolFigures: real.poolFigures.bind(real),
     close: real.close.bind(real),
   })
 }

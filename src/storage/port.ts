@@ -38,8 +38,18 @@ export interface Storage extends Db {
   start(onProblem: (error: unknown) => void): void
   /** Resolves when the database answers; throws `database_unavailable` otherwise. */
   ping(): Promise<void>
+  /** How the connections are used at the moment; null for an engine that has no pool of them. */
+  poolFigures(): PoolFigures | null
   /** Waits for the writes under way, then closes. Idempotent. */
   close(): Promise<void>
+}
+
+export interface PoolFigures {
+  readonly open: number
+  /** Those of the open ones that nobody uses. */
+  readonly idle: number
+  /** Statements and transactions that wait for a connection. */
+  readonly waiting: number
 }
 
 /** What an engine must know of a table to list it. */

@@ -1,5 +1,6 @@
 import pg, { type PoolClient } from 'pg'
 import { databaseUnavailable } from '../../errors.ts'
+import type { PoolFigures } from '../port.ts'
 import { isBroken } from './errors.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
@@ -55,6 +56,11 @@ export class Pool {
       this.#release(client, isBroken(error))
       throw error
     }
+  }
+
+  figures(): PoolFigures {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { open: totalCount, idle: idleCount, waiting: waitingCount }
   }
 
   /** Waits for the statements under way, then closes. */

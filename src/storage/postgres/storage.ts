@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Db, Isolation, Listing, Page, Storage } from '../port.ts'
+import type { Db, Isolation, Listing, Page, PoolFigures, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { listOn } from './lists.ts'
 import { Pool } from './pool.ts'
@@ -41,6 +41,10 @@ export class PostgresStorage implements Storage {
 
   async ping(): Promise<void> {
     await this.all(anything, {})
+  }
+
+  poolFigures(): PoolFigures {
+    return this.#pool.figures()
   }
 
   close(): Promise<void> {

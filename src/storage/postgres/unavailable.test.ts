@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
@@ -200,9 +201,13 @@ test('a transaction whose connection is lost is not kept', async (t) => {
 test('whoever waits too long for a connection of the pool is told so', async (t) => {
   const { storage } = await open(t, 1)
   const busy = storage.all(slow, { seconds: 3 })
-  await within(2_000, () => assert.rejects(storage.ping(), isUnavailable))
+  const refused = within(2_000, () => assert.rejects(storage.ping(), isUnavailable))
+  await nextTurn()
+  assert.deepEqual(storage.poolFigures(), { open: 1, idle: 0, waiting: 1 })
+  await refused
   await busy
   await storage.ping()
+  assert.deepEqual(storage.poolFigures(), { open: 1, idle: 1, waiting: 0 })
 })
 
 test('a statement that takes too long is ended, and its connection serves on', async (t) => {

@@ -96,6 +96,7 @@ test('a search index that cannot be used is reported', async (t) => {
 test('a database file that is no longer at its path is unavailable', async (t) => {
   const { storage, other } = await open(t)
   await storage.ping()
+  assert.equal(storage.poolFigures(), null)
   rmSync(String(other.location()))
   await assert.rejects(storage.ping(), { code: 'database_unavailable' })
 })

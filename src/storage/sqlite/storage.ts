@@ -66,6 +66,10 @@ export class SqliteStorage implements Storage {
     await this.all(anything, {})
   }
 
+  poolFigures(): null {
+    return null
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
