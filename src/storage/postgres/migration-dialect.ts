@@ -1,13 +1,14 @@
 import {
   CompiledQuery,
   type DatabaseConnection,
-  type DatabaseIntrospector,
   type DatabaseMetadataOptions,
+  type Dialect,
   type Kysely,
-  PostgresDialect,
+  PostgresAdapter,
   type PostgresDialectConfig,
   PostgresDriver,
   PostgresIntrospector,
+  PostgresQueryCompiler,
   sql,
   type TableMetadata,
 } from 'kysely'
@@ -16,21 +17,12 @@ import {
 const migrationLock = 0x7761_796d_726b
 
 /** Kysely on connections of their own, for migrations alone: everything else compiles its statements once. */
-export class MigrationDialect extends PostgresDialect {
-  readonly #config: PostgresDialectConfig
-
-  constructor(config: PostgresDialectConfig) {
-    super(config)
-    this.#config = config
-  }
-
-  override createDriver(): PostgresDriver {
-    return new LockingDriver(this.#config)
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: Kysely's own signature
-  override createIntrospector(db: Kysely<any>): DatabaseIntrospector {
-    return new OwnIntrospector(db)
+export function migrationDialect(config: PostgresDialectConfig): Dialect {
+  return {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new LockingDriver(config),
+    createIntrospector: (db) => new OwnIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
   }
 }
 

@@ -118,24 +118,20 @@ test('a database that cannot be used is said in one sentence, without the passwo
     change(other)
     return other.href
   }
+  const { password } = new URL(url)
   const latin = `${new URL(url).pathname.slice(1)}_latin`
   await execute(url, `create database ${latin} encoding 'LATIN1' locale 'C' template template0`)
   await execute(
     url,
     `do $$ begin if not exists (select from pg_roles where rolname = 'waymark_guest') then
-    create role waymark_guest login password 'guest'; end if; end $$`,
+    create role waymark_guest login password 'guest'; end if; end $$;
+    revoke create on schema public from public`,
   )
   const cases: [url: string, sentence: RegExp][] = [
     [changed((to) => Object.assign(to, { username: 'nobody' })), /^The database \S+ refuses the user/],
     [changed((to) => Object.assign(to, { port: '1' })), /^The database \S+ cannot be reached: connect ECONNREFUSED/],
-    [
-      changed((to) => Object.assign(to, { password: 'password', pathname: '/none' })),
-      /^There is no database \S+none\. /,
-    ],
-    [
-      changed((to) => Object.assign(to, { password: 'password', pathname: `/${latin}` })),
-      /^The database is encoded in LATIN1\. /,
-    ],
+    [changed((to) => Object.assign(to, { password, pathname: '/none' })), /^There is no database \S+none\. /],
+    [changed((to) => Object.assign(to, { password, pathname: `/${latin}` })), /^The database is encoded in LATIN1\. /],
     [
       changed((to) => Object.assign(to, { username: 'waymark_guest', password: 'guest' })),
       /^The database could not be migrated.*permission denied/,

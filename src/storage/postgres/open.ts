@@ -4,7 +4,7 @@ import { StartupFailure } from '../../errors.ts'
 import { type MigrationState, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { stateOf } from './errors.ts'
-import { MigrationDialect } from './migration-dialect.ts'
+import { migrationDialect } from './migration-dialect.ts'
 import { settingsOf } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
 
@@ -25,7 +25,7 @@ export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
 export async function atDatabase<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
   const pool = new pg.Pool({ ...settingsOf(url), max: 1, statement_timeout: 0, query_timeout: 0 })
   pool.on('error', () => undefined)
-  const db = new Kysely<never>({ dialect: new MigrationDialect({ pool }) })
+  const db = new Kysely<never>({ dialect: migrationDialect({ pool }) })
   try {
     await refuseUnfit(pool)
     return await work(db)
