@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
-import { CompiledQuery, type DatabaseConnection, SqliteAdapter, SqliteDialect, SqliteDriver } from 'kysely'
+import { CompiledQuery, type DatabaseConnection, SqliteDialect, SqliteDriver } from 'kysely'
 
 /** Kysely on an open connection, for migrations alone: everything else compiles its statements once. */
 export class MigrationDialect extends SqliteDialect {
@@ -10,19 +10,8 @@ export class MigrationDialect extends SqliteDialect {
     this.#database = database
   }
 
-  override createAdapter(): SqliteAdapter {
-    return new TransactionalAdapter()
-  }
-
   override createDriver(): SqliteDriver {
     return new ImmediateDriver(this.#database)
-  }
-}
-
-/** SQLite's DDL is transactional, which Kysely does not rely on by itself: a migration that fails leaves nothing. */
-class TransactionalAdapter extends SqliteAdapter {
-  override get supportsTransactionalDdl(): boolean {
-    return true
   }
 }
 
