@@ -95,7 +95,7 @@ function start(args: readonly string[], env: Record<string, string>, observed: b
 }
 
 function environment(seed: Seed, port: number): Record<string, string> {
-  return { HOST: '127.0.0.1', PORT: String(port), DATABASE_URL: `sqlite:${seed.path}`, RATE_LIMIT: '0' }
+  return { HOST: '127.0.0.1', PORT: String(port), DATABASE_URL: `sqlite:${seed.path}`, RATE_LIMIT: '0', OPS_PORT: '0' }
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -16,6 +16,7 @@ import { apiPrefix } from './http/operation.ts'
 import { Overload } from './http/overload.ts'
 import { problemPages } from './http/problem-pages.ts'
 import { RateLimits } from './http/rate-limit.ts'
+import { RequestCounts } from './http/request-counts.ts'
 import { RequestLog } from './http/request-log.ts'
 import { answerSocketErrors, onClientError } from './http/socket-errors.ts'
 import { answerUnanswered } from './http/unanswered.ts'
@@ -24,6 +25,7 @@ import { Keyring } from './keys/keyring.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
 import type { Storage } from './storage/port.ts'
+import type { Tally } from './tally.ts'
 
 export interface AppOptions {
   readonly storage: Storage
@@ -39,6 +41,8 @@ export interface AppOptions {
 export interface App {
   readonly server: FastifyInstance
   readonly drain: Drain
+  readonly counts: RequestCounts
+  readonly loopDelays: Tally
   /** To be called once everything is loaded: from now on, what cannot be done in good time is refused. */
   begin(): void
 }
@@ -56,7 +60,8 @@ export const operations = [...Object.values(domainOperations), ...Object.values(
 /** Puts everything together. Tests use the same function; there is no other app. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { storage } = options
-  const log = new RequestLog(options.logger)
+  const counts = new RequestCounts()
+  const log = new RequestLog(options.logger, counts)
   const overload = new Overload()
   const rateLimits = new RateLimits(options.rateLimit, storage)
   const keyring = new Keyring(storage)
@@ -96,7 +101,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     overload.begin()
     rateLimits.begin()
   }
-  return { server: app, drain, begin }
+  return { server: app, drain, counts, loopDelays: overload.delays, begin }
 }
 
 function serverOptions(

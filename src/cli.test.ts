@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Readable, Writable } from 'node:stream'
 import { type TestContext, test as testOf } from 'node:test'
 import { type Ended, newDatabase, newFolder, runNpm, waymark } from '../test/processes.ts'
 import { commandArguments } from '../test/scripts.ts'
@@ -37,8 +38,17 @@ function onFreshDatabase(t: TestContext): FreshDatabase {
 async function inProcess(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   const out: string[] = []
   const err: string[] = []
-  const code = await runCli(args, { write: (text) => out.push(text) }, { write: (text) => err.push(text) })
+  const code = await runCli(args, { input: () => Readable.from([]), out: collecting(out), err: collecting(err) })
   return { code, out: out.join(''), err: err.join('') }
+}
+
+function collecting(texts: string[]): Writable {
+  return new Writable({
+    write(chunk, _, done) {
+      texts.push(String(chunk))
+      done()
+    },
+  })
 }
 
 test('npm run -s waymark prints what the command prints, and nothing else', async (t) => {
@@ -131,7 +141,7 @@ test('whose key it is must be clear', async (t) => {
   for (const name of ['Acme', 'Other']) await say('accounts', 'create', '--name', name)
   const many = await refused('keys', 'create', '--name', 'ci')
   assert.equal(many.code, 2)
-  assert.match(many.stderr, /^There is more than one account: say whose key it is with --account ID\.\n/)
+  assert.match(many.stderr, /^There is more than one account: say which one with --account ID\.\n/)
   const unknown = await refused('keys', 'list', '--account', '3')
   assert.equal(unknown.code, 2)
   assert.match(unknown.stderr, /^There is no account 3\.\n/)

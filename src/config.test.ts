@@ -24,6 +24,7 @@ test('nothing has to be set', () => {
   assert.deepEqual(readConfig({}), {
     host: '127.0.0.1',
     port: 3000,
+    ops: { host: '127.0.0.1', port: 3090 },
     storage: { engine: 'sqlite', path: 'data/waymark.db' },
     baseUrl: null,
     bootstrapKey: null,
@@ -55,6 +56,8 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['PORT', '65535', 'port', 65_535],
   ['WORKERS', '4', 'workers', 4],
   ['MAX_CONNECTIONS', '1', 'mostConnections', 1],
+  ['OPS_PORT', '0', 'ops', { host: '127.0.0.1', port: 0 }],
+  ['OPS_HOST', '::', 'ops', { host: '::', port: 3090 }],
   ['DATABASE_URL', 'sqlite:a.db', 'storage', { engine: 'sqlite', path: 'a.db' }],
   ['DATABASE_URL', 'sqlite:../a b.db', 'storage', { engine: 'sqlite', path: '../a b.db' }],
   ['DATABASE_URL', 'sqlite:/var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],
@@ -92,6 +95,12 @@ for (const [name, text, field, value] of good) {
     assert.deepEqual(readConfig({ [name]: text })[field], value)
   })
 }
+
+test('the OPS_PORT of the last of WORKERS must be one as well', () => {
+  assert.equal(readConfig({ WORKERS: '3', OPS_PORT: '65533' }).ops.port, 65_533)
+  const sentence = 'OPS_PORT must be an integer from 0 to 65533, not "65534".'
+  assert.deepEqual(mistakes({ WORKERS: '3', OPS_PORT: '65534' }), [sentence])
+})
 
 const bad: [name: string, texts: string[], sentence: RegExp][] = [
   ['HOST', ['a b', 'http://a', '1.2.3.4:80', '.', '[x]', 'a/b'], /^HOST must be an address to listen on, such as /],
@@ -133,6 +142,7 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
     ['hunter2', `${key.slice(0, -1)}!`, `wm_${'0'.repeat(49)}`],
     /^BOOTSTRAP_KEY is not a well-formed API key/,
   ],
+  ['OPS_PORT', ['65536', 'off'], /^OPS_PORT must be an integer from 0 to 65535, not "/],
   ['WORKERS', ['0', '65', 'auto'], /^WORKERS must be an integer from 1 to 64, not "/],
   ['MAX_CONNECTIONS', ['0', '1000001'], /^MAX_CONNECTIONS must be an integer from 1 to 1000000, not "/],
   ['RATE_LIMIT', ['1000000001', '-1', 'off', '1.5'], /^RATE_LIMIT must be an integer from 0 to 1000000000, not "/],

@@ -10,6 +10,8 @@ import type { PostgresLocation, SqliteLocation, StorageLocation } from './storag
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Where the operator asks the first worker how it goes, and each other one a port further; 0 when nobody may ask. */
+  readonly ops: { readonly host: string; readonly port: number }
   readonly storage: StorageLocation
   /** Public address for links, without a slash at its end; null: taken from each request. */
   readonly baseUrl: string | null
@@ -31,6 +33,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Reads the configuration. Throws `StartupFailure` that names every mistake, a line each. */
 export function readConfig(env: Environment = ownEnvironment): Config {
   return readAll(env, (read) => ({
+    ...readProcesses(read),
     host: read('HOST', '127.0.0.1', host),
     port: read('PORT', '3000', integerFrom(0, 65_535)),
     storage: readLocation(read),
@@ -40,7 +43,6 @@ export function readConfig(env: Environment = ownEnvironment): Config {
     trustProxy: read('TRUST_PROXY', 'off', trustProxy),
     logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
     mostConnections: read('MAX_CONNECTIONS', '10000', integerFrom(1, 1_000_000)),
-    workers: read('WORKERS', '1', integerFrom(1, 64)),
   }))
 }
 
@@ -99,6 +101,16 @@ function integerFrom(least: number, most: number): (text: string) => number {
   return (text) => {
     if (/^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= least && Number(text) <= most) return Number(text)
     throw new Error(`must be an integer from ${least} to ${most}, not "${text.slice(0, 40)}".`)
+  }
+}
+
+/** The ops listeners of the workers have a port each, from `OPS_PORT` on. */
+function readProcesses(read: Read): Pick<Config, 'workers' | 'ops'> {
+  const workers = read('WORKERS', '1', integerFrom(1, 64))
+  const most = 65_536 - (workers ?? 1)
+  return {
+    workers,
+    ops: { host: read('OPS_HOST', '127.0.0.1', host), port: read('OPS_PORT', '3090', integerFrom(0, most)) },
   }
 }
 

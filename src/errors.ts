@@ -179,3 +179,6 @@ export function databaseUnavailable(cause: unknown): Failure {
 
 /** Waymark cannot start, or a command cannot run. The message is for the operator: one sentence, no stack. */
 export class StartupFailure extends Error {}
+
+/** The engine has a tool of its own for what was asked: the message tells the command. */
+export class UseOwnTool extends Error {}

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { pino } from 'pino'
 import { createAccount } from '../src/accounts/store.ts'
-import { type AppOptions, buildApp } from '../src/app.ts'
+import { type App, type AppOptions, buildApp } from '../src/app.ts'
 import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
 import type { StorageLocation } from '../src/storage/open.ts'
@@ -46,6 +46,8 @@ export interface TestApp {
   readonly key: string
   readonly storage: Storage
   readonly drain: { isDraining: boolean }
+  /** What was counted of its requests. */
+  readonly measured: Pick<App, 'counts' | 'loopDelays'>
   readonly logs: LogLine[]
   createAccount(): Promise<number>
   createKey(options?: KeyOptions): Promise<string>
@@ -77,7 +79,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   const logs: LogLine[] = []
   if (!options.expectsBugs) closers.push(() => assert.deepEqual(logs.filter(isBug), []))
   const { rateLimit = plenty, baseUrl = null, trustProxy = false, mostConnections = plenty } = options
-  const { server, drain, begin } = await buildApp({
+  const { server, drain, begin, ...measured } = await buildApp({
     storage: options.storage?.(storage) ?? storage,
     logger: pino({ level: 'info' }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
     baseUrl,
@@ -109,6 +111,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     key,
     storage,
     drain,
+    measured,
     logs,
     createAccount: async () => (await createAccount(storage, 'Another')).id,
     createKey: async (wanted) => (await issueKey(wanted)).secret,

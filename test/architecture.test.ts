@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { repository } from './scripts.ts'
 
 const port = ['storage/port.ts', 'storage/statement.ts', 'storage/version.ts', 'storage/fold.ts']
+const counted = ['http/arrival.ts', 'http/failures.ts', 'http/problem.ts', 'http/request-counts.ts']
 const operator = ['accounts/', 'keys/', 'config.ts', 'errors.ts', 'version.ts', 'storage/open.ts', 'storage/port.ts']
 
 /** For each part of src/ what it may import of the others: files, or whole folders. The longest name holds. */
@@ -13,23 +14,26 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': [],
   'version.ts': ['../package.json'],
   'config.ts': ['errors.ts', 'keys/key.ts', 'storage/open.ts'],
-  'storage/': ['errors.ts'],
+  'tally.ts': [],
+  'storage/': ['errors.ts', 'tally.ts'],
   'accounts/': ['errors.ts', ...port],
   'keys/': ['errors.ts', ...port],
   'limits/': ['errors.ts', ...port],
   'http/': [
-    ...['errors.ts', 'version.ts', 'storage/port.ts', 'storage/version.ts', 'keys/keyring.ts', 'keys/scope.ts'],
-    ...['idempotency/', 'limits/'],
+    ...['errors.ts', 'tally.ts', 'version.ts', 'storage/port.ts', 'storage/version.ts'],
+    ...['keys/keyring.ts', 'keys/scope.ts', 'idempotency/', 'limits/'],
   ],
   'idempotency/': ['errors.ts', ...port],
   'domains/': ['errors.ts', 'http/', 'idempotency/', ...port],
   'domains/store.ts': ['errors.ts', 'domains/', ...port],
   'spaces/': ['errors.ts', 'http/', 'idempotency/', ...port],
   'spaces/store.ts': ['errors.ts', 'spaces/', ...port],
-  'app.ts': ['errors.ts', 'http/', 'domains/', 'spaces/', 'keys/', 'idempotency/', 'storage/port.ts'],
-  'process/': ['app.ts', 'http/latest-response.ts', ...operator],
+  'app.ts': ['errors.ts', 'http/', 'domains/', 'spaces/', 'keys/', 'idempotency/', 'storage/port.ts', 'tally.ts'],
+  'ops/': ['errors.ts', 'tally.ts', 'version.ts', 'storage/port.ts', ...counted],
+  'process/': ['app.ts', 'http/latest-response.ts', 'ops/server.ts', ...operator],
   'main.ts': ['process/serve.ts'],
-  'cli/': operator,
+  'transfer/': ['errors.ts', 'http/fields.ts', 'domains/', 'spaces/', ...port],
+  'cli/': ['storage/copies.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
   'cli.ts': ['cli/run.ts'],
 }
 

@@ -3,8 +3,10 @@
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { Agent } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -103,6 +105,30 @@ export async function listening(running: Running): Promise<RunningServer> {
   }
 }
 
+/** A port of 127.0.0.1 that is free at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** The first of `count` ports in a row of 127.0.0.1 that are free at this moment, none of them one that is given to others. */
+export async function freePortRow(count: number): Promise<number> {
+  for (;;) {
+    const first = 20_000 + Math.floor(Math.random() * 10_000)
+    const servers = Array.from({ length: count }, (_, index) => createServer().listen(first + index, '127.0.0.1'))
+    const isFree = await Promise.all(servers.map((server) => once(server, 'listening'))).then(
+      () => true,
+      () => false,
+    )
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+    if (isFree) return first
+  }
+}
+
 /** A server on a free port. */
 export function startServer(t: Bench, variables: Variables): Promise<RunningServer> {
   return listening(run(t, { PORT: '0', ...variables }))
@@ -131,8 +157,8 @@ export function startProgram(
   variables: Variables,
   options: SpawnOptions = {},
 ): Running {
-  // A group of its own, so that what npm started ends with it.
-  const env = { ...inherited(), ...variables }
+  // Two servers on one machine cannot both have the default port. A group of its own, so that what npm started ends with it.
+  const env = { ...inherited(), OPS_PORT: '0', ...variables }
   const child = spawn(command, args, {
     cwd: repository,
     detached: true,

@@ -14,8 +14,12 @@ export interface Step {
 export interface Surroundings {
   /** Stands for `http://127.0.0.1:3000`. */
   readonly url: string
+  /** What else in the document stands for something. */
+  readonly places?: Readonly<Record<string, string>>
   readonly env: Readonly<Record<string, string | undefined>>
 }
+
+type WithVariables = Surroundings & { readonly env: Record<string, string | undefined> }
 
 const block = /```console\n([\s\S]*?)```/g
 
@@ -33,8 +37,8 @@ export function stepsOf(document: string): Step[] {
 }
 
 /** The document with the outputs that its commands have now. A variable that one of them sets is there for the next. */
-export function rerun(document: string, { url, env }: Surroundings): string {
-  const surroundings = { url, env: { ...env } }
+export function rerun(document: string, { env, ...where }: Surroundings): string {
+  const surroundings = { ...where, env: { ...env } }
   return document.replace(block, (_, text: string) => {
     const steps = stepsOf(`\`\`\`console\n${text}\`\`\``)
     return `\`\`\`console\n${steps.map(({ command }) => `$ ${command}\n${outputOf(command, surroundings)}`).join('')}\`\`\``
@@ -45,20 +49,23 @@ export function rerun(document: string, { url, env }: Surroundings): string {
 export function timeless(document: string): string {
   return document
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+    .replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z/g, 'TIME')
     .replace(/"request_id":"[^"]+"/g, '"request_id":"ID"')
     .replace(/wm_[0-9A-Za-z]{49}/g, 'KEY')
     .replace(/wm_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}/g, 'KEY')
     .replace(/ +$/gm, '')
 }
 
-function outputOf(command: string, { url, env }: { url: string; env: Record<string, string | undefined> }): string {
-  const real = command.replaceAll('http://127.0.0.1:3000', url)
+/** Where the command sets a variable, it is put into `env`. */
+function outputOf(command: string, { url, places = {}, env }: WithVariables): string {
+  const stands = Object.entries({ 'http://127.0.0.1:3000': url, ...places })
+  const real = stands.reduce((text, [written, meant]) => text.replaceAll(written, meant), command)
   const [, variable] = /^([A-Z]+)=/.exec(real) ?? []
   if (variable !== undefined) {
     env[variable] = ran(`${real}; printf %s "$${variable}"`, env)
     return ''
   }
-  const said = ran(real, env).replaceAll(url, 'http://127.0.0.1:3000')
+  const said = stands.reduce((text, [written, meant]) => text.replaceAll(meant, written), ran(real, env))
   return said === '' || said.endsWith('\n') ? said : `${said}\n`
 }
 

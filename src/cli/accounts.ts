@@ -12,7 +12,7 @@ export const accountCommands = {
 
 It makes the database when there is none. No other command does.`,
     options: { name: { type: 'string' }, ...jsonOption },
-    takesId: false,
+    takesOperand: false,
     makesDatabase: true,
     prepare: (given) => {
       const name = nameOf(given)
@@ -28,7 +28,7 @@ It makes the database when there is none. No other command does.`,
     synopsis: '[--json]',
     details: '  --json   print the records as JSON',
     options: jsonOption,
-    takesId: false,
+    takesOperand: false,
     makesDatabase: false,
     prepare: (given) => async (db) => {
       const accounts = await listAccounts(db)

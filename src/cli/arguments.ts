@@ -52,10 +52,20 @@ export function accountOf({ values }: Given): number | undefined {
 }
 
 /** The ID of a key, which must be given. */
-export function keyIdOf({ id }: Given): number {
-  if (id === undefined) throw new WrongUse('The ID of the key is missing.')
+export function keyIdOf({ operand }: Given): number {
+  if (operand === undefined) throw new WrongUse('The ID of the key is missing.')
   // What was written is not repeated: it may be the key itself.
-  return idFrom(id) ?? refuse('ID is the number of a key, as "waymark keys list" shows it.')
+  return idFrom(operand) ?? refuse('ID is the number of a key, as "waymark keys list" shows it.')
+}
+
+/** The FILE, where one is given. */
+export function fileOf({ operand }: Given): string | undefined {
+  return operand === undefined || operand === '-' ? undefined : operand
+}
+
+/** The FILE, which must be given. */
+export function requiredFileOf(given: Given): string {
+  return fileOf(given) ?? refuse('The FILE is missing.')
 }
 
 function idFrom(text: string): number | undefined {

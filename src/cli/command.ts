@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream'
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { StorageLocation } from '../storage/open.ts'
 import type { Db } from '../storage/port.ts'
@@ -5,18 +6,25 @@ import type { Db } from '../storage/port.ts'
 /** What was written after the name of a command. */
 export interface Given {
   readonly values: Readonly<Record<string, string | boolean | undefined>>
-  /** The ID, where the command takes one. */
-  readonly id: string | undefined
+  /** The ID or FILE, where the command takes one. */
+  readonly operand: string | undefined
 }
 
-/** Does what was asked, and returns what is to be printed. */
-export type Work = (db: Db) => Promise<string>
+/** Where a command reads, prints its result, and says what else there is to say. */
+export interface Streams {
+  readonly input: () => Readable
+  readonly out: Writable
+  readonly err: Writable
+}
 
-/** What a command prints, and the exit code of the process. */
+/** What a command prints, where there is anything, and the exit code of the process. */
 export interface Printed {
   readonly text: string
   readonly code: 0 | 1
 }
+
+/** Does what was asked, and returns what is to be printed; with exit code 0 where it is only a text. */
+export type Work = (db: Db, streams: Streams) => Promise<string | Printed>
 
 interface Described {
   /** A line for the list of commands. */
@@ -26,7 +34,8 @@ interface Described {
   /** A line for each argument. */
   readonly details: string
   readonly options: ParseArgsOptionsConfig
-  readonly takesId: boolean
+  /** Whether an ID or a FILE may follow. */
+  readonly takesOperand: boolean
 }
 
 /** A command on records. */
@@ -40,7 +49,7 @@ export interface RecordCommand extends Described {
 /** A command on the database as a whole, which opens it as it likes. */
 export interface DatabaseCommand extends Described {
   /** Checks what was given before anything is done. Throws `WrongUse`. */
-  readonly prepareAt: (given: Given) => (location: StorageLocation) => Promise<Printed>
+  readonly prepareAt: (given: Given) => (location: StorageLocation, streams: Streams) => Promise<Printed>
 }
 
 export type Command = RecordCommand | DatabaseCommand

@@ -1,9 +1,11 @@
 import { version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
+import { backupCommands } from './backup.ts'
 import type { Command } from './command.ts'
 import { keyCommands } from './keys.ts'
 import { migrateCommand } from './migrate.ts'
 import { table } from './table.ts'
+import { transferCommands } from './transfer.ts'
 
 type Topic = Readonly<Record<string, Command>>
 
@@ -12,6 +14,8 @@ const topics: Readonly<Record<string, Topic | Command>> = {
   accounts: accountCommands,
   keys: keyCommands,
   migrate: migrateCommand,
+  ...backupCommands,
+  ...transferCommands,
 }
 
 /** What the first arguments name: a command, or, where they name none, the place at which one is to be named. */

@@ -1,8 +1,7 @@
-import { findAccount, listAccounts } from '../accounts/store.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey } from '../keys/store.ts'
-import type { Db } from '../storage/port.ts'
 import { accountOf, durationOf, keyIdOf, lifetimeOf, nameOf, scopesOf } from './arguments.ts'
-import { type Command, type Given, json, jsonOption, WrongUse } from './command.ts'
+import { chosenAccount, knownAccount } from './chosen-account.ts'
+import { type Command, type Given, json, jsonOption } from './command.ts'
 import { table } from './table.ts'
 
 export const keyCommands = {
@@ -22,13 +21,13 @@ export const keyCommands = {
       account: { type: 'string' },
       ...jsonOption,
     },
-    takesId: false,
+    takesOperand: false,
     makesDatabase: false,
     prepare: (given) => {
       const wanted = { name: nameOf(given), scopes: scopesOf(given), lifetimeMs: lifetimeOf(given) }
       const named = accountOf(given)
       return async (db) => {
-        const account = named === undefined ? await onlyAccount(db) : await knownAccount(db, named)
+        const account = await chosenAccount(db, named)
         return issued(given, await createKey(db, { ...wanted, account }))
       }
     },
@@ -40,7 +39,7 @@ export const keyCommands = {
     details: `  --account ID   only the keys of this account
   --json         print the records as JSON`,
     options: { account: { type: 'string' }, ...jsonOption },
-    takesId: false,
+    takesOperand: false,
     makesDatabase: false,
     prepare: (given) => {
       const named = accountOf(given)
@@ -61,7 +60,7 @@ export const keyCommands = {
 The new key lives as long as the old one was issued for. While the old key is good it can be rotated again,
 say when the new one was lost: that issues one more, and never puts off the end of the old one.`,
     options: { overlap: { type: 'string', default: '24h' }, ...jsonOption },
-    takesId: true,
+    takesOperand: true,
     makesDatabase: false,
     prepare: (given) => {
       const id = keyIdOf(given)
@@ -76,7 +75,7 @@ say when the new one was lost: that issues one more, and never puts off the end 
     details: `  ID       the key to end, as "waymark keys list" shows it
   --json   print the whole record as JSON`,
     options: jsonOption,
-    takesId: true,
+    takesOperand: true,
     makesDatabase: false,
     prepare: (given) => {
       const id = keyIdOf(given)
@@ -87,20 +86,6 @@ say when the new one was lost: that issues one more, and never puts off the end 
     },
   },
 } as const satisfies Record<string, Command>
-
-async function knownAccount(db: Db, id: number): Promise<number> {
-  if ((await findAccount(db, id)) === undefined) throw new WrongUse(`There is no account ${id}.`)
-  return id
-}
-
-async function onlyAccount(db: Db): Promise<number> {
-  const [account, ...others] = await listAccounts(db)
-  if (account === undefined) {
-    throw new WrongUse('There is no account yet. Make one with "waymark accounts create --name NAME".')
-  }
-  if (others.length > 0) throw new WrongUse('There is more than one account: say whose key it is with --account ID.')
-  return account.id
-}
 
 function issued({ values }: Given, { key, secret }: IssuedKey): string {
   return values.json ? json({ ...key, secret }) : secret

@@ -10,7 +10,7 @@ export const migrateCommand: Command = {
 
 The server migrates by itself when it starts. To migrate before it, run this with the new version.`,
   options: { status: { type: 'boolean' }, ...jsonOption },
-  takesId: false,
+  takesOperand: false,
   prepareAt: ({ values }) => {
     const print = values.json ? json : listed
     return values.status ? (location) => status(location, print) : (location) => migrate(location, print)

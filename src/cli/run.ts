@@ -1,24 +1,22 @@
 import { parseArgs } from 'node:util'
 import { readStorageLocation } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
-import { isThere, openStorage, placeOf } from '../storage/open.ts'
+import { copiesOf } from '../storage/copies.ts'
+import { isThere, openStorage, placeOf, type StorageLocation } from '../storage/open.ts'
 import { version } from '../version.ts'
-import { type Command, type Given, type Printed, type RecordCommand, type Work, WrongUse } from './command.ts'
+import { type Command, type Given, type Printed, type RecordCommand, type Streams, WrongUse } from './command.ts'
 import { type Asked, find } from './commands.ts'
 
-interface Output {
-  write(text: string): unknown
-}
-
 /**
- * Runs one command and returns the exit code: 0 when it was done, 1 when it could not be, 2 when the arguments are
- * wrong. Results go to `out`, sentences about failures to `err`.
+ * Runs one command and returns the exit code: 0 when it was done, 1 when it could not be or not wholly, 2 when the
+ * arguments are wrong. Results go to `out`, sentences about failures to `err`.
  */
-export async function runCli(args: readonly string[], out: Output, err: Output): Promise<number> {
+export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
+  const { out, err } = streams
   const asked = find(args)
   try {
-    const { text, code } = await answer(asked)
-    out.write(`${text}\n`)
+    const { text, code } = await answer(asked, streams)
+    if (text !== '') out.write(`${text}\n`)
     return code
   } catch (error) {
     if (error instanceof WrongUse) {
@@ -31,7 +29,7 @@ export async function runCli(args: readonly string[], out: Output, err: Output):
   }
 }
 
-async function answer({ command, rest, help }: Asked): Promise<Printed> {
+async function answer({ command, rest, help }: Asked, streams: Streams): Promise<Printed> {
   const [next] = rest
   if (command === undefined) {
     if (next === '--help' || next === '-h') return done(help)
@@ -40,8 +38,9 @@ async function answer({ command, rest, help }: Asked): Promise<Printed> {
   }
   const given = parse(command, rest)
   if (given === 'help') return done(help)
-  if ('prepareAt' in command) return command.prepareAt(given)(readStorageLocation())
-  return done(await atDatabase(command, command.prepare(given)))
+  if (!('prepareAt' in command)) return atDatabase(command, given, streams)
+  const work = command.prepareAt(given)
+  return work(locationFor(given), streams)
 }
 
 function done(text: string): Printed {
@@ -57,9 +56,9 @@ function parse(command: Command, args: readonly string[]): Given | 'help' {
     }),
   )
   if (values.help) return 'help'
-  const [id, ...others] = command.takesId ? positionals : [undefined, ...positionals]
+  const [operand, ...others] = command.takesOperand ? positionals : [undefined, ...positionals]
   if (others.length > 0) throw new WrongUse('There are more arguments than the command takes.')
-  return { values: values as Given['values'], id }
+  return { values: values as Given['values'], operand }
 }
 
 /** Makes sentences of what `parseArgs` throws; its second sentence tells of positional arguments. */
@@ -72,16 +71,25 @@ function strictly<T>(work: () => T): T {
   }
 }
 
-async function atDatabase({ makesDatabase }: RecordCommand, work: Work): Promise<string> {
-  const location = readStorageLocation()
-  if (!(makesDatabase || (await isThere(location)))) {
+async function atDatabase(command: RecordCommand, given: Given, streams: Streams): Promise<Printed> {
+  const work = command.prepare(given)
+  const location = locationFor(given)
+  if (!(command.makesDatabase || (await isThere(location)))) {
     const place = placeOf(location)
     throw new StartupFailure(`There is no database at ${place}. Check DATABASE_URL, or start the server once.`)
   }
   const storage = await openStorage(location)
   try {
-    return await work(storage)
+    const printed = await work(storage, streams)
+    return typeof printed === 'string' ? done(printed) : printed
   } finally {
     await storage.close()
   }
+}
+
+/** The database, which is not the file that the command reads or writes. */
+function locationFor({ operand }: Given): StorageLocation {
+  const location = readStorageLocation()
+  if (operand === undefined || !copiesOf(location).isItself(operand)) return location
+  throw new WrongUse(`${operand} is the database itself. Name another file.`)
 }

@@ -50,17 +50,34 @@ export async function findDomain(db: Db, account: number, id: number): Promise<V
   return row && versioned(row)
 }
 
-/** Stores a domain. Throws `name_taken` when any account of the instance has the name: the unique index decides. */
+/** The account's domain of this name. */
+export async function findDomainByName(db: Db, account: number, name: string): Promise<Domain | undefined> {
+  const [domain] = await db.all(byName, { account, name })
+  return domain
+}
+
+/** The account's domains whose ids come after `after`, in their order; at most `limit`. */
+export function domainsAfter(db: Db, account: number, after: number, limit: number): Promise<Domain[]> {
+  return db.all(following, { account, after, limit })
+}
+
+/**
+ * Stores a domain, with times of its own where it is older than this. Throws `name_taken` when any account of the
+ * instance has the name: the unique index decides.
+ */
 export async function insertDomain(
   db: Db,
   account: number,
   { name, nameUnicode }: HostName,
   urls: { homepage_url: string | null; not_found_url: string | null },
+  times?: Pick<Domain, 'created_at' | 'updated_at'>,
 ): Promise<Versioned<Domain>> {
   const now = new Date().toISOString()
+  const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
   const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
   const { homepage_url, not_found_url } = urls
-  const values = { account, name, name_unicode: nameUnicode, search_text, homepage_url, not_found_url, now }
+  const unicode = { name_unicode: nameUnicode, search_text }
+  const values = { account, name, ...unicode, homepage_url, not_found_url, created_at, updated_at }
   const [row] = await db.writeOne(inserted, values)
   if (row === undefined) throw nameTaken(name)
   return versioned(row)
@@ -128,6 +145,26 @@ const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
 
 const byIdToChange = toChange(byId)
 
+const byName = statement((db: Kysely<Tables>, { account, name }: { account: number; name: string }) =>
+  db.selectFrom('domains').select(columns).where('name', '=', name).where('account_id', '=', account),
+)
+
+interface Following {
+  account: number
+  after: number
+  limit: number
+}
+
+const following = statement((db: Kysely<Tables>, { account, after, limit }: Following) =>
+  db
+    .selectFrom('domains')
+    .select(columns)
+    .where('account_id', '=', account)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit),
+)
+
 interface Insert {
   account: number
   name: string
@@ -135,7 +172,8 @@ interface Insert {
   search_text: string | null
   homepage_url: string | null
   not_found_url: string | null
-  now: string
+  created_at: string
+  updated_at: string
 }
 
 // The index decides, but on some engines a row that it refuses uses up an id: one that is in the way is looked for first.
@@ -155,8 +193,8 @@ const inserted = statement((db: Kysely<Tables>, domain: Insert) =>
           e.val(domain.search_text).as('search_text'),
           e.val(domain.homepage_url).as('homepage_url'),
           e.val(domain.not_found_url).as('not_found_url'),
-          e.val(domain.now).as('created_at'),
-          e.val(domain.now).as('updated_at'),
+          e.val(domain.created_at).as('created_at'),
+          e.val(domain.updated_at).as('updated_at'),
         ])
         .where((e) => e.not(e.exists(db.selectFrom('domains').select('id').where('name', '=', domain.name)))),
     )

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
+import { durations, Tally } from '../tally.ts'
 
 /** Mean event-loop delay past which requests are turned away, in milliseconds. */
 export const mostDelayMs = 250
@@ -15,6 +16,8 @@ const sampleEveryMs = 20
  * takes longer than the time between two resets, which is when it matters, there is never a second one.
  */
 export class Overload {
+  /** How late the event loop ran, each time that it was looked at; in seconds. */
+  readonly delays = new Tally(durations)
   readonly #limitMs: number
   #timer: NodeJS.Timeout | undefined
   /** Not known before the first sample. */
@@ -44,6 +47,7 @@ export class Overload {
     const now = performance.now()
     const elapsed = now - (this.#sampledAt ?? now - sampleEveryMs)
     this.#sampledAt = now
+    this.delays.add(Math.max(0, elapsed - sampleEveryMs) / 1000)
     const weight = 1 - Math.exp(-elapsed / windowMs)
     this.#delayMs += weight * (elapsed - sampleEveryMs - this.#delayMs)
   }

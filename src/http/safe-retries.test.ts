@@ -239,6 +239,7 @@ function failingToWrite(real: Storage, fault: () => Error | undefined): Storage 
     ping: real.ping.bind(real),
     start: real.start.bind(real),
     close: real.close.bind(real),
+    meters: real.meters,
     // As when the commit fails: everything has run, and nothing of it is kept.
     write: (work) =>
       real.write(async (tx) => {

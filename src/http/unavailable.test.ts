@@ -36,6 +36,7 @@ function failing(fault: () => unknown): (real: Storage) => Storage {
     ping: orFail(real.ping.bind(real)),
     start: real.start.bind(real),
     close: real.close.bind(real),
+    meters: real.meters,
   })
 }
 

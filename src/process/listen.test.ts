@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { App } from '../app.ts'
 import { StartupFailure } from '../errors.ts'
-import { listen } from './listen.ts'
+import { type Bind, listen } from './listen.ts'
 
-/** An app that fails to listen in a way that not every machine can be brought to. */
-function failing(code: string): App {
+/** Fails in a way that not every machine can be brought to. */
+function failing(code: string): Bind {
   const error = Object.assign(new Error(`listen ${code}`), { code })
-  return { server: { listen: () => Promise.reject(error) }, drain: { isDraining: false } } as unknown as App
+  return () => Promise.reject(error)
 }
 
 const sentences = {
@@ -17,7 +16,7 @@ const sentences = {
 
 for (const [code, sentence] of Object.entries(sentences)) {
   test(`${code} is said in one sentence`, async () => {
-    await assert.rejects(listen(failing(code), '::1', 80), (error) => {
+    await assert.rejects(listen(failing(code), { host: '::1', port: 80 }), (error) => {
       assert.ok(error instanceof StartupFailure)
       assert.equal(error.message, sentence)
       return true

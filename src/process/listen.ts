@@ -1,8 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { createServer, isIPv6 } from 'node:net'
-import type { App } from '../app.ts'
 import { StartupFailure } from '../errors.ts'
 
 /** Where a server listens. */
@@ -14,52 +13,65 @@ export interface Listening {
   readonly localUrl: string
 }
 
-/**
- * Listens on one address; with `reusePort`, other sockets of this user may share the port. Throws `StartupFailure` when
- * it cannot be bound.
- */
-export async function listen({ server }: App, host: string, port: number, reusePort = false): Promise<Listening> {
+/** An address, and how the variables that name it begin: `OPS_` for `OPS_HOST` and `OPS_PORT`. */
+export interface Place {
+  readonly host: string
+  readonly port: number
+  readonly prefix?: string
+}
+
+/** Binds a server to an address and a port, and returns what it is bound to. */
+export type Bind = (address: string, port: number) => Promise<AddressInfo>
+
+/** Binds a plain server, which shares its port with no other worker; rejects with what its `error` event says. */
+export async function bindTo(server: Server, host: string, port: number): Promise<AddressInfo> {
+  server.listen({ host, port, exclusive: true })
+  await once(server, 'listening')
+  return server.address() as AddressInfo
+}
+
+/** Listens on one address. Throws `StartupFailure` when it cannot be bound. */
+export async function listen(bind: Bind, place: Place): Promise<Listening> {
   try {
     // A name is resolved here, since Fastify would make a second server for a second address of `localhost`.
-    const { address } = await lookup(host)
-    // Fastify passes on what its types do not name.
-    const options = { host: address, port, reusePort }
-    await server.listen(options)
+    const { address } = await lookup(place.host)
+    const bound = await bind(address, place.port)
+    const localUrl = urlOf(loopbackOf(bound.address), bound.port)
+    return { port: bound.port, url: urlOf(bound.address, bound.port), localUrl }
   } catch (error) {
-    throw new StartupFailure(reason(error as NodeJS.ErrnoException, host, port))
-  }
-  const bound = server.server.address() as AddressInfo
-  return {
-    port: bound.port,
-    url: urlOf(bound.address, bound.port),
-    localUrl: urlOf(loopbackOf(bound.address), bound.port),
+    throw new StartupFailure(reason(error as NodeJS.ErrnoException, place))
   }
 }
 
-/** Throws `StartupFailure` when another program has the port: sockets that share a port would not notice. */
-export async function ensureFree(host: string, port: number): Promise<void> {
-  const server = createServer()
+/**
+ * Throws `StartupFailure` when another program, or another of the places, has one of the ports: sockets that share a port
+ * would not notice.
+ */
+export async function ensureFree(places: readonly Place[]): Promise<void> {
+  const servers: Server[] = []
   try {
-    const { address } = await lookup(host)
-    await once(server.listen({ host: address, port, exclusive: true }), 'listening')
-  } catch (error) {
-    throw new StartupFailure(reason(error as NodeJS.ErrnoException, host, port))
+    for (const place of places) {
+      const server = createServer()
+      await listen((address, port) => bindTo(server, address, port), place)
+      servers.push(server)
+    }
+  } finally {
+    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
   }
-  await new Promise((resolve) => server.close(resolve))
 }
 
-function reason({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix = '' }: Place): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `Port ${port} of ${host} is in use by another process. Stop that process, or set PORT to another port.`
+      return `Port ${port} of ${host} is in use by another process. Stop that process, or set ${prefix}PORT to another port.`
     case 'EACCES':
-      return `Port ${port} may not be opened by this user. Set PORT to a port from 1024 to 65535.`
+      return `Port ${port} may not be opened by this user. Set ${prefix}PORT to a port from 1024 to 65535.`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `HOST ${host} is no address of this machine. Set HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`
+      return `${prefix}HOST ${host} is no address of this machine. Set ${prefix}HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`
     default:
-      return `The server cannot listen on port ${port} of ${host}: ${message}. Set HOST and PORT.`
+      return `The server cannot listen on port ${port} of ${host}: ${message}. Set ${prefix}HOST and ${prefix}PORT.`
   }
 }
 

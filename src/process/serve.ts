@@ -1,16 +1,18 @@
 import { flushCompileCache } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
-import { buildApp } from '../app.ts'
+import { type App, buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
+import { opsServer } from '../ops/server.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { version } from '../version.ts'
 import { makeFirstKey, registerBootstrapKey } from './first-key.ts'
-import { ensureFree, type Listening, listen } from './listen.ts'
+import { bindTo, ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
-import { endInGoodOrder } from './shutdown.ts'
-import { announce, hasOwnSocket, isFirst, isSupervisor, superviseWorkers } from './workers.ts'
+import { endInGoodOrder, type Parts } from './shutdown.ts'
+import { announce, hasOwnSocket, isFirst, isSupervisor, opsPlaces, opsPrefix, superviseWorkers } from './workers.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
 export async function serve(): Promise<void> {
@@ -26,8 +28,8 @@ export async function serve(): Promise<void> {
 async function start(): Promise<void> {
   const config = readConfig()
   if (isSupervisor(config.workers)) {
-    await ensureFree(config.host, config.port)
-    return superviseWorkers(config.workers, openLog(config.logLevel))
+    await ensureFree([config, ...opsPlaces(config)])
+    return superviseWorkers(config, openLog(config.logLevel))
   }
   const storage = await openStorage(config.storage)
   const logger = openLog(config.logLevel)
@@ -36,7 +38,8 @@ async function start(): Promise<void> {
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     if (isFirst()) await register(config, storage, logger)
-    const listening = await listen(app, config.host, config.port, hasOwnSocket())
+    const listening = await listen((address, port) => bindApp(app, address, port), config)
+    if (config.ops.port !== 0) await listenForOperator(config, { app, storage, logger })
     announce(listening.port)
     if (isFirst()) process.stdout.write(greeting(listening, await makeFirstKey(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
@@ -48,6 +51,18 @@ async function start(): Promise<void> {
     await storage.close()
     throw error
   }
+}
+
+async function bindApp({ server }: App, host: string, port: number): Promise<AddressInfo> {
+  // Fastify passes on what its types do not name.
+  const options = { host, port, reusePort: hasOwnSocket() }
+  await server.listen(options)
+  return server.server.address() as AddressInfo
+}
+
+async function listenForOperator({ ops }: Config, { app, storage, logger }: Parts): Promise<void> {
+  const server = opsServer({ ...app, storage, logger })
+  await listen((address, port) => bindTo(server, address, port), { ...ops, prefix: opsPrefix })
 }
 
 async function register({ bootstrapKey }: Config, storage: Storage, logger: Logger): Promise<void> {

@@ -13,7 +13,8 @@ const closingMs = 8_000
  */
 const sameSignalMs = 500
 
-interface Parts {
+/** What a server process is made of. */
+export interface Parts {
   readonly app: App
   readonly storage: Storage
   readonly logger: Logger

@@ -1,6 +1,8 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Place } from './listen.ts'
 
 /** How long to wait before a worker is replaced that did not live for `soundLifeMs`; doubled each time. Milliseconds. */
 const soundLifeMs = 10_000
@@ -10,6 +12,18 @@ const longestPauseMs = 30_000
 /** What a worker tells its supervisor once it listens. */
 interface Up {
   readonly port: number
+}
+
+/** What the supervisor needs to know to start workers. */
+type Plan = Pick<Config, 'workers' | 'ops'>
+
+/** How the variables begin that say where the operator asks. */
+export const opsPrefix = 'OPS_'
+
+/** Where the operator asks each worker: one port after the other; none when nobody may ask. */
+export function opsPlaces({ workers, ops: { host, port } }: Plan): Place[] {
+  if (port === 0) return []
+  return Array.from({ length: workers }, (_, slot) => ({ host, port: port + slot, prefix: opsPrefix }))
 }
 
 /** Whether this process answers requests alone, or is the first of several that do. */
@@ -37,40 +51,48 @@ export function announce(port: number): void {
 }
 
 /**
- * Starts `count` processes that share the port, and replaces those that die. The first starts alone: it migrates the
+ * Starts the workers, which share the port, and replaces those that die. The first starts alone: it migrates the
  * database, and when it cannot start, nothing does. Signals are passed on; this process ends with the last worker, with
  * exit code 0 when all of them ended in good order.
  */
-export async function superviseWorkers(count: number, logger: Logger): Promise<void> {
-  const supervisor = new Supervisor(logger)
+export async function superviseWorkers(plan: Plan, logger: Logger): Promise<void> {
+  const supervisor = new Supervisor(plan, logger)
   process.on('SIGTERM', (signal) => supervisor.stop(signal))
   process.on('SIGINT', (signal) => supervisor.stop(signal))
-  const { port } = await supervisor.startFirst()
-  // The others take the port that the first was given, also where that was any.
-  for (let more = 1; more < count; more++) supervisor.start(port)
+  await supervisor.startFirst()
+  for (let slot = 1; slot < plan.workers; slot++) supervisor.start(slot)
+}
+
+/** A worker that runs. */
+interface Life {
+  /** Counted from 0; whoever replaces the worker has the same. */
+  readonly slot: number
+  readonly startedAt: number
 }
 
 class Supervisor {
+  readonly #opsPorts: readonly number[]
   readonly #logger: Logger
-  readonly #startedAt = new Map<number, number>()
+  readonly #lives = new Map<number, Life>()
+  /** The one that the first worker was given, and that the others take, also where it was to be any. */
   #port: number | undefined
   #isStopping = false
   #exitCode = 0
   #pauseMs = shortestPauseMs
 
-  constructor(logger: Logger) {
+  constructor(plan: Plan, logger: Logger) {
+    this.#opsPorts = opsPlaces(plan).map(({ port }) => port)
     this.#logger = logger
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
   }
 
-  async startFirst(): Promise<Up> {
-    const [up] = await once(this.#fork({}), 'message')
+  async startFirst(): Promise<void> {
+    const [up] = await once(this.#fork(0), 'message')
     this.#port = (up as Up).port
-    return up
   }
 
-  start(port: number): void {
-    if (!this.#isStopping) this.#fork({ PORT: String(port) })
+  start(slot: number): void {
+    if (!this.#isStopping) this.#fork(slot)
   }
 
   stop(signal: NodeJS.Signals): void {
@@ -79,26 +101,36 @@ class Supervisor {
     this.#endIfAlone()
   }
 
-  #fork(variables: Readonly<Record<string, string>>): Worker {
-    const worker = cluster.fork(variables)
-    this.#startedAt.set(worker.id, performance.now())
+  #fork(slot: number): Worker {
+    const worker = cluster.fork({
+      ...variable('PORT', this.#port),
+      ...variable('OPS_PORT', this.#opsPorts[slot]),
+      ...variable('WORKERS', 1),
+    })
+    this.#lives.set(worker.id, { slot, startedAt: performance.now() })
     return worker
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {
-    const lifeMs = performance.now() - (this.#startedAt.get(worker.id) ?? 0)
-    this.#startedAt.delete(worker.id)
+    const { slot, startedAt } = this.#lives.get(worker.id) as Life
+    this.#lives.delete(worker.id)
     if (this.#port === undefined || this.#isStopping) {
       this.#exitCode ||= code ?? 1
       this.#endIfAlone()
     } else {
       this.#logger.error({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
-      this.#pauseMs = lifeMs < soundLifeMs ? Math.min(this.#pauseMs * 2, longestPauseMs) : shortestPauseMs
-      setTimeout(() => this.start(this.#port as number), this.#pauseMs)
+      const isSound = performance.now() - startedAt >= soundLifeMs
+      this.#pauseMs = isSound ? shortestPauseMs : Math.min(this.#pauseMs * 2, longestPauseMs)
+      setTimeout(() => this.start(slot), this.#pauseMs)
     }
   }
 
   #endIfAlone(): void {
-    if (this.#startedAt.size === 0) process.exit(this.#exitCode)
+    if (this.#lives.size === 0) process.exit(this.#exitCode)
   }
+}
+
+/** A variable for a worker, in the place of whatever says the same; none where nothing is to be said. */
+function variable(name: string, value: number | undefined): Readonly<Record<string, string>> {
+  return value === undefined ? {} : { [name]: String(value), [`${name}_FILE`]: '' }
 }

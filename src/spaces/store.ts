@@ -41,10 +41,23 @@ export async function findSpace(db: Db, account: number, id: number): Promise<Ve
   return row && versioned(row)
 }
 
-/** Stores a space. */
-export async function insertSpace(db: Db, account: number, name: string, color: number): Promise<Versioned<Space>> {
+/** The account's spaces whose ids come after `after`, in their order; at most `limit`. */
+export function spacesAfter(db: Db, account: number, after: number, limit: number): Promise<Space[]> {
+  return db.all(following, { account, after, limit })
+}
+
+/** Stores a space, with times of its own where it is older than this. */
+export async function insertSpace(
+  db: Db,
+  account: number,
+  name: string,
+  color: number,
+  times?: Pick<Space, 'created_at' | 'updated_at'>,
+): Promise<Versioned<Space>> {
   const now = new Date().toISOString()
-  const [row] = await db.writeOne(inserted, { account, name, name_folded: foldCase(name), color, now })
+  const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
+  const values = { account, name, name_folded: foldCase(name), color, created_at, updated_at }
+  const [row] = await db.writeOne(inserted, values)
   return versioned(row as SpaceRow)
 }
 
@@ -116,11 +129,30 @@ const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
 
 const byIdToChange = toChange(byId)
 
-const inserted = statement((db: Kysely<Tables>, { account, name, name_folded, color, now }: Values) =>
+interface Following {
+  account: number
+  after: number
+  limit: number
+}
+
+const following = statement((db: Kysely<Tables>, { account, after, limit }: Following) =>
   db
-    .insertInto('spaces')
-    .values({ account_id: account, name, name_folded, color, created_at: now, updated_at: now })
-    .returning(versionedColumns),
+    .selectFrom('spaces')
+    .select(columns)
+    .where('account_id', '=', account)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit),
+)
+
+type Insert = Omit<Values, 'now'> & Pick<Space, 'created_at' | 'updated_at'>
+
+const inserted = statement(
+  (db: Kysely<Tables>, { account, name, name_folded, color, created_at, updated_at }: Insert) =>
+    db
+      .insertInto('spaces')
+      .values({ account_id: account, name, name_folded, color, created_at, updated_at })
+      .returning(versionedColumns),
 )
 
 type Update = Own & Values

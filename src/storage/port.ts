@@ -1,6 +1,7 @@
 /**
  * The storage port: what the stores may ask of any engine. Engines live beside this file, one folder each.
  */
+import type { Tally } from '../tally.ts'
 import type { Statement } from './statement.ts'
 
 /** Where statements run: the storage itself, or a transaction of it. */
@@ -40,6 +41,18 @@ export interface Storage extends Db {
   ping(): Promise<void>
   /** Waits for the writes under way, then closes. Idempotent. */
   close(): Promise<void>
+  /** What the engine measures of itself; other engines measure other things. */
+  readonly meters: readonly Meter[]
+}
+
+/** A measurement that goes on for as long as the storage is open. */
+export interface Meter {
+  /** With its unit, as in `commit_seconds`: lower case, digits and underscores. */
+  readonly name: string
+  /** What is measured, in a sentence for the operator. */
+  readonly help: string
+  /** How often, and how much each time; or a function that says how much it is now. */
+  readonly value: Tally | (() => number)
 }
 
 /** What an engine must know of a table to list it. */

@@ -1,5 +1,7 @@
 import pg, { type PoolClient } from 'pg'
 import { databaseUnavailable } from '../../errors.ts'
+import { durations, Tally } from '../../tally.ts'
+import type { Meter } from '../port.ts'
 import { isBroken } from './errors.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
@@ -18,6 +20,21 @@ const idleMs = 60_000
 export class Pool {
   readonly #pool: pg.Pool
   readonly #url: string
+  readonly #seconds = new Tally(durations)
+  readonly meters: readonly Meter[] = [
+    {
+      name: 'use_seconds',
+      help: 'Time from the wish for a connection to the answer: that of a statement, or of a transaction.',
+      value: this.#seconds,
+    },
+    { name: 'connections', help: 'Connections that are open.', value: () => this.#pool.totalCount },
+    { name: 'idle_connections', help: 'Connections that nobody uses.', value: () => this.#pool.idleCount },
+    {
+      name: 'waiting_uses',
+      help: 'Statements and transactions that wait for a connection.',
+      value: () => this.#pool.waitingCount,
+    },
+  ]
   /** Every connection, and whether somebody uses it. */
   readonly #uses = new Map<PoolClient, { isUsed: boolean }>()
   readonly #watch = new SilenceWatch(
@@ -44,12 +61,14 @@ export class Pool {
    * had, and whatever `work` throws.
    */
   async with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const start = performance.now()
     const client = await this.#connect()
     this.#mark(client, true)
     this.#watch.asked()
     try {
       const result = await work(client)
       this.#release(client, false)
+      this.#seconds.add((performance.now() - start) / 1000)
       return result
     } catch (error) {
       this.#release(client, isBroken(error))

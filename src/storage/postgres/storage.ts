@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Db, Isolation, Listing, Page, Storage } from '../port.ts'
+import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { listOn } from './lists.ts'
 import { Pool } from './pool.ts'
@@ -41,6 +41,10 @@ export class PostgresStorage implements Storage {
 
   async ping(): Promise<void> {
     await this.all(anything, {})
+  }
+
+  get meters(): readonly Meter[] {
+    return this.#pool.meters
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { databaseUnavailable, Failure } from '../../errors.ts'
-import type { Db } from '../port.ts'
+import { durations, groupSizes, Tally } from '../../tally.ts'
+import type { Db, Meter } from '../port.ts'
 import { type Connection, isBusy, translated } from './connection.ts'
 
 /** Transactions that one commit takes at most, so that a flood of writes cannot hold the event loop. */
@@ -32,6 +33,17 @@ export class GroupCommit {
   readonly #committed: () => void
   readonly #lockTimeoutMs: number
   readonly #steps: Steps
+  readonly #seconds = new Tally(durations)
+  readonly #sizes = new Tally(groupSizes)
+  readonly meters: readonly Meter[] = [
+    {
+      name: 'commit_seconds',
+      help: 'Time of one commit: waiting for the lock, the statements of its transactions, the flush to the disk.',
+      value: this.#seconds,
+    },
+    { name: 'commit_group_size', help: 'Transactions that shared a commit.', value: this.#sizes },
+    { name: 'waiting_transactions', help: 'Transactions that wait for a commit.', value: () => this.#waiting.length },
+  ]
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
@@ -90,11 +102,14 @@ export class GroupCommit {
 
   async #commit(group: readonly Waiting[]): Promise<Outcome[]> {
     const { database } = this.#connection
+    const start = performance.now()
     await this.#begin(group)
     try {
       const outcomes: Outcome[] = []
       for (const { work } of group) outcomes.push(await this.#alone(work))
       this.#steps.commit.run()
+      this.#seconds.add((performance.now() - start) / 1000)
+      this.#sizes.add(group.length)
       return outcomes
     } catch (error) {
       if (database.isTransaction) database.exec('rollback')

@@ -51,12 +51,13 @@ export async function migrationsOfSqlite(path: string): Promise<MigrationState[]
 async function open(path: string, timeoutMs: number): Promise<SqliteStorage> {
   makeFolder(path)
   refuseReadOnly(path)
-  refuseStranger(path, timeoutMs)
+  refuseStrangeFile(path, timeoutMs)
   await migrateFile(path, timeoutMs)
   return new SqliteStorage(path)
 }
 
-function makeFolder(path: string): void {
+/** Makes the folder of a database. Throws `StartupFailure`. */
+export function makeFolder(path: string): void {
   const folder = dirname(path)
   try {
     mkdirSync(folder, { recursive: true })
@@ -81,18 +82,26 @@ function refuseReadOnly(path: string): void {
 }
 
 /** A file that another program made must not be migrated into. Reads only: opening it fully would change it. */
-function refuseStranger(path: string, timeoutMs: number): void {
+function refuseStrangeFile(path: string, timeoutMs: number): void {
   const database = new DatabaseSync(path, { timeout: timeoutMs })
   try {
-    const tables = database.prepare(`select name from sqlite_schema where type = 'table'`).all()
-    const names = new Set(tables.map(({ name }) => name))
-    const isOurs = names.size === 0 || (names.has('kysely_migration') && names.has('instance'))
-    if (!isOurs) {
-      throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
-    }
+    refuseStranger(path, database)
   } finally {
     database.close()
   }
+}
+
+/** Throws `StartupFailure` when the database at `path` is one of another program. */
+export function refuseStranger(path: string, database: DatabaseSync): void {
+  const isEmpty = database.prepare('select name from sqlite_schema').all().length === 0
+  if (isEmpty || holdsRecords(database)) return
+  throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
+}
+
+/** Whether it is a database of Waymark, of whatever version. */
+export function holdsRecords(database: DatabaseSync): boolean {
+  const marks = `select name from sqlite_schema where type = 'table' and name in ('kysely_migration', 'instance')`
+  return database.prepare(marks).all().length === 2
 }
 
 async function migrateFile(path: string, timeoutMs: number): Promise<void> {

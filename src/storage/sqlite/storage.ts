@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Db, Listing, Page, Storage } from '../port.ts'
+import type { Db, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -64,6 +64,10 @@ export class SqliteStorage implements Storage {
   async ping(): Promise<void> {
     this.#file.check()
     await this.all(anything, {})
+  }
+
+  get meters(): readonly Meter[] {
+    return [...this.#reader.meters, ...this.#commits.meters, ...this.#readers.meters]
   }
 
   close(): Promise<void> {

@@ -1,4 +1,6 @@
 import type { StatementSync } from 'node:sqlite'
+import { durations, groupSizes, Tally } from '../../tally.ts'
+import type { Meter } from '../port.ts'
 import { Connection, openDatabase, translated } from './connection.ts'
 
 /** Reading never waits long: in WAL mode only a recovery after a crash holds readers up. */
@@ -20,6 +22,16 @@ export class TurnReader {
   readonly #connection: Connection
   readonly #begin: StatementSync
   readonly #end: StatementSync
+  readonly #seconds = new Tally(durations)
+  readonly #sizes = new Tally(groupSizes)
+  readonly meters: readonly Meter[] = [
+    {
+      name: 'read_seconds',
+      help: 'Time on the event loop of the reads of one turn, which run together.',
+      value: this.#seconds,
+    },
+    { name: 'read_group_size', help: 'Reads that ran together.', value: this.#sizes },
+  ]
   #waiting: Waiting[] = []
   #drained: (() => void) | undefined
 
@@ -50,6 +62,7 @@ export class TurnReader {
 
   #run(): void {
     const group = this.#waiting
+    const start = performance.now()
     this.#waiting = []
     try {
       this.#begin.run()
@@ -58,6 +71,8 @@ export class TurnReader {
     } catch (error) {
       for (const { reject } of group) reject(translated(error))
     }
+    this.#seconds.add((performance.now() - start) / 1000)
+    this.#sizes.add(group.length)
     this.#drained?.()
   }
 

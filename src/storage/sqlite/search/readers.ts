@@ -1,4 +1,5 @@
-import type { Listing, Page } from '../../port.ts'
+import { durations, Tally } from '../../../tally.ts'
+import type { Listing, Meter, Page } from '../../port.ts'
 import { type AnyListing, type RawPage, toPage } from '../raw-page.ts'
 import { Lane } from './lane.ts'
 
@@ -19,6 +20,14 @@ export interface ReadersOptions {
 export class Readers {
   readonly #index: Lane
   readonly #scan: Lane
+  readonly #seconds = new Tally(durations)
+  readonly meters: readonly Meter[] = [
+    {
+      name: 'thread_seconds',
+      help: 'Time from the question to the answer of a search or a deep page, which threads of their own read.',
+      value: this.#seconds,
+    },
+  ]
   #wake: NodeJS.Timeout | undefined
   #closed = false
 
@@ -47,10 +56,13 @@ export class Readers {
 
   /** The text to search for is folded. Throws `overloaded` when too many questions wait, `database_unavailable` when they cannot be answered. */
   async list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
+    const start = performance.now()
     const question = plainly(listing)
     const found = question.search ? await this.#index.ask(question) : null
     // The scan lane answers every question itself.
-    return toPage(listing.of, found ?? ((await this.#scan.ask(question)) as RawPage))
+    const page = found ?? ((await this.#scan.ask(question)) as RawPage)
+    this.#seconds.add((performance.now() - start) / 1000)
+    return toPage(listing.of, page)
   }
 
   /** Lets the threads answer what they were asked, for a second at most, and ends them. Idempotent. */

@@ -1,0 +1,65 @@
+import { statSync } from 'node:fs'
+import { UseOwnTool } from '../errors.ts'
+import { type Copies, copiesOf } from '../storage/copies.ts'
+import type { StorageLocation } from '../storage/open.ts'
+import { requiredFileOf } from './arguments.ts'
+import { type Command, WrongUse } from './command.ts'
+import { Progress } from './progress.ts'
+
+export const backupCommands = {
+  backup: {
+    summary: 'Write a consistent copy of the database, in use or not, into a file.',
+    synopsis: 'FILE [--force]',
+    details: `  FILE      where the copy goes: accounts, keys, domains and spaces as they are at this moment
+  --force   replace the file when there is one
+
+The copy is checked, and gets its name once it is whole and on the disk. The search index is not in it: it is made
+anew from the data. For PostgreSQL it says which of its own commands to use.`,
+    options: { force: { type: 'boolean' } },
+    takesOperand: true,
+    prepareAt: (given) => {
+      const file = requiredFileOf(given)
+      return async (location, { err }) => {
+        const progress = new Progress(err)
+        const onProgress = (done: number, total: number) =>
+          progress.tell(() => `${Math.floor((100 * done) / total)} % is copied`)
+        const mayReplace = given.values.force === true
+        await byEngine(location, (copies) => copies.backUp(file, { mayReplace, onProgress }))
+        progress.clear()
+        return { text: `The database is backed up in ${file} (${megabytes(file)} MB).`, code: 0 }
+      }
+    },
+  },
+
+  restore: {
+    summary: 'Put a backup in the place of the database, once it has been checked.',
+    synopsis: 'FILE [--stopped]',
+    details: `  FILE        what "waymark backup" wrote
+  --stopped   you have stopped the server: needed only when the database is too damaged to tell
+
+Nothing may have the database open. What was there before is kept beside it under a dated name. Keys that were revoked
+after the backup was made are good again. For PostgreSQL it says which of its own commands to use.`,
+    options: { stopped: { type: 'boolean' } },
+    takesOperand: true,
+    prepareAt: (given) => {
+      const file = requiredFileOf(given)
+      return async (location) => {
+        const { replaced } = await byEngine(location, (copies) => copies.restore(file, given.values.stopped === true))
+        const kept = replaced === null ? '' : ` What was there before is in ${replaced}.`
+        return { text: `The database is restored from ${file}.${kept}`, code: 0 }
+      }
+    },
+  },
+} as const satisfies Record<string, Command>
+
+async function byEngine<T>(location: StorageLocation, work: (copies: Copies) => Promise<T>): Promise<T> {
+  try {
+    return await work(copiesOf(location))
+  } catch (error) {
+    throw error instanceof UseOwnTool ? new WrongUse(error.message) : error
+  }
+}
+
+function megabytes(file: string): string {
+  return (statSync(file).size / 1e6).toFixed(1)
+}

@@ -1,0 +1,34 @@
+import type { Writable } from 'node:stream'
+
+/** How often a terminal is told, and how often anything else, such as a log. Milliseconds. */
+const onTerminalMs = 100
+const elsewhereMs = 5_000
+
+/** Says how far a long work is: on a terminal in one line that is written over, elsewhere in a line now and then. */
+export class Progress {
+  readonly #out: Writable
+  readonly #isTerminal: boolean
+  #saidAt: number
+  #isOpen = false
+
+  constructor(out: Writable) {
+    this.#out = out
+    this.#isTerminal = 'isTTY' in out && out.isTTY === true
+    this.#saidAt = this.#isTerminal ? Number.NEGATIVE_INFINITY : performance.now()
+  }
+
+  /** `line` is called when it is time to say something. */
+  tell(line: () => string): void {
+    const now = performance.now()
+    if (now - this.#saidAt < (this.#isTerminal ? onTerminalMs : elsewhereMs)) return
+    this.#saidAt = now
+    this.#isOpen = this.#isTerminal
+    this.#out.write(this.#isTerminal ? `\r\u001b[K${line()}` : `${line()}\n`)
+  }
+
+  /** Before anything else is said: takes the open line away. */
+  clear(): void {
+    if (this.#isOpen) this.#out.write('\r\u001b[K')
+    this.#isOpen = false
+  }
+}

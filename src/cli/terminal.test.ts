@@ -1,0 +1,79 @@
+/** What an operator sees at a terminal while a command takes its time. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Readable, Writable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { newDatabase, newFolder } from '../../test/processes.ts'
+import { createAccount } from '../accounts/store.ts'
+import { insertSpace } from '../spaces/store.ts'
+import { openStorage } from '../storage/open.ts'
+import { runCli } from './run.ts'
+
+/** A database that takes more than one step to copy, and with more records than a page of an export has. */
+async function bigDatabase(t: TestContext): Promise<void> {
+  const { path, variables } = newDatabase(t)
+  const before = process.env.DATABASE_URL
+  process.env.DATABASE_URL = variables.DATABASE_URL
+  t.after(() => {
+    process.env.DATABASE_URL = before ?? ''
+  })
+  const storage = await openStorage({ engine: 'sqlite', path })
+  await createAccount(storage, 'Acme')
+  await storage.write(async (tx) => {
+    for (let n = 0; n < 600; n++) await insertSpace(tx, 1, `Space ${n}`, 1)
+  })
+  await storage.close()
+  const database = new DatabaseSync(path)
+  database.exec('create table filler as select randomblob(8000000)')
+  database.close()
+}
+
+async function atTerminal(...args: string[]): Promise<{ code: number; err: string; out: string }> {
+  const said = { out: '', err: '' }
+  const terminal = (name: 'out' | 'err') =>
+    Object.assign(
+      new Writable({
+        // Each text fills it, so that who writes has to wait.
+        highWaterMark: 1,
+        write(chunk, _, done) {
+          said[name] += String(chunk)
+          setImmediate(done)
+        },
+      }),
+      { isTTY: true },
+    )
+  const code = await runCli(args, { input: () => Readable.from([]), out: terminal('out'), err: terminal('err') })
+  // Where a line begins anew.
+  return { code, out: said.out, err: said.err.replaceAll('\r\u001b[K', '\r') }
+}
+
+test('backup, export and import say how far they are, in one line that goes away', async (t) => {
+  await bigDatabase(t)
+  const folder = newFolder(t)
+  const backup = await atTerminal('backup', join(folder, 'backup.db'))
+  assert.match(backup.err, /^(\r\d+ % is copied)+\r$/)
+  const exported = await atTerminal('export', join(folder, 'export.jsonl'))
+  assert.match(exported.err, /^(\r\d\.\d MB are exported)+\r$/)
+  const imported = await atTerminal('import', join(folder, 'export.jsonl'))
+  assert.match(imported.err, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
+  assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])
+})
+
+test('an export that is printed waits for whoever reads it', async (t) => {
+  await bigDatabase(t)
+  const { code, out } = await atTerminal('export')
+  assert.equal(code, 0)
+  assert.equal(out.split('\n').length, 603)
+  const file = join(newFolder(t), 'export.jsonl')
+  await atTerminal('export', file)
+  const withoutHeader = (text: string) => text.replace(/^.*\n/, '')
+  assert.equal(withoutHeader(readFileSync(file, 'utf8')), withoutHeader(out))
+})
+
+test('an empty standard input is no export', async (t) => {
+  await bigDatabase(t)
+  const { code, err } = await atTerminal('import')
+  assert.deepEqual([code, err], [1, 'The file is no export of Waymark: its first line is no header.\n'])
+})

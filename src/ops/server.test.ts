@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { after, test } from 'node:test'
+import { pino } from 'pino'
+import { type LogLine, type StartOptions, startApp, type TestApp } from '../../test/app.ts'
+import { type Answer, sendRequest } from '../../test/client.ts'
+import { eventually } from '../../test/processes.ts'
+import { type Operated, opsServer } from './server.ts'
+
+interface TestOps {
+  readonly app: TestApp
+  /** What it logged at level 50. */
+  readonly bugs: LogLine[]
+  ask(path: string, method?: string): Promise<Answer>
+  /** The value of a series, as it stands in the answer; undefined when there is none. */
+  value(series: string): Promise<number | undefined>
+}
+
+/** The ops listener of a real app. */
+async function startOps(options: StartOptions = {}, changed: Partial<Operated> = {}): Promise<TestOps> {
+  const app = await startApp(options)
+  const bugs: LogLine[] = []
+  const logger = pino({ level: 'error' }, { write: (line: string) => void bugs.push(JSON.parse(line)) })
+  const { drain, measured, storage } = app
+  const server = opsServer({ drain, storage, logger, ...measured, ...changed }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const ask = (path: string, method = 'GET') => sendRequest({ agent: undefined, port, method, path }, { key: null })
+  const value = async (series: string) => {
+    const line = (await ask('/metrics')).text.split('\n').find((text) => text.startsWith(`${series} `))
+    return line === undefined ? undefined : Number(line.slice(series.length + 1))
+  }
+  return { app, bugs, ask, value }
+}
+
+const requests = (route: string, method: string, status: string | number) =>
+  `waymark_http_request_duration_seconds_count{route="${route}",method="${method}",status="${status}"}`
+const failures = (code: string) => `waymark_http_failures_total{code="${code}"}`
+
+test('200 for /health/live and /health/ready; 503 shutting_down for the latter while the process drains', async () => {
+  const { app, ask } = await startOps()
+  const [live, ready] = [await ask('/health/live'), await ask('/health/ready?verbose')]
+  assert.deepEqual([live.status, live.body, live.headers['cache-control']], [200, { status: 'live' }, 'no-store'])
+  assert.deepEqual([ready.status, ready.body], [200, { status: 'ready' }])
+  app.drain.isDraining = true
+  const draining = await ask('/health/ready')
+  assert.deepEqual([draining.status, draining.body.code, draining.headers['retry-after']], [503, 'shutting_down', '1'])
+  assert.equal((await ask('/health/live')).status, 200)
+})
+
+test('503 database_unavailable for /health/ready when the database has not answered for two seconds', async () => {
+  const { ask } = await startOps({}, { storage: { ping: () => new Promise(() => undefined), meters: [] } })
+  const { status, body } = await ask('/health/ready')
+  assert.deepEqual([status, body.code], [503, 'database_unavailable'])
+})
+
+test('404 elsewhere, 405 with Allow for other methods, and HEAD as GET without a body', async () => {
+  const { ask } = await startOps()
+  for (const path of ['/', '/health', '/metrics/', '/toString', '/%zz', '//metrics']) {
+    const { status, body } = await ask(path)
+    assert.deepEqual([status, body.code, body.status], [404, 'route_not_found', 404])
+  }
+  for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+    const { status, body, headers } = await ask('/metrics', method)
+    assert.deepEqual([status, body.code, headers.allow], [405, 'method_not_allowed', 'GET, HEAD'])
+  }
+  const head = await ask('/health/live', 'HEAD')
+  assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', '17'])
+})
+
+test('500 without a word of what went wrong, which is for the log', async () => {
+  const bug = new TypeError('a bug')
+  const broken = { name: 'broken', help: '', value: () => assert.fail(bug) }
+  const { ask, bugs } = await startOps({}, { storage: { ping: async () => undefined, meters: [broken] } })
+  const { status, body, text } = await ask('/metrics')
+  assert.deepEqual([status, body.code], [500, 'internal_error'])
+  assert.doesNotMatch(text, /a bug/)
+  assert.deepEqual(
+    bugs.map(({ level, request_id, err }) => [level, request_id, (err as Error).message]),
+    [[50, body.request_id, 'a bug']],
+  )
+})
+
+test('requests are counted by the template of their route, their method and their status', async () => {
+  const { app, value } = await startOps()
+  const { body } = await app.send('POST', '/api/v1/spaces', { form: { name: 'Counted' } })
+  for (const id of [body.data.id, body.data.id, 77, 78, 79]) await app.send('GET', `/api/v1/spaces/${id}`)
+  await app.send('HEAD', `/api/v1/spaces/${body.data.id}`)
+  assert.equal(await value(requests('/api/v1/spaces', 'POST', 201)), 1)
+  assert.equal(await value(requests('/api/v1/spaces/:id', 'GET', 200)), 2)
+  assert.equal(await value(requests('/api/v1/spaces/:id', 'GET', 404)), 3)
+  assert.equal(await value(requests('/api/v1/spaces/:id', 'HEAD', 200)), 1)
+  assert.equal(await value(failures('not_found')), 3)
+  assert.equal(await value('waymark_http_requests_under_way'), 0)
+})
+
+test('whatever is sent, the series stay few: unknown paths are one route, unknown methods one method', async () => {
+  const { app, ask, value } = await startOps()
+  for (let n = 0; n < 20; n++) await app.send('GET', `/nowhere/${n}?x=${n}`)
+  for (const method of ['PROPFIND', 'MKCOL', 'TRACE']) await app.send(method, '/nowhere')
+  await app.raw('nonsense\r\n\r\n')
+  await app.send('GET', '/%zz')
+  assert.equal(await value(requests('none', 'GET', 404)), 20)
+  const { text } = await ask('/metrics')
+  assert.equal(text.match(/^waymark_http_request_duration_seconds_count\{/gm)?.length, 2)
+  assert.match(text, /route="none",method="other"/)
+  assert.equal(await value(failures('malformed_request')), 1)
+  assert.equal(await value(failures('malformed_url')), 1)
+})
+
+test('rate-limited requests and those that were left are counted', async () => {
+  const { app, value } = await startOps({ rateLimit: 2 })
+  for (let n = 0; n < 5; n++) await app.send('GET', '/api/v1/domains')
+  assert.equal(await value(failures('rate_limited')), 3)
+  assert.equal(await value(requests('/api/v1/domains', 'GET', 429)), 3)
+
+  const socket = connect(app.port, '127.0.0.1')
+  socket.write(`POST /api/v1/spaces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${await app.createKey()}\r\n`)
+  socket.write('Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{')
+  await eventually(async () => (await value('waymark_http_requests_under_way')) === 1)
+  socket.destroy()
+  await eventually(async () => (await value(requests('/api/v1/spaces', 'POST', 'aborted'))) === 1)
+  assert.equal(await value('waymark_http_requests_under_way'), 0)
+})
+
+test('a histogram has cumulative buckets up to +Inf, a sum and a count', async () => {
+  const { app, ask } = await startOps({ engine: 'sqlite' })
+  await app.send('POST', '/api/v1/spaces', { form: { name: 'Committed' } })
+  const { text, headers } = await ask('/metrics')
+  assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8')
+  const lines = text.split('\n').filter((line) => line.startsWith('waymark_database_commit_seconds'))
+  const counts = lines.map((line) => Number(line.split(' ')[1]))
+  const [sum = 0, count = 0] = counts.slice(-2)
+  const buckets = counts.slice(0, -2)
+  assert.match(lines[buckets.length - 1] ?? '', /_bucket\{le="\+Inf"\}/)
+  assert.deepEqual(
+    buckets,
+    buckets.toSorted((a, b) => a - b),
+  )
+  assert.ok(sum > 0 && count > 0 && buckets.at(-1) === count)
+})
+
+test('the process, its event loop, its database and its version are measured', async () => {
+  const { app, ask } = await startOps({ engine: 'sqlite' })
+  await app.send('GET', '/api/v1/spaces?search=nothing')
+  await eventually(() => app.measured.loopDelays.sum > 0)
+  const { text } = await ask('/metrics')
+  for (const metric of [
+    /^waymark_build_info\{version="\d+\.\d+\.\d+",node="v26/m,
+    /^waymark_event_loop_delay_seconds_count [1-9]/m,
+    /^waymark_database_read_seconds_count [1-9]/m,
+    /^waymark_database_read_group_size_sum [1-9]/m,
+    /^waymark_database_commit_group_size_sum [1-9]/m,
+    /^waymark_database_thread_seconds_count 1$/m,
+    /^waymark_database_waiting_transactions 0$/m,
+    /^process_resident_memory_bytes [1-9]/m,
+    /^process_cpu_seconds_total /m,
+    /^nodejs_active_handles_total [1-9]/m,
+    /^# TYPE nodejs_gc_duration_seconds histogram$/m,
+  ]) {
+    assert.match(text, metric)
+  }
+})
+
+test('with PostgreSQL its connections are measured', async () => {
+  const { app, ask } = await startOps({ engine: 'postgres' })
+  await app.send('GET', '/api/v1/spaces')
+  const { text } = await ask('/metrics')
+  for (const metric of [
+    /^waymark_database_use_seconds_count [1-9]/m,
+    /^waymark_database_connections [1-9]/m,
+    /^waymark_database_idle_connections [1-9]/m,
+    /^waymark_database_waiting_uses 0$/m,
+  ]) {
+    assert.match(text, metric)
+  }
+})

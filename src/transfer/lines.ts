@@ -1,0 +1,59 @@
+/** A line of a file, without its end; null when it is longer than any record, or not UTF-8. */
+export interface Line {
+  /** From 1. */
+  readonly number: number
+  readonly text: string | null
+}
+
+/** As long as the body of a request may be. Bytes. */
+const longestLine = 64 * 1024
+const lineFeed = 0x0a
+
+/** The lines of a file that comes in parts. Keeps no more of it than one line. */
+export async function* linesOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+  const pending = new PendingLine()
+  let number = 0
+  for await (const part of parts) {
+    let start = 0
+    for (let end = part.indexOf(lineFeed); end >= 0; end = part.indexOf(lineFeed, start)) {
+      pending.add(part.subarray(start, end))
+      number += 1
+      yield { number, text: pending.take() }
+      start = end + 1
+    }
+    pending.add(part.subarray(start))
+  }
+  if (!pending.isEmpty) yield { number: number + 1, text: pending.take() }
+}
+
+class PendingLine {
+  #parts: Buffer[] = []
+  #length = 0
+
+  get isEmpty(): boolean {
+    return this.#length === 0
+  }
+
+  add(part: Buffer): void {
+    this.#length += part.length
+    if (this.#length > longestLine) this.#parts = []
+    else if (part.length > 0) this.#parts.push(part)
+  }
+
+  take(): string | null {
+    const text = this.#length > longestLine ? null : decoded(Buffer.concat(this.#parts))
+    this.#parts = []
+    this.#length = 0
+    return text
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function decoded(bytes: Buffer): string | null {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,306 @@
+/** `waymark backup` and `waymark restore`, beside a real server. */
+import assert from 'node:assert/strict'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test as testOf } from 'node:test'
+import {
+  type Ended,
+  newDatabase,
+  newFolder,
+  type RunningServer,
+  startServer,
+  unmeasured,
+  waymark,
+} from './processes.ts'
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
+const spaces = '/api/v1/spaces'
+
+interface Place {
+  readonly path: string
+  readonly folder: string
+  /** A file beside the folder of the database. */
+  file(name: string): string
+  start(): Promise<RunningServer>
+  say(...args: string[]): Promise<Ended>
+  /** Like `say`; it must succeed. */
+  done(...args: string[]): Promise<string>
+}
+
+function newPlace(t: TestContext): Place {
+  const { path, variables } = newDatabase(t)
+  const say = (...args: string[]) => waymark(t, args, variables)
+  return {
+    path,
+    folder: dirname(path),
+    file: (name) => join(dirname(dirname(path)), name),
+    start: () => startServer(t, { ...variables, ...unmeasured, RATE_LIMIT: '0', LOG_LEVEL: 'warn' }),
+    say,
+    done: async (...args) => {
+      const { code, stdout, stderr } = await say(...args)
+      assert.deepEqual([code, stderr], [0, ''])
+      return stdout
+    },
+  }
+}
+
+/** A place whose database has one space of this name, and a backup of it; no server runs. */
+async function backedUp(t: TestContext, name: string) {
+  const place = newPlace(t)
+  const server = await place.start()
+  await store(server, name)
+  await place.done('backup', place.file('backup.db'))
+  await server.end('SIGTERM')
+  return { ...place, backup: place.file('backup.db'), key: server.key }
+}
+
+async function store(server: RunningServer, name: string, key = server.key): Promise<void> {
+  assert.equal((await server.send('POST', spaces, { form: { name }, key })).status, 201)
+}
+
+async function namesAt(server: RunningServer, key = server.key): Promise<string[]> {
+  const { body } = await server.send('GET', `${spaces}?per_page=100&sort=asc`, { key })
+  return body.data.map(({ name }: { name: string }) => name)
+}
+
+function namesIn(path: string): unknown[] {
+  const database = new DatabaseSync(path)
+  const names = database.prepare('select name from spaces order by id').all()
+  database.close()
+  return names.map(({ name }) => name)
+}
+
+/** The one line that a failed command says. */
+function sentence({ code, stdout, stderr }: Ended): string {
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /^[^\n]+\.\n$/)
+  return stderr.trimEnd()
+}
+
+test('a backup that is made while the server writes is whole, and has every write that was answered before', async (t) => {
+  const place = newPlace(t)
+  const server = await place.start()
+  let isDone = false
+  let answered = 0
+  const writers = Array.from({ length: 8 }, async () => {
+    for (; !isDone; answered++) await store(server, `Space ${answered}`)
+  })
+  for (let n = 0; n < 3; n++) {
+    const before = answered
+    assert.match(
+      await place.done('backup', place.file(`${n}.db`)),
+      /^The database is backed up in \S+ \(\d+\.\d MB\)\.\n$/,
+    )
+    const kept = namesIn(place.file(`${n}.db`)).length
+    assert.ok(kept >= before && kept <= answered + 8, `${before} ≤ ${kept} ≤ ${answered}`)
+  }
+  isDone = true
+  await Promise.all(writers)
+  assert.deepEqual(readdirSync(place.file('.')).sort(), ['0.db', '1.db', '2.db', basename(place.folder)])
+})
+
+test('a backup replaces a file only with --force, and leaves nothing behind when it fails', async (t) => {
+  const { backup, say, done, file, path } = await backedUp(t, 'One')
+  const before = readFileSync(backup)
+  assert.match(sentence(await say('backup', backup)), /^There is a file \S+ already\. .*--force\.$/)
+  assert.deepEqual(readFileSync(backup), before)
+  writeFileSync(backup, 'something else')
+  await done('backup', backup, '--force')
+  assert.deepEqual(namesIn(backup), ['One'])
+  assert.match(sentence(await say('backup', file('no/such/folder.db'))), /^The backup could not be made: /)
+  // Past the page of the schema, where only a check of everything looks.
+  const bytes = readFileSync(path)
+  writeFileSync(path, bytes.fill(0xff, 3 * 4096, bytes.length))
+  assert.match(
+    sentence(await say('backup', file('damaged.db'))),
+    /^The database is damaged, and so would be its backup: /,
+  )
+  assert.equal(existsSync(file('damaged.db')), false)
+  assert.deepEqual(
+    readdirSync(file('.')).filter((name) => name.includes('partial')),
+    [],
+  )
+})
+
+test('a restored database is that of the backup; what was there before is kept beside it, its log included', async (t) => {
+  const { backup, start, done, folder, path, key } = await backedUp(t, 'Kept')
+  const later = await start()
+  await store(later, 'Too late', key)
+  // Killed, so that the last write is in the log alone.
+  await later.end('SIGKILL')
+  assert.ok(statSync(`${path}-wal`).size > 0)
+
+  const said = await done('restore', backup)
+  const [, replaced = ''] = /What was there before is in (\S+\.replaced-[\dT.-]+Z)\.\n$/.exec(said) ?? []
+  assert.deepEqual(readdirSync(folder).sort(), [basename(path), basename(replaced)].sort())
+  assert.deepEqual(namesIn(replaced), ['Kept', 'Too late'])
+
+  const server = await start()
+  assert.deepEqual(await namesAt(server, key), ['Kept'])
+  await store(server, 'After', key)
+  const found = await server.send('GET', `${spaces}?search=e`, { key })
+  assert.deepEqual(found.body.meta.total, 2)
+})
+
+test('a backup can be restored where there is no database yet', async (t) => {
+  const { backup, key } = await backedUp(t, 'Moved')
+  chmodSync(backup, 0o444)
+  const { done, start, path } = newPlace(t)
+  assert.equal(await done('restore', backup), `The database is restored from ${backup}.\n`)
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.deepEqual(await namesAt(await start(), key), ['Moved'])
+})
+
+test('nothing is restored while a server has the database open, however idle', async (t) => {
+  const { backup, start, say, folder, path, key } = await backedUp(t, 'One')
+  const server = await start()
+  assert.equal(
+    sentence(await say('restore', backup)),
+    `The database ${path} is in use. Stop the server, and every other process that has it open.`,
+  )
+  await store(server, 'Two', key)
+  assert.deepEqual(await namesAt(server, key), ['One', 'Two'])
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => /restoring|replaced/.test(name)),
+    [],
+  )
+})
+
+test('what is no good backup replaces nothing', async (t) => {
+  const { backup, say, file, path, folder } = await backedUp(t, 'One')
+  const make = (name: string, text: string) => {
+    const database = new DatabaseSync(file(name))
+    database.exec(text)
+    database.close()
+  }
+  writeFileSync(file('text.db'), 'Not a database.\n'.repeat(1000))
+  make('songs.db', 'create table songs (id)')
+  make('empty.db', 'vacuum')
+  writeFileSync(file('newer.db'), readFileSync(backup))
+  make('newer.db', `insert into kysely_migration values ('9999-later', '2027-01-01T00:00:00.000Z')`)
+  writeFileSync(file('damaged.db'), readFileSync(backup).fill(0xff, 3 * 4096))
+  writeFileSync(file('cut.db'), readFileSync(backup))
+  truncateSync(file('cut.db'), 5 * 4096)
+  writeFileSync(file('schema.db'), readFileSync(backup).fill(0xff, 100, 4096))
+  writeFileSync(file('raw.db'), readFileSync(backup))
+  writeFileSync(file('raw.db-wal'), 'log')
+  mkdirSync(file('folder.db'))
+
+  const before = readFileSync(path)
+  for (const [name, expected] of [
+    ['missing.db', /^There is no file \S+\.$/],
+    ['folder.db', /^There is no file \S+\.$/],
+    ['text.db', /^The file \S+ is not a database\.$/],
+    ['songs.db', /^The file \S+ is not a database of Waymark\.$/],
+    ['empty.db', /^The file \S+ is not a database of Waymark\.$/],
+    ['newer.db', /^The file \S+ was made by a newer version of Waymark\. /],
+    ['damaged.db', /^The file \S+ is damaged: /],
+    ['cut.db', /^The file \S+ is damaged: /],
+    ['schema.db', /^The file \S+ is damaged: /],
+    ['raw.db', /^The file \S+ has a log beside it, /],
+  ] as const) {
+    assert.match(sentence(await say('restore', file(name))), expected)
+  }
+  assert.deepEqual(readFileSync(path), before)
+  assert.deepEqual(
+    readdirSync(folder),
+    [basename(path), `${basename(path)}-search`].filter((name) => existsSync(join(folder, name))),
+  )
+})
+
+test('a damaged database is replaced; when it cannot be told whether it is in use, only with --stopped', async (t) => {
+  const { backup, start, say, done, path, key } = await backedUp(t, 'One')
+  writeFileSync(path, 'Not a database.\n'.repeat(1000))
+  await done('restore', backup)
+  const server = await start()
+  await server.end('SIGKILL')
+  writeFileSync(path, 'Not a database.\n'.repeat(1000))
+  assert.match(sentence(await say('restore', backup)), /^The database \S+ is damaged .* add --stopped\.$/)
+  const [, replaced = ''] = /in (\S+)\.\n$/.exec(await done('restore', backup, '--stopped')) ?? []
+  assert.match(readFileSync(replaced, 'utf8'), /^Not a database/)
+  assert.ok(existsSync(`${replaced}-wal`))
+  assert.deepEqual(await namesAt(await start(), key), ['One'])
+})
+
+test('a folder that cannot be written is said in one sentence, and nothing is replaced', async (t) => {
+  const { backup } = await backedUp(t, 'One')
+  const file = join(newFolder(t), 'file')
+  writeFileSync(file, '')
+  const { code, stderr } = await waymark(t, ['restore', backup], { DATABASE_URL: `sqlite:${file}/waymark.db` })
+  assert.equal(code, 1)
+  assert.match(stderr, /^The folder \S+ of the database cannot be made: /)
+})
+
+test('a database that is a folder is said in one sentence', async (t) => {
+  const { backup } = await backedUp(t, 'One')
+  const { code, stderr } = await waymark(t, ['restore', backup], { DATABASE_URL: `sqlite:${newFolder(t)}` })
+  assert.equal(code, 1)
+  assert.match(stderr, /^The backup could not be restored: .* Nothing was replaced\.\n$/)
+})
+
+test('a database of another program is not replaced', async (t) => {
+  const { backup, path, say } = await backedUp(t, 'One')
+  const database = new DatabaseSync(path)
+  database.exec('drop table instance')
+  database.close()
+  const before = readFileSync(path)
+  assert.match(sentence(await say('restore', backup)), /^The file \S+ is a database of another program\. /)
+  assert.deepEqual(readFileSync(path), before)
+})
+
+test('exit code 2 for a FILE that is the database itself, whatever it is called, and nothing happens to it', async (t) => {
+  const { path, say, file } = await backedUp(t, 'One')
+  symlinkSync(path, file('link.db'))
+  const before = readFileSync(path)
+  for (const args of [
+    ['backup', path, '--force'],
+    ['backup', file('link.db'), '--force'],
+    ['restore', path],
+    ['export', path, '--force'],
+    ['import', path],
+  ]) {
+    const { code, stderr } = await say(...args)
+    assert.equal(code, 2)
+    assert.match(stderr, /^\S+ is the database itself\. Name another file\.\n\nUsage: /)
+  }
+  assert.deepEqual(readFileSync(path), before)
+})
+
+test('a FILE must be named, and there must be a database', async (t) => {
+  const { say } = newPlace(t)
+  for (const command of ['backup', 'restore']) {
+    const { code, stderr } = await say(command)
+    assert.equal(code, 2)
+    assert.match(stderr, new RegExp(`^The FILE is missing\\.\\n\\nUsage: waymark ${command} FILE`))
+  }
+  const { code, stderr } = await say('backup', 'a.db')
+  assert.equal(code, 1)
+  assert.match(stderr, /^There is no database at /)
+})
+
+test('exit code 2 and its own command for PostgreSQL, without the password', async (t) => {
+  const variables = { DATABASE_URL: 'postgres://way:s3cret@db.example/links' }
+  for (const [command, tool] of [
+    ['backup', 'pg_dump'],
+    ['restore', 'pg_restore'],
+  ] as const) {
+    const { code, stdout, stderr } = await waymark(t, [command, 'links.dump'], variables)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(
+      stderr,
+      new RegExp(`^PostgreSQL is .*\\n\\n  ${tool} .*'postgres://way@db\\.example/links'.*'links\\.dump'\\n`),
+    )
+    assert.doesNotMatch(stderr, /s3cret/)
+  }
+})

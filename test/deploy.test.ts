@@ -1,0 +1,34 @@
+/** What starts Waymark elsewhere starts it as `npm start` does. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { repository, scripts } from './scripts.ts'
+
+const read = (file: string) => readFileSync(join(repository, file), 'utf8')
+const [started = ''] = scripts.start.split(' || ')
+const words = started.replace(/^exec /, '').split(' ')
+
+test('the image starts the server with the arguments of npm start, and on the Node that package.json pins', () => {
+  const dockerfile = read('Dockerfile')
+  const [, command = ''] = /^CMD (\[.*\])$/m.exec(dockerfile) ?? []
+  assert.deepEqual(JSON.parse(command), words)
+  const pinned = Object.values(JSON.parse(read('package.json')).optionalDependencies)
+  const images = [...dockerfile.matchAll(/^FROM node:([\d.]+)-slim/gm)].map(([, version]) => version)
+  assert.deepEqual([...new Set([...images, ...pinned])], ['26.10.0'])
+  assert.equal(images.length, 2)
+})
+
+test('the unit starts the server with the arguments of npm start, and stops it no sooner than it stops itself', () => {
+  const unit = read('deploy/waymark.service')
+  const [, command = ''] = /^ExecStart=\S+\/node_modules\/\.bin\/(.*)$/m.exec(unit) ?? []
+  assert.deepEqual(command.split(' '), words)
+  const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? []
+  assert.ok(Number(seconds) >= 18)
+})
+
+test('the image has what the server needs, and neither data nor tests', () => {
+  const lines = read('.dockerignore').split('\n')
+  const ignored = lines.filter((line) => line !== '' && !line.startsWith('#'))
+  assert.deepEqual(ignored, ['*', '!package.json', '!package-lock.json', '!LICENSE', '!src', 'src/**/*.test.ts'])
+})

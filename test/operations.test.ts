@@ -1,0 +1,73 @@
+/** docs/operations.md does what it says. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { pathWithCurl } from './path.ts'
+import { freePort, newFolder } from './processes.ts'
+import { repository, serverArguments } from './scripts.ts'
+import { rerun, stepsOf, timeless } from './transcript.ts'
+
+const path = join(repository, 'docs', 'operations.md')
+
+/** A folder with a `systemctl` that starts and stops the server, as far as the document uses it. */
+function systemctlFolder(t: TestContext): { folder: string; log: string } {
+  const folder = newFolder(t)
+  const [pid, log, script] = [join(folder, 'pid'), join(folder, 'log'), join(folder, 'systemctl')]
+  const server = [process.execPath, ...serverArguments].map((word) => `'${word}'`).join(' ')
+  writeFileSync(
+    script,
+    `#!/bin/sh
+case "$1" in
+  start)
+    ${server} < /dev/null > '${log}' 2>&1 &
+    echo $! > '${pid}'
+    until grep -q 'is listening' '${log}'; do kill -0 $! && sleep 0.05 || exit 1; done ;;
+  stop)
+    kill -TERM $(cat '${pid}')
+    while kill -0 $(cat '${pid}') 2> /dev/null; do sleep 0.05; done ;;
+esac
+`,
+  )
+  chmodSync(script, 0o755)
+  return { folder, log }
+}
+
+test('every transcript of docs/operations.md is what its commands print', async (t) => {
+  const document = readFileSync(path, 'utf8')
+  const [port, opsPort] = [await freePort(), await freePort()]
+  // Before the folders go.
+  t.after(() => systemctl('stop'))
+  const [data, backups] = [newFolder(t), newFolder(t)]
+  const { folder, log } = systemctlFolder(t)
+  const env = {
+    ...process.env,
+    PATH: folder + delimiter + pathWithCurl(t),
+    DATABASE_URL: `sqlite:${join(data, 'waymark.db')}`,
+    PORT: String(port),
+    OPS_PORT: String(opsPort),
+  }
+  const systemctl = (verb: string) => spawnSync('systemctl', [verb, 'waymark'], { env })
+  assert.equal(systemctl('start').status, 0)
+
+  const [KEY] = /wm_\w{49}/.exec(readFileSync(log, 'utf8')) ?? []
+  const places = {
+    'http://127.0.0.1:3090': `http://127.0.0.1:${opsPort}`,
+    '/var/lib/waymark': data,
+    '/var/backups/waymark': backups,
+  }
+  const now = rerun(document, { url: `http://127.0.0.1:${port}`, places, env: { ...env, KEY } })
+
+  // To write down what the commands print after a change that is meant: UPDATE_README=1 npm test
+  if (process.env.UPDATE_README) writeFileSync(path, now)
+  else assert.equal(timeless(now), timeless(document))
+  assert.ok(stepsOf(document).length > 10)
+})
+
+test('what docs/operations.md does not run leads to files that are there', () => {
+  const document = readFileSync(path, 'utf8')
+  for (const [, file = ''] of document.matchAll(/\]\(\.\.\/([^)#]+)/g)) {
+    assert.doesNotThrow(() => readFileSync(join(repository, file)), file)
+  }
+})

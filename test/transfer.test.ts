@@ -1,0 +1,253 @@
+/** `waymark export` and `waymark import`, as processes of their own. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test as testOf } from 'node:test'
+import { createAccount } from '../src/accounts/store.ts'
+import { insertDomain, listDomains } from '../src/domains/store.ts'
+import { insertSpace, listSpaces } from '../src/spaces/store.ts'
+import { openStorage, type StorageLocation } from '../src/storage/open.ts'
+import type { Storage } from '../src/storage/port.ts'
+import { newDatabase as newPostgres } from './postgres-database.ts'
+import { eventually, newDatabase, newFolder, unmeasured, type Variables, waymark } from './processes.ts'
+import { commandArguments, repository } from './scripts.ts'
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
+
+interface Place {
+  readonly storage: Storage
+  readonly variables: Variables
+  say(...args: string[]): ReturnType<typeof waymark>
+}
+
+/** A database with one account, number 1. */
+async function newPlace(t: TestContext): Promise<Place> {
+  const { path, variables } = newDatabase(t)
+  return placeAt(t, { engine: 'sqlite', path }, variables)
+}
+
+/** The same on PostgreSQL. */
+async function newPostgresPlace(t: TestContext): Promise<Place> {
+  const { drop, ...location } = await newPostgres()
+  t.after(drop)
+  return placeAt(t, location, { DATABASE_URL: location.url })
+}
+
+async function placeAt(t: TestContext, location: StorageLocation, variables: Variables): Promise<Place> {
+  const storage = await openStorage(location)
+  t.after(() => storage.close())
+  await createAccount(storage, 'Acme')
+  return { storage, variables, say: (...args) => waymark(t, args, variables) }
+}
+
+async function fill({ storage }: Place, count: number): Promise<void> {
+  await storage.write(async (tx) => {
+    for (let n = 0; n < count; n++) {
+      const urls = { homepage_url: n % 2 ? `https://acme.com/${n}` : null, not_found_url: null }
+      await insertDomain(tx, 1, { name: `d${n}.acme.com`, nameUnicode: `d${n}.acme.com` }, urls)
+      // Many of the same name, stored in the same millisecond.
+      await insertSpace(tx, 1, `Space ${n % 3}`, 1 + (n % 6))
+    }
+  })
+}
+
+/** All records of an account, but for their ids. */
+async function recordsOf({ storage }: Place, account = 1) {
+  const all = { search: null, sortBy: 'id', direction: 'asc', limit: 100_000, offset: 0 } as const
+  const [domains, spaces] = [await listDomains(storage, account, all), await listSpaces(storage, account, all)]
+  return {
+    domains: domains.rows.map(({ id, ...domain }) => domain),
+    spaces: spaces.rows.map(({ id, ...space }) => space),
+  }
+}
+
+/** An import that reads what the test writes. */
+function importing(t: TestContext, { variables }: Place): ChildProcess {
+  const env = { ...process.env, ...variables, ...unmeasured }
+  const child = spawn(process.execPath, [...commandArguments, 'import'], {
+    env,
+    cwd: repository,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  return child
+}
+
+test('what is exported and imported is the same, but for the ids', async (t) => {
+  const [from, to] = [await newPlace(t), await newPlace(t)]
+  await fill(from, 700)
+  const file = join(newFolder(t), 'export.jsonl')
+  assert.deepEqual(await from.say('export', file), { code: 0, signal: null, stdout: '', stderr: '' })
+  const imported = await to.say('import', file)
+  assert.deepEqual(
+    [imported.code, imported.stdout, imported.stderr],
+    [0, 'Records stored: 1400, there already: 0, refused: 0.\n', ''],
+  )
+  assert.deepEqual(await recordsOf(to), await recordsOf(from))
+  // Printed, and from the standard input, it is the same; and so is an export of the import, but for the ids.
+  const printed = (await to.say('export')).stdout
+  const withoutIds = (text: string) => text.replace(/^.*\n/, '').replace(/"id":\d+,/g, '')
+  assert.equal(withoutIds(printed), withoutIds(readFileSync(file, 'utf8')))
+})
+
+test('an import that is killed goes on where it was when it is run again: nothing is missing, nothing is there twice', async (t) => {
+  const [from, to] = [await newPlace(t), await newPlace(t)]
+  await fill(from, 1_500)
+  const text = (await from.say('export')).stdout
+  const child = importing(t, to)
+  // All but the end: so it cannot have ended by itself.
+  child.stdin?.write(text.slice(0, text.length * 0.8))
+  await eventually(async () => (await recordsOf(to)).spaces.length >= 400)
+  child.kill('SIGKILL')
+  await once(child, 'close')
+
+  const file = join(newFolder(t), 'export.jsonl')
+  writeFileSync(file, text)
+  const { code, stdout } = await to.say('import', file, '--json')
+  const { stored, known, refused, missing } = JSON.parse(stdout)
+  assert.deepEqual([code, stored + known, refused, missing], [0, 3_000, 0, null])
+  assert.ok(known >= 1_900 && stored > 0)
+  assert.deepEqual(await recordsOf(to), await recordsOf(from))
+  assert.match((await to.say('import', file)).stdout, /^Records stored: 0, there already: 3000, refused: 0\.$/m)
+})
+
+test('exit code 1 when lines are refused: each is named with its number and its reasons, the others are stored', async (t) => {
+  const to = await newPlace(t)
+  await createAccount(to.storage, 'Other')
+  const here = { homepage_url: 'https://here.example', not_found_url: null }
+  await insertDomain(to.storage, 1, { name: 'mine.example.com', nameUnicode: 'mine.example.com' }, here)
+  await insertDomain(to.storage, 2, { name: 'theirs.example.com', nameUnicode: 'theirs.example.com' }, here)
+  const file = join(newFolder(t), 'export.jsonl')
+  const space = (members: object) => JSON.stringify({ space: { id: 7, name: 'New', color: 2, ...members } })
+  const domain = (members: object) => JSON.stringify({ domain: { name: 'new.example.com', ...members } })
+  const lines: (readonly [line: string | Buffer, said?: RegExp])[] = [
+    [JSON.stringify({ waymark_export: 1, source: 'elsewhere' })],
+    [domain({})],
+    [domain({ name: 'MINE.example.com', homepage_url: 'https://here.example' })],
+    [
+      domain({ name: 'mine.example.com' }),
+      /^name: mine\.example\.com is there already, with other URLs; its id is 1\.$/,
+    ],
+    [domain({ name: 'theirs.example.com' }), /^name: The name theirs\.example\.com has already been taken\./],
+    [domain({ name: 'a b', homepage_url: 'x', more: 1 }), /^name: .* homepage_url: .* more: /],
+    [domain({ name: 'late.example.com', created_at: 'now' }), /^created_at and updated_at: /],
+    [domain({ name: 'late.example.com', created_at: '2026-02-30T00:00:00.000Z' }), /^created_at and updated_at: /],
+    [domain({ name: 'late.example.com', updated_at: '2026-02-03T00:00:00.000Z' }), /^created_at and updated_at: /],
+    [space({})],
+    [space({})],
+    [space({ name: 'Renamed' }), /^id: It is there already, as space 1, with another name or color\.$/],
+    [space({ id: 8, color: 9 }), /^color: /],
+    [space({ id: undefined }), /^id: A space needs the id that it had at its source/],
+    [space({ id: 1.5 }), /^id: /],
+    ['', /^The line is no JSON object/],
+    ['nonsense', /^The line is no JSON object/],
+    ['[]', /^The line is no JSON object/],
+    ['{"toString":{}}', /^The line is no JSON object/],
+    ['{"domain":null}', /^The line is no JSON object/],
+    ['{"domain":{},"space":{}}', /^The line is no JSON object/],
+    [Buffer.from([0x7b, 0xff, 0x7d]), /^The line is longer than 64 KiB, or not UTF-8\.$/],
+    [domain({ homepage_url: `https://${'x'.repeat(70_000)}` }), /^The line is longer than 64 KiB, or not UTF-8\.$/],
+    [domain({ name: 'last.example.com', created_at: '2020-01-02T03:04:05.678Z' })],
+    [JSON.stringify({ end: {} })],
+  ]
+  writeFileSync(file, Buffer.concat(lines.flatMap(([line]) => [Buffer.from(line), Buffer.from('\n')])))
+
+  const { code, stdout, stderr } = await to.say('import', file, '--account', '1')
+  const said = stderr.trimEnd().split('\n')
+  const expected = lines.flatMap(([, reason], index) => (reason === undefined ? [] : [{ line: index + 1, reason }]))
+  assert.equal(said.length, expected.length, stderr)
+  for (const [index, { line, reason }] of expected.entries()) {
+    const [, number, sentence = ''] = /^Line (\d+): (.*)$/.exec(said[index] ?? '') ?? []
+    assert.equal(Number(number), line)
+    assert.match(sentence, reason)
+  }
+  assert.deepEqual([code, stdout], [1, `Records stored: 3, there already: 2, refused: ${expected.length}.\n`])
+  const { domains, spaces } = await recordsOf(to)
+  assert.deepEqual(
+    domains.map(({ name }) => name),
+    ['mine.example.com', 'new.example.com', 'last.example.com'],
+  )
+  assert.deepEqual([domains[2]?.created_at, domains[2]?.updated_at], Array(2).fill('2020-01-02T03:04:05.678Z'))
+  assert.deepEqual(
+    spaces.map(({ name, color }) => [name, color]),
+    [['New', 2]],
+  )
+})
+
+test('from SQLite to PostgreSQL and back it is the same, also when it is imported twice at once', async (t) => {
+  const [from, over, to] = [await newPlace(t), await newPostgresPlace(t), await newPlace(t)]
+  await fill(from, 300)
+  const folder = newFolder(t)
+  const [there, back] = [join(folder, 'there.jsonl'), join(folder, 'back.jsonl')]
+  await from.say('export', there)
+  const both = await Promise.all([over.say('import', there, '--json'), over.say('import', there, '--json')])
+  const imported = both.map(({ stdout }) => JSON.parse(stdout))
+  for (const { refused, missing } of imported) assert.deepEqual([refused, missing], [0, null])
+  assert.equal(imported[0].stored + imported[1].stored, 600)
+  assert.deepEqual(await recordsOf(over), await recordsOf(from))
+  await over.say('export', back)
+  assert.equal((await to.say('import', back)).code, 0)
+  assert.deepEqual(await recordsOf(to), await recordsOf(from))
+})
+
+test('a space that was imported and deleted is stored again', async (t) => {
+  const [from, to] = [await newPlace(t), await newPlace(t)]
+  await fill(from, 1)
+  const file = join(newFolder(t), 'export.jsonl')
+  await from.say('export', file)
+  await to.say('import', file)
+  const { removeSpace } = await import('../src/spaces/store.ts')
+  assert.ok(await removeSpace(to.storage, 1, 1, null))
+  assert.match((await to.say('import', file)).stdout, /^Records stored: 1, there already: 1, /)
+})
+
+test('exit code 1 for a file that was cut off, or that is no export', async (t) => {
+  const [from, to] = [await newPlace(t), await newPlace(t)]
+  await fill(from, 2)
+  const text = (await from.say('export')).stdout
+  const lines = text.split(/(?<=\n)/)
+  const file = join(newFolder(t), 'export.jsonl')
+  const importOf = async (content: string) => {
+    writeFileSync(file, content)
+    const { code, stdout, stderr } = await to.say('import', file)
+    assert.equal(code, 1)
+    return stdout + stderr
+  }
+  const cutOff = /^Records stored: \d, .*\nThe file ends before its last line, the "end": it was cut off\.\n$/
+  assert.match(await importOf(lines.slice(0, -1).join('')), cutOff)
+  assert.match(
+    await importOf(`${lines.slice(0, 2).join('')}${lines.at(-1)}`),
+    /\nThe file tells of 4 records, but has 1\.\n$/,
+  )
+  assert.match(await importOf(lines.slice(0, 3).join('').slice(0, -9)), /^Line 3: .*|cut off/)
+  assert.equal(await importOf(''), 'The file is no export of Waymark: its first line is no header.\n')
+  assert.equal(await importOf('{"a":1}\n'), 'The file is no export of Waymark: its first line is no header.\n')
+  assert.match(await importOf(text.replace('"waymark_export":1', '"waymark_export":2')), /^The file has format 2; /)
+  assert.match(await importOf(text.replace(/"source":"\w+"/, '"source":" "')), /^The file does not say which database /)
+})
+
+test('exit codes 1 and 2 say what cannot be read, written or meant', async (t) => {
+  const place = await newPlace(t)
+  const folder = newFolder(t)
+  const file = join(folder, 'export.jsonl')
+  writeFileSync(file, 'something else')
+  for (const [args, code, sentence] of [
+    [['import', join(folder, 'missing')], 1, /^The file \S+ cannot be read: ENOENT.*\.\n$/],
+    [['export', join(folder, 'missing', 'file')], 1, /^The file \S+ cannot be written: ENOENT.*\.\n$/],
+    [['export', file], 1, /^There is a file \S+ already\. .*--force\.\n$/],
+    [['export', '--account', '7'], 2, /^There is no account 7\.\n\nUsage: waymark export /],
+    [['import', file, file], 2, /^There are more arguments than the command takes\.\n\nUsage: waymark import /],
+  ] as const) {
+    const said = await place.say(...args)
+    assert.deepEqual([said.code, said.stdout], [code, ''])
+    assert.match(said.stderr, sentence)
+  }
+  assert.equal(readFileSync(file, 'utf8'), 'something else')
+  assert.equal((await place.say('export', file, '--force')).code, 0)
+  await createAccount(place.storage, 'Other')
+  const many = await place.say('import', file)
+  assert.deepEqual([many.code, many.stdout], [2, ''])
+  assert.match(many.stderr, /^There is more than one account: /)
+})
