@@ -137,6 +137,72 @@ test('PORT and OPS_PORT may come from files', async (t) => {
   await untilAnswered(server, workers)
 })
 
+test('each worker is asked on an OPS_PORT of its own, which whoever replaces it takes over', async (t) => {
+  const first = await freePortRow(workers)
+  const ports = Array.from({ length: workers }, (_, slot) => first + slot)
+  const ask = async (port: number, target: string) =>
+    (await sendRequest({ agent: undefined, port, method: 'GET', path: target }, { key: null })).text
+  const isReady = (port: number) =>
+    ask(port, '/health/ready').then(
+      (text) => text === '{"status":"ready"}',
+      () => false,
+    )
+  const allReady = async () => (await Promise.all(ports.map(isReady))).every(Boolean)
+  const counted = async (port: number) =>
+    Number(
+      /_count\{route="\/api\/v1\/spaces",method="GET",status="200"\} (\d+)$/m.exec(await ask(port, '/metrics'))?.[1],
+    )
+
+  const server = await startWorkers(t, { OPS_PORT: String(first) })
+  await eventually(allReady)
+  await untilAnswered(server, workers)
+  const counts = await Promise.all(ports.map(counted))
+  assert.ok(
+    counts.every((count) => count >= 1),
+    String(counts),
+  )
+  const sum = counts.reduce((total, count) => total + count, 0)
+  await eventually(() => server.stdout().match(/"route":"\/api\/v1\/spaces","status":200/g)?.length === sum)
+
+  process.kill(answering(server)[0] as number, 'SIGKILL')
+  await server.said(/a worker died and is replaced/)
+  await eventually(allReady)
+  // Told to stop, it counts as in good order: the one that died has been replaced.
+  assert.equal((await server.end('SIGTERM')).code, 0)
+})
+
+test('an OPS_PORT that another program has is said in one sentence, that of any worker', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.after(() => taken.close())
+  await once(taken, 'listening')
+  const { port } = taken.address() as { port: number }
+  const variables = { ...newDatabase(t).variables, WORKERS: '2', PORT: '0', OPS_PORT: String(port - 1) }
+  const { code, stdout, stderr } = await run(t, variables).ended
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(
+    stderr,
+    /^Port \d+ of 127\.0\.0\.1 is in use by another process\. .*, or set OPS_PORT to another port\.\n$/,
+  )
+})
+
+test('a PORT that is one of the OPS_PORTs is refused at the start', async (t) => {
+  const first = await freePortRow(2)
+  const variables = { ...newDatabase(t).variables, WORKERS: '2', PORT: String(first + 1), OPS_PORT: String(first) }
+  const { code, stderr } = await run(t, variables).ended
+  assert.equal(code, 1)
+  assert.match(stderr, new RegExp(`^Port ${first + 1} of 127\\.0\\.0\\.1 is in use by another process`))
+})
+
+test('PORT and OPS_PORT may come from files', async (t) => {
+  const folder = newFolder(t)
+  const [port, ops] = [join(folder, 'port'), join(folder, 'ops')]
+  writeFileSync(port, '0')
+  writeFileSync(ops, String(await freePortRow(workers)))
+  const variables = { ...newDatabase(t).variables, WORKERS: String(workers), PORT_FILE: port }
+  const server = await listening(run(t, { ...variables, OPS_PORT: '', OPS_PORT_FILE: ops }))
+  await untilAnswered(server, workers)
+})
+
 test('SIGTERM ends all of them, with exit code 0', async (t) => {
   const server = await startWorkers(t)
   await untilAnswered(server, workers)
