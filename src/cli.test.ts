@@ -166,7 +166,7 @@ test('only "accounts create" makes a database', async (t) => {
   const { path, say, refused } = onFreshDatabase(t)
   for (const words of ['keys create --name ci', 'keys list', 'keys rotate 1', 'keys revoke 1', 'accounts list']) {
     const { code, stdout, stderr } = await refused(...words.split(' '))
-    const sentence = `There is no database at ${path}. Check DATABASE_URL, or start the server once.\n`
+    const sentence = `There is no Waymark database at ${path} yet. Check DATABASE_URL, or start the server once.\n`
     assert.deepEqual([code, stdout, stderr], [1, '', sentence])
     assert.equal(existsSync(dirname(path)), false)
   }

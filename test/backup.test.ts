@@ -286,7 +286,7 @@ test('a FILE must be named, and there must be a database', async (t) => {
   }
   const { code, stderr } = await say('backup', 'a.db')
   assert.equal(code, 1)
-  assert.match(stderr, /^There is no database at /)
+  assert.match(stderr, /^There is no Waymark database at /)
 })
 
 test('exit code 2 and its own command for PostgreSQL, without the password', async (t) => {

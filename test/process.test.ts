@@ -54,6 +54,19 @@ test('a second start keeps the data and makes no second key', async (t) => {
   )
 })
 
+test('a start without any good key says how to issue one', async (t) => {
+  const { variables } = newDatabase(t)
+  await waymark(t, ['accounts', 'create', '--name', 'Acme'], variables)
+  const server = await startServer(t, variables)
+  await server.said(/^No API key is good\. Issue one: npm run -s waymark -- keys create --name mine --account 1$/m)
+  assert.equal(server.key, '')
+  await server.end('SIGTERM')
+
+  await waymark(t, ['keys', 'create', '--name', 'mine', '--account', '1'], variables)
+  const again = await startServer(t, variables)
+  assert.doesNotMatch(again.stdout(), /No API key/)
+})
+
 test('a relative DATABASE_URL is relative to the working directory', async (t) => {
   const cwd = newFolder(t)
   await listening(run(t, { PORT: '0', DATABASE_URL: 'sqlite:here/waymark.db' }, { cwd }))

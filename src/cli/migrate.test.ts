@@ -24,7 +24,7 @@ for (const [engine, variablesOf] of Object.entries(engines)) {
     }
     const { code, stderr } = await waymark(t, ['keys', 'list'], variables)
     assert.equal(code, 1)
-    assert.match(stderr, /^There is no database at \S+\. Check DATABASE_URL, or start the server once\.\n$/)
+    assert.match(stderr, /^There is no Waymark database at \S+ yet\. Check DATABASE_URL, or start the server once\.\n$/)
   })
 
   test(`waymark migrate makes the schema, once: ${engine}`, async (t) => {

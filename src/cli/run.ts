@@ -76,7 +76,9 @@ async function atDatabase(command: RecordCommand, given: Given, streams: Streams
   const location = locationFor(given)
   if (!(command.makesDatabase || (await isThere(location)))) {
     const place = placeOf(location)
-    throw new StartupFailure(`There is no database at ${place}. Check DATABASE_URL, or start the server once.`)
+    throw new StartupFailure(
+      `There is no Waymark database at ${place} yet. Check DATABASE_URL, or start the server once.`,
+    )
   }
   const storage = await openStorage(location)
   try {

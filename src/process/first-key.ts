@@ -1,6 +1,6 @@
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { generateKey, hashKey } from '../keys/key.ts'
-import { createKey, findKeyByHash } from '../keys/store.ts'
+import { createKey, findKeyByHash, listKeys } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 
 /** Makes an account and a key when the database is empty, and returns the key's secret; else undefined. */
@@ -15,6 +15,13 @@ export function makeFirstKey(db: Db): Promise<string | undefined> {
 export async function registerBootstrapKey(db: Db, secret: string): Promise<boolean> {
   if ((await issueToEmpty(db, secret)) !== undefined) return true
   return (await findKeyByHash(db, hashKey(secret))) !== undefined
+}
+
+/** Whether nobody can use the API: there is no key that is neither revoked nor expired. */
+export async function isWithoutKeys(db: Db): Promise<boolean> {
+  const now = new Date().toISOString()
+  const keys = await listKeys(db, null)
+  return !keys.some(({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || expires_at > now))
 }
 
 /** Of processes that start at once on one database, one finds it empty. */

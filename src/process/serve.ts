@@ -8,7 +8,7 @@ import { opsServer } from '../ops/server.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { version } from '../version.ts'
-import { makeFirstKey, registerBootstrapKey } from './first-key.ts'
+import { isWithoutKeys, makeFirstKey, registerBootstrapKey } from './first-key.ts'
 import { bindTo, ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder, type Parts } from './shutdown.ts'
@@ -41,7 +41,7 @@ async function start(): Promise<void> {
     const listening = await listen((address, port) => bindApp(app, address, port), config)
     if (config.ops.port !== 0) await listenForOperator(config, { app, storage, logger })
     announce(listening.port)
-    if (isFirst()) process.stdout.write(greeting(listening, await makeFirstKey(storage)))
+    if (isFirst()) process.stdout.write(greeting(listening, await keyToShow(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
     flushCompileCache()
@@ -72,8 +72,16 @@ async function register({ bootstrapKey }: Config, storage: Storage, logger: Logg
   )
 }
 
-function greeting({ url, localUrl }: Listening, key: string | undefined): string {
+/** The key that was just made; null when there is none that is good, undefined when there is one already. */
+async function keyToShow(storage: Storage): Promise<string | null | undefined> {
+  return (await makeFirstKey(storage)) ?? ((await isWithoutKeys(storage)) ? null : undefined)
+}
+
+function greeting({ url, localUrl }: Listening, key: string | null | undefined): string {
   const banner = `Waymark ${version} is listening on ${url} (documentation: /docs)\n`
+  if (key === null) {
+    return `${banner}No API key is good. Issue one: npm run -s waymark -- keys create --name mine --account 1\n`
+  }
   if (key === undefined) return banner
   return `${banner}
 This API key is shown once; keep it safe:

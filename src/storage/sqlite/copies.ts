@@ -22,7 +22,9 @@ export function sqliteCopies(path: string): Copies {
 
 async function backUp(path: string, target: string, { onProgress }: BackupOptions): Promise<void> {
   if (!existsSync(path)) {
-    throw new StartupFailure(`There is no database at ${path}. Check DATABASE_URL, or start the server once.`)
+    throw new StartupFailure(
+      `There is no Waymark database at ${path} yet. Check DATABASE_URL, or start the server once.`,
+    )
   }
   const source = new DatabaseSync(path, { timeout: lockTimeoutMs })
   try {
