@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain, listDomains } from '../src/domains/store.ts'
-import { insertSpace, listSpaces } from '../src/spaces/store.ts'
+import { insertSpace, listSpaces, removeSpace } from '../src/spaces/store.ts'
 import { openStorage, type StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
@@ -192,13 +192,25 @@ test('from SQLite to PostgreSQL and back it is the same, also when it is importe
   assert.deepEqual(await recordsOf(to), await recordsOf(from))
 })
 
+test("an account's own export brings back what was deleted, and nothing twice", async (t) => {
+  const place = await newPlace(t)
+  await fill(place, 4)
+  const file = join(newFolder(t), 'all.jsonl')
+  await place.say('export', file)
+  const before = await recordsOf(place)
+  await removeSpace(place.storage, 1, 2, null)
+  const { stdout } = await place.say('import', file, '--json')
+  assert.deepEqual(JSON.parse(stdout), { ...JSON.parse(stdout), stored: 1, known: 7, refused: 0 })
+  assert.equal((await recordsOf(place)).spaces.length, before.spaces.length)
+  assert.equal(JSON.parse((await place.say('import', file, '--json')).stdout).stored, 0)
+})
+
 test('a space that was imported and deleted is stored again', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 1)
   const file = join(newFolder(t), 'export.jsonl')
   await from.say('export', file)
   await to.say('import', file)
-  const { removeSpace } = await import('../src/spaces/store.ts')
   assert.ok(await removeSpace(to.storage, 1, 1, null))
   assert.match((await to.say('import', file)).stdout, /^Records stored: 1, there already: 1, /)
 })

@@ -12,6 +12,12 @@ const failuresPerAddress = 300
 /** Subjects counted apart from each other; the rest of a larger crowd share one count. */
 const mostKeys = 1_000_000
 const mostAddresses = 100_000
+/**
+ * Shares of the limit by which processes may be behind each other. Addresses are many, and anybody may be at many of
+ * them: those that fail a few times are nobody else's business.
+ */
+const toldOfKeys = 0.01
+const toldOfAddresses = 0.1
 
 type Policy = 'key' | 'address'
 
@@ -32,8 +38,11 @@ export class RateLimits {
     this.#limits = { key: requestsPerMinute, address: failuresPerAddress }
     const onWorthTelling = () => this.#sharing.hurry()
     this.#counts = {
-      key: new Counts(requestsPerMinute, mostKeys, onWorthTelling),
-      address: new Counts(failuresPerAddress, mostAddresses, onWorthTelling),
+      key: new Counts({ limit: requestsPerMinute, toldShare: toldOfKeys, mostSubjects: mostKeys }, onWorthTelling),
+      address: new Counts(
+        { limit: failuresPerAddress, toldShare: toldOfAddresses, mostSubjects: mostAddresses },
+        onWorthTelling,
+      ),
     }
     this.#sharing = new Sharing(db, this.#counts)
   }

@@ -8,7 +8,7 @@ const minute = 60_000
 function counting(t: TestContext, { limit = 100, mostSubjects = 1_000 } = {}) {
   t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 10, 20) })
   let urgent = 0
-  const counts = new Counts(limit, mostSubjects, () => {
+  const counts = new Counts({ limit, toldShare: 0.01, mostSubjects }, () => {
     urgent += 1
   })
   return { counts, urgent: () => urgent }
@@ -38,7 +38,7 @@ test('a clock that is set back or ahead begins a new window, never one without e
 
 test('the windows of a subject end at the same moment on every node, those of many subjects do not', (t) => {
   const { counts } = counting(t)
-  const other = new Counts(100, 1_000, () => undefined)
+  const other = new Counts({ limit: 100, toldShare: 0.01, mostSubjects: 1_000 }, () => undefined)
   const subjects = Array.from({ length: 100 }, (_, n) => String(n))
   const ends = subjects.map((subject) => counts.add(subject, 1).msLeft)
   assert.deepEqual(
@@ -99,7 +99,10 @@ test('no node counts more than all have spent, nor less than it has itself', () 
   const step = fc.record({ node: fc.nat(2), spend: fc.integer({ min: 1, max: 40 }), exchange: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const nodes = Array.from({ length: 3 }, () => new Counts(100, 10, () => undefined))
+      const nodes = Array.from(
+        { length: 3 },
+        () => new Counts({ limit: 100, toldShare: 0.01, mostSubjects: 10 }, () => undefined),
+      )
       const told = [0, 0, 0]
       const spent = [0, 0, 0]
       for (const { node, spend, exchange } of steps) {

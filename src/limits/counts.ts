@@ -23,8 +23,6 @@ interface Count {
 }
 
 const windowMs = 60_000
-/** Shares of the limit: nodes need not know of each other's counts more exactly than this. */
-const toldShare = 0.01
 
 /**
  * Counts requests in fixed windows of a minute. A subject's windows begin at the same moments on every node, as far as
@@ -38,10 +36,13 @@ export class Counts {
   readonly #onWorthTelling: () => void
 
   /**
-   * `onWorthTelling` is called when a subject's count has grown by a hundredth of the limit since `untold` was asked.
+   * `onWorthTelling` is called when a subject's count has grown by `toldShare` of the limit since `untold` was asked.
    * Past `mostSubjects`, those that are new share one count.
    */
-  constructor(limit: number, mostSubjects: number, onWorthTelling: () => void) {
+  constructor(
+    { limit, toldShare, mostSubjects }: { limit: number; toldShare: number; mostSubjects: number },
+    onWorthTelling: () => void,
+  ) {
     this.#limit = limit
     this.#mostSubjects = mostSubjects
     this.#worthTelling = Math.max(1, Math.floor(limit * toldShare))

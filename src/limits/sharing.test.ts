@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { newStorage } from '../../test/engine.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
@@ -12,7 +13,7 @@ const open = (t: TestContext): Promise<Storage> => newStorage((work) => t.after(
 
 /** A node that counts keys. */
 function node(t: TestContext, db: Db) {
-  const key: Counts = new Counts(100, 10, () => sharing.hurry())
+  const key: Counts = new Counts({ limit: 100, toldShare: 0.01, mostSubjects: 10 }, () => sharing.hurry())
   const sharing = new Sharing(db, { key })
   sharing.begin()
   t.after(() => sharing.close())
@@ -48,6 +49,31 @@ test('while the database is away each node goes by its own counts; once it is ba
   assert.equal(two.used(), 7)
   isAway = false
   await eventually(() => one.used() === 12 && two.used() === 12)
+})
+
+test('rounds never overlap, however slow the database is and however much there is to tell', async (t) => {
+  const db = await open(t)
+  let running = 0
+  let most = 0
+  let rounds = 0
+  const slow: Db = {
+    ...away(db),
+    write: async (work) => {
+      running += 1
+      rounds += 1
+      most = Math.max(most, running)
+      await wait(50)
+      running -= 1
+      return db.write(work)
+    },
+  }
+  isAway = false
+  const one = node(t, slow)
+  while (rounds < 5) {
+    one.key.add(String(rounds), 5)
+    await wait(1)
+  }
+  assert.equal(most, 1)
 })
 
 let isAway = true

@@ -20,9 +20,13 @@ export class Sharing {
   readonly #node = randomUUID()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
+  #isRunning = false
   #isUrgent = false
+  /** Whether the last round failed: what counts, then, is not to press the database. */
+  #isAway = false
   #endedAt = 0
   #isClosed = false
+  /** On the monotonic clock, which no clock change moves. */
   #forgetAt = 0
 
   /** `kinds` names each kind of subject, alike on all nodes. */
@@ -38,9 +42,9 @@ export class Sharing {
 
   /** Lets the others know within a moment. */
   hurry(): void {
-    if (this.#isUrgent || this.#timer === undefined) return
+    if (this.#isUrgent || this.#isAway || this.#timer === undefined) return
     this.#isUrgent = true
-    this.#wait(Math.max(0, this.#endedAt + pauseMs - performance.now()))
+    if (!this.#isRunning) this.#wait(Math.max(0, this.#endedAt + pauseMs - performance.now()))
   }
 
   /** Tells the others a last time. */
@@ -59,16 +63,20 @@ export class Sharing {
   }
 
   async #round(): Promise<void> {
+    this.#isRunning = true
     this.#isUrgent = false
     try {
       await this.#tell()
       await this.#listen()
       await this.#forget()
+      this.#isAway = false
     } catch {
       // The next round says and hears it all.
+      this.#isAway = true
     }
+    this.#isRunning = false
     this.#endedAt = performance.now()
-    if (!this.#isClosed) this.#wait(this.#isUrgent ? pauseMs : everyMs)
+    if (!this.#isClosed) this.#wait(this.#isUrgent && !this.#isAway ? pauseMs : everyMs)
   }
 
   async #tell(): Promise<void> {
@@ -93,9 +101,9 @@ export class Sharing {
   }
 
   async #forget(): Promise<void> {
-    const now = Date.now()
+    const now = performance.now()
     if (now < this.#forgetAt) return
-    await forgetCounts(this.#db, now - forgetEveryMs)
+    await forgetCounts(this.#db, Date.now() - forgetEveryMs)
     for (const counts of Object.values(this.#kinds)) counts.sweep()
     this.#forgetAt = now + forgetEveryMs
   }

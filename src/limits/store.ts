@@ -22,7 +22,7 @@ export function tellCounts(db: Db, node: string, counts: readonly Tally[]): Prom
   })
 }
 
-/** What all other nodes have counted together in the windows that end after `now`. */
+/** What all other nodes have counted together in the windows that end after `now`: the greatest counts, where they are many. */
 export async function countsElsewhere(db: Db, node: string, now: number): Promise<Tally[]> {
   const rows = await db.all(elsewhere, { node, now })
   const sums = new Map<string, Tally>()
@@ -38,6 +38,9 @@ export async function forgetCounts(db: Db, then: number): Promise<void> {
   await db.write((tx) => tx.all(forgotten, { then }))
 }
 
+/** So few that reading them holds no request up; those nearest to their limits come first. */
+const mostHeard = 5_000
+
 const told = statement((db: Kysely<Tables>, { subject, endsAt, node, requests }: Tally & { node: string }) =>
   db
     .insertInto('request_counts')
@@ -51,7 +54,9 @@ const elsewhere = statement((db: Kysely<Tables>, { node, now }: { node: string; 
     .selectFrom('request_counts')
     .select(['subject', 'ends_at', 'requests'])
     .where('ends_at', '>', now)
-    .where('node', '<>', node),
+    .where('node', '<>', node)
+    .orderBy('requests', 'desc')
+    .limit(mostHeard),
 )
 
 const forgotten = statement((db: Kysely<Tables>, { then }: { then: number }) =>

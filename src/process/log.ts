@@ -1,7 +1,10 @@
 import { destination, type Logger, pino, stdTimeFunctions } from 'pino'
 
-/** Lines are written once this many characters wait, or after this many milliseconds, or at exit. */
-const writtenAt = 8_192
+/**
+ * Lines are written once this many bytes wait, or after this many milliseconds, or at exit. What is written to a pipe in
+ * one piece up to this size is not torn by what other processes write to it (POSIX, PIPE_BUF).
+ */
+const mostAtOnce = 4_096
 const writeEveryMs = 500
 
 /** Nothing logs headers today; whoever begins to must not leak keys. */
@@ -17,7 +20,7 @@ export function openLog(level: string): Logger {
  * with each line.
  */
 class Lines {
-  readonly #file = destination({ dest: 1, sync: false, minLength: writtenAt })
+  readonly #file = destination({ dest: 1, sync: false, minLength: mostAtOnce - 1, maxWrite: mostAtOnce })
   #waiting = ''
 
   constructor() {
@@ -29,8 +32,8 @@ class Lines {
   }
 
   write(line: string): void {
+    if (this.#waiting.length + line.length > mostAtOnce) this.#pass()
     this.#waiting += line
-    if (this.#waiting.length >= writtenAt) this.#pass()
   }
 
   /** Whether there was anything to pass on. */

@@ -1,10 +1,11 @@
 import { findDomainByName, insertDomain } from '../domains/store.ts'
 import { Failure, StartupFailure } from '../errors.ts'
-import { insertSpace } from '../spaces/store.ts'
+import type { Space } from '../spaces/schema.ts'
+import { findSpace, insertSpace } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
 import { type Entry, type Header, readEntry, readHeader, type Totals, Unusable } from './format.ts'
 import { type Line, linesOf } from './lines.ts'
-import { findImportedSpace, rememberOrigin } from './store.ts'
+import { databaseId, findImportedSpace, rememberOrigin } from './store.ts'
 
 /** What became of the records that were read. */
 export interface Counts {
@@ -126,7 +127,7 @@ async function storeSpace(tx: Db, target: Target, entry: Extract<Entry, { space:
   const { account, header } = target
   const { name, color } = entry.space
   const origin = { source: header.source, id: entry.id }
-  const there = await findImportedSpace(tx, account, origin)
+  const there = (await findImportedSpace(tx, account, origin)) ?? (await ownSpace(tx, target, entry.id))
   if (there === undefined) {
     const { record } = await insertSpace(tx, account, name, color, entry.times)
     await rememberOrigin(tx, account, record.id, origin)
@@ -134,6 +135,12 @@ async function storeSpace(tx: Db, target: Target, entry: Extract<Entry, { space:
   }
   if (there.name === name && there.color === color) return { became: 'known', of: 'spaces' }
   throw new Unusable(`id: It is there already, as space ${there.id}, with another name or color.`)
+}
+
+/** The space itself, where the export is one of this very account. */
+async function ownSpace(tx: Db, { account, header }: Target, id: number): Promise<Space | undefined> {
+  if (header.source !== (await databaseId(tx))) return undefined
+  return (await findSpace(tx, account, id))?.record
 }
 
 /** Whether everything came that the last line tells of: a file may have been cut off between two lines. */

@@ -1,6 +1,8 @@
 /** What each process has counted of a key's or an address's requests, for the others to know. */
 import { type Kysely, sql } from 'kysely'
 
+const byEnd = 'create index request_counts_by_end on request_counts (ends_at)'
+
 export const sqlite = {
   async up(db: Kysely<unknown>): Promise<void> {
     await sql
@@ -12,6 +14,7 @@ export const sqlite = {
         primary key (subject, ends_at, node)
       ) without rowid, strict`)
       .execute(db)
+    await sql.raw(byEnd).execute(db)
   },
 }
 
@@ -26,5 +29,6 @@ export const postgres = {
         primary key (subject, ends_at, node)
       )`)
       .execute(db)
+    await sql.raw(byEnd).execute(db)
   },
 }

@@ -18,9 +18,10 @@ export function wereOthersInTheWay(error: unknown): boolean {
   return /^40(001|P01)$/.test(stateOf(causeOf(error)))
 }
 
-/** Whether the connection on which it happened is of no more use. */
+/** Whether the connection on which it happened is of no more use: that to a server that only reads may have a better successor. */
 export function isBroken(error: unknown): boolean {
-  return isOfConnection(causeOf(error))
+  const cause = causeOf(error)
+  return isOfConnection(cause) || /^(25006|57P0[1-3])$/.test(stateOf(cause))
 }
 
 /** The server's own errors have a class and a state; what `pg` and sockets say of a lost connection is a plain error. */

@@ -104,7 +104,13 @@ export class Pool {
   async #probe(): Promise<void> {
     const client = new pg.Client({ ...settingsOf(this.#url), connectionTimeoutMillis: probeTimeoutMs })
     client.on('error', ignored)
-    await client.connect()
+    try {
+      await client.connect()
+    } catch (error) {
+      // A server that refuses, since it has connections enough, is not silent.
+      if (error instanceof pg.DatabaseError) return
+      throw error
+    }
     await client.end()
   }
 
