@@ -177,6 +177,16 @@ export function databaseUnavailable(cause: unknown): Failure {
   })
 }
 
+/** There is more to do than can be done in good time: better refused at once than answered late. */
+export function overloaded(detail: string): Failure {
+  return new Failure('overloaded', detail, { retryAfter: 1 })
+}
+
+/** Searches are refused before they hold up everything else. */
+export function tooManySearches(): Failure {
+  return overloaded('Too many searches are waiting. Try again shortly.')
+}
+
 /** Waymark cannot start, or a command cannot run. The message is for the operator: one sentence, no stack. */
 export class StartupFailure extends Error {}
 

@@ -110,6 +110,18 @@ test('a backup that is made while the server writes is whole, and has every writ
   assert.deepEqual(readdirSync(place.file('.')).sort(), ['0.db', '1.db', '2.db', basename(place.folder)])
 })
 
+test('what holds records may be read by this user alone', async (t) => {
+  const place = newPlace(t)
+  await store(await place.start(), 'One')
+  await place.done('backup', place.file('backup.db'))
+  assert.equal((await place.say('export', place.file('export.jsonl'))).code, 0)
+  const beside = ['', '-wal', '-shm', '-search', '-search-wal', '-search-shm'].map((suffix) => place.path + suffix)
+  const modes = [...beside, place.file('backup.db'), place.file('export.jsonl')].map(
+    (file) => statSync(file).mode & 0o777,
+  )
+  assert.deepEqual([...new Set(modes)], [0o600])
+})
+
 test('a backup replaces a file only with --force, and leaves nothing behind when it fails', async (t) => {
   const { backup, say, done, file, path } = await backedUp(t, 'One')
   const before = readFileSync(backup)
@@ -118,7 +130,7 @@ test('a backup replaces a file only with --force, and leaves nothing behind when
   writeFileSync(backup, 'something else')
   await done('backup', backup, '--force')
   assert.deepEqual(namesIn(backup), ['One'])
-  assert.match(sentence(await say('backup', file('no/such/folder.db'))), /^The backup could not be made: /)
+  assert.match(sentence(await say('backup', file('no/such/folder.db'))), /^The file \S+ cannot be written: /)
   // Past the page of the schema, where only a check of everything looks.
   const bytes = readFileSync(path)
   writeFileSync(path, bytes.fill(0xff, 3 * 4096, bytes.length))

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
 import { sendRequest } from './client.ts'
 import { eventually, listening, newDatabase, type RunningServer, run, runNpm, startServer } from './processes.ts'
+import { exchange } from './raw-socket.ts'
 
 const spaces = '/api/v1/spaces'
 
@@ -99,6 +101,19 @@ test('an error that nobody caught is logged with its stack, and ends the server 
   assert.equal(code, 1)
   const [line = ''] = /^.*"level":60.*$/m.exec(stdout) ?? []
   assert.match(JSON.parse(line).err.stack, /^Error: a bug\n +at /)
+})
+
+test('a log that nobody reads does not keep the server from its end', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  server.child.stdout?.pause()
+  const request = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'
+  const last = request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+  // Some 600 KB of log: more than what lies between two processes holds.
+  for (let round = 0; round < 3; round++) await exchange(server.port, [request.repeat(1_000), last])
+  server.child.kill('SIGTERM')
+  await once(server.child, 'exit')
+  server.child.stdout?.resume()
+  assert.equal((await server.ended).signal, 'SIGKILL')
 })
 
 test('a database that cannot be closed is logged, and ends the server with exit code 1', async (t) => {

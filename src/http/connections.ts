@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import { Failure } from '../errors.ts'
+import { type Failure, overloaded } from '../errors.ts'
 
 /** Beyond the limit, connections that are told so; what comes on top is closed unheard. A share of the limit. */
 const toldShare = 0.1
@@ -33,5 +33,5 @@ export class Connections {
 /** What a request gets on a connection that is one too many. The health check is never turned away. */
 export function crowded(request: FastifyRequest): Failure | undefined {
   if (request.routeOptions.url === '/health') return undefined
-  return new Failure('overloaded', 'The server has as many connections as it can serve.', { retryAfter: 1 })
+  return overloaded('The server has as many connections as it can serve.')
 }

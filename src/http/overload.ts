@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { Failure } from '../errors.ts'
+import { type Failure, overloaded } from '../errors.ts'
 import { durations, Tally } from '../tally.ts'
 
 /** Mean event-loop delay past which requests are turned away, in milliseconds. */
@@ -36,7 +36,7 @@ export class Overload {
   /** The refusal of a request while the process is overloaded. The health check is never turned away. */
   refusal(request: FastifyRequest): Failure | undefined {
     if (this.#delayMs <= this.#limitMs || request.routeOptions.url === '/health') return undefined
-    return new Failure('overloaded', 'The server has more work than it can do in good time.', { retryAfter: 1 })
+    return overloaded('The server has more work than it can do in good time.')
   }
 
   close(): void {

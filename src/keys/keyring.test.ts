@@ -21,15 +21,13 @@ async function open(t: TestContext): Promise<{ storage: Storage; issue: (count: 
   return { storage, issue }
 }
 
-test('ten thousand keys are remembered; one more takes the place of the one remembered longest', async (t) => {
+test('so many keys are remembered; one more takes the place of the one remembered longest', async (t) => {
   const { storage, issue } = await open(t)
-  const keyring = new Keyring(storage)
+  const keyring = new Keyring(storage, 100)
   t.after(() => keyring.close())
-  const secrets = await issue(10_001)
-  for (let from = 1; from < secrets.length; from += 1_000) {
-    await Promise.all(secrets.slice(from, from + 1_000).map((secret) => keyring.identify(secret)))
-  }
-  const [first = '', second = '', third = ''] = secrets
+  const [first = '', ...others] = await issue(101)
+  for (const secret of others) await keyring.identify(secret)
+  const [second = '', third = ''] = others
   const isRemembered = (secret: string) => !(keyring.identify(secret) instanceof Promise)
   assert.ok(isRemembered(second))
   await keyring.identify(first)

@@ -14,8 +14,8 @@ export interface Caller {
 
 /** A key that was revoked, or a process that issued one, elsewhere is noticed after this long at the latest. */
 const trustMs = 5_000
-/** Keys remembered at most; the one remembered longest makes room. */
-const rememberedKeys = 10_000
+/** Keys that a keyring remembers at most. */
+const mostRemembered = 10_000
 const noteUsesEveryMs = 30_000
 
 interface Remembered {
@@ -29,12 +29,15 @@ interface Remembered {
 /** Tells keys that are good from those that are not, and remembers the good ones for a few seconds. */
 export class Keyring {
   readonly #db: Db
+  readonly #capacity: number
   readonly #remembered = new Map<string, Remembered>()
   #uses = new Map<number, string>()
   readonly #timer: NodeJS.Timeout
 
-  constructor(db: Db) {
+  /** Of more than `capacity` keys, the one remembered longest makes room. */
+  constructor(db: Db, capacity = mostRemembered) {
     this.#db = db
+    this.#capacity = capacity
     this.#timer = setInterval(() => void this.#noteUses(), noteUsesEveryMs).unref()
   }
 
@@ -71,7 +74,7 @@ export class Keyring {
   }
 
   #remember(fingerprint: string, record: Key, expiresAt: number): Caller {
-    if (this.#remembered.size >= rememberedKeys) {
+    if (this.#remembered.size >= this.#capacity) {
       const oldest = this.#remembered.keys().next()
       if (!oldest.done) this.#remembered.delete(oldest.value)
     }

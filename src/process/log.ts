@@ -6,13 +6,33 @@ import { destination, type Logger, pino, stdTimeFunctions } from 'pino'
  */
 const mostAtOnce = 4_096
 const writeEveryMs = 500
+/** So many bytes wait for whoever reads stdout; lines past them are lost rather than the process. */
+const mostWaiting = 16 * 1_024 * 1_024
+/** Whoever has taken nothing for so long when the process ends will not take it any more. Milliseconds. */
+const longestStallMs = 1_000
 
 /** Nothing logs headers today; whoever begins to must not leak keys. */
 const secrets = ['authorization', 'headers.authorization', 'req.headers.authorization', 'request.headers.authorization']
 
-/** The log of the process: a JSON object a line, on stdout. */
-export function openLog(level: string): Logger {
-  return pino({ level, timestamp: stdTimeFunctions.isoTime, redact: secrets }, new Lines())
+/** The log of the process, and its end. */
+export interface Log {
+  /** A JSON object a line, on stdout. */
+  readonly logger: Logger
+  /** Ends the process once the log is written: by a signal where nobody reads it, for then nothing else would end it. */
+  exit(code: number): Promise<void>
+}
+
+/** Opens the log. Lines that are lost, since nobody reads stdout, are counted in a line of their own. */
+export function openLog(level: string): Log {
+  const lines = new Lines((count) => {
+    logger.warn({ lines: count }, 'log lines were lost, since stdout was not read')
+  })
+  const logger = pino({ level, timestamp: stdTimeFunctions.isoTime, redact: secrets }, lines)
+  const exit = async (code: number) => {
+    if (await lines.areWritten()) process.exit(code)
+    process.kill(process.pid, 'SIGKILL')
+  }
+  return { logger, exit }
 }
 
 /**
@@ -20,20 +40,45 @@ export function openLog(level: string): Logger {
  * with each line.
  */
 class Lines {
-  readonly #file = destination({ dest: 1, sync: false, minLength: mostAtOnce - 1, maxWrite: mostAtOnce })
+  readonly #file = destination({
+    dest: 1,
+    sync: false,
+    minLength: mostAtOnce - 1,
+    maxWrite: mostAtOnce,
+    maxLength: mostWaiting,
+  })
   #waiting = ''
+  #lost = 0
 
-  constructor() {
+  constructor(onLost: (count: number) => void) {
     setInterval(() => {
       if (this.#pass()) this.#file.flush()
     }, writeEveryMs).unref()
     // Before pino's own listener, which writes what it was passed.
     process.prependListener('exit', () => this.#pass())
+    this.#file.on('drop', (lines: string) => {
+      this.#lost += lines.split('\n').length - 1
+    })
+    this.#file.on('drain', () => {
+      const count = this.#lost
+      this.#lost = 0
+      if (count > 0) onLost(count)
+    })
   }
 
   write(line: string): void {
     if (this.#waiting.length + line.length > mostAtOnce) this.#pass()
     this.#waiting += line
+  }
+
+  /** Resolves to true once stdout has taken the lines, or nobody can; to false when it takes none for too long. */
+  areWritten(): Promise<boolean> {
+    this.#pass()
+    return new Promise((resolve) => {
+      const stalled = setTimeout(resolve, longestStallMs, false)
+      this.#file.on('write', () => stalled.refresh())
+      this.#file.flush(() => resolve(true))
+    })
   }
 
   /** Whether there was anything to pass on. */

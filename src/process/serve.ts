@@ -32,14 +32,15 @@ async function start(): Promise<void> {
     return superviseWorkers(config, openLog(config.logLevel))
   }
   const storage = await openStorage(config.storage)
-  const logger = openLog(config.logLevel)
+  const log = openLog(config.logLevel)
+  const { logger } = log
   const app = await buildApp({ ...config, storage, logger })
-  endInGoodOrder({ app, storage, logger })
+  endInGoodOrder({ app, storage, log })
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     if (isFirst()) await register(config, storage, logger)
     const listening = await listen((address, port) => bindApp(app, address, port), config)
-    if (config.ops.port !== 0) await listenForOperator(config, { app, storage, logger })
+    if (config.ops.port !== 0) await listenForOperator(config, { app, storage, log })
     announce(listening.port)
     if (isFirst()) process.stdout.write(greeting(listening, await keyToShow(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
@@ -60,8 +61,8 @@ async function bindApp({ server }: App, host: string, port: number): Promise<Add
   return server.server.address() as AddressInfo
 }
 
-async function listenForOperator({ ops }: Config, { app, storage, logger }: Parts): Promise<void> {
-  const server = opsServer({ ...app, storage, logger })
+async function listenForOperator({ ops }: Config, { app, storage, log }: Parts): Promise<void> {
+  const server = opsServer({ ...app, storage, logger: log.logger })
   await listen((address, port) => bindTo(server, address, port), { ...ops, prefix: opsPrefix })
 }
 

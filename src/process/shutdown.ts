@@ -1,6 +1,6 @@
-import type { Logger } from 'pino'
 import type { App } from '../app.ts'
 import type { Storage } from '../storage/port.ts'
+import type { Log } from './log.ts'
 import { Traffic } from './traffic.ts'
 
 /** How long requests under way may take once the process is told to stop. Milliseconds. */
@@ -17,20 +17,20 @@ const sameSignalMs = 500
 export interface Parts {
   readonly app: App
   readonly storage: Storage
-  readonly logger: Logger
+  readonly log: Log
 }
 
 /** From now on SIGTERM, SIGINT and errors that nobody caught end the process by way of a drain. */
 export function endInGoodOrder(parts: Parts): void {
-  const { logger } = parts
+  const { logger, exit } = parts.log
   const traffic = new Traffic(parts.app.server.server)
   let startedAt: number | undefined
   let exitCode = 0
 
   const begin = () => {
     startedAt = performance.now()
-    setTimeout(() => process.exit(1), deadlineMs + closingMs).unref()
-    void stop(parts, traffic).then((isInOrder) => process.exit(isInOrder ? exitCode : 1))
+    setTimeout(() => void exit(1), deadlineMs + closingMs).unref()
+    void stop(parts, traffic).then((isInOrder) => exit(isInOrder ? exitCode : 1))
   }
   const onSignal = (signal: NodeJS.Signals) => {
     if (startedAt === undefined) {
@@ -38,7 +38,7 @@ export function endInGoodOrder(parts: Parts): void {
       begin()
     } else if (performance.now() - startedAt >= sameSignalMs) {
       logger.warn({ signal }, 'stopped at once by a second signal')
-      process.exit(1)
+      void exit(1)
     }
   }
   process.on('SIGTERM', onSignal)
@@ -51,7 +51,7 @@ export function endInGoodOrder(parts: Parts): void {
   })
 }
 
-async function stop({ app, storage, logger }: Parts, traffic: Traffic): Promise<boolean> {
+async function stop({ app, storage, log: { logger } }: Parts, traffic: Traffic): Promise<boolean> {
   try {
     app.drain.isDraining = true
     await traffic.stop(deadlineMs)

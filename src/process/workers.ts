@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Place } from './listen.ts'
+import type { Log } from './log.ts'
 
 /** How long to wait before a worker is replaced that did not live for `soundLifeMs`; doubled each time. Milliseconds. */
 const soundLifeMs = 10_000
@@ -55,8 +55,8 @@ export function announce(port: number): void {
  * database, and when it cannot start, nothing does. Signals are passed on; this process ends with the last worker, with
  * exit code 0 when all of them ended in good order.
  */
-export async function superviseWorkers(plan: Plan, logger: Logger): Promise<void> {
-  const supervisor = new Supervisor(plan, logger)
+export async function superviseWorkers(plan: Plan, log: Log): Promise<void> {
+  const supervisor = new Supervisor(plan, log)
   process.on('SIGTERM', (signal) => supervisor.stop(signal))
   process.on('SIGINT', (signal) => supervisor.stop(signal))
   await supervisor.startFirst()
@@ -72,7 +72,7 @@ interface Life {
 
 class Supervisor {
   readonly #opsPorts: readonly number[]
-  readonly #logger: Logger
+  readonly #log: Log
   readonly #lives = new Map<number, Life>()
   /** The one that the first worker was given, and that the others take, also where it was to be any. */
   #port: number | undefined
@@ -80,9 +80,9 @@ class Supervisor {
   #exitCode = 0
   #pauseMs = shortestPauseMs
 
-  constructor(plan: Plan, logger: Logger) {
+  constructor(plan: Plan, log: Log) {
     this.#opsPorts = opsPlaces(plan).map(({ port }) => port)
-    this.#logger = logger
+    this.#log = log
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
   }
 
@@ -118,7 +118,7 @@ class Supervisor {
       this.#exitCode ||= code ?? 1
       this.#endIfAlone()
     } else {
-      this.#logger.error({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
+      this.#log.logger.error({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
       const isSound = performance.now() - startedAt >= soundLifeMs
       this.#pauseMs = isSound ? shortestPauseMs : Math.min(this.#pauseMs * 2, longestPauseMs)
       setTimeout(() => this.start(slot), this.#pauseMs)
@@ -126,7 +126,7 @@ class Supervisor {
   }
 
   #endIfAlone(): void {
-    if (this.#lives.size === 0) process.exit(this.#exitCode)
+    if (this.#lives.size === 0) void this.#log.exit(this.#exitCode)
   }
 }
 

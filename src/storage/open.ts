@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { MigrationState } from './migrate.ts'
 import type { Storage } from './port.ts'
-import { migrationsOfPostgres, openPostgres, placeOfPostgres } from './postgres/open.ts'
-import { migrationsOfSqlite, openSqlite } from './sqlite/open.ts'
+import { placeOfPostgres } from './postgres/place.ts'
 
 /** Where the records are kept, as configuration names it. */
 export type StorageLocation = SqliteLocation | PostgresLocation
@@ -22,22 +21,28 @@ export interface PostgresLocation {
 }
 
 /** Opens and migrates the database. Throws `StartupFailure` with a sentence for the operator. */
-export function openStorage(location: StorageLocation): Promise<Storage> {
-  return location.engine === 'sqlite' ? openSqlite(location.path) : openPostgres(location.url, location.pool)
+export async function openStorage(location: StorageLocation): Promise<Storage> {
+  if (location.engine === 'sqlite') return (await sqlite()).openSqlite(location.path)
+  return (await postgres()).openPostgres(location.url, location.pool)
 }
 
 /** Every migration in order, and whether the database has it. Only reads. Throws `StartupFailure` as `openStorage` does. */
-export function migrationsAt(location: StorageLocation): Promise<MigrationState[]> {
-  return location.engine === 'sqlite' ? migrationsOfSqlite(location.path) : migrationsOfPostgres(location.url)
+export async function migrationsAt(location: StorageLocation): Promise<MigrationState[]> {
+  if (location.engine === 'sqlite') return (await sqlite()).migrationsOfSqlite(location.path)
+  return (await postgres()).migrationsOfPostgres(location.url)
 }
 
 /** Whether Waymark's database is there already; `openStorage` makes it otherwise. */
 export async function isThere(location: StorageLocation): Promise<boolean> {
   if (location.engine === 'sqlite') return existsSync(location.path)
-  return (await migrationsOfPostgres(location.url)).some(({ isApplied }) => isApplied)
+  return (await migrationsAt(location)).some(({ isApplied }) => isApplied)
 }
 
 /** The location in a sentence to the operator. */
 export function placeOf(location: StorageLocation): string {
   return location.engine === 'sqlite' ? location.path : placeOfPostgres(location.url)
 }
+
+// An engine is loaded once it is known to be the one: a third of what a process loads comes with it.
+const sqlite = () => import('./sqlite/open.ts')
+const postgres = () => import('./postgres/open.ts')

@@ -14,6 +14,7 @@ export async function writeWhole<T>(
   const temporary = `${file}.partial-${process.pid}`
   refuseExisting(file, mayReplace)
   try {
+    makeOwnFile(temporary)
     const result = await write(temporary)
     syncToDisk(temporary)
     refuseExisting(file, mayReplace)
@@ -33,6 +34,11 @@ export async function writeWhole<T>(
 function refuseExisting(file: string, mayReplace: boolean): void {
   if (mayReplace || !existsSync(file)) return
   throw new StartupFailure(`There is a file ${file} already. Choose another name, or replace it with --force.`)
+}
+
+/** Makes an empty file that nobody but this user may read: what Waymark keeps is not for everybody on the machine. */
+export function makeOwnFile(path: string): void {
+  closeSync(openSync(path, 'a', 0o600))
 }
 
 /** Returns once the disk has what was written to a file, or, for a folder, the names that are in it. */

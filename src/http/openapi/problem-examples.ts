@@ -6,6 +6,7 @@ import {
   idempotencyKeyReused,
   nameTaken,
   notFound,
+  overloaded,
   preconditionFailed,
 } from '../../errors.ts'
 
@@ -50,7 +51,7 @@ export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_fai
     'internal_error',
     'Something went wrong on the server. The request_id leads to the details in its log.',
   ),
-  overloaded: new Failure('overloaded', 'The server has more work than it can do in good time.', { retryAfter: 1 }),
+  overloaded: overloaded('The server has more work than it can do in good time.'),
   shutting_down: new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 }),
   database_unavailable: databaseUnavailable(undefined),
 }

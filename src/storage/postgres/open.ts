@@ -5,6 +5,7 @@ import { type MigrationState, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { stateOf } from './errors.ts'
 import { migrationDialect } from './migration-dialect.ts'
+import { placeOfPostgres } from './place.ts'
 import { settingsOf } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
 
@@ -56,12 +57,6 @@ export function faultOf({ version, encoding }: Server): string | null {
   if (version < oldestVersion) return `The database is PostgreSQL ${version}. Waymark needs ${oldestVersion} or newer.`
   if (encoding === 'UTF8') return null
   return `The database is encoded in ${encoding}. Make one with: create database … encoding 'UTF8' template template0.`
-}
-
-/** The host and the name of the database; never the password. */
-export function placeOfPostgres(url: string): string {
-  const { host, pathname } = new URL(url)
-  return `${host || 'localhost'}${pathname}`
 }
 
 function reason(url: string, error: unknown): string {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { UseOwnTool } from '../../errors.ts'
 import { ownTools } from './own-tools.ts'
 
-const url = 'postgres://way:s3cret@db.example:5433/links?sslmode=require&password=s3cret'
+const url = 'postgres://way:s3cret@db.example:5433/links?sslmode=require&password=s3cret&sslpassword=s3cret'
 
 async function commandOf(work: Promise<unknown>): Promise<string> {
   const error = await work.then(

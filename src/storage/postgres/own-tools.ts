@@ -23,7 +23,7 @@ export function ownTools(url: string): Copies {
 function withoutPassword(text: string): string {
   const url = new URL(text)
   url.password = ''
-  url.searchParams.delete('password')
+  for (const name of ['password', 'sslpassword']) url.searchParams.delete(name)
   return url.href
 }
 

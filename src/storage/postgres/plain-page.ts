@@ -10,10 +10,15 @@ import { runText } from './run.ts'
 /** So many records are skipped by reading them. */
 const deepestRead = 1_000
 
+/** Whether many entries of an index lie between the list's beginning and the page. */
+export function isDeep({ offset }: AnyListing): boolean {
+  return offset > deepestRead
+}
+
 /** The page and the number of the account's records, of one moment. */
 export async function plainPage<Row>(client: ClientBase, listing: Listing<Row>): Promise<Page<Row>> {
   const { offset, limit } = listing
-  if (offset <= deepestRead) {
+  if (!isDeep(listing)) {
     const page = await walk(client, listing, offset === 0 ? 'first' : 'near', offset === 0 ? [] : [offset])
     if (page !== null) return page
   }

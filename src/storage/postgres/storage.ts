@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
-import { listOn } from './lists.ts'
+import { Gate } from './gate.ts'
+import { listOn, mayTakeLong } from './lists.ts'
 import { Pool } from './pool.ts'
 import { run } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
@@ -11,12 +12,15 @@ import { transact } from './transaction.ts'
 export class PostgresStorage implements Storage {
   readonly #url: string
   readonly #pool: Pool
+  /** Half of the connections are kept for what is read in no time. */
+  readonly #gate: Gate
   #closed: Promise<void> | undefined
 
   /** The database has been migrated; `size` is the most connections it may have at a time. */
   constructor(url: string, size: number) {
     this.#url = url
     this.#pool = new Pool(url, size)
+    this.#gate = new Gate(Math.max(1, Math.floor(size / 2)))
   }
 
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
@@ -32,7 +36,8 @@ export class PostgresStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return this.#pool.with((client) => listOn(client, listing))
+    const read = () => this.#pool.with((client) => listOn(client, listing))
+    return mayTakeLong(listing) ? this.#gate.through(read) : read()
   }
 
   start(onProblem: (error: unknown) => void): void {

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
-import { execute } from '../../../test/postgres.ts'
+import pg from 'pg'
+import { execute, newName } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { eventually } from '../../../test/processes.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
@@ -12,6 +13,7 @@ import { insertSpace, listSpaces } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
 import { statement } from '../statement.ts'
 import { openPostgres } from './open.ts'
+import { PostgresStorage } from './storage.ts'
 
 const isUnavailable = (error: unknown) => {
   const { code, facts } = error as { code: unknown; facts: { retryAfter: unknown } }
@@ -211,6 +213,42 @@ test('a statement that takes too long is ended, and its connection serves on', a
   await storage.ping()
 })
 
+test('searches that wait do not hold up what is read in no time; those that are too many are refused', async (t) => {
+  const fixture = await open(t)
+  const { storage, account, url } = fixture
+  const locker = new pg.Client({ connectionString: url })
+  await locker.connect()
+  await locker.query('begin; lock table spaces in access exclusive mode')
+  const search = () => listSpaces(storage, account, { ...page, search: 'x' })
+  const first = search()
+  const others = Promise.allSettled(Array.from({ length: 300 }, search))
+  await within(400, () => Promise.all([storage.ping(), listAccounts(storage)]))
+  for (const outcome of await within(1_000, () => others)) {
+    assert.equal(outcome.status, 'rejected')
+    assert.equal(outcome.reason.code, 'overloaded')
+  }
+  await locker.end()
+  await first
+  await assertAllIsWell(fixture)
+})
+
+test('a server that lets nobody else in is not silent: what it works on is finished', async (t) => {
+  const { url } = await open(t)
+  const role = newName('role')
+  await execute(url, `create role ${role} login password 'secret' connection limit 1`)
+  const limited = Object.assign(new URL(url), { username: role, password: 'secret' })
+  const storage = new PostgresStorage(limited.href, 2)
+  const working = storage.all(slow, { seconds: 2 })
+  await eventually(
+    async () => (await execute(url, `select 1 from pg_stat_activity where usename = '${role}'`)).length > 0,
+  )
+  await within(500, () => assert.rejects(storage.ping(), isUnavailable))
+  await working
+  await storage.ping()
+  await storage.close()
+  await execute(url, `drop role ${role}`)
+})
+
 test('a database that may only be read refuses writes and answers reads', async (t) => {
   const fixture = await open(t)
   const { storage, account, url } = fixture
@@ -232,6 +270,12 @@ test('a database that may only be read refuses writes and answers reads', async 
     isUnavailable,
   )
   assert.equal((await listSpaces(storage, account, page)).total, 0)
+  await execute(
+    url,
+    `begin read write; alter database ${new URL(url).pathname.slice(1)} reset default_transaction_read_only; commit`,
+  )
+  // A connection that refuses to write is given up: nobody has to end those that were opened before.
+  await eventually(() => insertSpace(storage, account, 'x', 1).then(...isFulfilled))
   const reopened = await openPostgres(url, 1)
   assert.equal((await listAccounts(reopened)).length, 1)
   await reopened.close()

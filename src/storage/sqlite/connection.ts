@@ -1,7 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
-import { databaseUnavailable } from '../../errors.ts'
 import { bind, type Compiled, compile, type Statement } from '../statement.ts'
+import { translated } from './errors.ts'
 
 /** What every connection to a data file is opened with; `extra` is added by the connection's own purpose. */
 export function openDatabase(path: string, timeoutMs: number, extra = ''): DatabaseSync {
@@ -66,38 +66,3 @@ const builder = new Kysely<never>({
     createQueryCompiler: () => new SqliteQueryCompiler(),
   },
 })
-
-/** The primary result codes of SQLite that this program tells apart. */
-export const resultCodes = {
-  permission: 3,
-  busy: 5,
-  locked: 6,
-  noMemory: 7,
-  readOnly: 8,
-  inputOutput: 10,
-  corrupt: 11,
-  full: 13,
-  cannotOpen: 14,
-  protocol: 15,
-  noLargeFiles: 22,
-  notADatabase: 26,
-} as const
-
-/** All of them say "the database cannot do this now", not "the program is wrong". */
-const unavailable: ReadonlySet<number> = new Set(Object.values(resultCodes))
-
-/** The domain's words for an engine error: `database_unavailable` where that is what it means, else the error itself. */
-export function translated(error: unknown): unknown {
-  return unavailable.has(resultCode(error)) ? databaseUnavailable(error) : error
-}
-
-/** Whether another connection holds the write lock. */
-export function isBusy(error: unknown): boolean {
-  return resultCode(error) === resultCodes.busy
-}
-
-/** The primary result code of an error of SQLite; 0 for any other error. */
-export function resultCode(error: unknown): number {
-  if (!(error instanceof Error) || !('errcode' in error)) return 0
-  return Number(error.errcode) & 0xff
-}

@@ -3,8 +3,7 @@ import { backup, DatabaseSync } from 'node:sqlite'
 import { StartupFailure } from '../../errors.ts'
 import type { BackupOptions, Copies } from '../copies.ts'
 import { writeWhole } from '../whole-file.ts'
-import { resultCode, resultCodes } from './connection.ts'
-import { restore } from './restore.ts'
+import { resultCode, resultCodes } from './errors.ts'
 
 /** How long a lock of another process is awaited. Milliseconds. */
 const lockTimeoutMs = 10_000
@@ -15,7 +14,8 @@ const pagesAtOnce = 1_000
 export function sqliteCopies(path: string): Copies {
   return {
     backUp: (file, options) => writeWhole(file, options.mayReplace, (target) => backUp(path, target, options)),
-    restore: async (file, isStopped) => restore(path, file, isStopped),
+    // What a restored database is checked by is not loaded for anything else.
+    restore: async (file, isStopped) => (await import('./restore.ts')).restore(path, file, isStopped),
     isItself: (file) => isSame(path, file),
   }
 }

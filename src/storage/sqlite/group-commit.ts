@@ -2,7 +2,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { databaseUnavailable, Failure } from '../../errors.ts'
 import { durations, groupSizes, Tally } from '../../tally.ts'
 import type { Db, Meter } from '../port.ts'
-import { type Connection, isBusy, translated } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { isBusy, translated } from './errors.ts'
 
 /** Transactions that one commit takes at most, so that a flood of writes cannot hold the event loop. */
 const groupSize = 128

@@ -5,7 +5,9 @@ import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { type MigrationState, migrate, statesBefore, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { isBusy, openDatabase, resultCode, resultCodes } from './connection.ts'
+import { makeOwnFile } from '../whole-file.ts'
+import { openDatabase } from './connection.ts'
+import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { MigrationDialect } from './migration-dialect.ts'
 import { SqliteStorage } from './storage.ts'
 
@@ -51,6 +53,8 @@ export async function migrationsOfSqlite(path: string): Promise<MigrationState[]
 async function open(path: string, timeoutMs: number): Promise<SqliteStorage> {
   makeFolder(path)
   refuseReadOnly(path)
+  // SQLite makes the files beside it alike.
+  if (!existsSync(path)) makeOwnFile(path)
   refuseStrangeFile(path, timeoutMs)
   await migrateFile(path, timeoutMs)
   return new SqliteStorage(path)

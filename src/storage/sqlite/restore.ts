@@ -18,7 +18,7 @@ import { StartupFailure } from '../../errors.ts'
 import type { Restored } from '../copies.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { syncToDisk } from '../whole-file.ts'
-import { isBusy, resultCode, resultCodes } from './connection.ts'
+import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { holdsRecords, makeFolder, refuseStranger } from './open.ts'
 import { removeSearchFile } from './search/index-file.ts'
 

@@ -1,7 +1,8 @@
 import type { StatementSync } from 'node:sqlite'
 import { durations, groupSizes, Tally } from '../../tally.ts'
 import type { Meter } from '../port.ts'
-import { Connection, openDatabase, translated } from './connection.ts'
+import { Connection, openDatabase } from './connection.ts'
+import { translated } from './errors.ts'
 
 /** Reading never waits long: in WAL mode only a recovery after a crash holds readers up. */
 const timeoutMs = 1_000

@@ -4,7 +4,7 @@
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { resultCode, resultCodes } from '../connection.ts'
+import { resultCode, resultCodes } from '../errors.ts'
 import { gramText } from './grams.ts'
 
 /** The tables that are searched, with SQL for a record's searched text: the same as `Listable.searchText`. */

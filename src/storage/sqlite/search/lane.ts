@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { databaseUnavailable, Failure } from '../../../errors.ts'
+import { databaseUnavailable, tooManySearches } from '../../../errors.ts'
 import type { AnyListing, RawPage } from '../raw-page.ts'
 import type { FromReader, ReaderOptions, ToReader } from './messages.ts'
 
@@ -48,7 +48,7 @@ export class Lane {
   /** Resolves to null when the other lane has to answer. Throws `overloaded` and `database_unavailable`. */
   ask(listing: AnyListing): Promise<RawPage | null> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.size >= longestQueue) throw overloaded()
+      if (this.#waiting.size >= longestQueue) throw tooManySearches()
       this.start()
       const id = ++this.#lastId
       this.#waiting.set(id, { resolve, reject })
@@ -114,8 +114,4 @@ export class Lane {
     this.#waiting.clear()
     for (const { reject } of orphans) reject(databaseUnavailable(reason))
   }
-}
-
-function overloaded(): Failure {
-  return new Failure('overloaded', 'Too many searches are waiting. Try again shortly.', { retryAfter: 1 })
 }
