@@ -96,6 +96,28 @@ for (const [name, text, field, value] of good) {
   })
 }
 
+test('PORT is none of those that the ops listeners take, where they could meet', () => {
+  const said = (workers: number) => [
+    `PORT must not be one of the ${workers} that begin with OPS_PORT, 3090: choose another one.`,
+  ]
+  assert.deepEqual(mistakes({ PORT: '3090' }), said(1))
+  assert.deepEqual(mistakes({ PORT: '3092', WORKERS: '3' }), said(3))
+  assert.deepEqual(mistakes({ PORT: '3090', HOST: '192.0.2.1', OPS_HOST: '0.0.0.0' }), said(1))
+  assert.equal(mistakes({ PORT: '3090', WORKERS: 'x' }).length, 1)
+  for (const apart of [{ PORT: '3091' }, { PORT: '3089' }, { HOST: '192.0.2.1' }, { OPS_PORT: '0', PORT: '0' }]) {
+    assert.deepEqual(mistakes({ PORT: '3090', ...apart }), [])
+  }
+})
+
+test('the TLS modes of a PostgreSQL database are those that mean what they say', () => {
+  const url = 'postgres://user:s3cret@db.example/waymark'
+  for (const query of ['', '?sslmode=require', '?sslmode=no-verify', '?sslmode=prefer&uselibpqcompat=true']) {
+    assert.deepEqual(mistakes({ DATABASE_URL: url + query }), [])
+  }
+  const said = ['DATABASE_URL has an sslmode that is none of disable, no-verify, require, verify-full.']
+  for (const mode of ['prefer', 'bogus']) assert.deepEqual(mistakes({ DATABASE_URL: `${url}?sslmode=${mode}` }), said)
+})
+
 test('the OPS_PORT of the last of WORKERS must be one as well', () => {
   assert.equal(readConfig({ WORKERS: '3', OPS_PORT: '65533' }).ops.port, 65_533)
   const sentence = 'OPS_PORT must be an integer from 0 to 65533, not "65534".'

@@ -33,9 +33,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Reads the configuration. Throws `StartupFailure` that names every mistake, a line each. */
 export function readConfig(env: Environment = ownEnvironment): Config {
   return readAll(env, (read) => ({
-    ...readProcesses(read),
-    host: read('HOST', '127.0.0.1', host),
-    port: read('PORT', '3000', integerFrom(0, 65_535)),
+    ...readListeners(read),
     storage: readLocation(read),
     baseUrl: read('BASE_URL', '', baseUrl),
     bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),
@@ -104,14 +102,21 @@ function integerFrom(least: number, most: number): (text: string) => number {
   }
 }
 
-/** The ops listeners of the workers have a port each, from `OPS_PORT` on. */
-function readProcesses(read: Read): Pick<Config, 'workers' | 'ops'> {
+/** The ops listeners of the workers have a port each, from `OPS_PORT` on; none of them is the API's. */
+function readListeners(read: Read): Pick<Config, 'host' | 'port' | 'ops' | 'workers'> {
   const workers = read('WORKERS', '1', integerFrom(1, 64))
   const most = 65_536 - (workers ?? 1)
-  return {
-    workers,
-    ops: { host: read('OPS_HOST', '127.0.0.1', host), port: read('OPS_PORT', '3090', integerFrom(0, most)) },
-  }
+  const ops = { host: read('OPS_HOST', '127.0.0.1', host), port: read('OPS_PORT', '3090', integerFrom(0, most)) }
+  const own = read('HOST', '127.0.0.1', host)
+  const port = read('PORT', '3000', (text) => {
+    const parsed = integerFrom(0, 65_535)(text)
+    const mayMeet = [own, ops.host].some((name) => /^(0\.0\.0\.0|::)$/.test(name)) || own === ops.host
+    // Where one of them is no number, the comparison fails: that is a mistake of its own.
+    const isTaken = mayMeet && ops.port > 0 && parsed >= ops.port && parsed < ops.port + workers
+    if (!isTaken) return parsed
+    throw new Error(`must not be one of the ${workers} that begin with OPS_PORT, ${ops.port}: choose another one.`)
+  })
+  return { workers, ops, host: own, port }
 }
 
 function readLocation(read: Read): StorageLocation {
@@ -131,10 +136,21 @@ function storageLocation(text: string): SqliteLocation | Omit<PostgresLocation, 
   )
 }
 
+/**
+ * Whether TLS is used, and the server's certificate verified, is never left to chance. What libpq means by the others
+ * ("if there is a certificate", "whoever signed it") can be had with `uselibpqcompat=true`.
+ */
+const sslModes = ['disable', 'no-verify', 'require', 'verify-full']
+
 /** The text is never repeated: it may contain a password. */
 function postgresLocation(url: string): Omit<PostgresLocation, 'pool'> {
   const parts = /[\s\p{Cc}]/u.test(url) ? null : URL.parse(url)
-  if (parts !== null && /^\/[^/]+$/.test(parts.pathname) && isDecodable(url)) return { engine: 'postgres', url }
+  const isNamed = parts !== null && /^\/[^/]+$/.test(parts.pathname) && isDecodable(url)
+  const { sslmode, uselibpqcompat } = Object.fromEntries(parts?.searchParams ?? [])
+  if (isNamed && sslmode && !sslModes.includes(sslmode) && uselibpqcompat === undefined) {
+    throw new Error(`has an sslmode that is none of ${sslModes.join(', ')}.`)
+  }
+  if (isNamed) return { engine: 'postgres', url }
   throw new Error(
     'must name a PostgreSQL database as postgres://user:password@host:5432/database; characters of the password such as "@", "/" and "%" are percent-encoded.',
   )

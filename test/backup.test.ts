@@ -311,7 +311,7 @@ test('exit code 2 and its own command for PostgreSQL, without the password', asy
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(
       stderr,
-      new RegExp(`^PostgreSQL is .*\\n\\n  ${tool} .*'postgres://way@db\\.example/links'.*'links\\.dump'\\n`),
+      new RegExp(`^PostgreSQL is .*\\n\\n  ${tool} .*'postgres://way@db\\.example/links'.*'links\\.dump'\\n$`),
     )
     assert.doesNotMatch(stderr, /s3cret/)
   }

@@ -121,14 +121,6 @@ test('an OPS_PORT that another program has is said in one sentence, that of any 
   )
 })
 
-test('a PORT that is one of the OPS_PORTs is refused at the start', async (t) => {
-  const first = await freePortRow(2)
-  const variables = { ...newDatabase(t).variables, WORKERS: '2', PORT: String(first + 1), OPS_PORT: String(first) }
-  const { code, stderr } = await run(t, variables).ended
-  assert.equal(code, 1)
-  assert.match(stderr, new RegExp(`^Port ${first + 1} of 127\\.0\\.0\\.1 is in use by another process`))
-})
-
 test('PORT and OPS_PORT may come from files', async (t) => {
   const folder = newFolder(t)
   const [port, ops] = [join(folder, 'port'), join(folder, 'ops')]

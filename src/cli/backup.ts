@@ -1,9 +1,7 @@
 import { statSync } from 'node:fs'
-import { UseOwnTool } from '../errors.ts'
-import { type Copies, copiesOf } from '../storage/copies.ts'
-import type { StorageLocation } from '../storage/open.ts'
+import { copiesOf } from '../storage/copies.ts'
 import { requiredFileOf } from './arguments.ts'
-import { type Command, WrongUse } from './command.ts'
+import type { Command } from './command.ts'
 import { Progress } from './progress.ts'
 
 export const backupCommands = {
@@ -24,7 +22,7 @@ anew from the data. For PostgreSQL it says which of its own commands to use.`,
         const onProgress = (done: number, total: number) =>
           progress.tell(() => `${Math.floor((100 * done) / total)} % is copied`)
         const mayReplace = given.values.force === true
-        await byEngine(location, (copies) => copies.backUp(file, { mayReplace, onProgress }))
+        await copiesOf(location).backUp(file, { mayReplace, onProgress })
         progress.clear()
         return { text: `The database is backed up in ${file} (${megabytes(file)} MB).`, code: 0 }
       }
@@ -44,21 +42,13 @@ after the backup was made are good again. For PostgreSQL it says which of its ow
     prepareAt: (given) => {
       const file = requiredFileOf(given)
       return async (location) => {
-        const { replaced } = await byEngine(location, (copies) => copies.restore(file, given.values.stopped === true))
+        const { replaced } = await copiesOf(location).restore(file, given.values.stopped === true)
         const kept = replaced === null ? '' : ` What was there before is in ${replaced}.`
         return { text: `The database is restored from ${file}.${kept}`, code: 0 }
       }
     },
   },
 } as const satisfies Record<string, Command>
-
-async function byEngine<T>(location: StorageLocation, work: (copies: Copies) => Promise<T>): Promise<T> {
-  try {
-    return await work(copiesOf(location))
-  } catch (error) {
-    throw error instanceof UseOwnTool ? new WrongUse(error.message) : error
-  }
-}
 
 function megabytes(file: string): string {
   return (statSync(file).size / 1e6).toFixed(1)

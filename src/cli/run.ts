@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { readStorageLocation } from '../config.ts'
-import { Failure, StartupFailure } from '../errors.ts'
+import { Failure, StartupFailure, UseOwnTool } from '../errors.ts'
 import { copiesOf } from '../storage/copies.ts'
 import { isThere, openStorage, placeOf, type StorageLocation } from '../storage/open.ts'
 import { version } from '../version.ts'
@@ -9,7 +9,7 @@ import { type Asked, find } from './commands.ts'
 
 /**
  * Runs one command and returns the exit code: 0 when it was done, 1 when it could not be or not wholly, 2 when the
- * arguments are wrong. Results go to `out`, sentences about failures to `err`.
+ * arguments are wrong or another program is to be used. Results go to `out`, sentences about failures to `err`.
  */
 export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
   const { out, err } = streams
@@ -23,9 +23,9 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
       err.write(`${error.message}\n\n${asked.usage}\n`)
       return 2
     }
-    if (!(error instanceof Failure || error instanceof StartupFailure)) throw error
+    if (!(error instanceof Failure || error instanceof StartupFailure || error instanceof UseOwnTool)) throw error
     err.write(`${error.message}\n`)
-    return 1
+    return error instanceof UseOwnTool ? 2 : 1
   }
 }
 

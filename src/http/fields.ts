@@ -148,10 +148,12 @@ function missing(label: string): Refusal {
 
 const longestEcho = 64
 
-function unknownField(name: string, known: readonly string[]): Violation {
+function unknownField(name: string, names: readonly string[]): Violation {
   const field = name.length > longestEcho ? `${name.slice(0, longestEcho).toWellFormed()}…` : name.toWellFormed()
-  const near = known.find((candidate) => distance(candidate, field.toLowerCase()) <= Math.max(1, candidate.length / 3))
-  const wayOut = near === undefined ? `Known are: ${known.join(', ')}.` : `Did you mean ${near}?`
+  const near = names.find((candidate) => distance(candidate, field.toLowerCase()) <= Math.max(1, candidate.length / 3))
+  const known = near === undefined ? `Known are: ${names.join(', ')}.` : `Did you mean ${near}?`
+  // What curl sends with -d '{…}' and no Content-Type of its own.
+  const wayOut = /^\{\s*"/.test(name) ? 'It looks like JSON: send it with "Content-Type: application/json".' : known
   return {
     field,
     code: 'unknown_field',

@@ -62,9 +62,18 @@ export function faultOf({ version, encoding }: Server): string | null {
 function reason(url: string, error: unknown): string {
   const place = placeOfPostgres(url)
   const { message, code } = error as NodeJS.ErrnoException
-  const explained = explanations[stateOf(error)]?.(place)
+  const explained = isDistrust(code)
+    ? `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, the certificate of whoever signed it.`
+    : explanations[stateOf(error)]?.(place)
   return (
     explained ?? `The database ${place} cannot be reached: ${message || code}. Check DATABASE_URL, and that it runs.`
+  )
+}
+
+/** The codes of OpenSSL for a chain of certificates that ends in none that is known here. */
+function isDistrust(code: string | undefined): boolean {
+  return /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF).*)$/.test(
+    code ?? '',
   )
 }
 

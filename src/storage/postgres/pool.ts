@@ -125,7 +125,7 @@ function ignored(): void {}
 /** What a connection is opened with. */
 export function settingsOf(url: string): pg.ClientConfig {
   return {
-    connectionString: url,
+    connectionString: verifyingServer(url),
     types,
     application_name: 'waymark',
     connectionTimeoutMillis: connectTimeoutMs,
@@ -134,6 +134,18 @@ export function settingsOf(url: string): pg.ClientConfig {
     idle_in_transaction_session_timeout: answerTimeoutMs,
     keepAlive: true,
   }
+}
+
+/**
+ * `pg` takes "require" for "verify-full", and warns at each start that it may one day not. Waymark goes on to verify;
+ * whoever sets `uselibpqcompat` has chosen otherwise.
+ */
+function verifyingServer(url: string): string {
+  const parts = new URL(url)
+  const { searchParams } = parts
+  if (searchParams.get('sslmode') !== 'require' || searchParams.has('uselibpqcompat')) return url
+  searchParams.set('sslmode', 'verify-full')
+  return parts.href
 }
 
 const bigintType = 20

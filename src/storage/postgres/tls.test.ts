@@ -1,0 +1,69 @@
+/** Connections that are encrypted, to a server whose certificate nobody but the test has signed. */
+import assert from 'node:assert/strict'
+import { chmodSync, chownSync, copyFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Kysely } from 'kysely'
+import { type EmbeddedServer, execute, startPostgres } from '../../../test/postgres.ts'
+import { statement } from '../statement.ts'
+import { openPostgres } from './open.ts'
+
+const file = (name: string) => fileURLToPath(new URL(`../../../test/tls/${name}`, import.meta.url))
+const certificate = `sslrootcert=${encodeURIComponent(file('server.crt'))}`
+const isEncrypted = statement((db: Kysely<{ pg_stat_ssl: { pid: number; ssl: boolean } }>) =>
+  db
+    .selectFrom('pg_stat_ssl')
+    .select('ssl')
+    .where('pid', '=', ({ fn }) => fn<number>('pg_backend_pid')),
+)
+
+let server: EmbeddedServer
+
+before(async () => {
+  server = await startPostgres()
+  const { uid, gid } = statSync(server.folder)
+  for (const name of ['server.crt', 'server.key']) {
+    const own = join(server.folder, name)
+    copyFileSync(file(name), own)
+    chmodSync(own, 0o600)
+    chownSync(own, uid, gid)
+  }
+  await execute(server.url, 'alter system set ssl = on')
+  await execute(server.url, 'select pg_reload_conf()')
+})
+
+after(() => server.stop())
+
+async function encryption(query: string): Promise<boolean | undefined> {
+  const storage = await openPostgres(`${server.url}?${query}`, 1)
+  try {
+    const [row] = await storage.all(isEncrypted, {})
+    return row?.ssl
+  } finally {
+    await storage.close()
+  }
+}
+
+test('with sslmode=require or verify-full the server must show a certificate that is trusted', async (t) => {
+  const warned = t.mock.method(process, 'emitWarning', () => undefined)
+  for (const mode of ['require', 'verify-full']) {
+    assert.equal(await encryption(`sslmode=${mode}&${certificate}`), true)
+    await assert.rejects(encryption(`sslmode=${mode}`), {
+      message: /^The database 127\.0\.0\.1:\d+\/postgres shows a certificate that is not trusted here \([^\n]*$/,
+    })
+  }
+  assert.equal(warned.mock.callCount(), 0)
+})
+
+test('with sslmode=no-verify the connection is encrypted, to whoever answers', async () => {
+  assert.equal(await encryption('sslmode=no-verify'), true)
+})
+
+test('with sslmode=disable the connection is not encrypted', async () => {
+  assert.equal(await encryption('sslmode=disable'), false)
+})
+
+test('with uselibpqcompat=true the modes are those of libpq', async () => {
+  assert.equal(await encryption('sslmode=require&uselibpqcompat=true'), true)
+})
