@@ -12,7 +12,7 @@ import { type Options, readOptions, usage, WrongUse } from './options.ts'
 import { benchServer, seededDatabase } from './postgres.ts'
 import { asMarkdown, asText } from './report.ts'
 import { benchFolder, type Seed, seededCopy } from './seed.ts'
-import { Server, timeToFirstAnswer } from './servers.ts'
+import { Fleet, Server, timeToFirstAnswer } from './servers.ts'
 
 let lastSaid = Number.NEGATIVE_INFINITY
 
@@ -55,7 +55,7 @@ async function run(chosen: readonly Case[], folder: string, options: Options): P
   const raw = await Server.raw()
   const sites: Site[] = []
   try {
-    for (const seed of seeds) sites.push(await open(seed))
+    for (const seed of seeds) sites.push(await open(seed, options.nodes))
     const results: Result[] = []
     for (const measured of chosen) results.push(...(await measureCase(measured, sites, raw, options)))
     const processes: ProcessFigures[] = []
@@ -91,8 +91,8 @@ async function seedsOf(
   return { seeds, drop }
 }
 
-async function open(seed: Seed): Promise<Site> {
-  const server = await Server.waymark(seed)
+async function open(seed: Seed, nodes: number): Promise<Site> {
+  const server = await Fleet.of(seed, nodes)
   const index = watchOf(seed)
   await index.caughtUp()
   return { stock: { ...seed, spare: [] }, server, index }

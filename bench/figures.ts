@@ -57,12 +57,12 @@ export function figuresOf(results: readonly Result[], processes: readonly Proces
   const growth = growthFigures(results, options.sizes)
   return {
     machine: `${cpus().length} × ${cpus()[0]?.model.trim()}, ${process.platform} ${process.arch}, Node ${process.versions.node}`,
-    rounds: `${options.rounds} rounds of ${options.roundSeconds} s`,
+    rounds: `${options.nodes === 1 ? 'one node' : `${options.nodes} nodes`}; ${options.rounds} rounds of ${options.roundSeconds} s`,
     cases,
     growth,
     processes,
     verdicts: [
-      ...cases.flatMap(options.postgres ? verdictsOnPostgres : ratioVerdicts),
+      ...(options.nodes > 1 ? [] : cases.flatMap(options.postgres ? verdictsOnPostgres : ratioVerdicts)),
       ...growth.flatMap(growthVerdicts),
       ...processes.flatMap(processVerdicts),
     ],

@@ -1,4 +1,4 @@
-import autocannon from 'autocannon'
+import autocannon, { type Result } from 'autocannon'
 import { type Call, onTheWire } from './call.ts'
 
 /** What one run of the load generator saw. */
@@ -12,7 +12,8 @@ export interface Load {
 }
 
 export interface LoadOptions {
-  readonly port: number
+  /** Of the servers, all of which answer alike; their number divides that of the connections. */
+  readonly ports: readonly number[]
   readonly seconds: number
   /** The status that every answer must have. */
   readonly status: number
@@ -26,41 +27,49 @@ export const connections = 32
 const timeoutSeconds = 60
 const lookMs = 20
 
-/** Sends requests over 32 connections, the next one on each as soon as the last is answered. Throws `UnexpectedAnswers`. */
-export async function drive({ port, seconds, status, next, most }: LoadOptions): Promise<Load> {
+/**
+ * Sends requests over 32 connections, shared out among the ports, the next one on each as soon as the last is answered.
+ * Throws `UnexpectedAnswers`.
+ */
+export async function drive({ ports, seconds, status, next, most }: LoadOptions): Promise<Load> {
   const latencies: number[] = []
   const start = performance.now()
   let last = start
-  const run = autocannon({
-    url: `http://127.0.0.1:${port}`,
-    connections,
-    duration: seconds,
-    sampleInt: lookMs,
-    timeout: timeoutSeconds,
-    skipAggregateResult: true,
-    ...(most === undefined ? {} : { maxOverallRequests: most }),
-    setupClient: (client) => {
-      client.requestIterator = new Endless(next)
-    },
-  })
-  run.on('response', (_client, _status, _bytes, ms: number) => {
-    latencies.push(ms)
-    last = performance.now()
-  })
-  const result = await run
-  const statuses = Object.entries(result.statusCodeStats)
-  if (result.errors > 0 || statuses.length === 0 || statuses.some(([seen]) => Number(seen) !== status)) {
-    const seen = statuses.map(([code, { count }]) => `${count} × ${code}`)
-    throw new UnexpectedAnswers(
-      `expected ${status} alone, saw ${[...seen, `${result.errors} failed connections`].join(', ')}`,
-    )
-  }
+  const results = await Promise.all(
+    ports.map((port) => {
+      const run = autocannon({
+        url: `http://127.0.0.1:${port}`,
+        connections: connections / ports.length,
+        duration: seconds,
+        sampleInt: lookMs,
+        timeout: timeoutSeconds,
+        skipAggregateResult: true,
+        ...(most === undefined ? {} : { maxOverallRequests: Math.floor(most / ports.length) }),
+        setupClient: (client) => {
+          client.requestIterator = new Endless(next)
+        },
+      })
+      run.on('response', (_client, _status, _bytes, ms: number) => {
+        latencies.push(ms)
+        last = performance.now()
+      })
+      return run
+    }),
+  )
+  for (const result of results) refuseOthers(result, status)
   return {
-    sent: result.totalRequests,
-    answered: result.totalCompletedRequests,
+    sent: results.reduce((sum, { totalRequests }) => sum + totalRequests, 0),
+    answered: results.reduce((sum, { totalCompletedRequests }) => sum + totalCompletedRequests, 0),
     seconds: (last - start) / 1000,
     latencies: Float64Array.from(latencies).sort(),
   }
+}
+
+function refuseOthers({ statusCodeStats, errors }: Result, status: number): void {
+  const statuses = Object.entries(statusCodeStats)
+  if (errors === 0 && statuses.length > 0 && statuses.every(([seen]) => Number(seen) === status)) return
+  const seen = statuses.map(([code, { count }]) => `${count} × ${code}`)
+  throw new UnexpectedAnswers(`expected ${status} alone, saw ${[...seen, `${errors} failed connections`].join(', ')}`)
 }
 
 /** The run measured something else than it says. */

@@ -8,12 +8,12 @@ import { drive, type Load, UnexpectedAnswers } from './load.ts'
 import type { Options } from './options.ts'
 import type { Answer } from './raw-server.ts'
 import { storeMore } from './seed.ts'
-import type { Server } from './servers.ts'
+import type { Measured, Server } from './servers.ts'
 
 /** Waymark over one prepared database, which fills up while it is measured. */
 export interface Site {
   readonly stock: Stock
-  readonly server: Server
+  readonly server: Measured
   readonly index: Pick<IndexWatch, 'caughtUp' | 'close'>
 }
 
@@ -76,7 +76,7 @@ class Duel {
     if (most !== undefined) await stockUp(site, most * (pace.rounds + 1) + 2)
     const next = measured.calls(site.stock)
     const first = next()
-    const answer = await call(site.server.port, first)
+    const answer = await call(site.server.ports[0], first)
     if (answer.status !== measured.status) throw new UnexpectedAnswers(`got ${answer.status}: ${answer.body}`)
     const sample = { call: first, answer }
     const duel = new Duel({ measured, site, raw, next, sample, most, seconds: pace.roundSeconds })
@@ -112,7 +112,7 @@ class Duel {
   #waymark(seconds: number): Promise<Reading> {
     const { server } = this.site
     const run = () =>
-      drive({ port: server.port, seconds, status: this.#case.status, next: this.#next, most: this.#most })
+      drive({ ports: server.ports, seconds, status: this.#case.status, next: this.#next, most: this.#most })
     return reading(server, run, () => this.#settle())
   }
 
@@ -120,7 +120,7 @@ class Duel {
   async #rawServer(seconds: number): Promise<Reading> {
     const raw = this.#raw
     await raw.answerWith(this.#sample.answer)
-    const run = () => drive({ port: raw.port, seconds, status: this.#case.status, next: () => this.#sample.call })
+    const run = () => drive({ ports: raw.ports, seconds, status: this.#case.status, next: () => this.#sample.call })
     return reading(raw, run, async () => undefined)
   }
 
@@ -129,11 +129,11 @@ class Duel {
     const { leaves } = this.#case
     if (leaves === 'unindexed records') await this.site.index.caughtUp()
     // Its thread answers in order: this one last.
-    if (leaves === 'questions') await call(this.site.server.port, this.#next())
+    if (leaves === 'questions') await call(this.site.server.ports[0], this.#next())
   }
 }
 
-async function reading(server: Server, run: () => Promise<Load>, settled: () => Promise<void>): Promise<Reading> {
+async function reading(server: Measured, run: () => Promise<Load>, settled: () => Promise<void>): Promise<Reading> {
   const before = await server.usage()
   const load = await run()
   const during = await server.usage()

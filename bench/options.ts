@@ -16,6 +16,8 @@ export interface Options {
   readonly quick: boolean
   /** On PostgreSQL instead of SQLite. */
   readonly postgres: boolean
+  /** Waymark processes over each database, which share the load. */
+  readonly nodes: number
   readonly json: boolean
   /** Whether the figures are printed as README.md here shows them. */
   readonly markdown: boolean
@@ -30,6 +32,7 @@ export const usage = `npm run bench -- [options]
   --only show,list    these cases alone; "search" stands for every case whose name begins so
   --rounds 5          rounds per case
   --postgres          on PostgreSQL: the server that TEST_POSTGRES_URL names, else one of the bench's own
+  --nodes 2           as many Waymark processes over each database, which share the 32 connections
   --json              figures as JSON on stdout
   --markdown          figures on stdout as bench/README.md shows them
   --gate              exit code 1 when a target is missed
@@ -51,6 +54,7 @@ export function readOptions(args: readonly string[]): Options | null {
     rounds: values.rounds === undefined ? pace.rounds : (integers(values.rounds, '--rounds')[0] as number),
     quick: values.quick,
     postgres: values.postgres,
+    nodes: nodesOf(values.nodes),
     json: values.json,
     markdown: values.markdown,
     gate: values.gate,
@@ -74,11 +78,17 @@ function parse(args: readonly string[]) {
       records: text,
       only: text,
       rounds: text,
+      nodes: text,
     }
     return parseArgs({ args: [...args], options }).values
   } catch (error) {
     throw new WrongUse((error as Error).message)
   }
+}
+
+function nodesOf(text = '1'): number {
+  if (/^(1|2|4|8)$/.test(text)) return Number(text)
+  throw new WrongUse(`--nodes takes 1, 2, 4 or 8, not "${text}".`)
 }
 
 function integers(list: string, option: string): number[] {

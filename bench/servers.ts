@@ -28,14 +28,58 @@ export interface Usage {
   readonly longestHold: number
 }
 
+/** What is under measurement: a server process, or several that share the load. */
+export interface Measured {
+  readonly ports: readonly [number, ...number[]]
+  /** What the processes have used since they started. */
+  usage(): Promise<Usage>
+  stop(): Promise<void>
+}
+
+/** Several nodes over one database. */
+export class Fleet implements Measured {
+  readonly ports: readonly [number, ...number[]]
+  readonly #servers: readonly Server[]
+
+  private constructor(first: Server, others: readonly Server[]) {
+    this.#servers = [first, ...others]
+    this.ports = [first.ports[0], ...others.map(({ ports: [port] }) => port)]
+  }
+
+  static async of(seed: Seed, nodes: number): Promise<Fleet> {
+    const first = await Server.waymark(seed)
+    const others: Server[] = []
+    while (others.length < nodes - 1) others.push(await Server.waymark(seed))
+    return new Fleet(first, others)
+  }
+
+  /** Processor time is added up; of memory and holds it is the most that one of them has. */
+  async usage(): Promise<Usage> {
+    const usages = await Promise.all(this.#servers.map((server) => server.usage()))
+    const sum = (name: 'cpu' | 'loopCpu') => usages.reduce((total, usage) => total + usage[name], 0)
+    const most = (name: 'rss' | 'peakRss' | 'longestHold') => Math.max(...usages.map((usage) => usage[name]))
+    return {
+      cpu: sum('cpu'),
+      loopCpu: sum('loopCpu'),
+      rss: most('rss'),
+      peakRss: most('peakRss'),
+      longestHold: most('longestHold'),
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const server of this.#servers) await server.stop()
+  }
+}
+
 /** A server process under measurement. */
-export class Server {
-  readonly port: number
+export class Server implements Measured {
+  readonly ports: readonly [number]
   readonly #child: ChildProcess
 
   private constructor(child: ChildProcess, port: number) {
     this.#child = child
-    this.port = port
+    this.ports = [port]
   }
 
   /** Waymark as it is started in production, over a prepared database. Resolves once it answers. */

@@ -87,22 +87,28 @@ export async function insertDomain(
  * Changes the account's domain; `updated_at` and the version move only when a value does. Undefined when there is no such
  * domain. Throws what `precondition` throws at its present version.
  */
-export function changeDomain(
+export async function changeDomain(
   db: Db,
   account: number,
   id: number,
   change: DomainChange,
   precondition: Precondition | null,
 ): Promise<Versioned<Domain> | undefined> {
+  const { homepage_url = null, not_found_url = null } = change
+  const sets_homepage = Number(change.homepage_url !== undefined)
+  const sets_not_found = Number(change.not_found_url !== undefined)
+  const urls = { sets_homepage, homepage_url, sets_not_found, not_found_url }
+  const wanted = { account, id, ...urls, now: new Date().toISOString() }
+  if (precondition === null) {
+    const [row] = await db.writeOne(changed, wanted)
+    return row === undefined ? findDomain(db, account, id) : versioned(row)
+  }
   return db.write(async (tx) => {
     const [old] = await tx.all(byIdToChange, { account, id })
     if (old === undefined) return undefined
-    precondition?.check(versionOf(old.revision, old.updated_at))
-    const { homepage_url = old.homepage_url, not_found_url = old.not_found_url } = change
-    if (homepage_url === old.homepage_url && not_found_url === old.not_found_url) return versioned(old)
-    const now = new Date().toISOString()
-    const [row] = await tx.all(updated, { account, id, homepage_url, not_found_url, now })
-    return row && versioned(row)
+    precondition.check(versionOf(old.revision, old.updated_at))
+    const [row] = await tx.all(changed, wanted)
+    return versioned(row ?? old)
   })
 }
 
@@ -202,14 +208,43 @@ const inserted = statement((db: Kysely<Tables>, domain: Insert) =>
     .returning(versionedColumns),
 )
 
-type Update = Own & { homepage_url: string | null; not_found_url: string | null; now: string }
+interface Change extends Own {
+  /** 1 where the URL is to be set, 0 where it stays. */
+  sets_homepage: number
+  homepage_url: string | null
+  sets_not_found: number
+  not_found_url: string | null
+  now: string
+}
 
-const updated = statement((db: Kysely<Tables>, { account, id, homepage_url, not_found_url, now }: Update) =>
+/** No row where nothing would change. */
+const changed = statement((db: Kysely<Tables>, change: Change) =>
   db
     .updateTable('domains')
-    .set((e) => ({ homepage_url, not_found_url, updated_at: now, revision: e('revision', '+', 1) }))
-    .where('id', '=', id)
-    .where('account_id', '=', account)
+    .set((e) => ({
+      homepage_url: e
+        .case()
+        .when(e.val(change.sets_homepage), '=', 1)
+        .then(change.homepage_url)
+        .else(e.ref('homepage_url'))
+        .end(),
+      not_found_url: e
+        .case()
+        .when(e.val(change.sets_not_found), '=', 1)
+        .then(change.not_found_url)
+        .else(e.ref('not_found_url'))
+        .end(),
+      updated_at: change.now,
+      revision: e('revision', '+', 1),
+    }))
+    .where('id', '=', change.id)
+    .where('account_id', '=', change.account)
+    .where((e) =>
+      e.or([
+        e.and([e(e.val(change.sets_homepage), '=', 1), e('homepage_url', 'is distinct from', change.homepage_url)]),
+        e.and([e(e.val(change.sets_not_found), '=', 1), e('not_found_url', 'is distinct from', change.not_found_url)]),
+      ]),
+    )
     .returning(versionedColumns),
 )
 

@@ -65,22 +65,26 @@ export async function insertSpace(
  * Changes the account's space; `updated_at` and the version move only when a value does. Undefined when there is no such
  * space. Throws what `precondition` throws at its present version.
  */
-export function changeSpace(
+export async function changeSpace(
   db: Db,
   account: number,
   id: number,
   change: SpaceChange,
   precondition: Precondition | null,
 ): Promise<Versioned<Space> | undefined> {
+  const { name = null, color = null } = change
+  const name_folded = name === null ? null : foldCase(name)
+  const wanted = { account, id, name, name_folded, color, now: new Date().toISOString() }
+  if (precondition === null) {
+    const [row] = await db.writeOne(changed, wanted)
+    return row === undefined ? findSpace(db, account, id) : versioned(row)
+  }
   return db.write(async (tx) => {
     const [old] = await tx.all(byIdToChange, { account, id })
     if (old === undefined) return undefined
-    precondition?.check(versionOf(old.revision, old.updated_at))
-    const { name = old.name, color = old.color } = change
-    if (name === old.name && color === old.color) return versioned(old)
-    const values = { name, name_folded: foldCase(name), color, now: new Date().toISOString() }
-    const [row] = await tx.all(updated, { account, id, ...values })
-    return row && versioned(row)
+    precondition.check(versionOf(old.revision, old.updated_at))
+    const [row] = await tx.all(changed, wanted)
+    return versioned(row ?? old)
   })
 }
 
@@ -115,14 +119,6 @@ interface Own {
   id: number
 }
 
-interface Values {
-  account: number
-  name: string
-  name_folded: string
-  color: number
-  now: string
-}
-
 const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
   db.selectFrom('spaces').select(versionedColumns).where('id', '=', id).where('account_id', '=', account),
 )
@@ -145,7 +141,10 @@ const following = statement((db: Kysely<Tables>, { account, after, limit }: Foll
     .limit(limit),
 )
 
-type Insert = Omit<Values, 'now'> & Pick<Space, 'created_at' | 'updated_at'>
+interface Insert extends Pick<Space, 'name' | 'color' | 'created_at' | 'updated_at'> {
+  account: number
+  name_folded: string
+}
 
 const inserted = statement(
   (db: Kysely<Tables>, { account, name, name_folded, color, created_at, updated_at }: Insert) =>
@@ -155,14 +154,28 @@ const inserted = statement(
       .returning(versionedColumns),
 )
 
-type Update = Own & Values
+/** Null where a value stays. */
+interface Change extends Own {
+  name: string | null
+  name_folded: string | null
+  color: number | null
+  now: string
+}
 
-const updated = statement((db: Kysely<Tables>, { account, id, name, name_folded, color, now }: Update) =>
+/** No row where nothing would change. */
+const changed = statement((db: Kysely<Tables>, { account, id, name, name_folded, color, now }: Change) =>
   db
     .updateTable('spaces')
-    .set((e) => ({ name, name_folded, color, updated_at: now, revision: e('revision', '+', 1) }))
+    .set((e) => ({
+      name: e.fn.coalesce(e.val(name), 'name'),
+      name_folded: e.fn.coalesce(e.val(name_folded), 'name_folded'),
+      color: e.fn.coalesce(e.val(color), 'color'),
+      updated_at: now,
+      revision: e('revision', '+', 1),
+    }))
     .where('id', '=', id)
     .where('account_id', '=', account)
+    .where((e) => e.or([e('name', '<>', name), e('color', '<>', color)]))
     .returning(versionedColumns),
 )
 

@@ -3,6 +3,7 @@ import { databaseUnavailable } from '../../errors.ts'
 import { durations, Tally } from '../../tally.ts'
 import type { Meter } from '../port.ts'
 import { isBroken } from './errors.ts'
+import { wireOf } from './one-packet.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
 /** Longest a statement may run; the server ends it. Milliseconds. */
@@ -45,7 +46,7 @@ export class Pool {
   /** Connects when it is first used. */
   constructor(url: string, size: number) {
     this.#url = url
-    this.#pool = new pg.Pool({ ...settingsOf(url), max: size, idleTimeoutMillis: idleMs })
+    this.#pool = new pg.Pool({ ...settingsOf(url), pipeline: true, max: size, idleTimeoutMillis: idleMs })
     this.#pool.on('connect', (client) => {
       this.#uses.set(client, { isUsed: false })
       // Whoever uses it hears of its end from the statement; without a listener the error would end the process.
@@ -116,7 +117,8 @@ export class Pool {
 
   /** What waits for an answer fails at once. */
   #giveUp(): void {
-    for (const [client, { isUsed }] of this.#uses) if (isUsed) (client as unknown as pg.Client).end(ignored)
+    for (const [client, { isUsed }] of this.#uses)
+      if (isUsed) wireOf(client).destroy(new Error('The database has fallen silent.'))
   }
 }
 

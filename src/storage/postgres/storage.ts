@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import type { ClientBase } from 'pg'
 import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { Gate } from './gate.ts'
@@ -7,11 +8,15 @@ import { Pool } from './pool.ts'
 import { run } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
 import { transact } from './transaction.ts'
+import { TurnReader } from './turn-reader.ts'
+import { TurnWriter } from './turn-writer.ts'
 
-/** PostgreSQL, 14 or newer. Each statement has a connection of the pool for itself, as has each transaction. */
+/** PostgreSQL, 14 or newer. Each transaction has a connection of the pool for itself, as has each search. */
 export class PostgresStorage implements Storage {
   readonly #url: string
   readonly #pool: Pool
+  readonly #reader: TurnReader
+  readonly #writer: TurnWriter
   /** Half of the connections are kept for what is read in no time. */
   readonly #gate: Gate
   #closed: Promise<void> | undefined
@@ -20,11 +25,13 @@ export class PostgresStorage implements Storage {
   constructor(url: string, size: number) {
     this.#url = url
     this.#pool = new Pool(url, size)
+    this.#reader = new TurnReader(this.#pool)
+    this.#writer = new TurnWriter(this.#pool)
     this.#gate = new Gate(Math.max(1, Math.floor(size / 2)))
   }
 
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#pool.with((client) => run(client, statement, params))
+    return this.#reader.read((client) => run(client, statement, params))
   }
 
   write<T>(work: (db: Db) => Promise<T>, isolation: Isolation = 'default'): Promise<T> {
@@ -32,12 +39,12 @@ export class PostgresStorage implements Storage {
   }
 
   writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.all(statement, params)
+    return this.#writer.write(statement, params)
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    const read = () => this.#pool.with((client) => listOn(client, listing))
-    return mayTakeLong(listing) ? this.#gate.through(read) : read()
+    const read = (client: ClientBase) => listOn(client, listing)
+    return mayTakeLong(listing) ? this.#gate.through(() => this.#pool.with(read)) : this.#reader.read(read)
   }
 
   start(onProblem: (error: unknown) => void): void {

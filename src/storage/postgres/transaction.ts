@@ -4,6 +4,7 @@ import type { Db, Isolation, Listing, Page } from '../port.ts'
 import type { Statement } from '../statement.ts'
 import { translated, wereOthersInTheWay } from './errors.ts'
 import { listOn } from './lists.ts'
+import { inOnePacket } from './one-packet.ts'
 import type { Pool } from './pool.ts'
 import { run } from './run.ts'
 
@@ -30,9 +31,14 @@ export async function transact<T>(pool: Pool, isolation: Isolation, work: (db: D
 }
 
 async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
-  await control(client, begin[isolation])
   try {
-    const result = await work(new Transaction(client))
+    const result = await inOnePacket(client, async () => {
+      const begun = control(client, begin[isolation])
+      // What `work` asks for first goes along, but where the server may refuse: a standby is never serializable.
+      if (isolation !== 'default') await begun
+      const [done] = await Promise.all([work(new Transaction(client)), begun])
+      return done
+    })
     await control(client, 'commit')
     return result
   } catch (error) {

@@ -201,7 +201,7 @@ test('a transaction whose connection is lost is not kept', async (t) => {
 
 test('whoever waits too long for a connection of the pool is told so', async (t) => {
   const { storage } = await open(t, 1)
-  const busy = storage.all(slow, { seconds: 3 })
+  const busy = storage.write((tx) => tx.all(slow, { seconds: 3 }))
   await within(2_000, () => assert.rejects(storage.ping(), isUnavailable))
   await busy
   await storage.ping()
