@@ -1,10 +1,12 @@
+import cluster from 'node:cluster'
 import { destination, type Logger, pino, stdTimeFunctions } from 'pino'
 
 /**
- * Lines are written once this many bytes wait, or after this many milliseconds, or at exit. What is written to a pipe in
- * one piece up to this size is not torn by what other processes write to it (POSIX, PIPE_BUF).
+ * Lines are written once this many bytes wait, or after this many milliseconds, or at exit: handing them to the thread
+ * that writes costs as much as twenty lines. What workers write to the pipe that they share is smaller, so that it is not
+ * torn by what others write (POSIX, PIPE_BUF).
  */
-const mostAtOnce = 4_096
+const mostAtOnce = cluster.isWorker ? 4_096 : 16_384
 const writeEveryMs = 500
 /** So many bytes wait for whoever reads stdout; lines past them are lost rather than the process. */
 const mostWaiting = 16 * 1_024 * 1_024
