@@ -22,8 +22,10 @@ export class SearchMemory {
 
 /** Records that are walked at most. */
 const longestWalk = 20_000
-/** Walking over so many records is faster than asking the index. */
+/** Walking over so many records is faster than asking the index, which orders matches by id as well. */
 const shortWalk = 150
+/** It goes on for so long when matches come later than expected: then it has cost as much as asking the index at once. */
+const longestShortWalk = 1_000
 /** Looking a match up by its id takes about as long as walking over this many records in order. */
 const lookupCost = 20
 /** Matches that are skipped where each must be looked at. */
@@ -80,7 +82,7 @@ function worthwhileWalk({ listing, records }: Search, counted: number): number {
   const sortable = counted <= countedMatches
   if (sortBy === 'name') return sortable && expected > counted * lookupCost ? 0 : longestWalk
   // Of more than are counted, any number may match.
-  return offset + limit <= shortWalk && (!sortable || expected <= shortWalk) ? shortWalk : 0
+  return offset + limit <= shortWalk && (!sortable || expected <= shortWalk) ? longestShortWalk : 0
 }
 
 /** The page as far as it is among the first `walk` records in order. */
