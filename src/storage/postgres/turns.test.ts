@@ -58,6 +58,19 @@ test('a write that waits for somebody else holds up no other of its turn', async
   assert.equal(await findSpace(storage, account, id), undefined)
 })
 
+test('writes whose connection is lost before the commit are unavailable, all of their turn, and none is kept', async (t) => {
+  const { storage, url, store } = await open(t)
+  const suicide = statement((db: Kysely<object>) =>
+    db.selectNoFrom(sql<boolean>`pg_terminate_backend(pg_backend_pid())`.as('done')),
+  )
+  const writes = [store('One'), storage.writeOne(suicide, {}), store('Two')]
+  for (const outcome of await Promise.allSettled(writes)) {
+    assert.equal(outcome.status, 'rejected')
+    assert.equal(outcome.reason.code, 'database_unavailable')
+  }
+  assert.equal((await execute(url, 'select from spaces')).length, 0)
+})
+
 test('a read that fails is the only one of its turn that does', async (t) => {
   const { storage } = await open(t)
   const failing = assert.rejects(storage.all(zero, {}), isDivision)

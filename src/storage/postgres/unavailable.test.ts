@@ -123,6 +123,7 @@ function everything({ storage, account }: Fixture): Promise<unknown>[] {
     storage.ping(),
     listAccounts(storage),
     insertSpace(storage, account, 'x', 1),
+    insertSpace(storage, account, 'z', 1),
     listSpaces(storage, account, page),
     listSpaces(storage, account, { ...page, search: 'x' }),
     storage.write((tx) => insertSpace(tx, account, 'y', 1)),
@@ -229,7 +230,7 @@ test('searches that wait do not hold up what is read in no time; those that are 
   }
   await locker.end()
   await first
-  await assertAllIsWell(fixture)
+  await Promise.all(Array.from({ length: 20 }, search))
 })
 
 test('a server that lets nobody else in is not silent: what it works on is finished', async (t) => {
