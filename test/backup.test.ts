@@ -14,15 +14,7 @@ import {
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
-import {
-  type Ended,
-  newDatabase,
-  newFolder,
-  type RunningServer,
-  startServer,
-  unmeasured,
-  waymark,
-} from './processes.ts'
+import { type Ended, newDatabase, newFolder, type RunningServer, startServer, waymark } from './processes.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 const spaces = '/api/v1/spaces'
@@ -45,7 +37,7 @@ function newPlace(t: TestContext): Place {
     path,
     folder: dirname(path),
     file: (name) => join(dirname(dirname(path)), name),
-    start: () => startServer(t, { ...variables, ...unmeasured, RATE_LIMIT: '0', LOG_LEVEL: 'warn' }),
+    start: () => startServer(t, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' }),
     say,
     done: async (...args) => {
       const { code, stdout, stderr } = await say(...args)

@@ -3,7 +3,7 @@ import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { type Json, sendRequest } from './client.ts'
-import { newDatabase, type RunningServer, startServer, unmeasured } from './processes.ts'
+import { newDatabase, type RunningServer, startServer } from './processes.ts'
 
 /** How often the server is killed amid writes, and by how many writers at once. */
 const rounds = 16
@@ -78,7 +78,7 @@ test('every acknowledged write survives a SIGKILL, whole, and no other does by h
   timeout: 120_000,
 }, async (t) => {
   const { path, variables } = newDatabase(t)
-  const start = () => startServer(t, { ...variables, ...unmeasured, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
+  const start = () => startServer(t, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
   const ledger = new Ledger()
   let server = await start()
   const { key } = server

@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Answer, sendRequest } from './client.ts'
 import { execute, startPostgres } from './postgres.ts'
 import { newDatabase } from './postgres-database.ts'
-import { eventually, type RunningServer, startServer, unmeasured } from './processes.ts'
+import { eventually, type RunningServer, startServer } from './processes.ts'
 
 const spaces = '/api/v1/spaces'
 /** Within which every request is answered while the database is away, and served again once it is back. Milliseconds. */
@@ -83,7 +83,7 @@ class Load {
   }
 }
 
-const nodeVariables = { ...unmeasured, RATE_LIMIT: '0' }
+const nodeVariables = { RATE_LIMIT: '0' }
 
 function startNode(t: TestContext, url: string): Promise<RunningServer> {
   return startServer(t, { ...nodeVariables, DATABASE_URL: url })

@@ -219,13 +219,20 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** For a process that is killed: it cannot tell what it covered, and starts sooner when it need not try. */
-export const unmeasured: Variables = { NODE_V8_COVERAGE: '', NODE_DISABLE_COMPILE_CACHE: '' }
+let areMeasured = false
+
+/**
+ * From now on the processes of this file tell what of the code they ran, which takes each of them longer than what most
+ * are started for. To be called where they run code that nothing else runs.
+ */
+export function measureProcesses(): void {
+  areMeasured = true
+}
 
 /** What a process needs from its surroundings, and none of Waymark's own variables. */
 function inherited(): NodeJS.ProcessEnv {
   const { PATH, HOME, NODE_V8_COVERAGE } = process.env
-  if (NODE_V8_COVERAGE === undefined) return { PATH, HOME }
+  if (NODE_V8_COVERAGE === undefined || !areMeasured) return { PATH, HOME }
   // What was compiled earlier tells less precisely what of it ran.
   return { PATH, HOME, NODE_V8_COVERAGE, NODE_DISABLE_COMPILE_CACHE: '1' }
 }

@@ -4,7 +4,7 @@ import { Agent } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { type Answer, sendRequest } from './client.ts'
-import { newDatabase, type RunningServer, startServer, unmeasured } from './processes.ts'
+import { newDatabase, type RunningServer, startServer } from './processes.ts'
 
 const resources = ['domains', 'spaces'] as const
 type Resource = (typeof resources)[number]
@@ -92,7 +92,7 @@ test('after a SIGKILL there is a record for each kept answer and an answer for e
   timeout: 120_000,
 }, async (t) => {
   const { path, variables } = newDatabase(t)
-  const start = () => startServer(t, { ...variables, ...unmeasured, ...quiet })
+  const start = () => startServer(t, { ...variables, ...quiet })
   const all: Wanted[] = []
   let server = await start()
   const { key } = server

@@ -11,7 +11,7 @@ import { insertSpace, listSpaces, removeSpace } from '../src/spaces/store.ts'
 import { openStorage, type StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
-import { eventually, newDatabase, newFolder, unmeasured, type Variables, waymark } from './processes.ts'
+import { eventually, newDatabase, newFolder, type Variables, waymark } from './processes.ts'
 import { commandArguments, repository } from './scripts.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
@@ -65,7 +65,8 @@ async function recordsOf({ storage }: Place, account = 1) {
 
 /** An import that reads what the test writes. */
 function importing(t: TestContext, { variables }: Place): ChildProcess {
-  const env = { ...process.env, ...variables, ...unmeasured }
+  const { NODE_V8_COVERAGE: _, ...inherited } = process.env
+  const env = { ...inherited, ...variables }
   const child = spawn(process.execPath, [...commandArguments, 'import'], {
     env,
     cwd: repository,

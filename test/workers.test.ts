@@ -10,6 +10,7 @@ import {
   eventually,
   freePortRow,
   listening,
+  measureProcesses,
   newDatabase,
   newFolder,
   type RunningServer,
@@ -40,6 +41,8 @@ async function untilAnswered(server: RunningServer, count: number): Promise<numb
   })
   return answering(server)
 }
+
+measureProcesses()
 
 test('every worker answers, and one key is printed', async (t) => {
   const server = await startWorkers(t)

@@ -1,8 +1,12 @@
 /** Which of several errors is answered: each pair of neighbours in the order of the contract. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, mock, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer, Request } from '../../test/client.ts'
+import { stopClock } from '../../test/clock.ts'
+
+stopClock({ mock })
+after(() => mock.timers.reset())
 
 const app = await startApp()
 const limited = await startApp({ rateLimit: 1 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer } from '../../test/client.ts'
+import { stopClock } from '../../test/clock.ts'
 
 const path = '/api/v1/spaces'
 
@@ -15,7 +16,8 @@ function limitsOf({ headers }: Answer) {
   return { policy, q: Number(q), w: Number(w), r: Number(r), t: Number(t), reset: Number(headers['x-ratelimit-reset']) }
 }
 
-test('200 with what is left of the key in both kinds of headers', async () => {
+test('200 with what is left of the key in both kinds of headers', async (t) => {
+  stopClock(t)
   const app = await startApp({ rateLimit: 10 })
   for (let left = 9; left >= 7; left--) {
     const now = Math.floor(Date.now() / 1000)
@@ -26,7 +28,8 @@ test('200 with what is left of the key in both kinds of headers', async () => {
   }
 })
 
-test('429 once the key has used up its requests, with Retry-After no smaller than t', async () => {
+test('429 once the key has used up its requests, with Retry-After no smaller than t', async (t) => {
+  stopClock(t)
   const app = await startApp({ rateLimit: 3 })
   for (let index = 0; index < 3; index++) assert.equal((await app.send('GET', path)).status, 200)
   for (let index = 0; index < 3; index++) {
@@ -40,7 +43,8 @@ test('429 once the key has used up its requests, with Retry-After no smaller tha
   }
 })
 
-test('429 for one key leaves the other keys of its account alone', async () => {
+test('429 for one key leaves the other keys of its account alone', async (t) => {
+  stopClock(t)
   const app = await startApp({ rateLimit: 1 })
   await app.send('GET', path)
   assert.equal((await app.send('GET', path)).status, 429)
@@ -49,7 +53,8 @@ test('429 for one key leaves the other keys of its account alone', async () => {
   assert.equal(headers['x-ratelimit-remaining'], '0')
 })
 
-test('every answer to a key counts, whatever its status', async () => {
+test('every answer to a key counts, whatever its status', async (t) => {
+  stopClock(t)
   const app = await startApp({ rateLimit: 5 })
   const key = await app.createKey({ scopes: ['spaces:read'] })
   const left: number[] = []
@@ -60,7 +65,8 @@ test('every answer to a key counts, whatever its status', async () => {
   assert.deepEqual(left, [4, 3, 2, 1])
 })
 
-test('429 after 300 failed authentications of an address, while a good key works on', async () => {
+test('429 after 300 failed authentications of an address, while a good key works on', async (t) => {
+  stopClock(t)
   const app = await startApp({ rateLimit: 1_000 })
   const failed = () => app.send('GET', path, { key: 'wm_wrong' })
   const first = await failed()
@@ -79,7 +85,8 @@ test('429 after 300 failed authentications of an address, while a good key works
   assert.equal((await app.send('GET', '/api/v1/nowhere', { key: null })).status, 404)
 })
 
-test('429 by the address that a trusted proxy names, IPv6 by its /64', async () => {
+test('429 by the address that a trusted proxy names, IPv6 by its /64', async (t) => {
+  stopClock(t)
   const app = await startApp({ rateLimit: 1_000, trustProxy: 1 })
   const failed = (address: string) => app.send('GET', path, { key: null, headers: { 'x-forwarded-for': address } })
   const addresses = Array.from({ length: 301 }, (_, index) => `2001:db8:1:2::${index.toString(16)}`)
@@ -90,7 +97,8 @@ test('429 by the address that a trusted proxy names, IPv6 by its /64', async () 
   assert.equal((await failed('192.0.2.1')).status, 401)
 })
 
-test('429 whatever X-Forwarded-For says when no proxy is trusted', async () => {
+test('429 whatever X-Forwarded-For says when no proxy is trusted', async (t) => {
+  stopClock(t)
   const app = await startApp({ rateLimit: 1_000 })
   const failed = (index: number) =>
     app.send('GET', path, { key: null, headers: { 'x-forwarded-for': `192.0.2.${index}` } })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { stopClock } from '../../test/clock.ts'
 import { newStorage } from '../../test/engine.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
@@ -9,7 +10,10 @@ import { Counts } from './counts.ts'
 import { Sharing } from './sharing.ts'
 import { countsElsewhere, forgetCounts, tellCounts } from './store.ts'
 
-const open = (t: TestContext): Promise<Storage> => newStorage((work) => t.after(work))
+const open = (t: TestContext): Promise<Storage> => {
+  stopClock(t)
+  return newStorage((work) => t.after(work))
+}
 
 /** A node that counts keys. */
 function node(t: TestContext, db: Db) {

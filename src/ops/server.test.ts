@@ -5,6 +5,7 @@ import { after, test } from 'node:test'
 import { pino } from 'pino'
 import { type LogLine, type StartOptions, startApp, type TestApp } from '../../test/app.ts'
 import { type Answer, sendRequest } from '../../test/client.ts'
+import { stopClock } from '../../test/clock.ts'
 import { eventually } from '../../test/processes.ts'
 import { type Operated, opsServer } from './server.ts'
 
@@ -110,7 +111,8 @@ test('whatever is sent, the series stay few: unknown paths are one route, unknow
   assert.equal(await value(failures('malformed_url')), 1)
 })
 
-test('rate-limited requests and those that were left are counted', async () => {
+test('rate-limited requests and those that were left are counted', async (t) => {
+  stopClock(t)
   const { app, value } = await startOps({ rateLimit: 2 })
   for (let n = 0; n < 5; n++) await app.send('GET', '/api/v1/domains')
   assert.equal(await value(failures('rate_limited')), 3)
