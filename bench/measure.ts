@@ -24,7 +24,7 @@ export interface Reading {
   /** Microseconds of processor time that a request took, on all threads and on that of the event loop. */
   readonly cpu: number
   readonly loopCpu: number
-  /** How much of the time the thread of the event loop was at work: 1 when it was the bottleneck. */
+  /** How much of the time the thread of the event loop was at work: 1 when it was the bottleneck; of several nodes, the sum. */
   readonly busy: number
   /** Milliseconds. */
   readonly p50: number
@@ -128,8 +128,8 @@ class Duel {
   async #settle(): Promise<void> {
     const { leaves } = this.#case
     if (leaves === 'unindexed records') await this.site.index.caughtUp()
-    // Its thread answers in order: this one last.
-    if (leaves === 'questions') await call(this.site.server.ports[0], this.#next())
+    // The thread of each answers in order: this one last.
+    if (leaves === 'questions') for (const port of this.site.server.ports) await call(port, this.#next())
   }
 }
 

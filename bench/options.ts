@@ -47,6 +47,8 @@ export function readOptions(args: readonly string[]): Options | null {
   const values = parse(args)
   if (values.help) return null
   const pace = values.quick ? quickPace : fullPace
+  const nodes = nodesOf(values.nodes)
+  if (nodes > 1 && values.gate) throw new WrongUse('The targets that --gate holds are those of one node.')
   return {
     ...pace,
     sizes: values.records === undefined ? pace.sizes : integers(values.records, '--records').sort((a, b) => a - b),
@@ -54,7 +56,7 @@ export function readOptions(args: readonly string[]): Options | null {
     rounds: values.rounds === undefined ? pace.rounds : (integers(values.rounds, '--rounds')[0] as number),
     quick: values.quick,
     postgres: values.postgres,
-    nodes: nodesOf(values.nodes),
+    nodes,
     json: values.json,
     markdown: values.markdown,
     gate: values.gate,

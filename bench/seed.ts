@@ -148,6 +148,7 @@ const ingredients = [
   'src/storage/sqlite/search/index-file.ts',
   'src/storage/sqlite/search/indexing.ts',
   'src/accounts/store.ts',
+  'src/domains/statements.ts',
   'src/domains/store.ts',
   'src/keys/store.ts',
   'bench/records.ts',

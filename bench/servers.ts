@@ -49,7 +49,12 @@ export class Fleet implements Measured {
   static async of(seed: Seed, nodes: number): Promise<Fleet> {
     const first = await Server.waymark(seed)
     const others: Server[] = []
-    while (others.length < nodes - 1) others.push(await Server.waymark(seed))
+    try {
+      while (others.length < nodes - 1) others.push(await Server.waymark(seed))
+    } catch (error) {
+      for (const server of [first, ...others]) await server.stop()
+      throw error
+    }
     return new Fleet(first, others)
   }
 

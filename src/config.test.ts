@@ -102,6 +102,7 @@ test('PORT is none of those that the ops listeners take, where they could meet',
   ]
   assert.deepEqual(mistakes({ PORT: '3090' }), said(1))
   assert.deepEqual(mistakes({ PORT: '3092', WORKERS: '3' }), said(3))
+  assert.deepEqual(mistakes({ PORT: '3090', HOST: 'localhost' }), said(1))
   assert.deepEqual(mistakes({ PORT: '3090', HOST: '192.0.2.1', OPS_HOST: '0.0.0.0' }), said(1))
   assert.equal(mistakes({ PORT: '3090', WORKERS: 'x' }).length, 1)
   for (const apart of [{ PORT: '3091' }, { PORT: '3089' }, { HOST: '192.0.2.1' }, { OPS_PORT: '0', PORT: '0' }]) {
@@ -115,7 +116,8 @@ test('the TLS modes of a PostgreSQL database are those that mean what they say',
     assert.deepEqual(mistakes({ DATABASE_URL: url + query }), [])
   }
   const said = ['DATABASE_URL has an sslmode that is none of disable, no-verify, require, verify-full.']
-  for (const mode of ['prefer', 'bogus']) assert.deepEqual(mistakes({ DATABASE_URL: `${url}?sslmode=${mode}` }), said)
+  for (const mode of ['prefer', 'bogus', 'prefer&uselibpqcompat=false'])
+    assert.deepEqual(mistakes({ DATABASE_URL: `${url}?sslmode=${mode}` }), said)
 })
 
 test('the OPS_PORT of the last of WORKERS must be one as well', () => {

@@ -110,7 +110,8 @@ function readListeners(read: Read): Pick<Config, 'host' | 'port' | 'ops' | 'work
   const own = read('HOST', '127.0.0.1', host)
   const port = read('PORT', '3000', (text) => {
     const parsed = integerFrom(0, 65_535)(text)
-    const mayMeet = [own, ops.host].some((name) => /^(0\.0\.0\.0|::)$/.test(name)) || own === ops.host
+    const hosts = [own, ops.host].map((name) => (name === 'localhost' ? '127.0.0.1' : name))
+    const mayMeet = hosts.some((name) => /^(0\.0\.0\.0|::)$/.test(name)) || hosts[0] === hosts[1]
     // Where one of them is no number, the comparison fails: that is a mistake of its own.
     const isTaken = mayMeet && ops.port > 0 && parsed >= ops.port && parsed < ops.port + workers
     if (!isTaken) return parsed
@@ -147,7 +148,7 @@ function postgresLocation(url: string): Omit<PostgresLocation, 'pool'> {
   const parts = /[\s\p{Cc}]/u.test(url) ? null : URL.parse(url)
   const isNamed = parts !== null && /^\/[^/]+$/.test(parts.pathname) && isDecodable(url)
   const { sslmode, uselibpqcompat } = Object.fromEntries(parts?.searchParams ?? [])
-  if (isNamed && sslmode && !sslModes.includes(sslmode) && uselibpqcompat === undefined) {
+  if (isNamed && sslmode && !sslModes.includes(sslmode) && uselibpqcompat !== 'true') {
     throw new Error(`has an sslmode that is none of ${sslModes.join(', ')}.`)
   }
   if (isNamed) return { engine: 'postgres', url }

@@ -182,9 +182,9 @@ export function overloaded(detail: string): Failure {
   return new Failure('overloaded', detail, { retryAfter: 1 })
 }
 
-/** Searches are refused before they hold up everything else. */
+/** What may take long is refused before it holds up everything else. */
 export function tooManySearches(): Failure {
-  return overloaded('Too many searches are waiting. Try again shortly.')
+  return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }
 
 /** Waymark cannot start, or a command cannot run. The message is for the operator: one sentence, no stack. */

@@ -25,8 +25,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'idempotency/': ['errors.ts', ...port],
   'domains/': ['errors.ts', 'http/', 'idempotency/', ...port],
+  'domains/statements.ts': ['domains/', ...port],
   'domains/store.ts': ['errors.ts', 'domains/', ...port],
   'spaces/': ['errors.ts', 'http/', 'idempotency/', ...port],
+  'spaces/statements.ts': ['spaces/', ...port],
   'spaces/store.ts': ['errors.ts', 'spaces/', ...port],
   'app.ts': ['errors.ts', 'http/', 'domains/', 'spaces/', 'keys/', 'idempotency/', 'storage/port.ts', 'tally.ts'],
   'ops/': ['errors.ts', 'tally.ts', 'version.ts', 'storage/port.ts', ...counted],
@@ -40,7 +42,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Packages that not every file may import, and those that may. */
 const mayUse: readonly (readonly [packages: RegExp, files: RegExp])[] = [
   [/^(fastify|@fastify\/.*)$/, /^(app\.ts|http\/.*|\w+\/routes\.ts)$/],
-  [/^(kysely(\/.*)?|node:sqlite)$/, /^(storage\/.*|\w+\/store\.ts)$/],
+  [/^(kysely(\/.*)?|node:sqlite)$/, /^(storage\/.*|\w+\/(store|statements)\.ts)$/],
   // It has the environment among its exports; all of it is in the global `process` too.
   [/^(node:)?process$/, /^$/],
 ]

@@ -10,8 +10,8 @@ const mostAtOnce = cluster.isWorker ? 4_096 : 16_384
 const writeEveryMs = 500
 /** So many bytes wait for whoever reads stdout; lines past them are lost rather than the process. */
 const mostWaiting = 16 * 1_024 * 1_024
-/** Whoever has taken nothing for so long when the process ends will not take it any more. Milliseconds. */
-const longestStallMs = 1_000
+/** So long the process waits at its end for stdout to take the log. Milliseconds. */
+const patienceMs = 3_000
 
 /** Nothing logs headers today; whoever begins to must not leak keys. */
 const secrets = ['authorization', 'headers.authorization', 'req.headers.authorization', 'request.headers.authorization']
@@ -58,6 +58,8 @@ class Lines {
     }, writeEveryMs).unref()
     // Before pino's own listener, which writes what it was passed.
     process.prependListener('exit', () => this.#pass())
+    // Such as a disk that is full: the lines wait for the next attempt.
+    this.#file.on('error', () => undefined)
     this.#file.on('drop', (lines: string) => {
       this.#lost += lines.split('\n').length - 1
     })
@@ -73,12 +75,11 @@ class Lines {
     this.#waiting += line
   }
 
-  /** Resolves to true once stdout has taken the lines, or nobody can; to false when it takes none for too long. */
+  /** Resolves to true once stdout has taken the lines, or nobody can; to false when that takes too long. */
   areWritten(): Promise<boolean> {
     this.#pass()
     return new Promise((resolve) => {
-      const stalled = setTimeout(resolve, longestStallMs, false)
-      this.#file.on('write', () => stalled.refresh())
+      setTimeout(resolve, patienceMs, false)
       this.#file.flush(() => resolve(true))
     })
   }

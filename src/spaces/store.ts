@@ -1,28 +1,14 @@
-import type { Generated, Kysely } from 'kysely'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
-import { statement, toChange } from '../storage/statement.ts'
 import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
 import type { Space } from './schema.ts'
-
-interface SpacesTable extends Omit<Space, 'id'> {
-  id: Generated<number>
-  account_id: number
-  name_folded: string
-  /** Counts the states that the record has had. */
-  revision: Generated<number>
-}
-
-type Tables = { spaces: SpacesTable }
+import { byId, byIdToChange, changed, columns, deleted, following, inserted, type SpaceRow } from './statements.ts'
 
 /** What is to change; a value that is undefined stays as it is. */
 export interface SpaceChange {
   readonly name?: string | undefined
   readonly color?: number | undefined
 }
-
-const columns = ['id', 'name', 'color', 'created_at', 'updated_at'] as const
-const versionedColumns = [...columns, 'revision'] as const
 
 const listable: Listable<Space> = { table: 'spaces', columns, nameColumn: 'name_folded', searchText: 'name_folded' }
 
@@ -77,7 +63,11 @@ export async function changeSpace(
   const wanted = { account, id, name, name_folded, color, now: new Date().toISOString() }
   if (precondition === null) {
     const [row] = await db.writeOne(changed, wanted)
-    return row === undefined ? findSpace(db, account, id) : versioned(row)
+    if (row !== undefined) return versioned(row)
+    const found = await findSpace(db, account, id)
+    // It may have come to be, or been changed by others, since nothing was to be done.
+    const isAsWanted = found === undefined || holds(found.record, change)
+    return isAsWanted ? found : changeSpace(db, account, id, change, null)
   }
   return db.write(async (tx) => {
     const [old] = await tx.all(byIdToChange, { account, id })
@@ -107,78 +97,11 @@ export async function removeSpace(
   })
 }
 
-type SpaceRow = Space & { readonly revision: number }
+function holds(record: Space, { name = record.name, color = record.color }: SpaceChange): boolean {
+  return record.name === name && record.color === color
+}
 
 /** The record as it is shown, in a fresh object: the engine's own are slower to handle. */
 function versioned({ id, name, color, created_at, updated_at, revision }: SpaceRow): Versioned<Space> {
   return { record: { id, name, color, created_at, updated_at }, version: versionOf(revision, updated_at) }
 }
-
-interface Own {
-  account: number
-  id: number
-}
-
-const byId = statement((db: Kysely<Tables>, { account, id }: Own) =>
-  db.selectFrom('spaces').select(versionedColumns).where('id', '=', id).where('account_id', '=', account),
-)
-
-const byIdToChange = toChange(byId)
-
-interface Following {
-  account: number
-  after: number
-  limit: number
-}
-
-const following = statement((db: Kysely<Tables>, { account, after, limit }: Following) =>
-  db
-    .selectFrom('spaces')
-    .select(columns)
-    .where('account_id', '=', account)
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(limit),
-)
-
-interface Insert extends Pick<Space, 'name' | 'color' | 'created_at' | 'updated_at'> {
-  account: number
-  name_folded: string
-}
-
-const inserted = statement(
-  (db: Kysely<Tables>, { account, name, name_folded, color, created_at, updated_at }: Insert) =>
-    db
-      .insertInto('spaces')
-      .values({ account_id: account, name, name_folded, color, created_at, updated_at })
-      .returning(versionedColumns),
-)
-
-/** Null where a value stays. */
-interface Change extends Own {
-  name: string | null
-  name_folded: string | null
-  color: number | null
-  now: string
-}
-
-/** No row where nothing would change. */
-const changed = statement((db: Kysely<Tables>, { account, id, name, name_folded, color, now }: Change) =>
-  db
-    .updateTable('spaces')
-    .set((e) => ({
-      name: e.fn.coalesce(e.val(name), 'name'),
-      name_folded: e.fn.coalesce(e.val(name_folded), 'name_folded'),
-      color: e.fn.coalesce(e.val(color), 'color'),
-      updated_at: now,
-      revision: e('revision', '+', 1),
-    }))
-    .where('id', '=', id)
-    .where('account_id', '=', account)
-    .where((e) => e.or([e('name', '<>', name), e('color', '<>', color)]))
-    .returning(versionedColumns),
-)
-
-const deleted = statement((db: Kysely<Tables>, { account, id }: Own) =>
-  db.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', account).returning('id'),
-)

@@ -47,6 +47,20 @@ test('changes of different fields of one record at the same time are all kept', 
   }
 })
 
+test('the time of the last change never goes back, whatever the clock does', async (t) => {
+  const { storage, account } = await open(t)
+  const now = Date.now()
+  t.mock.timers.enable({ apis: ['Date'], now })
+  const domain = (await insertDomain(storage, account, hostName('go.acme.com'), noUrls)).record
+  const space = (await insertSpace(storage, account, 'Space', 1)).record
+  t.mock.timers.setTime(now - 60_000)
+  const changed = [
+    await changeDomain(storage, account, domain.id, { homepage_url: 'https://a.com' }, null),
+    await changeSpace(storage, account, space.id, { color: 2 }, null),
+  ]
+  for (const each of changed) assert.equal(each?.record.updated_at, new Date(now).toISOString())
+})
+
 test('of many that store one name at the same time one does, and no id is lost for it afterwards', async (t) => {
   const { storage, account } = await open(t)
   const outcomes = await Promise.allSettled(

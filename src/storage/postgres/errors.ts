@@ -18,6 +18,11 @@ export function wereOthersInTheWay(error: unknown): boolean {
   return /^40(001|P01)$/.test(stateOf(causeOf(error)))
 }
 
+/** Whether a statement was run by its name before the server knew it. */
+export function wasNotPrepared(error: unknown): boolean {
+  return stateOf(error) === '26000'
+}
+
 /** Whether the connection on which it happened is of no more use: that to a server that only reads may have a better successor. */
 export function isBroken(error: unknown): boolean {
   const cause = causeOf(error)

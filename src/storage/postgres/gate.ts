@@ -1,10 +1,7 @@
-import { tooManySearches } from '../../errors.ts'
+import type { Failure } from '../../errors.ts'
 
 /** So many may wait; more are refused rather than kept waiting. */
 const longestQueue = 256
-/** Milliseconds; a search takes a few. */
-const longestWaitMs = 500
-
 interface Waiting {
   readonly enter: () => void
   readonly patience: NodeJS.Timeout
@@ -13,14 +10,19 @@ interface Waiting {
 /** Lets so many pieces of work run at a time, and the others in the order of their arrival. */
 export class Gate {
   readonly #width: number
+  readonly #longestWaitMs: number
+  readonly #refusal: () => Failure
   #inside = 0
   #waiting: Waiting[] = []
 
-  constructor(width: number) {
+  /** `refusal` is what those hear that are too many, or wait for longer than `longestWaitMs`. */
+  constructor(width: number, longestWaitMs: number, refusal: () => Failure) {
     this.#width = width
+    this.#longestWaitMs = longestWaitMs
+    this.#refusal = refusal
   }
 
-  /** What `work` returns. Throws `overloaded` when too many wait, or when its turn did not come in half a second. */
+  /** What `work` returns. Throws the refusal. */
   async through<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inside < this.#width) this.#inside += 1
     else await this.#turn()
@@ -32,16 +34,16 @@ export class Gate {
   }
 
   #turn(): Promise<void> {
-    if (this.#waiting.length >= longestQueue) throw tooManySearches()
+    if (this.#waiting.length >= longestQueue) throw this.#refusal()
     return new Promise((enter, refuse) => {
-      const waiting = { enter, patience: setTimeout(() => this.#giveUp(waiting, refuse), longestWaitMs) }
+      const waiting = { enter, patience: setTimeout(() => this.#giveUp(waiting, refuse), this.#longestWaitMs) }
       this.#waiting.push(waiting)
     })
   }
 
   #giveUp(waiting: Waiting, refuse: (reason: unknown) => void): void {
     this.#waiting = this.#waiting.filter((each) => each !== waiting)
-    refuse(tooManySearches())
+    refuse(this.#refusal())
   }
 
   /** Whoever is next takes the place. */

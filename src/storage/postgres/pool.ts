@@ -25,14 +25,14 @@ export class Pool {
   readonly meters: readonly Meter[] = [
     {
       name: 'use_seconds',
-      help: 'Time from the wish for a connection to the answer: that of a statement, or of a transaction.',
+      help: 'Time from the wish for a connection to its last answer: that of a transaction, a search, or the reads or writes of one turn.',
       value: this.#seconds,
     },
     { name: 'connections', help: 'Connections that are open.', value: () => this.#pool.totalCount },
     { name: 'idle_connections', help: 'Connections that nobody uses.', value: () => this.#pool.idleCount },
     {
       name: 'waiting_uses',
-      help: 'Statements and transactions that wait for a connection.',
+      help: 'Transactions, searches, and reads and writes of one turn that wait for a connection.',
       value: () => this.#pool.waitingCount,
     },
   ]
@@ -145,7 +145,7 @@ export function settingsOf(url: string): pg.ClientConfig {
 function verifyingServer(url: string): string {
   const parts = new URL(url)
   const { searchParams } = parts
-  if (searchParams.get('sslmode') !== 'require' || searchParams.has('uselibpqcompat')) return url
+  if (searchParams.get('sslmode') !== 'require' || searchParams.get('uselibpqcompat') === 'true') return url
   searchParams.set('sslmode', 'verify-full')
   return parts.href
 }

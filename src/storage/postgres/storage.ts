@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { ClientBase } from 'pg'
+import { tooManySearches } from '../../errors.ts'
 import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { Gate } from './gate.ts'
@@ -17,34 +18,38 @@ export class PostgresStorage implements Storage {
   readonly #pool: Pool
   readonly #reader: TurnReader
   readonly #writer: TurnWriter
-  /** Half of the connections are kept for what is read in no time. */
+  /** Where there are two connections or more, half of them are kept for what is read in no time. */
   readonly #gate: Gate
+  #underWay = 0
+  #whenIdle: () => void = () => undefined
   #closed: Promise<void> | undefined
 
   /** The database has been migrated; `size` is the most connections it may have at a time. */
   constructor(url: string, size: number) {
+    const half = Math.max(1, Math.floor(size / 2))
     this.#url = url
     this.#pool = new Pool(url, size)
     this.#reader = new TurnReader(this.#pool)
-    this.#writer = new TurnWriter(this.#pool)
-    this.#gate = new Gate(Math.max(1, Math.floor(size / 2)))
+    this.#writer = new TurnWriter(this.#pool, Math.ceil(size / 2))
+    this.#gate = new Gate(half, longestSearchWaitMs, tooManySearches)
   }
 
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#reader.read((client) => run(client, statement, params))
+    return this.#awaited(this.#reader.read((client) => run(client, statement, params)))
   }
 
   write<T>(work: (db: Db) => Promise<T>, isolation: Isolation = 'default'): Promise<T> {
-    return transact(this.#pool, isolation, work)
+    return this.#awaited(transact(this.#pool, isolation, work))
   }
 
   writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#writer.write(statement, params)
+    return this.#awaited(this.#writer.write(statement, params))
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
     const read = (client: ClientBase) => listOn(client, listing)
-    return mayTakeLong(listing) ? this.#gate.through(() => this.#pool.with(read)) : this.#reader.read(read)
+    const isSlow = mayTakeLong(listing)
+    return this.#awaited(isSlow ? this.#gate.through(() => this.#pool.with(read)) : this.#reader.read(read))
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -56,13 +61,36 @@ export class PostgresStorage implements Storage {
   }
 
   get meters(): readonly Meter[] {
-    return this.#pool.meters
+    return [...this.#pool.meters, ...this.#writer.meters]
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#pool.close()
+    this.#closed ??= this.#close()
     return this.#closed
   }
+
+  async #close(): Promise<void> {
+    if (this.#underWay > 0) {
+      await new Promise<void>((resolve) => {
+        this.#whenIdle = resolve
+      })
+    }
+    await this.#pool.close()
+  }
+
+  /** What `work` resolves to; the storage does not close before. */
+  async #awaited<T>(work: Promise<T>): Promise<T> {
+    this.#underWay += 1
+    try {
+      return await work
+    } finally {
+      this.#underWay -= 1
+      if (this.#underWay === 0) this.#whenIdle()
+    }
+  }
 }
+
+/** Milliseconds; a search takes a few. */
+const longestSearchWaitMs = 500
 
 const anything = statement((db: Kysely<object>) => db.selectNoFrom(sql<number>`1`.as('one')))

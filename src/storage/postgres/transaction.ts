@@ -1,17 +1,11 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { Db, Isolation, Listing, Page } from '../port.ts'
 import type { Statement } from '../statement.ts'
-import { translated, wereOthersInTheWay } from './errors.ts'
+import { translated } from './errors.ts'
 import { listOn } from './lists.ts'
-import { inOnePacket } from './one-packet.ts'
 import type { Pool } from './pool.ts'
 import { run } from './run.ts'
-
-/** How often a transaction is run while others are in its way. */
-const attempts = 10
-/** Longest pause before the second run; it grows with each. Milliseconds. */
-const pauseMs = 10
+import { untilDone } from './until-done.ts'
 
 const begin: Readonly<Record<Isolation, string>> = {
   default: 'begin',
@@ -19,26 +13,14 @@ const begin: Readonly<Record<Isolation, string>> = {
 }
 
 /** See `Db.write`. */
-export async function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await pool.with((client) => transactOn(client, isolation, work))
-    } catch (error) {
-      if (attempt === attempts || !wereOthersInTheWay(error)) throw error
-    }
-    await wait(Math.random() * pauseMs * attempt)
-  }
+export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
+  return untilDone(() => pool.with((client) => transactOn(client, isolation, work)))
 }
 
 async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
+  await control(client, begin[isolation])
   try {
-    const result = await inOnePacket(client, async () => {
-      const begun = control(client, begin[isolation])
-      // What `work` asks for first goes along, but where the server may refuse: a standby is never serializable.
-      if (isolation !== 'default') await begun
-      const [done] = await Promise.all([work(new Transaction(client)), begun])
-      return done
-    })
+    const result = await work(new Transaction(client))
     await control(client, 'commit')
     return result
   } catch (error) {

@@ -1,12 +1,19 @@
 import type { ClientBase } from 'pg'
+import { overloaded } from '../../errors.ts'
+import { groupSizes, Tally } from '../../tally.ts'
+import type { Meter } from '../port.ts'
 import type { Statement } from '../statement.ts'
-import { translated } from './errors.ts'
+import { isBroken, translated } from './errors.ts'
+import { Gate } from './gate.ts'
 import { inOnePacket, Turn } from './one-packet.ts'
 import type { Pool } from './pool.ts'
 import { run } from './run.ts'
+import { untilDone } from './until-done.ts'
 
 /** Others that have locked a row are waited for longer by each write alone, where it holds up nobody. */
-const begin = `begin; set local lock_timeout = '20ms'`
+const begin = `begin isolation level read committed; set local lock_timeout = '20ms'`
+/** A write that runs alone waits so long at most for its turn. Milliseconds. */
+const longestWaitMs = 1_500
 
 interface Writing {
   readonly statement: Statement<object, unknown>
@@ -22,9 +29,22 @@ interface Writing {
 export class TurnWriter {
   readonly #pool: Pool
   readonly #turn = new Turn<Writing>((writings) => void this.#run(writings))
+  readonly #alone: Gate
+  readonly #sizes = new Tally(groupSizes)
+  #again = 0
+  readonly meters: readonly Meter[] = [
+    { name: 'write_group_size', help: 'Writes that were sent as one transaction.', value: this.#sizes },
+    {
+      name: 'writes_run_again',
+      help: 'Writes that ran again alone, since one of their group failed or waited for a lock.',
+      value: () => this.#again,
+    },
+  ]
 
-  constructor(pool: Pool) {
+  /** At most `width` writes run alone at a time. */
+  constructor(pool: Pool, width: number) {
     this.#pool = pool
+    this.#alone = new Gate(width, longestWaitMs, () => overloaded('Too many writes are waiting. Try again shortly.'))
   }
 
   /** The rows that the statement returns, once what it wrote is on the disk. Throws as `Pool.with` and `run` do. */
@@ -36,17 +56,22 @@ export class TurnWriter {
   }
 
   async #run(writings: readonly Writing[]): Promise<void> {
+    this.#sizes.add(writings.length)
+    const [only] = writings
+    if (writings.length === 1 && only !== undefined) return this.#runAlone(only)
     try {
-      const areKept = writings.length > 1 && (await this.#pool.with((client) => writeTogether(client, writings)))
-      if (!areKept) for (const writing of writings) void this.#runAlone(writing)
+      if (await this.#pool.with((client) => writeTogether(client, writings))) return
     } catch (error) {
       for (const { reject } of writings) reject(error)
+      return
     }
+    this.#again += writings.length
+    for (const writing of writings) void this.#alone.through(() => this.#runAlone(writing)).catch(writing.reject)
   }
 
   async #runAlone({ statement, params, resolve, reject }: Writing): Promise<void> {
     try {
-      resolve(await this.#pool.with((client) => run(client, statement, params)))
+      resolve(await untilDone(() => this.#pool.with((client) => run(client, statement, params))))
     } catch (error) {
       reject(error)
     }
@@ -54,21 +79,32 @@ export class TurnWriter {
 }
 
 /**
- * Whether all were kept, and each has heard so; if not, none was. Throws `database_unavailable` when that is not known,
+ * Whether each has heard what became of it; if not, none was kept. Throws `database_unavailable` when that is not known,
  * since the connection broke.
  */
 async function writeTogether(client: ClientBase, writings: readonly Writing[]): Promise<boolean> {
   const [begun, written, ended] = inOnePacket(client, () => [
     client.query(begin),
-    Promise.all(writings.map(({ statement, params }) => run(client, statement, params))),
+    writings.map(({ statement, params }) => run(client, statement, params)),
     client.query('commit'),
   ])
-  written.catch(() => undefined)
-  const [, end] = await Promise.all([begun, ended]).catch((error) => {
-    throw translated(error)
-  })
-  // A server that is told to commit after a statement has failed rolls back, and says so.
-  if (end.command !== 'COMMIT') return false
-  for (const [at, rows] of (await written).entries()) writings[at]?.resolve(rows)
+  const [[beginning, end], outcomes] = await Promise.all([
+    Promise.allSettled([begun, ended]),
+    Promise.allSettled(written),
+  ])
+  if (end.status === 'rejected') {
+    const error = translated(end.reason)
+    if (isBroken(error)) throw error
+    return false
+  }
+  // A server that is told to commit after a statement has failed rolls back, and says so. Without a beginning there was
+  // nothing to roll back: each statement stood for itself.
+  if (end.value.command !== 'COMMIT' && beginning.status === 'fulfilled') return false
+  for (const [at, outcome] of outcomes.entries()) settle(writings[at] as Writing, outcome)
   return true
+}
+
+function settle({ resolve, reject }: Writing, outcome: PromiseSettledResult<unknown[]>): void {
+  if (outcome.status === 'fulfilled') resolve(outcome.value)
+  else reject(outcome.reason)
 }
