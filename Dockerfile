@@ -22,6 +22,6 @@ RUN PORT=0 OPS_PORT=0 DATABASE_URL=sqlite:/tmp/warm-up/waymark.db timeout --pres
 VOLUME /data
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:3090/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const { OPS_HOST = '127.0.0.1', OPS_PORT = '3090' } = process.env; fetch(`http://${OPS_HOST === '0.0.0.0' ? '127.0.0.1' : OPS_HOST}:${OPS_PORT}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # As `npm start` does it, without a shell or npm in between: signals reach the server.
 CMD ["node", "--max-semi-space-size=4", "--heap-growing-percent=50", "--import", "./src/process/compile-cache.js", "src/main.ts"]

@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable, Writable } from 'node:stream'
 import { type TestContext, test as testOf } from 'node:test'
-import { type Ended, newDatabase, newFolder, runNpm, waymark } from '../test/processes.ts'
+import { type Ended, newDatabase, newFolder, runNpm, startProgram, waymark } from '../test/processes.ts'
 import { commandArguments } from '../test/scripts.ts'
 import { runCli } from './cli/run.ts'
 import { isWellFormedKey } from './keys/key.ts'
@@ -264,3 +264,15 @@ for (const [args, sentence] of wrongUses) {
     assert.match(usage, /^Usage: waymark /)
   })
 }
+
+test('exit code 1 when stdout cannot be written: the disk may be full', async (t) => {
+  if (process.platform !== 'linux') return
+  const { variables } = newDatabase(t)
+  await waymark(t, ['accounts', 'create', '--name', 'Acme'], variables)
+  for (const command of ['keys list', 'export', 'keys create --name lost --account 1']) {
+    const line = [process.execPath, ...commandArguments].map((word) => `'${word}'`).join(' ')
+    const { code, stderr } = await startProgram(t, ['sh', '-c', `exec ${line} ${command} > /dev/full`], variables).ended
+    assert.equal(code, 1, command)
+    assert.match(stderr, /^The standard output cannot be written: ENOSPC[^\n]*\n$/)
+  }
+})

@@ -143,10 +143,17 @@ function storageLocation(text: string): SqliteLocation | Omit<PostgresLocation, 
  */
 const sslModes = ['disable', 'no-verify', 'require', 'verify-full']
 
+/** A misspelt one would leave the connection in the clear. */
+const tlsParameters = new Set('ssl sslmode sslcert sslkey sslrootcert sslpassword sslnegotiation'.split(' '))
+
 /** The text is never repeated: it may contain a password. */
 function postgresLocation(url: string): Omit<PostgresLocation, 'pool'> {
   const parts = /[\s\p{Cc}]/u.test(url) ? null : URL.parse(url)
-  const isNamed = parts !== null && /^\/[^/]+$/.test(parts.pathname) && isDecodable(url)
+  // A "#" or a second "@" is one of the password, which is read as something else.
+  const isPlain = /^[^#@]*@?[^#@]*$/.test(url.replace(/\?.*/s, '')) && isDecodable(url)
+  const isNamed = parts !== null && isPlain && /^\/[^/]+$/.test(parts.pathname)
+  const strange = [...(parts?.searchParams.keys() ?? [])].find((name) => /^ssl/i.test(name) && !tlsParameters.has(name))
+  if (isNamed && strange !== undefined) throw new Error(`has an unknown parameter, ${strange}.`)
   const { sslmode, uselibpqcompat } = Object.fromEntries(parts?.searchParams ?? [])
   if (isNamed && sslmode && !sslModes.includes(sslmode) && uselibpqcompat !== 'true') {
     throw new Error(`has an sslmode that is none of ${sslModes.join(', ')}.`)

@@ -1,8 +1,10 @@
 /** What starts Waymark elsewhere starts it as `npm start` does. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { readConfig } from '../src/config.ts'
+import { newFolder } from './processes.ts'
 import { repository, scripts } from './scripts.ts'
 
 const read = (file: string) => readFileSync(join(repository, file), 'utf8')
@@ -25,6 +27,26 @@ test('the unit starts the server with the arguments of npm start, and stops it n
   assert.deepEqual(command.split(' '), words)
   const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? []
   assert.ok(Number(seconds) >= 18)
+})
+
+test('what the image, the compose file and the unit set is a configuration that holds', (t) => {
+  const secret = join(newFolder(t), 'database_url')
+  writeFileSync(secret, 'postgres://waymark:s3cret@postgres:5432/waymark')
+  const image = Object.fromEntries(
+    [...read('Dockerfile').matchAll(/^(?:ENV| {3}) ([A-Z_]+)=(\S+)/gm)].map(([, ...pair]) => pair),
+  )
+  const service = /^ {4}environment:\n((?: {6}.*\n)+)/m.exec(read('compose.yaml'))?.[1] ?? ''
+  const composed = Object.fromEntries(
+    [...service.matchAll(/^ {6}([A-Z_]+): "?([^"\n]*)"?$/gm)].map(([, name, value]) => [name, value]),
+  )
+  assert.equal(readConfig(image).storage.engine, 'sqlite')
+  const inCompose = { ...image, ...composed, DATABASE_URL_FILE: secret }
+  assert.ok('DATABASE_URL_FILE' in composed)
+  assert.equal(readConfig(inCompose).storage.engine, 'postgres')
+  const unit = Object.fromEntries(
+    [...read('deploy/waymark.service').matchAll(/^Environment=([A-Z_]+)=(.*)$/gm)].map(([, ...pair]) => pair),
+  )
+  assert.equal(readConfig(unit).storage.engine, 'sqlite')
 })
 
 test('the image has what the server needs, and neither data nor tests', () => {

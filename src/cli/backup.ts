@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { copiesOf } from '../storage/copies.ts'
 import { requiredFileOf } from './arguments.ts'
 import type { Command } from './command.ts'
@@ -24,7 +25,7 @@ anew from the data. For PostgreSQL it says which of its own commands to use.`,
         const mayReplace = given.values.force === true
         await copiesOf(location).backUp(file, { mayReplace, onProgress })
         progress.clear()
-        return { text: `The database is backed up in ${file} (${megabytes(file)} MB).`, code: 0 }
+        return { text: `The database is backed up in ${resolve(file)} (${megabytes(file)} MB).`, code: 0 }
       }
     },
   },

@@ -19,7 +19,7 @@ export const transferCommands = {
   --account ID   whose records; may be left out when there is one account
   --force        replace the file when there is one
 
-A line for each record, as the API answers it, between a header and an end. Keys and accounts are not in it.`,
+A line for each record, with its fields, between a header and an end. Keys and accounts are not in it.`,
     options: { account: { type: 'string' }, force: { type: 'boolean' } },
     takesOperand: true,
     makesDatabase: false,

@@ -100,7 +100,13 @@ export function form<T>(
       if (value instanceof Refusal) violations.push({ field: name, code: value.code, message: value.message })
       else values[name] = value
     }
-    for (const name in input) if (!known.has(name)) violations.push(unknownField(name, Object.keys(fields)))
+    for (const name in input) {
+      if (known.has(name)) continue
+      const violation = unknownField(name, Object.keys(fields))
+      // What is wrong with everything comes first.
+      if (isJson(name)) violations.unshift(violation)
+      else violations.push(violation)
+    }
     return { values: values as Partial<T>, violations }
   }
   return { fields, schema: objectSchema(entries), read, check: (input) => checked(read(input)) }
@@ -152,13 +158,17 @@ function unknownField(name: string, names: readonly string[]): Violation {
   const field = name.length > longestEcho ? `${name.slice(0, longestEcho).toWellFormed()}…` : name.toWellFormed()
   const near = names.find((candidate) => distance(candidate, field.toLowerCase()) <= Math.max(1, candidate.length / 3))
   const known = near === undefined ? `Known are: ${names.join(', ')}.` : `Did you mean ${near}?`
-  // What curl sends with -d '{…}' and no Content-Type of its own.
-  const wayOut = /^\{\s*"/.test(name) ? 'It looks like JSON: send it with "Content-Type: application/json".' : known
+  const wayOut = isJson(name) ? 'It looks like JSON: send it with "Content-Type: application/json".' : known
   return {
     field,
     code: 'unknown_field',
     message: `${field === '' ? 'A field without a name' : `The ${field} field`} is unknown. ${wayOut}`,
   }
+}
+
+/** What curl sends with -d '{…}' and no Content-Type of its own is a form with such a field. */
+function isJson(name: string): boolean {
+  return /^\{\s*"/.test(name)
 }
 
 function objectSchema(entries: readonly (readonly [string, Field<unknown>])[]): TSchema {

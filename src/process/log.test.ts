@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { startProgram } from '../../test/processes.ts'
+import { eventually, freePort, newDatabase, startProgram } from '../../test/processes.ts'
+import { serverArguments } from '../../test/scripts.ts'
 
 test('lines are kept up to a bound while stdout takes none; those that are lost are counted in a line', async (t) => {
   const script = `
@@ -18,4 +20,23 @@ test('lines are kept up to a bound while stdout takes none; those that are lost 
   assert.equal(kept, 500 - Number(lost))
   // 16 MiB, and lines that were too long for one write to begin with.
   assert.ok(kept > 300 && kept < 340, `${kept}`)
+})
+
+test('a stdout that cannot be written keeps the process neither from its work nor from its end', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const { path, variables } = newDatabase(t)
+  const line = `exec '${process.execPath}' ${serverArguments.map((word) => `'${word}'`).join(' ')} > /dev/full`
+  const port = await freePort()
+  const server = startProgram(t, ['sh', '-c', line], { ...variables, PORT: String(port) })
+  const health = () =>
+    fetch(`http://127.0.0.1:${port}/health`).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  await eventually(health)
+  assert.ok(existsSync(path))
+  server.child.kill('SIGTERM')
+  const { code, stderr } = await server.ended
+  assert.deepEqual([code, /^Standard output cannot be written: ENOSPC/.test(stderr)], [0, true])
 })

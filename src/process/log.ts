@@ -80,7 +80,11 @@ class Lines {
     this.#pass()
     return new Promise((resolve) => {
       setTimeout(resolve, patienceMs, false)
-      this.#file.flush(() => resolve(true))
+      this.#file.flush((error) => {
+        // At the exit sonic-boom would try for ever to write what cannot be written.
+        if ((error as NodeJS.ErrnoException | undefined)?.syscall === 'write') this.#file.destroy()
+        resolve(true)
+      })
     })
   }
 

@@ -42,7 +42,7 @@ async function start(): Promise<void> {
     const listening = await listen((address, port) => bindApp(app, address, port), config)
     if (config.ops.port !== 0) await listenForOperator(config, { app, storage, log })
     announce(listening.port)
-    if (isFirst()) process.stdout.write(greeting(listening, await keyToShow(storage)))
+    if (isFirst()) greet(listening, await keyToShow(storage))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
     flushCompileCache()
@@ -76,6 +76,16 @@ async function register({ bootstrapKey }: Config, storage: Storage, logger: Logg
 /** The key that was just made; null when there is none that is good, undefined when there is one already. */
 async function keyToShow(storage: Storage): Promise<string | null | undefined> {
   return (await makeFirstKey(storage)) ?? ((await isWithoutKeys(storage)) ? null : undefined)
+}
+
+/** Nobody hears it where stdout cannot be written, which is no reason not to serve. */
+function greet(listening: Listening, key: string | null | undefined): void {
+  process.stdout.on('error', ({ message }) => {
+    process.stderr.write(
+      `Standard output cannot be written: ${message}. The first API key, where one was made, is lost.\n`,
+    )
+  })
+  process.stdout.write(greeting(listening, key))
 }
 
 function greeting({ url, localUrl }: Listening, key: string | null | undefined): string {

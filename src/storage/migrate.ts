@@ -62,7 +62,9 @@ async function run(tx: Kysely<never>, migrations: Migrations): Promise<void> {
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new StartupFailure(`The database could not be migrated${step}: ${why}. Nothing was changed.`)
+    throw new StartupFailure(`The database could not be migrated${step}: ${why}. Nothing was changed.`, {
+      cause: error,
+    })
   }
 }
 

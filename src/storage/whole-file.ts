@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { StartupFailure } from '../errors.ts'
 
 /**
@@ -25,7 +25,9 @@ export async function writeWhole<T>(
     const { code, message } = error as NodeJS.ErrnoException
     // What the system says of a file; everything else has been said by whoever threw it.
     if (typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) throw error
-    throw new StartupFailure(`The file ${file} cannot be written: ${message}.`)
+    const folder = dirname(resolve(file))
+    const why = existsSync(folder) ? message : `there is no folder ${folder}`
+    throw new StartupFailure(`The file ${file} cannot be written: ${why}.`)
   } finally {
     rmSync(temporary, { force: true })
   }

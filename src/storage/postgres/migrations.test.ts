@@ -134,7 +134,7 @@ test('a database that cannot be used is said in one sentence, without the passwo
     [changed((to) => Object.assign(to, { password, pathname: `/${latin}` })), /^The database is encoded in LATIN1\. /],
     [
       changed((to) => Object.assign(to, { username: 'waymark_guest', password: 'guest' })),
-      /^The database could not be migrated.*permission denied/,
+      /^The user may not make tables in the database [^\n]*createdb --owner=USER[^\n]*$/,
     ],
   ]
   for (const [wrong, sentence] of cases) {

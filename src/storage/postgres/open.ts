@@ -31,7 +31,9 @@ export async function atDatabase<T>(url: string, work: (db: Kysely<never>) => Pr
     await refuseUnfit(pool)
     return await work(db)
   } catch (error) {
-    throw error instanceof StartupFailure ? error : new StartupFailure(reason(url, error))
+    const cause = error instanceof StartupFailure ? error.cause : error
+    const isSaid = error instanceof StartupFailure && stateOf(cause) !== insufficientPrivilege
+    throw isSaid ? error : new StartupFailure(reason(url, cause))
   } finally {
     await pool.end()
   }
@@ -77,10 +79,13 @@ function isDistrust(code: string | undefined): boolean {
   )
 }
 
+const insufficientPrivilege = '42501'
+
 /** By SQLSTATE. */
 const explanations: Readonly<Record<string, (place: string) => string>> = {
   '28P01': (place) => `The database ${place} refuses the user or the password. Check DATABASE_URL.`,
   '28000': (place) => `The database ${place} refuses the user. Check DATABASE_URL, and pg_hba.conf on the server.`,
   '3D000': (place) => `There is no database ${place}. Make it with createdb, or check DATABASE_URL.`,
-  '42501': (place) => `The user may not make tables in the database ${place}. Grant it CREATE on a schema.`,
+  [insufficientPrivilege]: (place) =>
+    `The user may not make tables in the database ${place}. Make the user its owner (createdb --owner=USER), or grant it CREATE on a schema.`,
 }
