@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import pg from 'pg'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { eventually } from '../../../test/processes.ts'
@@ -10,7 +11,9 @@ import type { Space } from '../../spaces/schema.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
 import { foldCase } from '../fold.ts'
 import { countedMatches, type Listing, type Storage } from '../port.ts'
+import type { AnyListing } from './lists-sql.ts'
 import { openPostgres } from './open.ts'
+import { RareParts } from './rare-parts.ts'
 
 const database = await newDatabase()
 const storage: Storage = await openPostgres(database.url, 4)
@@ -59,6 +62,9 @@ const listing = fc.record({
   search: fc.option(
     fc.constantFrom(
       'shop',
+      'shop · 99',
+      'BACK\\SLASH · ',
+      'a%b · 1',
       'SHOP',
       'été',
       '%',
@@ -130,4 +136,15 @@ test('that the index cannot be made is told, and harms nobody', async () => {
   storage.start(resolve)
   assert.match(String(await promise), /relation "domains" does not exist/)
   await execute(database.url, 'alter table elsewhere rename to domains')
+})
+
+test('of a long term the index is asked for the part that few of the names have', async () => {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  const listing = { of: { table: 'spaces', searchText: 'name_folded' }, account } as AnyListing
+  const parts = new RareParts()
+  assert.equal(await parts.of(client, listing, 'shop · 11999'), '11999')
+  assert.equal(await parts.of(client, listing, 'shop'), 'shop')
+  assert.equal(await parts.of(client, { ...listing, account: other }, 'of another'), 'of another')
+  await client.end()
 })

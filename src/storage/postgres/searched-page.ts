@@ -5,20 +5,31 @@
 import type { ClientBase } from 'pg'
 import { countedMatches, type Listing, type Page } from '../port.ts'
 import { type AnyListing, orderTerms, toRows } from './lists-sql.ts'
+import type { RareParts } from './rare-parts.ts'
 import { runText } from './run.ts'
 
 /** The page; `term` is folded. */
-export async function searchedPage<Row>(client: ClientBase, listing: Listing<Row>, term: string): Promise<Page<Row>> {
+export async function searchedPage<Row>(
+  client: ClientBase,
+  listing: Listing<Row>,
+  term: string,
+  rareParts: RareParts,
+): Promise<Page<Row>> {
   const { of, account } = listing
-  const values = [account, `%${term.replaceAll(/[\\%_]/g, '\\$&')}%`]
-  const counted = await runText(client, countAndSort(listing), values)
+  const part = await rareParts.of(client, listing, term)
+  const counted = await runText(client, countAndSort(listing), [account, patternOf(part), term])
   const total = Number(counted[0]?.at(-1))
   if (total > countedMatches) {
-    const rows = await runText(client, walkInOrder(listing), values)
+    const rows = await runText(client, walkInOrder(listing), [account, patternOf(term)])
     return { rows: toRows(of, rows), total: countedMatches, totalIsExact: false }
   }
   const rows = counted.filter(([id]) => id !== null)
   return { rows: toRows(of, rows), total, totalIsExact: true }
+}
+
+/** For `like`: every character stands for itself. */
+function patternOf(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }
 
 /**
@@ -27,7 +38,8 @@ export async function searchedPage<Row>(client: ClientBase, listing: Listing<Row
  */
 function countAndSort(listing: AnyListing): string {
   const { of, direction } = listing
-  return `with found as materialized (select id, ${of.nameColumn} ${matching(of)} limit ${countedMatches + 1}),
+  return `with found as materialized (select id, ${of.nameColumn} ${matching(of)}
+        and position($3 in ${of.searchText}) > 0 limit ${countedMatches + 1}),
       page as (select id as match from found where (select count(*) from found) <= ${countedMatches} ${rangeOf(listing)})
     select ${of.columns}, (select count(*) from found)
     from (select) as always left join page on true left join ${of.table} on id = match
@@ -39,7 +51,7 @@ function walkInOrder(listing: AnyListing): string {
   return `select ${of.columns} ${matching(of)} ${rangeOf(listing)}`
 }
 
-/** Parameter 1 is the account, 2 the pattern. */
+/** Parameter 1 is the account, 2 the pattern, which the index is asked for; 3, where it is used, the whole term. */
 function matching(of: AnyListing['of']): string {
   return `from ${of.table} where account_id = $1 and ${of.searchText} like $2`
 }

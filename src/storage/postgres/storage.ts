@@ -6,6 +6,7 @@ import { type Statement, statement } from '../statement.ts'
 import { Gate } from './gate.ts'
 import { listOn, mayTakeLong } from './lists.ts'
 import { Pool } from './pool.ts'
+import { RareParts } from './rare-parts.ts'
 import { run } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
 import { transact } from './transaction.ts'
@@ -18,20 +19,20 @@ export class PostgresStorage implements Storage {
   readonly #pool: Pool
   readonly #reader: TurnReader
   readonly #writer: TurnWriter
-  /** Where there are two connections or more, half of them are kept for what is read in no time. */
+  /** Some connections are kept for what is read in no time, where there are more than one. */
   readonly #gate: Gate
+  readonly #rareParts = new RareParts()
   #underWay = 0
   #whenIdle: () => void = () => undefined
   #closed: Promise<void> | undefined
 
   /** The database has been migrated; `size` is the most connections it may have at a time. */
   constructor(url: string, size: number) {
-    const half = Math.max(1, Math.floor(size / 2))
     this.#url = url
     this.#pool = new Pool(url, size)
     this.#reader = new TurnReader(this.#pool)
     this.#writer = new TurnWriter(this.#pool, Math.ceil(size / 2))
-    this.#gate = new Gate(half, longestSearchWaitMs, tooManySearches)
+    this.#gate = new Gate(Math.max(1, size - keptFree), longestSearchWaitMs, tooManySearches)
   }
 
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
@@ -47,7 +48,7 @@ export class PostgresStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    const read = (client: ClientBase) => listOn(client, listing)
+    const read = (client: ClientBase) => listOn(client, listing, this.#rareParts)
     const isSlow = mayTakeLong(listing)
     return this.#awaited(isSlow ? this.#gate.through(() => this.#pool.with(read)) : this.#reader.read(read))
   }
@@ -90,6 +91,8 @@ export class PostgresStorage implements Storage {
   }
 }
 
+/** Connections that searches leave to others: those take one for all that a turn reads, and one for what it writes. */
+const keptFree = 3
 /** Milliseconds; a search takes a few. */
 const longestSearchWaitMs = 500
 

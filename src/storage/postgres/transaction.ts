@@ -4,6 +4,7 @@ import type { Statement } from '../statement.ts'
 import { translated } from './errors.ts'
 import { listOn } from './lists.ts'
 import type { Pool } from './pool.ts'
+import { RareParts } from './rare-parts.ts'
 import { run } from './run.ts'
 import { untilDone } from './until-done.ts'
 
@@ -58,6 +59,6 @@ class Transaction implements Db {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return listOn(this.#client, listing)
+    return listOn(this.#client, listing, new RareParts())
   }
 }

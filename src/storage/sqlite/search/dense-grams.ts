@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { BoundedMap } from '../../bounded-map.ts'
 import { query } from '../prepared.ts'
 import type { AnyListing } from '../raw-page.ts'
-import { BoundedMap } from './bounded-map.ts'
 import { fullGramsOf } from './grams.ts'
 
 /** Below this many records no gram is worth leaving out. */

@@ -1,7 +1,7 @@
+import { BoundedMap } from '../../bounded-map.ts'
 import { countedMatches } from '../../port.ts'
 import { tableInOrder } from '../ordering.ts'
 import { query, queryNumber } from '../prepared.ts'
-import { BoundedMap } from './bounded-map.ts'
 import { idOf } from './index-file.ts'
 import type { Position } from './indexing.ts'
 import { inIndex, parametersOf, type Search } from './sql.ts'
