@@ -58,6 +58,8 @@ class Lines {
   readonly #waiting = Buffer.allocUnsafe(mostAtOnce)
   #length = 0
   #lost = 0
+  /** Whether nothing can be written any more. */
+  #isGone = false
 
   constructor(onLost: (count: number) => void) {
     setInterval(() => {
@@ -91,7 +93,10 @@ class Lines {
       setTimeout(resolve, patienceMs, false)
       this.#file.flush((error) => {
         // At the exit sonic-boom would try for ever to write what cannot be written.
-        if ((error as NodeJS.ErrnoException | undefined)?.syscall === 'write') this.#file.destroy()
+        if ((error as NodeJS.ErrnoException | undefined)?.syscall === 'write') {
+          this.#isGone = true
+          this.#file.destroy()
+        }
         resolve(true)
       })
     })
@@ -107,6 +112,6 @@ class Lines {
 
   /** In this mode sonic-boom takes bytes, which its types do not know. */
   #send(bytes: Buffer): void {
-    this.#file.write(bytes as unknown as string)
+    if (!this.#isGone) this.#file.write(bytes as unknown as string)
   }
 }

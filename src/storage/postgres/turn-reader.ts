@@ -51,7 +51,7 @@ export class TurnReader {
     }, patienceMs)
     const answers = inOnePacket(client, () =>
       readings.map(async (reading) => {
-        const error = await this.#readOne(client, reading)
+        const error = await this.#readOne(client, reading, readings.length === 1)
         waiting.delete(reading)
         patience.refresh()
         return error
@@ -64,13 +64,13 @@ export class TurnReader {
   }
 
   /** Null, or what went wrong. */
-  async #readOne(client: ClientBase, reading: Reading): Promise<unknown> {
+  async #readOne(client: ClientBase, reading: Reading, isAlone: boolean): Promise<unknown> {
     try {
       reading.resolve(await reading.work(client))
       return null
     } catch (error) {
       // Another read of the packet, which came first, was to prepare the statement for all of them, and failed.
-      if (wasNotPrepared(error)) void this.#run([reading])
+      if (wasNotPrepared(error) && !isAlone) void this.#run([reading])
       else reading.reject(error)
       return error
     }

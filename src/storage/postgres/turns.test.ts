@@ -173,6 +173,18 @@ test('a statement that cannot be prepared fails every read of the turn for the s
   for (const read of reads) assert.equal(read.status === 'rejected' && read.reason.code, '42P01')
 })
 
+test('a connection that has lost its prepared statements fails the read, and is not asked without end', async (t) => {
+  const { storage, url } = await open(t, 1)
+  await execute(
+    url,
+    `create function forget() returns integer language plpgsql as $$ begin deallocate all; return 1; end $$`,
+  )
+  const forget = statement((db: Kysely<object>) => db.selectNoFrom(sql<number>`forget()`.as('done')))
+  await storage.all(pid, {})
+  await storage.all(forget, {})
+  await assert.rejects(storage.all(pid, {}), { code: '26000' })
+})
+
 test('a connection on which a read finds that the server is going away is given up', async (t) => {
   const { storage, url } = await open(t, 1)
   await execute(
