@@ -80,6 +80,19 @@ export const cases: readonly Case[] = [
     ...read,
     main: false,
     status: 401,
+    name: 'new-key',
+    title: 'refused: a key never seen',
+    calls: () => {
+      // Several times as many as are remembered, in turn: each is forgotten before it comes again.
+      const keys = Array.from({ length: 50_000 }, generateKey)
+      let next = 0
+      return () => get({ secret: keys[next++ % keys.length] as string }, `${domains}/1`)
+    },
+  },
+  {
+    ...read,
+    main: false,
+    status: 401,
     name: 'mistyped-key',
     title: 'refused: wrong checksum',
     calls: ({ secret }) => {

@@ -14,10 +14,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': [],
   'version.ts': ['../package.json'],
   'config.ts': ['errors.ts', 'keys/key.ts', 'storage/open.ts'],
+  'bounded-map.ts': [],
   'tally.ts': [],
-  'storage/': ['errors.ts', 'tally.ts'],
+  'storage/': ['bounded-map.ts', 'errors.ts', 'tally.ts'],
   'accounts/': ['errors.ts', ...port],
-  'keys/': ['errors.ts', ...port],
+  'keys/': ['bounded-map.ts', 'errors.ts', ...port],
   'limits/': ['errors.ts', ...port],
   'http/': [
     ...['errors.ts', 'tally.ts', 'version.ts', 'storage/port.ts', 'storage/version.ts'],

@@ -10,8 +10,6 @@ const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const prefix = 'wm_'
 const randomLength = 43
 const checksumLength = 6
-/** Characters of a whole key. */
-export const keyLength = prefix.length + randomLength + checksumLength
 const keyPattern = /^wm_[0-9A-Za-z]{49}$/
 
 /** A new key. It is shown once; only its hash is kept. */
@@ -22,7 +20,7 @@ export function generateKey(): string {
 
 /** Whether the text has the form of a key and its checksum holds. */
 export function isWellFormedKey(text: string): boolean {
-  return keyPattern.test(text) && withChecksum(text.slice(0, -checksumLength)) === text
+  return keyPattern.test(text) && crc32(text.slice(0, -checksumLength)) === base62Value(text.slice(-checksumLength))
 }
 
 /** SHA-256 of the whole key: what is stored in its place. */
@@ -30,9 +28,9 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** The same hash as text, to remember keys by. */
+/** The same hash as text, a character for each byte, to remember keys by. */
 export function fingerprintOf(key: string): string {
-  return hash('sha256', key, 'base64url')
+  return hash('sha256', key, 'latin1')
 }
 
 function withChecksum(text: string): string {
@@ -44,6 +42,23 @@ function withChecksum(text: string): string {
   }
   return text + checksum
 }
+
+/** The number that base62 digits stand for. */
+function base62Value(text: string): number {
+  let value = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    value = value * 62 + code - (code <= nine ? zero : code <= upperZ ? upperA - 10 : lowerA - 36)
+  }
+  return value
+}
+
+/** Codes of the characters that the runs of digits begin and end with. */
+const zero = 0x30
+const nine = 0x39
+const upperA = 0x41
+const upperZ = 0x5a
+const lowerA = 0x61
 
 /** Most significant digit first, padded with `0`. */
 function base62(value: bigint, length: number): string {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
+import { Failure } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
+import { generateKey } from './key.ts'
 import { Keyring } from './keyring.ts'
-import { createKey, listKeys } from './store.ts'
+import { createKey, listKeys, revokeKey } from './store.ts'
 
 async function open(t: TestContext): Promise<{ storage: Storage; issue: (count: number) => Promise<string[]> }> {
   const storage = await newStorage((work) => t.after(work))
@@ -34,6 +36,34 @@ test('so many keys are remembered; one more takes the place of the one remembere
   assert.ok(isRemembered(first))
   assert.ok(isRemembered(third))
   assert.ok(!isRemembered(second))
+})
+
+test('401 for an unknown or revoked key is remembered for five seconds, however many there are; good keys stay', async (t) => {
+  const { storage, issue } = await open(t)
+  const keyring = new Keyring(storage, 10)
+  t.after(() => keyring.close())
+  let now = performance.now()
+  t.mock.method(performance, 'now', () => now)
+  const [good = '', revoked = ''] = await issue(2)
+  await keyring.identify(good)
+  await revokeKey(storage, 2)
+  for (const secret of [revoked, ...Array.from({ length: 20 }, generateKey)]) {
+    const first = keyring.identify(secret)
+    assert.ok(first instanceof Promise)
+    const failure = await first
+    assert.ok(failure instanceof Failure)
+    assert.equal(keyring.identify(secret), failure)
+    assert.equal(failure.code, secret === revoked ? 'revoked_api_key' : 'invalid_api_key')
+  }
+  assert.ok(keyring.identify(revoked) instanceof Promise)
+  assert.ok(!(keyring.identify(good) instanceof Promise))
+
+  const secret = generateKey()
+  await keyring.identify(secret)
+  now += 4_999
+  assert.ok(!(keyring.identify(secret) instanceof Promise))
+  now += 2
+  assert.ok(keyring.identify(secret) instanceof Promise)
 })
 
 test('the last use is written down when the keyring is closed', async (t) => {

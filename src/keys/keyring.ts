@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
+import { BoundedMap } from '../bounded-map.ts'
 import { Failure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { fingerprintOf, isWellFormedKey, keyLength } from './key.ts'
+import { fingerprintOf, isWellFormedKey } from './key.ts'
 import type { Scope } from './scope.ts'
 import { findKeyByHash, type Key, noteUses } from './store.ts'
 
@@ -14,11 +15,11 @@ export interface Caller {
 
 /** A key that was revoked, or a process that issued one, elsewhere is noticed after this long at the latest. */
 const trustMs = 5_000
-/** Keys that a keyring remembers at most. */
+/** Good keys that a keyring remembers at most; and as many that are not, lest these drive out those. */
 const mostRemembered = 10_000
 const noteUsesEveryMs = 30_000
 
-interface Remembered {
+interface Good {
   readonly caller: Caller
   /** Unix milliseconds; infinite for a key that does not expire. */
   readonly expiresAt: number
@@ -26,18 +27,53 @@ interface Remembered {
   readonly until: number
 }
 
-/** Tells keys that are good from those that are not, and remembers the good ones for a few seconds. */
+interface Refused {
+  readonly failure: Failure
+  readonly until: number
+}
+
+/**
+ * What is remembered of keys. By 30 bits of the fingerprint, since a map of texts would look each of them up among all
+ * texts of the process first; of two keys that have these bits in common, one is forgotten.
+ */
+class ByFingerprint<Value> {
+  readonly #entries: BoundedMap<number, { readonly fingerprint: string; readonly value: Value }>
+
+  constructor(capacity: number) {
+    this.#entries = new BoundedMap(capacity)
+  }
+
+  get(fingerprint: string): Value | undefined {
+    const found = this.#entries.get(thirtyBitsOf(fingerprint))
+    return found?.fingerprint === fingerprint ? found.value : undefined
+  }
+
+  set(fingerprint: string, value: Value): void {
+    this.#entries.set(thirtyBitsOf(fingerprint), { fingerprint, value })
+  }
+}
+
+function thirtyBitsOf(fingerprint: string): number {
+  const byte = (at: number) => fingerprint.charCodeAt(at)
+  return (byte(0) << 22) | (byte(1) << 14) | (byte(2) << 6) | (byte(3) >> 2)
+}
+
+const malformed = new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
+const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue one with "waymark keys create".')
+
+/** Tells keys that are good from those that are not, and remembers either for a few seconds. */
 export class Keyring {
   readonly #db: Db
-  readonly #capacity: number
-  readonly #remembered = new Map<string, Remembered>()
+  readonly #good: ByFingerprint<Good>
+  readonly #refused: ByFingerprint<Refused>
   #uses = new Map<number, string>()
   readonly #timer: NodeJS.Timeout
 
-  /** Of more than `capacity` keys, the one remembered longest makes room. */
+  /** Of more than `capacity` keys of either kind, the one remembered longest makes room. */
   constructor(db: Db, capacity = mostRemembered) {
     this.#db = db
-    this.#capacity = capacity
+    this.#good = new ByFingerprint(capacity)
+    this.#refused = new ByFingerprint(capacity)
     this.#timer = setInterval(() => void this.#noteUses(), noteUsesEveryMs).unref()
   }
 
@@ -46,40 +82,44 @@ export class Keyring {
    * which a secret with a wrong checksum never is.
    */
   identify(secret: string): Caller | Failure | Promise<Caller | Failure> {
-    const fingerprint = secret.length === keyLength ? fingerprintOf(secret) : ''
-    const found = this.#remembered.get(fingerprint)
-    if (found !== undefined && found.until > performance.now() && found.expiresAt > Date.now()) return found.caller
-    if (isWellFormedKey(secret)) return this.#lookUp(fingerprint)
-    return new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
+    if (!isWellFormedKey(secret)) return malformed
+    const fingerprint = fingerprintOf(secret)
+    const now = performance.now()
+    const good = this.#good.get(fingerprint)
+    if (good !== undefined && good.until > now && good.expiresAt > Date.now()) return good.caller
+    const refused = this.#refused.get(fingerprint)
+    if (refused !== undefined && refused.until > now) return refused.failure
+    return this.#lookUp(fingerprint)
   }
 
-  /** Writes down the last uses and forgets everything. */
+  /** Writes down the last uses. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    this.#remembered.clear()
     await this.#noteUses()
   }
 
   async #lookUp(fingerprint: string): Promise<Caller | Failure> {
-    const digest = Buffer.from(fingerprint, 'base64url')
+    const digest = Buffer.from(fingerprint, 'latin1')
     const found = await findKeyByHash(this.#db, digest)
-    if (found === undefined || !timingSafeEqual(found.hash, digest)) {
-      return new Failure('invalid_api_key', 'The API key is unknown. Issue one with "waymark keys create".')
-    }
+    if (found === undefined || !timingSafeEqual(found.hash, digest)) return this.#refuse(fingerprint, unknown)
     const { key } = found
+    if (key.revoked_at !== null) {
+      const failure = new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
+      return this.#refuse(fingerprint, failure)
+    }
     const expiresAt = key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at)
-    if (key.revoked_at !== null) return new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
-    if (expiresAt <= Date.now()) return new Failure('expired_api_key', `The API key expired at ${key.expires_at}.`)
-    return this.#remember(fingerprint, key, expiresAt)
+    if (expiresAt > Date.now()) return this.#remember(fingerprint, key, expiresAt)
+    return this.#refuse(fingerprint, new Failure('expired_api_key', `The API key expired at ${key.expires_at}.`))
+  }
+
+  #refuse(fingerprint: string, failure: Failure): Failure {
+    this.#refused.set(fingerprint, { failure, until: performance.now() + trustMs })
+    return failure
   }
 
   #remember(fingerprint: string, record: Key, expiresAt: number): Caller {
-    if (this.#remembered.size >= this.#capacity) {
-      const oldest = this.#remembered.keys().next()
-      if (!oldest.done) this.#remembered.delete(oldest.value)
-    }
     const caller = { key: record.id, account: record.account_id, scopes: record.scopes }
-    this.#remembered.set(fingerprint, { caller, expiresAt, until: performance.now() + trustMs })
+    this.#good.set(fingerprint, { caller, expiresAt, until: performance.now() + trustMs })
     this.#uses.set(record.id, new Date().toISOString())
     return caller
   }

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { BoundedMap } from '../bounded-map.ts'
+import { BoundedMap } from '../../bounded-map.ts'
 import type { AnyListing } from './lists-sql.ts'
 import { runText } from './run.ts'
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../../bounded-map.ts'
 import { query } from '../prepared.ts'
 import type { AnyListing } from '../raw-page.ts'
 import { fullGramsOf } from './grams.ts'

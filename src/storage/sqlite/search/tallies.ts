@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../bounded-map.ts'
+import { BoundedMap } from '../../../bounded-map.ts'
 import { countedMatches } from '../../port.ts'
 import { tableInOrder } from '../ordering.ts'
 import { query, queryNumber } from '../prepared.ts'
