@@ -94,7 +94,7 @@ export const inserted = statement((db: Kysely<Tables>, domain: Insert) =>
         .where((e) => e.not(e.exists(db.selectFrom('domains').select('id').where('name', '=', domain.name)))),
     )
     .onConflict((conflict) => conflict.column('name').doNothing())
-    .returning(versionedColumns),
+    .returning(['id', 'revision']),
 )
 
 interface Change extends Own {

@@ -71,11 +71,10 @@ export async function insertDomain(
   const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
   const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
   const { homepage_url, not_found_url } = urls
-  const unicode = { name_unicode: nameUnicode, search_text }
-  const values = { account, name, ...unicode, homepage_url, not_found_url, created_at, updated_at }
-  const [row] = await db.writeOne(inserted, values)
+  const stored = { name, name_unicode: nameUnicode, homepage_url, not_found_url, created_at, updated_at }
+  const [row] = await db.writeOne(inserted, { account, search_text, ...stored })
   if (row === undefined) throw nameTaken(name)
-  return versioned(row)
+  return versioned({ id: row.id, ...stored, revision: row.revision })
 }
 
 /**

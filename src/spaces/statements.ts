@@ -57,7 +57,7 @@ export const inserted = statement(
     db
       .insertInto('spaces')
       .values({ account_id: account, name, name_folded, color, created_at, updated_at })
-      .returning(versionedColumns),
+      .returning(['id', 'revision']),
 )
 
 /** Null where a value stays. */

@@ -42,9 +42,10 @@ export async function insertSpace(
 ): Promise<Versioned<Space>> {
   const now = new Date().toISOString()
   const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
-  const values = { account, name, name_folded: foldCase(name), color, created_at, updated_at }
-  const [row] = await db.writeOne(inserted, values)
-  return versioned(row as SpaceRow)
+  const stored = { name, color, created_at, updated_at }
+  const [row] = await db.writeOne(inserted, { account, name_folded: foldCase(name), ...stored })
+  const { id, revision } = row as Pick<SpaceRow, 'id' | 'revision'>
+  return versioned({ id, ...stored, revision })
 }
 
 /**

@@ -112,6 +112,27 @@ test('each write fails alone, and nothing of it is kept', async (t) => {
   assert.equal(commitCount(), 1)
 })
 
+test('each write of one statement fails alone, and nothing of it is kept', async (t) => {
+  const { writer, commits, committed, commitCount } = open(t)
+  const store = (texts: string[]) => () =>
+    writer.database
+      .prepare(`insert into notes values ${texts.map(() => '(?)')} returning text`)
+      .all(...texts)
+      .map(({ text }) => text)
+  const outcomes = await Promise.allSettled([
+    commits.writeOne(store(['a'])),
+    commits.writeOne(store(['half', 'other half', 'a'])),
+    commits.write((db) => db.all(insert, { text: 'b' })),
+    commits.writeOne(store(['c', 'd'])),
+  ])
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+  )
+  assert.deepEqual((outcomes[3] as PromiseFulfilledResult<unknown>).value, ['c', 'd'])
+  assert.deepEqual([committed(), commitCount()], [['a', 'b', 'c', 'd'], 1])
+})
+
 test('a commit is on the disk before anybody hears of it: synchronous is FULL', (t) => {
   const { writer } = open(t)
   assert.equal(writer.database.prepare('pragma synchronous').all()[0]?.synchronous, 2)
@@ -151,22 +172,27 @@ test('a commit that fails rejects every write of its group, and the next group i
   assert.deepEqual(committed(), ['next'])
 })
 
-test('a full disk is database_unavailable, and loses nothing that was acknowledged', async (t) => {
-  const { writer, commits, committed } = open(t)
-  const [{ page_count: pages } = {}] = writer.database.prepare('pragma page_count').all()
-  writer.database.exec(`pragma max_page_count = ${Number(pages) + 4}`)
-  const names = Array.from({ length: 60 }, (_, n) => `${n} `.padEnd(1_000, 'x'))
-  const outcomes = await Promise.allSettled(names.map((text) => commits.write((db) => db.all(insert, { text }))))
-  const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
-  assert.ok(refused.length > 0)
-  for (const { reason } of refused) assert.ok(hasCode('database_unavailable')(reason))
-  const acknowledged = names.filter((_, n) => outcomes[n]?.status === 'fulfilled')
-  assert.deepEqual(committed(), acknowledged.sort())
+for (const kind of ['transaction', 'statement'] as const)
+  test(`a full disk is database_unavailable, and loses no ${kind} that was acknowledged`, async (t) => {
+    const { writer, commits, committed } = open(t)
+    const store = (text: string) =>
+      kind === 'statement'
+        ? commits.writeOne(() => writer.all(insert, { text }))
+        : commits.write((db) => db.all(insert, { text }))
+    const [{ page_count: pages } = {}] = writer.database.prepare('pragma page_count').all()
+    writer.database.exec(`pragma max_page_count = ${Number(pages) + 4}`)
+    const names = Array.from({ length: 60 }, (_, n) => `${n} `.padEnd(1_000, 'x'))
+    const outcomes = await Promise.allSettled(names.map(store))
+    const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
+    assert.ok(refused.length > 0)
+    for (const { reason } of refused) assert.ok(hasCode('database_unavailable')(reason))
+    const acknowledged = names.filter((_, n) => outcomes[n]?.status === 'fulfilled')
+    assert.deepEqual(committed(), acknowledged.sort())
 
-  writer.database.exec('pragma max_page_count = 100000')
-  await commits.write((db) => db.all(insert, { text: 'room again' }))
-  assert.ok(committed().includes('room again'))
-})
+    writer.database.exec('pragma max_page_count = 100000')
+    await store('room again')
+    assert.ok(committed().includes('room again'))
+  })
 
 test('a write lock of another process is awaited without blocking the event loop', async (t) => {
   const { path, commits, committed } = open(t)

@@ -16,17 +16,20 @@ const lockRetryMs = 2
 interface Waiting {
   /** On the monotonic clock. */
   readonly since: number
-  readonly work: (db: Db) => Promise<unknown>
+  readonly work: Work
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: unknown) => void
 }
+
+/** A transaction; or one statement, which SQLite itself undoes when it fails (https://sqlite.org/lang_conflict.html). */
+type Work = { readonly transaction: (db: Db) => Promise<unknown> } | { readonly statement: () => unknown }
 
 type Outcome = { value: unknown } | { reason: unknown }
 
 /**
  * Commits together all transactions that turns of the event loop bring without a pause, since the disk flush of a commit
- * costs far more than the statements. Each has a savepoint of its own and fails alone; nobody hears of success or
- * failure before the commit is on the disk. The lock of another process is awaited without blocking the event loop.
+ * costs far more than the statements. Each fails alone, thanks to a savepoint of its own unless it is one statement; nobody
+ * hears of success or failure before the commit is on the disk. The lock of another process is awaited without blocking the event loop.
  */
 export class GroupCommit {
   readonly #connection: Connection
@@ -59,6 +62,15 @@ export class GroupCommit {
 
   /** See `Db.write`. Throws `overloaded` when too many transactions wait. */
   write<T>(work: (db: Db) => Promise<T>): Promise<T> {
+    return this.#queue<T>({ transaction: work })
+  }
+
+  /** See `Db.writeOne`; `run` runs the statement, on the connection. Throws like `write`. */
+  writeOne<T>(run: () => T): Promise<T> {
+    return this.#queue<T>({ statement: run })
+  }
+
+  #queue<T>(work: Work): Promise<T> {
     if (this.#waiting.length >= longestQueue) {
       return Promise.reject(
         new Failure('overloaded', 'Too many writes are waiting. Try again shortly.', { retryAfter: 1 }),
@@ -107,7 +119,9 @@ export class GroupCommit {
     await this.#begin(group)
     try {
       const outcomes: Outcome[] = []
-      for (const { work } of group) outcomes.push(await this.#alone(work))
+      for (const { work } of group) {
+        outcomes.push('statement' in work ? this.#atomic(work.statement) : await this.#alone(work.transaction))
+      }
       this.#steps.commit.run()
       this.#seconds.add((performance.now() - start) / 1000)
       this.#sizes.add(group.length)
@@ -133,8 +147,18 @@ export class GroupCommit {
     }
   }
 
-  /** Runs one work in a savepoint. Throws only when the whole transaction is lost, such as on a full disk. */
-  async #alone(work: Waiting['work']): Promise<Outcome> {
+  /** Runs one statement. Throws only when the whole transaction is lost, such as on a full disk. */
+  #atomic(statement: () => unknown): Outcome {
+    try {
+      return { value: statement() }
+    } catch (reason) {
+      if (!this.#connection.database.isTransaction) throw reason
+      return { reason }
+    }
+  }
+
+  /** Runs one transaction in a savepoint. Throws like `#atomic`. */
+  async #alone(work: (db: Db) => Promise<unknown>): Promise<Outcome> {
     const { database } = this.#connection
     this.#steps.savepoint.run()
     try {

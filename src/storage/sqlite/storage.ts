@@ -49,7 +49,7 @@ export class SqliteStorage implements Storage {
   }
 
   writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#commits.write((db) => db.all(statement, params))
+    return this.#commits.writeOne(() => this.#writer.all(statement, params))
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
