@@ -51,8 +51,6 @@ export interface App {
 const headersTimeout = 10_000
 const requestTimeout = 30_000
 const keepAliveTimeout = 72_000
-/** After so long without a byte either way, a connection is cut: its client does not read. */
-const connectionTimeout = 75_000
 
 /** Every operation of the API, in the order of the documents. */
 export const operations = [...Object.values(domainOperations), ...Object.values(spaceOperations)]
@@ -71,7 +69,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   app.decorateRequest('caller', null)
   app.decorateRequest('failure', null)
-  log.attach(app)
+  app.decorateReply('headerFields')
+  app.decorateRequest('startedAt', 0)
+  app.decorate('requestLog', log)
   answerErrors(app, log, rateLimits)
   answerSocketErrors(app, log)
   receive(app, drain, overload, new Connections(app.server, options.mostConnections))
@@ -118,7 +118,6 @@ function serverOptions(
     genReqId: requestIdOf,
     keepAliveTimeout,
     requestTimeout,
-    connectionTimeout,
     rewriteUrl: originFormOf,
     return503OnClosing: false,
     routerOptions: {

@@ -53,22 +53,24 @@ export interface FailureFacts {
 }
 
 /**
- * An expected failure: the caller's mistake or a state of the service that the caller must know about.
- * It carries no stack, since no programmer is meant to read one, and capturing it would cost more than the answer.
+ * An expected failure: the caller's mistake or a state of the service that the caller must know about. It is an `Error`
+ * to whoever asks, but was never made one: it carries no stack, since no programmer is meant to read one, and a flood of
+ * refusals must be cheap.
  */
-export class Failure extends Error {
+export class Failure implements Error {
+  declare readonly name: string
+  readonly message: string
   readonly code: ErrorCode
   readonly facts: FailureFacts
 
   constructor(code: ErrorCode, detail: string, facts: FailureFacts = {}) {
-    const limit = Error.stackTraceLimit
-    Error.stackTraceLimit = 0
-    super(detail, facts.cause === undefined ? undefined : { cause: facts.cause })
-    Error.stackTraceLimit = limit
+    this.message = detail
     this.code = code
     this.facts = facts
   }
 }
+
+Object.setPrototypeOf(Failure.prototype, Error.prototype)
 
 /** A rule's refusal of one value: a stable code and a sentence that says what to write instead. */
 export class Refusal {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
+import { addHeader, beginAnswer } from './answer.ts'
 import { type Connections, crowded } from './connections.ts'
 import { MalformedForm, parseQuery } from './form-encoding.ts'
 import type { Overload } from './overload.ts'
@@ -45,10 +46,10 @@ export interface Drain {
 /** What every request passes first, whatever its path: shutdown, overload, and whether it is HTTP at all. */
 export function receive(app: FastifyInstance, drain: Drain, overload: Overload, connections: Connections): void {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
+    app.requestLog.began(request)
+    beginAnswer(reply, request.id)
     const isSurplus = connections.isSurplus(request)
-    if (drain.isDraining || isSurplus) reply.header('connection', 'close')
+    if (drain.isDraining || isSurplus) addHeader(reply, 'connection', 'close')
     if (drain.isDraining) {
       done(new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 }))
     } else {

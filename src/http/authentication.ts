@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { Failure } from '../errors.ts'
 import type { Caller, Keyring } from '../keys/keyring.ts'
 import { allows, type NeededScope } from '../keys/scope.ts'
+import { addHeader } from './answer.ts'
 import type { RateLimits } from './rate-limit.ts'
 
 declare module 'fastify' {
@@ -37,7 +38,7 @@ export function callerOf({ caller, url }: FastifyRequest): Caller {
 /** Answers without a promise where nothing has to be waited for: most requests bring a key that is remembered. */
 function guard(scope: NeededScope, keyring: Keyring, rateLimits: RateLimits): onRequestHookHandler {
   return (request, reply, done) => {
-    reply.header('cache-control', 'private, no-cache')
+    addHeader(reply, 'cache-control', 'private, no-cache')
     const secret = bearerToken(request.headers.authorization)
     const caller = typeof secret === 'string' ? keyring.identify(secret) : secret
     const admit = (known: Caller | Failure) =>
@@ -69,15 +70,12 @@ function admitted(request: FastifyRequest, caller: Caller | Failure, scope: Need
 
 /** RFC 6750 §2.1; the scheme is matched in any case (RFC 9110 §11.1). */
 function bearerToken(authorization: string | undefined): string | Failure {
-  if (authorization === undefined) return missingKey()
+  if (authorization === undefined) return missingKey
   if (authorization.startsWith('Bearer wm_')) return authorization.slice(7)
   const token = /^bearer +(\S+) *$/i.exec(authorization)
   if (token?.[1] !== undefined) return token[1]
-  if (/^bearer\b/i.test(authorization))
-    return new Failure('invalid_api_key', 'The Authorization header holds no API key.')
-  return missingKey()
+  return /^bearer\b/i.test(authorization) ? noKey : missingKey
 }
 
-function missingKey(): Failure {
-  return new Failure('missing_api_key', 'Send your API key in the header "Authorization: Bearer wm_…".')
-}
+const missingKey = new Failure('missing_api_key', 'Send your API key in the header "Authorization: Bearer wm_…".')
+const noKey = new Failure('invalid_api_key', 'The Authorization header holds no API key.')

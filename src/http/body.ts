@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Failure } from '../errors.ts'
+import { addHeader } from './answer.ts'
 import { addField, type Fields, MalformedForm, mostFields, parseFormBytes } from './form-encoding.ts'
 
 /** Bytes that a request body may have. */
@@ -13,51 +15,97 @@ const none: Fields = Object.freeze(Object.create(null))
  * a body that is neither is `malformed_body`. DELETE ignores its body, whatever it says it is.
  */
 export function readBodies(app: FastifyInstance): void {
+  // Fastify would spend a promise and an asynchronous resource on each body, and all that it decides is decided here.
+  for (const method of withBody) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true })
-  app.removeAllContentTypeParsers()
-  app.addHook('preParsing', async (request, reply) => {
-    refuseUnreadable(request)
-    const isAwaited = Number(request.headers['content-length'] ?? 0) <= largestBody
-    if (request.headers.expect !== undefined && isAwaited) reply.raw.writeContinue()
+  app.addHook('preHandler', (request, reply, done) => {
+    const parse = withBody.has(request.method) ? parserFor(request.headers) : null
+    if (parse === null) done()
+    else if (parse instanceof Failure) done(parse)
+    else read(request, reply, parse, done)
   })
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'buffer' },
-    async (_: FastifyRequest, bytes: Buffer) => parsedForm(bytes),
-  )
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_: FastifyRequest, bytes: Buffer) =>
-    parsedJson(bytes),
-  )
 }
+
+const withBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 
 /** The fields of the request's body; none when it has no body. */
 export function fieldsOf(request: FastifyRequest): Fields {
   return (request.body as Fields | undefined | null) ?? none
 }
 
-/** Refuses, before any of the body is read, what could not be read: RFC 9110 §15.5.16. */
-function refuseUnreadable({ method, headers }: FastifyRequest): void {
-  if (method === 'DELETE' || method === 'GET' || method === 'HEAD') return
+/** Makes fields of a body. Throws `malformed_body`. */
+type Parse = (bytes: Buffer) => Fields
+
+/**
+ * How the body is to be read; null when there is none. Decided before any of it is read, so that what cannot be read need
+ * not be sent (RFC 9110 §15.5.16).
+ */
+function parserFor(headers: IncomingHttpHeaders): Parse | Failure | null {
   if (headers['content-encoding'] !== undefined) {
-    throw unsupported('A body with a Content-Encoding is not accepted: send it as it is.')
+    return unsupported('A body with a Content-Encoding is not accepted: send it as it is.')
   }
   const type = headers['content-type']
-  if (!type) {
-    const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
-    if (isEmpty) return
-    throw unsupported('The body has no Content-Type.')
-  }
-  const [essence = '', ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
-  if (!mediaTypes.includes(essence)) throw unsupported('The media type of the body is not accepted.')
-  const charsets = parameters.filter((parameter) => parameter.startsWith('charset='))
-  if (charsets.every((charset) => /^charset=(?:utf-8|"utf-8")$/.test(charset))) return
-  throw unsupported('The charset of the body is not accepted.')
+  if (type) return parsers.get(type) ?? parserOf(type)
+  const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+  return isEmpty ? null : unsupported('The body has no Content-Type.')
 }
 
-const mediaTypes = ['application/x-www-form-urlencoded', 'application/json']
+function parserOf(type: string): Parse | Failure {
+  const [essence = '', ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
+  const parse = parsers.get(essence)
+  if (parse === undefined) return unsupported('The media type of the body is not accepted.')
+  const charsets = parameters.filter((parameter) => parameter.startsWith('charset='))
+  if (charsets.every((charset) => /^charset=(?:utf-8|"utf-8")$/.test(charset))) return parse
+  return unsupported('The charset of the body is not accepted.')
+}
+
+const parsers: ReadonlyMap<string, Parse> = new Map([
+  ['application/x-www-form-urlencoded', parsedForm],
+  ['application/json', parsedJson],
+])
 
 function unsupported(reason: string): Failure {
-  return new Failure('unsupported_media_type', `${reason} Send ${mediaTypes.join(' or ')}, in UTF-8.`)
+  return new Failure('unsupported_media_type', `${reason} Send ${[...parsers.keys()].join(' or ')}, in UTF-8.`)
+}
+
+/** Waits for the whole body, which becomes the request's fields. One that is too large is not waited for. */
+function read(request: FastifyRequest, reply: FastifyReply, parse: Parse, done: HookHandlerDoneFunction): void {
+  const { raw, headers } = request
+  if (Number(headers['content-length'] ?? 0) > largestBody) {
+    done(tooLarge(reply))
+    return
+  }
+  if (headers.expect !== undefined) reply.raw.writeContinue()
+  const chunks: Buffer[] = []
+  let length = 0
+  raw.on('data', (chunk: Buffer) => {
+    const before = length
+    length += chunk.length
+    if (length <= largestBody) chunks.push(chunk)
+    else if (before <= largestBody) done(tooLarge(reply))
+  })
+  raw.on('end', () => {
+    if (length <= largestBody) done(fill(request, parse, chunks))
+  })
+  raw.on('error', (error) => {
+    if (length <= largestBody) done(error)
+  })
+}
+
+/** The connection is closed behind the answer, since the rest of the body may still come. */
+function tooLarge(reply: FastifyReply): Failure {
+  addHeader(reply, 'connection', 'close')
+  return new Failure('body_too_large', 'The body is larger than 64 KiB.')
+}
+
+function fill(request: FastifyRequest, parse: Parse, chunks: readonly Buffer[]): Failure | undefined {
+  const [first] = chunks
+  try {
+    request.body = parse(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks))
+    return undefined
+  } catch (error) {
+    return error as Failure
+  }
 }
 
 function parsedForm(bytes: Buffer): Fields {

@@ -1,10 +1,10 @@
 /**
  * Conditional requests (RFC 9110 §13): who has a record already, and who must not overwrite one unseen.
  */
-import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure, preconditionFailed } from '../errors.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
+import { addHeader, send, sendJson } from './answer.ts'
 import { type EntityTags, entityTagOf, matchesStrongly, matchesWeakly, parseEntityTags } from './entity-tags.ts'
 
 /** What If-Match and If-None-Match demand of a record. */
@@ -40,21 +40,16 @@ export function conditionOf({ headers }: Pick<FastifyRequest, 'headers'>): Condi
   return new Condition(tagsOf('If-Match', match), tagsOf('If-None-Match', noneMatch))
 }
 
-/** The record with its tag; 304 and nothing but the tag when the client of a GET has it already. */
+/** Sends the record with its tag; 304 and nothing but the tag when the client of a GET has it already. */
 export function sendRecord<Row>(
   reply: FastifyReply,
   { record, version }: Versioned<Row>,
   condition: Condition | null = null,
-): { data: Row } | FastifyReply {
-  reply.header('etag', entityTagOf(version))
-  return condition?.isKnown(version) ? sendNotModified(reply) : { data: record }
-}
-
-/** 304. Fastify would give the answer to a HEAD a Content-Length, which may only be that of the record (§8.6). */
-export function sendNotModified(reply: FastifyReply): FastifyReply {
-  reply.hijack()
-  reply.raw.writeHead(304, reply.getHeaders() as OutgoingHttpHeaders).end()
-  return reply
+): void {
+  const isKnown = condition?.isKnown(version)
+  addHeader(reply, 'etag', entityTagOf(version))
+  if (isKnown) send(reply, 304)
+  else sendJson(reply, 200, JSON.stringify({ data: record }))
 }
 
 function tagsOf(name: string, value: string | undefined): EntityTags | null {

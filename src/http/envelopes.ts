@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from '../errors.ts'
 import type { Page } from '../storage/port.ts'
+import { addHeader, sendJson } from './answer.ts'
 import type { Fields } from './form-encoding.ts'
 import { positiveInteger } from './integer.ts'
 import type { ListQuery } from './list-query.ts'
@@ -16,13 +17,13 @@ export function idOf(request: FastifyRequest, what: string): number {
   return found(positiveInteger((request.params as { id: string }).id), what)
 }
 
-/** One page of the list at the absolute URL `path`: the records, links to its neighbours, and where it stands. */
+/** Sends one page of the list at the absolute URL `path`: the records, links to its neighbours, and where it stands. */
 export function sendPage<Row>(
   reply: FastifyReply,
   query: ListQuery,
   { rows, total, totalIsExact }: Page<Row>,
   path: string,
-): object {
+): void {
   const last = Math.max(1, Math.ceil(total / query.per_page))
   const isFull = rows.length === query.per_page
   const hasNext = totalIsExact ? query.page < last : isFull
@@ -35,21 +36,18 @@ export function sendPage<Row>(
     next: hasNext ? `${stem}${query.page + 1}` : null,
   }
   const from = (query.page - 1) * query.per_page + 1
-  reply.header('link', linkHeader(links))
-  return {
-    data: rows,
-    links,
-    meta: {
-      current_page: query.page,
-      from: rows.length === 0 ? null : from,
-      last_page: last,
-      path,
-      per_page: query.per_page,
-      to: rows.length === 0 ? null : from + rows.length - 1,
-      total,
-      total_is_exact: totalIsExact,
-    },
+  addHeader(reply, 'link', linkHeader(links))
+  const meta = {
+    current_page: query.page,
+    from: rows.length === 0 ? null : from,
+    last_page: last,
+    path,
+    per_page: query.per_page,
+    to: rows.length === 0 ? null : from + rows.length - 1,
+    total,
+    total_is_exact: totalIsExact,
   }
+  sendJson(reply, 200, JSON.stringify({ data: rows, links, meta }))
 }
 
 /** The query parameters that were given, but for the page; trimmed, so that no header grows out of blanks. */

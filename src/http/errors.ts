@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, Failure } from '../errors.ts'
+import { addHeader, beginAnswer, send } from './answer.ts'
 import { failureOf, problemOf } from './problem.ts'
 import type { RateLimits } from './rate-limit.ts'
 import type { RequestLog } from './request-log.ts'
@@ -27,17 +28,20 @@ export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: 
 export function onFrameworkError(log: RequestLog, rateLimits: RateLimits) {
   return async (error: FastifyError, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const failure = failureOf(translated(error))
-    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff' })
+    // Not decorated yet.
+    request.caller = null
+    log.began(request)
+    beginAnswer(reply, request.id)
     rateLimits.announceAddress(request, reply)
     sendFailure(reply, request, failure)
-    log.refused(request.id, reply.statusCode, failure)
   }
 }
 
-function sendFailure(reply: FastifyReply, request: FastifyRequest, failure: Failure): FastifyReply {
+function sendFailure(reply: FastifyReply, request: FastifyRequest, failure: Failure): void {
   const { status, headers, body } = problemOf(failure, request.id, request.headers.accept)
   request.failure = failure.code
-  return reply.code(status).headers(headers).send(body)
+  for (const name in headers) addHeader(reply, name, headers[name] as string)
+  send(reply, status, body)
 }
 
 /** Whether the client left, or the parser lost it, in the middle of the body: nobody reads this answer. */
@@ -51,12 +55,6 @@ const cutOff = new Failure('malformed_request', 'The body ended before its time.
 const ofFastify: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_BAD_URL: ['malformed_url', 'The path of the URL is malformed: check its percent-encoding.'],
   FST_ERR_MAX_PARAM_LENGTH: ['url_too_long', 'The URL is longer than 8 KiB.'],
-  FST_ERR_CTP_BODY_TOO_LARGE: ['body_too_large', 'The body is larger than 64 KiB.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
-    'malformed_request',
-    'The body does not have the length that Content-Length says.',
-  ],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'The media type of the body is not accepted.'],
 }
 
 function translated(error: unknown): unknown {

@@ -7,9 +7,9 @@ import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import { type Claim, fingerprintOf } from '../idempotency/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
+import { addHeader, sendJson } from './answer.ts'
 import { callerOf } from './authentication.ts'
 import { fieldsOf } from './body.ts'
-import { sendRecord } from './conditions.ts'
 import { entityTagOf } from './entity-tags.ts'
 
 /** Characters that an Idempotency-Key may have. */
@@ -42,14 +42,15 @@ export function claimOf(request: FastifyRequest): Claim | null {
   return { account_id: account, key_id: key, idempotency_key, fingerprint }
 }
 
-/** 201 with a record that was stored, its tag, and the address that it has below `collection`. */
+/** Sends 201 with a record that was stored, its tag, and the address that it has below `collection`. */
 export function sendStored<Row extends { readonly id: number }>(
   reply: FastifyReply,
   collection: string,
-  stored: Versioned<Row>,
-): object {
-  reply.code(201).header('location', `${collection}/${stored.record.id}`)
-  return sendRecord(reply, stored)
+  { record, version }: Versioned<Row>,
+): void {
+  addHeader(reply, 'location', `${collection}/${record.id}`)
+  addHeader(reply, 'etag', entityTagOf(version))
+  sendJson(reply, 201, JSON.stringify({ data: record }))
 }
 
 /** The same, where `insert` is carried out once for the claim: later requests get the answer of the first. */
@@ -58,15 +59,16 @@ export async function sendStoredOnce<Row extends { readonly id: number }>(
   collection: string,
   { claim, kept }: { readonly claim: Claim; readonly kept: KeptAnswers },
   insert: (tx: Db) => Promise<Versioned<Row>>,
-): Promise<FastifyReply> {
+): Promise<void> {
   const { status, location, etag, body, isReplayed } = await kept.once(claim, async (tx) => {
     const { record, version } = await insert(tx)
     const address = `${collection}/${record.id}`
     return { status: 201, location: address, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
   })
-  if (isReplayed) reply.header('idempotency-replayed', 'true')
-  reply.headers({ location, etag, 'content-type': 'application/json; charset=utf-8' })
-  return reply.code(status).send(body)
+  if (isReplayed) addHeader(reply, 'idempotency-replayed', 'true')
+  addHeader(reply, 'location', location)
+  addHeader(reply, 'etag', etag)
+  sendJson(reply, status, body)
 }
 
 const visible = /^[\x21-\x7e]+$/

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
+import { addHeader, send, sendJson } from './answer.ts'
 import { failures } from './failures.ts'
 
 /**
@@ -10,16 +11,15 @@ export function problemPages(app: FastifyInstance): void {
   app.get('/problems/:code', async (request, reply) => {
     const { code } = request.params as { code: string }
     if (!isErrorCode(code)) throw notFound('problem')
-    reply.header('vary', 'Accept')
-    if (asksForJson(request.headers.accept)) {
-      reply.type('application/json; charset=utf-8')
-      return JSON.stringify(explanationOf(code))
-    }
-    reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-    reply.type('text/html; charset=utf-8')
-    return pageOf(code)
+    addHeader(reply, 'vary', 'Accept')
+    if (asksForJson(request.headers.accept)) return sendJson(reply, 200, JSON.stringify(explanationOf(code)))
+    addHeader(reply, 'content-security-policy', policy)
+    addHeader(reply, 'content-type', 'text/html; charset=utf-8')
+    send(reply, 200, pageOf(code))
   })
 }
+
+const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(failures, text)

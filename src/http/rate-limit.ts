@@ -4,6 +4,7 @@ import type { Caller } from '../keys/keyring.ts'
 import { Counts, type Standing } from '../limits/counts.ts'
 import { Sharing } from '../limits/sharing.ts'
 import type { Db } from '../storage/port.ts'
+import { addHeader } from './answer.ts'
 import { networkOf } from './client-network.ts'
 
 const windowSeconds = 60
@@ -71,7 +72,7 @@ export class RateLimits {
 
   /** Says what is left for the client's address, where an answer of the API was given before any key was asked for. */
   announceAddress(request: FastifyRequest, reply: FastifyReply): void {
-    if (!this.enabled || reply.hasHeader('ratelimit') || !request.url.startsWith('/api/')) return
+    if (!this.enabled || reply.headerFields.includes('ratelimit') || !request.url.startsWith('/api/')) return
     this.#add('address', networkOf(request.ip), 0, reply)
   }
 
@@ -83,13 +84,11 @@ export class RateLimits {
     const standing = this.#counts[policy].add(subject, requests)
     const limit = this.#limits[policy]
     const remaining = Math.max(0, limit - standing.used)
-    reply.headers({
-      'x-ratelimit-limit': limit,
-      'x-ratelimit-remaining': remaining,
-      'x-ratelimit-reset': Math.ceil((Date.now() + standing.msLeft) / 1000),
-      'ratelimit-policy': `"${policy}";q=${limit};w=${windowSeconds}`,
-      ratelimit: `"${policy}";r=${remaining};t=${secondsLeft(standing)}`,
-    })
+    addHeader(reply, 'x-ratelimit-limit', String(limit))
+    addHeader(reply, 'x-ratelimit-remaining', String(remaining))
+    addHeader(reply, 'x-ratelimit-reset', String(Math.ceil((Date.now() + standing.msLeft) / 1000)))
+    addHeader(reply, 'ratelimit-policy', `"${policy}";q=${limit};w=${windowSeconds}`)
+    addHeader(reply, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(standing)}`)
     return standing
   }
 }

@@ -3,7 +3,7 @@ import { durations, Tally } from '../tally.ts'
 
 /** Requests of one route, method and outcome. */
 export interface RequestSeries {
-  /** The route's template, never the path; `none` where no route has the path. */
+  /** The route's template, never the path; `noRoute` where no route has the path. */
   readonly route: string
   /** `other` where the API answers no such method. */
   readonly method: string
@@ -13,7 +13,9 @@ export interface RequestSeries {
   readonly tally: Tally
 }
 
-type ByStatus = Map<RequestSeries['status'], Tally>
+export const noRoute = 'none'
+
+type ByStatus = Map<RequestSeries['status'], RequestSeries>
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
@@ -27,10 +29,12 @@ export class RequestCounts {
   readonly #routes = new Map<string, Map<string, ByStatus>>()
   readonly #failures = new Map<ErrorCode, number>()
 
-  /** A request has ended. `ms` is what it took. */
-  ended(route: string | undefined, method: string, status: RequestSeries['status'], ms: number): void {
+  /** A request has ended. `ms` is what it took. Returns the series that it was counted in. */
+  ended(route = noRoute, method: string, status: RequestSeries['status'], ms: number): RequestSeries {
     this.underWay -= 1
-    this.#tallyOf(route ?? 'none', methods.has(method) ? method : 'other', status).add(ms / 1000)
+    const series = this.#seriesOf(route, methods.has(method) ? method : 'other', status)
+    series.tally.add(ms / 1000)
+    return series
   }
 
   /** A failure was answered. */
@@ -39,10 +43,8 @@ export class RequestCounts {
   }
 
   *series(): Iterable<RequestSeries> {
-    for (const [route, byMethod] of this.#routes) {
-      for (const [method, byStatus] of byMethod) {
-        for (const [status, tally] of byStatus) yield { route, method, status, tally }
-      }
+    for (const byMethod of this.#routes.values()) {
+      for (const byStatus of byMethod.values()) yield* byStatus.values()
     }
   }
 
@@ -50,15 +52,15 @@ export class RequestCounts {
     return this.#failures.get(code) ?? 0
   }
 
-  #tallyOf(route: string, method: string, status: RequestSeries['status']): Tally {
-    return this.#routes.get(route)?.get(method)?.get(status) ?? this.#newTally(route, method, status)
+  #seriesOf(route: string, method: string, status: RequestSeries['status']): RequestSeries {
+    return this.#routes.get(route)?.get(method)?.get(status) ?? this.#newSeries(route, method, status)
   }
 
-  #newTally(route: string, method: string, status: RequestSeries['status']): Tally {
+  #newSeries(route: string, method: string, status: RequestSeries['status']): RequestSeries {
     const byMethod = this.#routes.get(route) ?? new Map<string, ByStatus>()
-    const byStatus = byMethod.get(method) ?? new Map<RequestSeries['status'], Tally>()
-    const tally = new Tally(durations)
-    this.#routes.set(route, byMethod.set(method, byStatus.set(status, tally)))
-    return tally
+    const byStatus: ByStatus = byMethod.get(method) ?? new Map()
+    const series = { route, method, status, tally: new Tally(durations) }
+    this.#routes.set(route, byMethod.set(method, byStatus.set(status, series)))
+    return series
   }
 }

@@ -1,8 +1,18 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Logger, symbols } from 'pino'
 import type { Failure } from '../errors.ts'
-import type { RequestCounts } from './request-counts.ts'
+import { noRoute, type RequestCounts, type RequestSeries } from './request-counts.ts'
 import { traceOf } from './trace-context.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    requestLog: RequestLog
+  }
+  interface FastifyRequest {
+    /** On the monotonic clock. */
+    startedAt: number
+  }
+}
 
 /** What pino keeps of a logger for those that write lines of their own. */
 interface Internals {
@@ -21,6 +31,7 @@ export class RequestLog {
   readonly #counts: RequestCounts
   readonly #isWritten: boolean
   #time = { ms: 0, text: '' }
+  readonly #texts = new Map<RequestSeries, string>()
 
   constructor(logger: Logger, counts: RequestCounts) {
     this.#logger = logger as Logger & Internals
@@ -28,14 +39,10 @@ export class RequestLog {
     this.#isWritten = logger.isLevelEnabled('info')
   }
 
-  /** Logs and counts every request of the app once its answer has been sent, or its client has gone. */
-  attach(app: FastifyInstance): void {
-    app.addHook('onRequest', (request, reply, done) => {
-      const start = performance.now()
-      this.#counts.underWay += 1
-      reply.raw.on('close', () => this.#ended(request, reply, performance.now() - start))
-      done()
-    })
+  /** Counts a request of the app that has arrived; `ended` must follow. */
+  began(request: FastifyRequest): void {
+    request.startedAt = performance.now()
+    this.#counts.underWay += 1
   }
 
   /** A request that never became one: raw garbage, a timeout, headers without end. */
@@ -54,38 +61,51 @@ export class RequestLog {
     this.#logger.error({ request_id: requestId, err: error }, 'internal error')
   }
 
-  #ended(request: FastifyRequest, reply: FastifyReply, ms: number): void {
-    const { failure, method } = request
-    const route = request.routeOptions.url
-    const isAborted = !reply.raw.writableFinished
-    this.#counts.ended(route, method, isAborted ? 'aborted' : reply.statusCode, ms)
+  /** Logs and counts a request whose answer has been sent, or whose client has gone. */
+  ended({ request, statusCode }: FastifyReply, isAborted: boolean): void {
+    const { failure, method, startedAt } = request
+    const ms = performance.now() - startedAt
+    const series = this.#counts.ended(request.routeOptions.url, method, isAborted ? 'aborted' : statusCode, ms)
     if (failure !== null) this.#counts.failed(failure)
-    if (this.#isWritten) this.#write(request, route, reply.statusCode, ms, isAborted)
+    if (this.#isWritten) this.#write(request, series, statusCode, ms)
   }
 
   /**
    * Writes the line that `logger.info` would write, for a fifth of the time: no value needs escaping, since methods are
    * tokens, routes are ours and ids have been checked.
    */
-  #write(request: FastifyRequest, path: string | undefined, status: number, ms: number, isAborted: boolean): void {
-    const { caller, failure, id, method } = request
-    const route = path === undefined ? null : `"${path}"`
+  #write(request: FastifyRequest, series: RequestSeries, status: number, ms: number): void {
+    const { caller, failure, id } = request
     const code = failure === null ? '' : `,"code":"${failure}"`
     const by = caller === null ? '' : `,"account":${caller.account},"key":${caller.key}`
-    const cut = isAborted ? ',"aborted":true' : ''
     const trace = traceOf(request.raw.headers.traceparent)
     const within = trace === null ? '' : `,"trace_id":"${trace.traceId}","span_id":"${trace.spanId}"`
-    const logger = this.#logger
-    logger[symbols.streamSym].write(
-      `{"level":30${this.#timeText()}${logger[symbols.chindingsSym]},"request_id":"${id}","method":"${method}",` +
-        `"route":${route},"status":${status},"ms":${ms.toFixed(3)}${code}${by}${within}${cut},"msg":"request"}\n`,
+    const cut = series.status === 'aborted' ? ',"aborted":true' : ''
+    const what = this.#textOf(series, request.method, status)
+    this.#logger[symbols.streamSym].write(
+      `${this.#beginning()}${id}${what}${ms.toFixed(3)}${code}${by}${within}${cut},"msg":"request"}\n`,
     )
   }
 
   /** Many requests end in the same millisecond. */
-  #timeText(): string {
+  #beginning(): string {
     const ms = Date.now()
-    if (ms !== this.#time.ms) this.#time = { ms, text: this.#logger[symbols.timeSym]() }
+    const logger = this.#logger
+    if (ms !== this.#time.ms) {
+      const text = `{"level":30${logger[symbols.timeSym]()}${logger[symbols.chindingsSym]},"request_id":"`
+      this.#time = { ms, text }
+    }
     return this.#time.text
+  }
+
+  /** What the lines of a series have in common, unless it is made of several methods or statuses. */
+  #textOf(series: RequestSeries, method: string, status: number): string {
+    const isOne = series.method === method && series.status === status
+    const known = isOne ? this.#texts.get(series) : undefined
+    if (known !== undefined) return known
+    const route = series.route === noRoute ? null : `"${series.route}"`
+    const text = `","method":"${method}","route":${route},"status":${status},"ms":`
+    if (isOne) this.#texts.set(series, text)
+    return text
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
+import { addHeader, send } from './answer.ts'
 import type { RateLimits } from './rate-limit.ts'
 
 /**
@@ -16,7 +17,8 @@ export function answerUnanswered(app: FastifyInstance, rateLimits: RateLimits): 
     }
     if (request.method === 'OPTIONS') {
       rateLimits.announceAddress(request, reply)
-      reply.code(204).header('allow', allow.join(', ')).send()
+      addHeader(reply, 'allow', allow.join(', '))
+      send(reply, 204)
       return
     }
     throw new Failure('method_not_allowed', `${request.method} is not answered here: ${allow.join(', ')} are.`, {

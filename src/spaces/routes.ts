@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { validationFailed } from '../errors.ts'
+import { send } from '../http/answer.ts'
 import { accountOf } from '../http/authentication.ts'
 import type { PublicAddress } from '../http/base-url.ts'
 import { fieldsOf } from '../http/body.ts'
@@ -13,36 +14,40 @@ import type { Db } from '../storage/port.ts'
 import { spaceOperations, storeSpace, updateSpace } from './schema.ts'
 import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from './store.ts'
 
-/** The five operations on spaces. Every route is behind `requireKey`. */
+/**
+ * The five operations on spaces. Every route is behind `requireKey`. What a request itself gets wrong is thrown before there is
+ * a promise: one that is rejected at once costs as much as the rest of the refusal.
+ */
 export function spaceRoutes(app: FastifyInstance, db: Db, kept: KeptAnswers, address: PublicAddress): void {
   const { list, show, store, put, patch, delete: remove } = spaceOperations
   const urlOf = (request: FastifyRequest) => address(request) + app.prefix + list.path
 
   app.route({
     ...declare(list),
-    handler: async (request, reply) => {
+    handler: (request, reply) => {
       const query = checkListQuery(request.query)
-      return sendPage(reply, query, await listSpaces(db, accountOf(request), listingOf(query)), urlOf(request))
+      const page = listSpaces(db, accountOf(request), listingOf(query))
+      return page.then((page) => sendPage(reply, query, page, urlOf(request)))
     },
   })
 
   app.route({
     ...declare(show),
-    handler: async (request, reply) => {
+    handler: (request, reply) => {
       const condition = conditionOf(request)
-      const id = idOf(request, 'space')
-      return sendRecord(reply, found(await findSpace(db, accountOf(request), id), 'space'), condition)
+      const record = findSpace(db, accountOf(request), idOf(request, 'space'))
+      return record.then((record) => sendRecord(reply, found(record, 'space'), condition))
     },
   })
 
   app.route({
     ...declare(store),
-    handler: async (request, reply) => {
+    handler: (request, reply) => {
       const claim = claimOf(request)
       const { name, color } = storeSpace.check(fieldsOf(request))
       const insert = (to: Db) => insertSpace(to, accountOf(request), name, color)
       if (claim !== null) return sendStoredOnce(reply, urlOf(request), { claim, kept }, insert)
-      return sendStored(reply, urlOf(request), await insert(db))
+      return insert(db).then((stored) => sendStored(reply, urlOf(request), stored))
     },
   })
 
@@ -64,11 +69,13 @@ export function spaceRoutes(app: FastifyInstance, db: Db, kept: KeptAnswers, add
 
   app.route({
     ...declare(remove),
-    handler: async (request, reply) => {
+    handler: (request, reply) => {
       const condition = conditionOf(request)
-      const id = idOf(request, 'space')
-      found((await removeSpace(db, accountOf(request), id, condition)) || undefined, 'space')
-      return reply.code(204).send()
+      const removed = removeSpace(db, accountOf(request), idOf(request, 'space'), condition)
+      return removed.then((isRemoved) => {
+        found(isRemoved || undefined, 'space')
+        send(reply, 204)
+      })
     },
   })
 }
