@@ -6,7 +6,7 @@ import { domainOperations } from './domains/schema.ts'
 import { type Drain, originFormOf, receive, requestIdOf } from './http/arrival.ts'
 import { requireKey } from './http/authentication.ts'
 import { publicAddress } from './http/base-url.ts'
-import { largestBody, readBodies } from './http/body.ts'
+import { readBodies } from './http/body.ts'
 import { Connections } from './http/connections.ts'
 import { documents } from './http/docs.ts'
 import { answerErrors, onFrameworkError } from './http/errors.ts'
@@ -111,7 +111,6 @@ function serverOptions(
 ): FastifyHttpOptions<Server> {
   return {
     logger: false,
-    bodyLimit: largestBody,
     clientErrorHandler: onClientError(log),
     forceCloseConnections: false,
     frameworkErrors: onFrameworkError(log, rateLimits),

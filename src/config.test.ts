@@ -97,9 +97,10 @@ for (const [name, text, field, value] of good) {
 }
 
 test('PORT is none of those that the ops listeners take, where they could meet', () => {
-  const said = (workers: number) => [
-    `PORT must not be one of the ${workers} that begin with OPS_PORT, 3090: choose another one.`,
-  ]
+  const said = (workers: number) => {
+    const taken = workers === 1 ? 'OPS_PORT' : `one of the ${workers} ports that begin with OPS_PORT`
+    return [`PORT must not be ${taken}, 3090: choose another one.`]
+  }
   assert.deepEqual(mistakes({ PORT: '3090' }), said(1))
   assert.deepEqual(mistakes({ PORT: '3092', WORKERS: '3' }), said(3))
   assert.deepEqual(mistakes({ PORT: '3090', HOST: 'localhost' }), said(1))

@@ -115,7 +115,8 @@ function readListeners(read: Read): Pick<Config, 'host' | 'port' | 'ops' | 'work
     // Where one of them is no number, the comparison fails: that is a mistake of its own.
     const isTaken = mayMeet && ops.port > 0 && parsed >= ops.port && parsed < ops.port + workers
     if (!isTaken) return parsed
-    throw new Error(`must not be one of the ${workers} that begin with OPS_PORT, ${ops.port}: choose another one.`)
+    const taken = workers === 1 ? 'OPS_PORT' : `one of the ${workers} ports that begin with OPS_PORT`
+    throw new Error(`must not be ${taken}, ${ops.port}: choose another one.`)
   })
   return { workers, ops, host: own, port }
 }

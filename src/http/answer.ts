@@ -17,23 +17,30 @@ export function addHeader(reply: FastifyReply, name: string, value: string): voi
   reply.headerFields.push(name, value)
 }
 
+export function hasHeader({ headerFields }: FastifyReply, name: string): boolean {
+  return headerFields.some((field, at) => at % 2 === 0 && field === name)
+}
+
 /**
  * Sends the answer, with the fields that were added, and has it logged. Not by Fastify, which would collect them in an
  * object, look up a serialiser and run hooks that nobody has: that took as long as routing a request and reading its key.
  */
 export function send(reply: FastifyReply, status: number, body: string | Buffer = ''): void {
   const { headerFields, raw } = reply
-  const isGone = raw.destroyed
   // RFC 9110 §8.6: neither has a body, so that there is no length to tell.
   if (status !== 204 && status !== 304) headerFields.push('content-length', String(Buffer.byteLength(body)))
   raw.writeHead(status, headerFields)
   reply.hijack()
   raw.end(body)
-  if (isGone || raw.writableLength === 0) reply.server.requestLog.ended(reply, isGone)
+  const isLost = raw.destroyed || raw.socket?.destroyed === true || Boolean(raw.socket?.errored)
+  if (isLost || raw.writableLength === 0) reply.server.requestLog.ended(reply, isLost)
   else awaitReader(reply)
 }
 
-/** A client that has not taken a byte of its answer for so long does not read: its connection is cut. Milliseconds. */
+/**
+ * A client that has not taken a byte of its answer for so long, or for twice as long where it took some before, does not
+ * read: its connection is cut. Milliseconds.
+ */
 const patienceMs = 75_000
 
 /** Only now, since the timer and the listener would cost every answer as much as its header fields do. */

@@ -118,6 +118,18 @@ test('100 Continue is not said to a body that will be refused', async () => {
   assert.deepEqual(statuses(await ask(1_000_000, app.key)), ['413'])
 })
 
+for (const [what, version, expectation] of [
+  ['a client of HTTP/1.0', '1.0', '100-continue'],
+  ['whoever expects something else', '1.1', '200-ok'],
+] as const) {
+  test(`100 Continue is not said to ${what}`, async () => {
+    const app = await startApp()
+    const body = '{"name":"Awaited"}'
+    const request = `POST ${spaces} HTTP/${version}\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: ${expectation}\r\nConnection: close\r\n\r\n${body}`
+    assert.deepEqual(statuses(await exchange(app.port, request)), ['201'])
+  })
+}
+
 test('405 on a known path in another spelling', async () => {
   const app = await startApp()
   assert.equal((await app.send('PUT', '/api/v1/%64omains')).status, 405)

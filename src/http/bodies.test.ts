@@ -236,7 +236,6 @@ describe('JSON', () => {
     '{name:"x"}',
     '{"name":"x"}{}',
     'name=x',
-    '\ufeff{"name":"x"}',
     '{"name":"\t"}',
     '{"name":NaN}',
     '[',

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Failure } from '../errors.ts'
 import { addHeader } from './answer.ts'
@@ -16,8 +16,7 @@ const none: Fields = Object.freeze(Object.create(null))
  */
 export function readBodies(app: FastifyInstance): void {
   // Fastify would spend a promise and an asynchronous resource on each body, and all that it decides is decided here.
-  for (const method of withBody) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true })
+  for (const method of [...withBody, 'DELETE']) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   app.addHook('preHandler', (request, reply, done) => {
     const parse = withBody.has(request.method) ? parserFor(request.headers) : null
     if (parse === null) done()
@@ -71,18 +70,23 @@ function unsupported(reason: string): Failure {
 /** Waits for the whole body, which becomes the request's fields. One that is too large is not waited for. */
 function read(request: FastifyRequest, reply: FastifyReply, parse: Parse, done: HookHandlerDoneFunction): void {
   const { raw, headers } = request
-  if (Number(headers['content-length'] ?? 0) > largestBody) {
-    done(tooLarge(reply))
+  if (raw.destroyed) {
+    // While its key was looked up.
+    done(cutOff)
     return
   }
-  if (headers.expect !== undefined) reply.raw.writeContinue()
+  if (Number(headers['content-length'] ?? 0) > largestBody) {
+    refuseLarge(reply, done)
+    return
+  }
+  if (isAwaitingContinue(raw)) reply.raw.writeContinue()
   const chunks: Buffer[] = []
   let length = 0
   raw.on('data', (chunk: Buffer) => {
     const before = length
     length += chunk.length
     if (length <= largestBody) chunks.push(chunk)
-    else if (before <= largestBody) done(tooLarge(reply))
+    else if (before <= largestBody) refuseLarge(reply, done)
   })
   raw.on('end', () => {
     if (length <= largestBody) done(fill(request, parse, chunks))
@@ -92,10 +96,18 @@ function read(request: FastifyRequest, reply: FastifyReply, parse: Parse, done: 
   })
 }
 
+/** The client left, or the parser lost it, in the middle of the body: nobody reads this answer. */
+export const cutOff = new Failure('malformed_request', 'The body ended before its time.')
+
+/** RFC 9110 §10.1.1: not for HTTP/1.0, and an expectation that nobody knows is ignored. */
+function isAwaitingContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  return headers.expect?.toLowerCase() === '100-continue' && httpVersion !== '1.0'
+}
+
 /** The connection is closed behind the answer, since the rest of the body may still come. */
-function tooLarge(reply: FastifyReply): Failure {
+function refuseLarge(reply: FastifyReply, done: HookHandlerDoneFunction): void {
   addHeader(reply, 'connection', 'close')
-  return new Failure('body_too_large', 'The body is larger than 64 KiB.')
+  done(new Failure('body_too_large', 'The body is larger than 64 KiB.'))
 }
 
 function fill(request: FastifyRequest, parse: Parse, chunks: readonly Buffer[]): Failure | undefined {
@@ -120,7 +132,8 @@ function parsedForm(bytes: Buffer): Fields {
 function parsedJson(bytes: Buffer): Fields {
   if (bytes.length === 0) return none
   if (!isUtf8(bytes)) throw new Failure('malformed_body', 'The JSON cannot be read: it is not valid UTF-8.')
-  const text = bytes.toString('utf8')
+  // RFC 8259 §8.1 lets a byte order mark be ignored: some editors put one in front of every text.
+  const text = bytes.toString('utf8').replace(/^\ufeff/, '')
   const value = parsed(text)
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw new Failure('malformed_body', 'The JSON must be an object, such as {"name": "go.acme.com"}.')
@@ -131,9 +144,17 @@ function parsedJson(bytes: Buffer): Fields {
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
-  } catch {
-    throw new Failure('malformed_body', 'The body is not valid JSON.')
+  } catch (error) {
+    throw malformedJson((error as SyntaxError).message)
   }
+}
+
+/** `reason` is that of `JSON.parse`, which tells the place in most cases. */
+export function malformedJson(reason: string): Failure {
+  const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(reason) ?? []
+  const place = line === undefined ? '' : `: it goes wrong at line ${line}, column ${column}`
+  const advice = 'Names and texts stand in double quotes, and no comma stands before a closing bracket.'
+  return new Failure('malformed_body', `The body is not valid JSON${place}. ${advice}`)
 }
 
 /** The object's members; one that was sent twice, of which `JSON.parse` keeps the last alone, becomes an array. */

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { eventually } from '../../test/processes.ts'
+import type { Storage } from '../storage/port.ts'
 
 const most = 20
 const path = '/api/v1/domains'
@@ -53,18 +54,28 @@ test('a flood of connections is cut off, and those that were there first are ser
   assert.match(String(bytes), /^HTTP\/1\.1 200 /)
 })
 
-/** A client of the largest file there is, several times over, that reads nothing yet; and the server's end of it. */
-async function slowReader(t: TestContext, { port }: TestApp): Promise<{ client: Socket; server: Socket }> {
-  let server: Socket | undefined
-  const accepted = (message: unknown) => {
-    server ??= (message as { socket: Socket }).socket
-  }
-  subscribe('net.server.socket', accepted)
-  const [client] = (await idle(t, { port } as TestApp, 1)) as [Socket]
+interface Connection {
+  readonly client: Socket
+  /** The same connection, as the server has it. */
+  readonly server: Socket
+}
+
+async function bothEnds(t: TestContext, app: TestApp): Promise<Connection> {
+  const accepted = Promise.withResolvers<Socket>()
+  const listener = (message: unknown) => accepted.resolve((message as { socket: Socket }).socket)
+  subscribe('net.server.socket', listener)
+  const [client] = (await idle(t, app, 1)) as [Socket]
+  const server = await accepted.promise
+  unsubscribe('net.server.socket', listener)
+  return { client, server }
+}
+
+/** A client of the largest file there is, several times over, that reads nothing yet. */
+async function slowReader(t: TestContext, app: TestApp): Promise<Connection> {
+  const { client, server } = await bothEnds(t, app)
   client.write('GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nHost: here\r\n\r\n'.repeat(12))
-  await eventually(async () => Number(server?.writableLength) > 0)
-  unsubscribe('net.server.socket', accepted)
-  return { client, server: server as Socket }
+  await eventually(async () => server.writableLength > 0)
+  return { client, server }
 }
 
 function finishedFiles({ logs }: TestApp): (boolean | undefined)[] {
@@ -81,7 +92,7 @@ test('a client that reads slowly gets its answers, and they are logged once it h
   assert.equal(server.destroyed, false)
 })
 
-test('a client that does not read is cut off after 75 seconds without a byte, and its answers count as aborted', async (t) => {
+test('a client that does not read is cut off, after 75 seconds at the earliest, and its answers count as aborted', async (t) => {
   const app = await startApp()
   const { server } = await slowReader(t, app)
   assert.equal(server.timeout, 75_000)
@@ -90,3 +101,52 @@ test('a client that does not read is cut off after 75 seconds without a byte, an
   await eventually(async () => finishedFiles(app).includes(true))
   await eventually(async () => app.measured.counts.underWay === 0)
 })
+
+function post({ key }: TestApp, body: string, length = body.length): string {
+  const head = `POST ${path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json`
+  return `${head}\r\nContent-Length: ${length}\r\n\r\n${body}`
+}
+
+test('answers that a connection does not take any more count as aborted, each once', async (t) => {
+  const app = await startApp()
+  const count = 100
+  for (let n = 0; n < count; n++) {
+    const [client] = (await idle(t, app, 1)) as [Socket]
+    // A refusal is sent before the server looks at the connection again.
+    client.write(`GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`, () => client.resetAndDestroy())
+  }
+  const ended = () => app.logs.filter(({ status }) => status === 401)
+  await eventually(async () => ended().length === count && app.measured.counts.underWay === 0)
+  const aborted = ended().filter(({ aborted }) => aborted === true)
+  assert.ok(aborted.length > count / 2, `${aborted.length} of ${count} count as aborted`)
+})
+
+for (const [what, length] of [
+  ['in the middle of', 100],
+  ['behind', undefined],
+] as const) {
+  test(`a client that leaves ${what} its body, while its key is looked up, counts as aborted`, async (t) => {
+    const { promise: release, resolve: letGo } = Promise.withResolvers<void>()
+    let lookUps = 0
+    const slow = (real: Storage): Storage =>
+      Object.create(real, {
+        all: {
+          value: async (...args: Parameters<Storage['all']>) => {
+            lookUps += 1
+            await release
+            return real.all(...args)
+          },
+        },
+      })
+    const app = await startApp({ storage: slow })
+    const { client, server } = await bothEnds(t, app)
+    client.write(post(app, '{"name":"left.example.com"}', length))
+    await eventually(async () => lookUps === 1)
+    const left = new Promise((resolve) => server.once('close', resolve))
+    client.resetAndDestroy()
+    await left
+    letGo()
+    await eventually(async () => app.logs.some(({ method, aborted }) => method === 'POST' && aborted === true))
+    assert.equal(app.measured.counts.underWay, 0)
+  })
+}

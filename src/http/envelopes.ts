@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { notFound } from '../errors.ts'
+import { Failure, notFound } from '../errors.ts'
 import type { Page } from '../storage/port.ts'
 import { addHeader, sendJson } from './answer.ts'
 import type { Fields } from './form-encoding.ts'
@@ -14,7 +14,10 @@ export function found<T>(record: T | undefined, what: string): T {
 
 /** The `{id}` of the path. Throws `not_found` for anything that cannot be an id. */
 export function idOf(request: FastifyRequest, what: string): number {
-  return found(positiveInteger((request.params as { id: string }).id), what)
+  const { id } = request.params as { id: string }
+  if (id === '')
+    throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name a ${what}.`)
+  return found(positiveInteger(id), what)
 }
 
 /** Sends one page of the list at the absolute URL `path`: the records, links to its neighbours, and where it stands. */

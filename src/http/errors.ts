@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, Failure } from '../errors.ts'
 import { addHeader, beginAnswer, send } from './answer.ts'
+import { cutOff } from './body.ts'
 import { failureOf, problemOf } from './problem.ts'
 import type { RateLimits } from './rate-limit.ts'
 import type { RequestLog } from './request-log.ts'
@@ -44,12 +45,10 @@ function sendFailure(reply: FastifyReply, request: FastifyRequest, failure: Fail
   send(reply, status, body)
 }
 
-/** Whether the client left, or the parser lost it, in the middle of the body: nobody reads this answer. */
+/** Whether the body broke off while it was read. */
 function wasCutOff(error: unknown, { raw }: FastifyRequest): boolean {
   return !raw.complete && (error as NodeJS.ErrnoException)?.code === 'ECONNRESET'
 }
-
-const cutOff = new Failure('malformed_request', 'The body ended before its time.')
 
 /** Fastify's own errors, in our words. */
 const ofFastify: Readonly<Record<string, readonly [ErrorCode, string]>> = {

@@ -60,7 +60,7 @@ function decoded(component: string): string {
     return decodeURIComponent(spaced)
   } catch {
     throw new MalformedForm(
-      `The percent-encoding of "${component.slice(0, 64)}" is broken; a literal "%" is written "%25".`,
+      `The percent-encoding of "${component.slice(0, 64)}" is broken, or not of UTF-8; a literal "%" is written "%25".`,
     )
   }
 }

@@ -119,3 +119,21 @@ test('400 for more members than 100, whatever they are called', async () => {
   assert.deepEqual([status, body.code], [400, 'malformed_body'])
   assert.match(body.detail, /at most 100 /)
 })
+
+for (const [what, body, place] of [
+  ['a comma too many', '{\n  "name": "x",\n}', ': it goes wrong at line 3, column 1'],
+  ['single quotes', "{'name':'x'}", ': it goes wrong at line 1, column 2'],
+  ['no end', '{"name":"x"', ': it goes wrong at line 1, column 12'],
+  ['no number', '{"color":NaN}', ''],
+] as const) {
+  test(`400 malformed_body for JSON with ${what}, and where it goes wrong if that is known`, async () => {
+    const answer = await post(body)
+    assert.deepEqual([answer.status, answer.body.code], [400, 'malformed_body'])
+    const advice = 'Names and texts stand in double quotes, and no comma stands before a closing bracket.'
+    assert.equal(answer.body.message, `The body is not valid JSON${place}. ${advice}`)
+  })
+}
+
+test('201 for JSON behind a byte order mark, which is ignored', async () => {
+  assert.equal((await post('\ufeff{"name":"Marked"}')).body.data.name, 'Marked')
+})

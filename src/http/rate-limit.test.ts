@@ -116,6 +116,13 @@ test('200 and 401 without end, and without headers, when limits are off', async 
   for (const { headers } of answers) assert.ok(!Object.keys(headers).some((name) => name.includes('ratelimit')))
 })
 
+test('404 has the headers, whatever the request is called', async () => {
+  const app = await startApp({ rateLimit: 10 })
+  const { status, headers } = await app.send('GET', '/api/v1/nowhere', { headers: { 'x-request-id': 'ratelimit' } })
+  assert.equal(status, 404)
+  assert.match(String(headers.ratelimit), /^"address";r=\d+;t=\d+$/)
+})
+
 test('2xx to 5xx of the API all have the headers', async () => {
   const app = await startApp()
   for (const [method, url] of [

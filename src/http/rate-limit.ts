@@ -4,7 +4,7 @@ import type { Caller } from '../keys/keyring.ts'
 import { Counts, type Standing } from '../limits/counts.ts'
 import { Sharing } from '../limits/sharing.ts'
 import type { Db } from '../storage/port.ts'
-import { addHeader } from './answer.ts'
+import { addHeader, hasHeader } from './answer.ts'
 import { networkOf } from './client-network.ts'
 
 const windowSeconds = 60
@@ -72,7 +72,7 @@ export class RateLimits {
 
   /** Says what is left for the client's address, where an answer of the API was given before any key was asked for. */
   announceAddress(request: FastifyRequest, reply: FastifyReply): void {
-    if (!this.enabled || reply.headerFields.includes('ratelimit') || !request.url.startsWith('/api/')) return
+    if (!this.enabled || hasHeader(reply, 'ratelimit') || !request.url.startsWith('/api/')) return
     this.#add('address', networkOf(request.ip), 0, reply)
   }
 

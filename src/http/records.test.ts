@@ -54,6 +54,13 @@ for (const resource of ['domains', 'spaces'] as const) {
     })
   }
 
+  test(`404 for /${resource}/ says what to leave out`, async () => {
+    const { status, body } = await app.send('GET', `${path}/`)
+    assert.equal(status, 404)
+    const what = resource.slice(0, -1)
+    assert.equal(body.message, `The path has no id: leave out the slash at its end, or name a ${what}.`)
+  })
+
   test(`404 for HEAD /${resource}/{id} of an unknown record, without a body`, async () => {
     assert.equal((await app.send('HEAD', `${path}/2`)).status, 404)
   })

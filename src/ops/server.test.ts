@@ -11,8 +11,8 @@ import { type Operated, opsServer } from './server.ts'
 
 interface TestOps {
   readonly app: TestApp
-  /** What it logged at level 50. */
-  readonly bugs: LogLine[]
+  /** What the ops listener logged. */
+  readonly lines: LogLine[]
   ask(path: string, method?: string): Promise<Answer>
   /** The value of a series, as it stands in the answer; undefined when there is none. */
   value(series: string): Promise<number | undefined>
@@ -21,8 +21,8 @@ interface TestOps {
 /** The ops listener of a real app. */
 async function startOps(options: StartOptions = {}, changed: Partial<Operated> = {}): Promise<TestOps> {
   const app = await startApp(options)
-  const bugs: LogLine[] = []
-  const logger = pino({ level: 'error' }, { write: (line: string) => void bugs.push(JSON.parse(line)) })
+  const lines: LogLine[] = []
+  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const { drain, measured, storage } = app
   const server = opsServer({ drain, storage, logger, ...measured, ...changed }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -33,7 +33,7 @@ async function startOps(options: StartOptions = {}, changed: Partial<Operated> =
     const line = (await ask('/metrics')).text.split('\n').find((text) => text.startsWith(`${series} `))
     return line === undefined ? undefined : Number(line.slice(series.length + 1))
   }
-  return { app, bugs, ask, value }
+  return { app, lines, ask, value }
 }
 
 const requests = (route: string, method: string, status: string | number) =>
@@ -58,10 +58,13 @@ test('503 database_unavailable for /health/ready when the database has not answe
 })
 
 test('404 elsewhere, 405 with Allow for other methods, and HEAD as GET without a body', async () => {
-  const { ask } = await startOps()
+  const { ask, lines } = await startOps()
   for (const path of ['/', '/health', '/metrics/', '/toString', '/%zz', '//metrics']) {
-    const { status, body } = await ask(path)
+    const { status, body, headers } = await ask(path)
     assert.deepEqual([status, body.code, body.status], [404, 'route_not_found', 404])
+    assert.equal(headers['x-request-id'], body.request_id)
+    const { level, request_id, code } = lines.at(-1) ?? {}
+    assert.deepEqual([level, request_id, code], [30, body.request_id, 'route_not_found'])
   }
   for (const method of ['POST', 'DELETE', 'OPTIONS']) {
     const { status, body, headers } = await ask('/metrics', method)
@@ -74,12 +77,12 @@ test('404 elsewhere, 405 with Allow for other methods, and HEAD as GET without a
 test('500 without a word of what went wrong, which is for the log', async () => {
   const bug = new TypeError('a bug')
   const broken = { name: 'broken', help: '', value: () => assert.fail(bug) }
-  const { ask, bugs } = await startOps({}, { storage: { ping: async () => undefined, meters: [broken] } })
+  const { ask, lines } = await startOps({}, { storage: { ping: async () => undefined, meters: [broken] } })
   const { status, body, text } = await ask('/metrics')
   assert.deepEqual([status, body.code], [500, 'internal_error'])
   assert.doesNotMatch(text, /a bug/)
   assert.deepEqual(
-    bugs.map(({ level, request_id, err }) => [level, request_id, (err as Error).message]),
+    lines.map(({ level, request_id, err }) => [level, request_id, (err as Error).message]),
     [[50, body.request_id, 'a bug']],
   )
 })

@@ -7,7 +7,7 @@ import { type Health, health } from './health.ts'
 import { type Measured, metricsOf } from './metrics.ts'
 
 /** What the operator may be told about. */
-export type Operated = Measured & Health & { readonly logger: Pick<Logger, 'error'> }
+export type Operated = Measured & Health & { readonly logger: Pick<Logger, 'error' | 'info'> }
 
 /** An answer of success, complete. */
 export interface Report {
@@ -63,10 +63,11 @@ function send(request: IncomingMessage, response: ServerResponse, { contentType,
 
 function refuse(request: IncomingMessage, response: ServerResponse, failure: Failure, { logger }: Operated): void {
   const requestId = newRequestId()
-  if (failure.code === 'internal_error')
-    logger.error({ request_id: requestId, err: failure.facts.cause }, 'internal error')
   const { status, headers, body } = problemOf(failure, requestId, request.headers.accept)
-  finish(request, response, status, headers, body)
+  const line = { request_id: requestId, status, code: failure.code }
+  if (failure.code === 'internal_error') logger.error({ ...line, err: failure.facts.cause }, 'internal error')
+  else logger.info(line, 'refused')
+  finish(request, response, status, { ...headers, 'x-request-id': requestId }, body)
 }
 
 function finish(

@@ -9,11 +9,12 @@ import {
   overloaded,
   preconditionFailed,
 } from '../../errors.ts'
+import { malformedJson } from '../body.ts'
 
 /** One failure of each kind, for the documents; what does not validate depends on the operation. */
 export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_failed'>, Failure>> = {
   malformed_url: new Failure('malformed_url', 'The path of the URL is malformed: check its percent-encoding.'),
-  malformed_body: new Failure('malformed_body', 'The body is not valid JSON.'),
+  malformed_body: malformedJson('Expected double-quoted property name in JSON at position 22 (line 1 column 23)'),
   malformed_request: new Failure('malformed_request', 'The request has no Host header.'),
   missing_api_key: new Failure('missing_api_key', 'Send your API key in the header "Authorization: Bearer wm_…".'),
   invalid_api_key: new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.'),
