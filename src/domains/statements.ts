@@ -2,7 +2,8 @@
  * The SQL of domains, for every engine; `store.ts` says what it is for.
  */
 import type { Generated, Kysely } from 'kysely'
-import { statement, toChange } from '../storage/statement.ts'
+import { insertion, statement, toChange } from '../storage/statement.ts'
+import { firstRevision } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
 
 interface DomainsTable extends Omit<Domain, 'id'> {
@@ -72,12 +73,12 @@ interface Insert {
 }
 
 // The index decides, but on some engines a row that it refuses uses up an id: one that is in the way is looked for first.
-export const inserted = statement((db: Kysely<Tables>, domain: Insert) =>
+export const inserted = insertion((db: Kysely<Tables>, domain: Insert) =>
   db
     .insertInto('domains')
     .columns([
       ...(['account_id', 'name', 'name_unicode', 'search_text'] as const),
-      ...(['homepage_url', 'not_found_url', 'created_at', 'updated_at'] as const),
+      ...(['homepage_url', 'not_found_url', 'created_at', 'updated_at', 'revision'] as const),
     ])
     .expression(
       db
@@ -90,11 +91,11 @@ export const inserted = statement((db: Kysely<Tables>, domain: Insert) =>
           e.val(domain.not_found_url).as('not_found_url'),
           e.val(domain.created_at).as('created_at'),
           e.val(domain.updated_at).as('updated_at'),
+          e.val(firstRevision).as('revision'),
         ])
         .where((e) => e.not(e.exists(db.selectFrom('domains').select('id').where('name', '=', domain.name)))),
     )
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .returning(['id', 'revision']),
+    .onConflict((conflict) => conflict.column('name').doNothing()),
 )
 
 interface Change extends Own {

@@ -1,7 +1,7 @@
 import { nameTaken } from '../errors.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
-import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
+import { firstRevision, type Precondition, type Versioned, versionOf } from '../storage/version.ts'
 import type { HostName } from './domain.ts'
 import type { Domain } from './schema.ts'
 import {
@@ -74,7 +74,7 @@ export async function insertDomain(
   const stored = { name, name_unicode: nameUnicode, homepage_url, not_found_url, created_at, updated_at }
   const [row] = await db.writeOne(inserted, { account, search_text, ...stored })
   if (row === undefined) throw nameTaken(name)
-  return versioned({ id: row.id, ...stored, revision: row.revision })
+  return versioned({ id: row.id, ...stored, revision: firstRevision })
 }
 
 /**

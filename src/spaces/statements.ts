@@ -2,7 +2,8 @@
  * The SQL of spaces, for every engine; `store.ts` says what it is for.
  */
 import type { Generated, Kysely } from 'kysely'
-import { statement, toChange } from '../storage/statement.ts'
+import { insertion, statement, toChange } from '../storage/statement.ts'
+import { firstRevision } from '../storage/version.ts'
 import type { Space } from './schema.ts'
 
 interface SpacesTable extends Omit<Space, 'id'> {
@@ -52,12 +53,11 @@ interface Insert extends Pick<Space, 'name' | 'color' | 'created_at' | 'updated_
   name_folded: string
 }
 
-export const inserted = statement(
+export const inserted = insertion(
   (db: Kysely<Tables>, { account, name, name_folded, color, created_at, updated_at }: Insert) =>
     db
       .insertInto('spaces')
-      .values({ account_id: account, name, name_folded, color, created_at, updated_at })
-      .returning(['id', 'revision']),
+      .values({ account_id: account, name, name_folded, color, created_at, updated_at, revision: firstRevision }),
 )
 
 /** Null where a value stays. */

@@ -1,6 +1,6 @@
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
-import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
+import { firstRevision, type Precondition, type Versioned, versionOf } from '../storage/version.ts'
 import type { Space } from './schema.ts'
 import { byId, byIdToChange, changed, columns, deleted, following, inserted, type SpaceRow } from './statements.ts'
 
@@ -44,8 +44,8 @@ export async function insertSpace(
   const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
   const stored = { name, color, created_at, updated_at }
   const [row] = await db.writeOne(inserted, { account, name_folded: foldCase(name), ...stored })
-  const { id, revision } = row as Pick<SpaceRow, 'id' | 'revision'>
-  return versioned({ id, ...stored, revision })
+  const { id } = row as Pick<SpaceRow, 'id'>
+  return versioned({ id, ...stored, revision: firstRevision })
 }
 
 /**

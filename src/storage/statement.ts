@@ -18,6 +18,8 @@ export interface Statement<Params extends object, Row> {
   readonly build: (db: Kysely<never>) => Compilable<Row>
   /** Whether nobody else may change the rows it finds until the transaction ends. */
   readonly locks: boolean
+  /** Whether it is an INSERT of one row at most, which returns the row's id; each engine has its own way to tell it. */
+  readonly returnsId: boolean
   /** Never set: carries the type of the parameters. */
   readonly params?: Params
 }
@@ -37,7 +39,18 @@ const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(na
 export function statement<Tables, Params extends object, Row>(
   build: (db: Kysely<Tables>, params: Params) => Compilable<Row>,
 ): Statement<Params, Row> {
-  return { build: (db) => build(db as unknown as Kysely<Tables>, placeholders as Params), locks: false }
+  const inDialect = (db: Kysely<never>) => build(db as unknown as Kysely<Tables>, placeholders as Params)
+  return { build: inDialect, locks: false, returnsId: false }
+}
+
+/**
+ * Declares a statement that inserts one row at most, and returns its id. Not by RETURNING, which is a fourth and
+ * more of what an INSERT takes on SQLite, where the id is known without.
+ */
+export function insertion<Tables, Params extends object>(
+  build: (db: Kysely<Tables>, params: Params) => Compilable<unknown>,
+): Statement<Params, { readonly id: number }> {
+  return { ...statement(build as () => Compilable<{ readonly id: number }>), returnsId: true }
 }
 
 /**

@@ -8,6 +8,9 @@ export interface Versioned<Row> {
   readonly version: string
 }
 
+/** That of a record which has not been changed. */
+export const firstRevision = 1
+
 /** What must be true of a record before it is changed. */
 export interface Precondition {
   /** Gets the present version, in the transaction that is about to change it. Throws `precondition_failed`. */

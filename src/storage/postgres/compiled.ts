@@ -14,7 +14,8 @@ export function compiledOf(declared: Statement<object, unknown>): Named {
   const found = known.get(declared)
   if (found !== undefined) return found
   const { sql, positions } = compile(builder, declared)
-  const named = { name: newName(), sql: declared.locks ? `${sql} for update` : sql, positions }
+  const clause = declared.locks ? ' for update' : declared.returnsId ? ' returning "id"' : ''
+  const named = { name: newName(), sql: sql + clause, positions }
   known.set(declared, named)
   return named
 }

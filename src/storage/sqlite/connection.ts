@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from 'node:sqlite'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
 import { bind, type Compiled, compile, type Statement } from '../statement.ts'
 import { translated } from './errors.ts'
@@ -30,8 +30,10 @@ export class Connection {
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Row[] {
     return this.run(() => {
       const prepared = this.#prepared.get(statement) ?? this.#prepare(statement)
+      const values = bind<SQLInputValue>(prepared.compiled, params)
+      if (statement.returnsId) return insertedIds(prepared.handle.run(...values)) as Row[]
       // `all`, never `get`: a RETURNING that is not stepped to its end keeps the WAL from being checkpointed.
-      return prepared.handle.all(...bind<SQLInputValue>(prepared.compiled, params)) as Row[]
+      return prepared.handle.all(...values) as Row[]
     })
   }
 
@@ -50,6 +52,10 @@ export class Connection {
     this.#prepared.set(statement, prepared)
     return prepared
   }
+}
+
+function insertedIds({ changes, lastInsertRowid }: StatementResultingChanges): { readonly id: number }[] {
+  return changes === 0 ? [] : [{ id: Number(lastInsertRowid) }]
 }
 
 interface Prepared {
