@@ -49,7 +49,6 @@ export function readStorageLocation(env: Environment = ownEnvironment): StorageL
   return readAll(env, readLocation)
 }
 
-// biome-ignore lint/style/noProcessEnv: this is the one place that reads it
 const ownEnvironment: Environment = process.env
 
 type Read = <T>(name: string, fallback: string, parse: (text: string) => T) => T

@@ -7,15 +7,13 @@ import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { pino } from 'pino'
+import type { Json } from '../../test/client.ts'
 import { buildApp, operations } from '../app.ts'
 import { violationCodes } from '../errors.ts'
 import { openStorage } from '../storage/open.ts'
 import { failures } from './failures.ts'
 import { openApiDocument } from './openapi.ts'
 import { apiPrefix } from './operation.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: the test looks into every corner of the document
-type Json = any
 
 const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations)))
 const pathItems = Object.entries<Json>(document.paths)
