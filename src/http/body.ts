@@ -91,13 +91,13 @@ function read(request: FastifyRequest, reply: FastifyReply, parse: Parse, done: 
   raw.on('end', () => {
     if (length <= largestBody) done(fill(request, parse, chunks))
   })
-  raw.on('error', (error) => {
-    if (length <= largestBody) done(error)
+  raw.on('error', () => {
+    if (length <= largestBody) done(cutOff)
   })
 }
 
 /** The client left, or the parser lost it, in the middle of the body: nobody reads this answer. */
-export const cutOff = new Failure('malformed_request', 'The body ended before its time.')
+const cutOff = new Failure('malformed_request', 'The body ended before its time.')
 
 /** RFC 9110 §10.1.1: not for HTTP/1.0, and an expectation that nobody knows is ignored. */
 function isAwaitingContinue({ headers, httpVersion }: IncomingMessage): boolean {

@@ -1,7 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, Failure } from '../errors.ts'
 import { addHeader, beginAnswer, send } from './answer.ts'
-import { cutOff } from './body.ts'
 import { failureOf, problemOf } from './problem.ts'
 import type { RateLimits } from './rate-limit.ts'
 import type { RequestLog } from './request-log.ts'
@@ -16,7 +15,7 @@ declare module 'fastify' {
 /** Where whatever a hook or a handler throws leaves as a response. */
 export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: RateLimits): void {
   app.setErrorHandler((error, request, reply) => {
-    const failure = failureOf(wasCutOff(error, request) ? cutOff : translated(error))
+    const failure = failureOf(translated(error))
     if (failure.code === 'internal_error') log.bug(request.id, error)
     else if (failure.facts.cause !== undefined) log.trouble(request.id, failure)
     rateLimits.announceAddress(request, reply)
@@ -43,11 +42,6 @@ function sendFailure(reply: FastifyReply, request: FastifyRequest, failure: Fail
   request.failure = failure.code
   for (const name in headers) addHeader(reply, name, headers[name] as string)
   send(reply, status, body)
-}
-
-/** Whether the body broke off while it was read. */
-function wasCutOff(error: unknown, { raw }: FastifyRequest): boolean {
-  return !raw.complete && (error as NodeJS.ErrnoException)?.code === 'ECONNRESET'
 }
 
 /** Fastify's own errors, in our words. */
