@@ -19,7 +19,7 @@ export interface Config {
   readonly bootstrapKey: string | null
   /** Requests a minute for each key; 0: no limit. */
   readonly rateLimit: number
-  /** As Fastify's `trustProxy`: false, the number of proxies, or their addresses. */
+  /** Whose `X-Forwarded-*` headers are believed: nobody's, those of so many proxies in a row, or of these addresses. */
   readonly trustProxy: false | number | string[]
   readonly logLevel: string
   /** Connections that a process serves at once. */
@@ -192,7 +192,7 @@ function trustProxy(text: string): false | number | string[] {
   throw new Error('must be "off", "on" (one proxy), the number of proxies, or their addresses, separated by commas.')
 }
 
-/** An address, a network in CIDR notation, or one of the names that Fastify knows networks by. */
+/** An address, a network in CIDR notation, or one of the names that `@fastify/proxy-addr` knows networks by. */
 function isNetwork(text: string): boolean {
   if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true
   const [address = '', prefix, ...more] = text.split('/')

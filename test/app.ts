@@ -3,13 +3,13 @@
  */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { pino } from 'pino'
 import { createAccount } from '../src/accounts/store.ts'
 import { type App, type AppOptions, buildApp } from '../src/app.ts'
 import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
+import { bindTo } from '../src/process/listen.ts'
 import type { StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { checkAnswer } from './answer.ts'
@@ -79,7 +79,13 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   const logs: LogLine[] = []
   if (!options.expectsBugs) closers.push(() => assert.deepEqual(logs.filter(isBug), []))
   const { rateLimit = plenty, baseUrl = null, trustProxy = false, mostConnections = plenty } = options
-  const { server, drain, begin, ...measured } = await buildApp({
+  const {
+    server,
+    drain,
+    begin,
+    close: closeApp,
+    ...measured
+  } = buildApp({
     storage: options.storage?.(storage) ?? storage,
     logger: pino({ level: 'info' }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
     baseUrl,
@@ -88,9 +94,8 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     mostConnections,
   })
   begin()
-  closers.push(() => server.close())
-  await server.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = server.server.address() as AddressInfo
+  closers.push(closeApp)
+  const { port } = await bindTo(server, '127.0.0.1', 0)
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   closers.push(() => agent.destroy())
 

@@ -42,7 +42,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages that not every file may import, and those that may. */
 const mayUse: readonly (readonly [packages: RegExp, files: RegExp])[] = [
-  [/^(fastify|@fastify\/.*)$/, /^(app\.ts|http\/.*|\w+\/routes\.ts)$/],
+  [/^(find-my-way|@fastify\/.*)$/, /^http\//],
   [/^(kysely(\/.*)?|node:sqlite)$/, /^(storage\/.*|\w+\/(store|statements)\.ts)$/],
   // It has the environment among its exports; all of it is in the global `process` too.
   [/^(node:)?process$/, /^$/],
@@ -102,7 +102,7 @@ for (const [file, line] of [
   ['domains/store.ts', `import { listQuery } from '../http/list-query.ts'`],
   ['keys/store.ts', `import { accountOf } from '../accounts/store.ts'`],
   ['cli/run.ts', `import {\n  buildApp,\n} from '../app.ts'`],
-  ['domains/schema.ts', `import Fastify from "fastify"`],
+  ['domains/routes.ts', `import Router from "find-my-way"`],
   ['domains/routes.ts', `import { sql } from 'kysely'`],
   ['cli/run.ts', `import 'node:sqlite'`],
   ['http/body.ts', `const url = process.env.BASE_URL`],

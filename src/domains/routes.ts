@@ -1,14 +1,14 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal, type Violation, validationFailed } from '../errors.ts'
 import { send } from '../http/answer.ts'
 import { accountOf } from '../http/authentication.ts'
 import type { PublicAddress } from '../http/base-url.ts'
-import { fieldsOf } from '../http/body.ts'
 import { conditionOf, sendRecord } from '../http/conditions.ts'
 import { found, idOf, sendPage } from '../http/envelopes.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { claimOf, sendStored, sendStoredOnce } from '../http/idempotency.ts'
 import { checkListQuery, listingOf } from '../http/list-query.ts'
-import { declare } from '../http/operation.ts'
+import { apiPrefix } from '../http/operation.ts'
+import type { OperationRoutes } from '../http/operation-routes.ts'
 import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import type { Db } from '../storage/port.ts'
 import { parseHostName } from './domain.ts'
@@ -16,68 +16,53 @@ import { type Domain, domainOperations, storeDomain, updateDomain } from './sche
 import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from './store.ts'
 
 /**
- * The five operations on domains. Every route is behind `requireKey`. What a request itself gets wrong is thrown before there is
+ * The five operations on domains. What a request itself gets wrong is thrown before there is
  * a promise, unless a record must be looked at first: an exception costs a tenth of a promise that is rejected at once.
  */
-export function domainRoutes(app: FastifyInstance, db: Db, kept: KeptAnswers, address: PublicAddress): void {
+export function domainRoutes(routes: OperationRoutes, db: Db, kept: KeptAnswers, address: PublicAddress): void {
   const { list, show, store, put, patch, delete: remove } = domainOperations
-  const urlOf = (request: FastifyRequest) => address(request) + app.prefix + list.path
+  const urlOf = (exchange: Exchange) => address(exchange) + apiPrefix + list.path
 
-  app.route({
-    ...declare(list),
-    handler: (request, reply) => {
-      const query = checkListQuery(request.query)
-      const page = listDomains(db, accountOf(request), listingOf(query))
-      return page.then((page) => sendPage(reply, query, page, urlOf(request)))
-    },
+  routes.add(list, (exchange) => {
+    const query = checkListQuery(exchange.query)
+    const page = listDomains(db, accountOf(exchange), listingOf(query))
+    return page.then((page) => sendPage(exchange, query, page, urlOf(exchange)))
   })
 
-  app.route({
-    ...declare(show),
-    handler: (request, reply) => {
-      const condition = conditionOf(request)
-      const record = findDomain(db, accountOf(request), idOf(request, 'domain'))
-      return record.then((record) => sendRecord(reply, found(record, 'domain'), condition))
-    },
+  routes.add(show, (exchange) => {
+    const condition = conditionOf(exchange)
+    const record = findDomain(db, accountOf(exchange), idOf(exchange, 'domain'))
+    return record.then((record) => sendRecord(exchange, found(record, 'domain'), condition))
   })
 
-  app.route({
-    ...declare(store),
-    handler: (request, reply) => {
-      const claim = claimOf(request)
-      const { name, ...urls } = storeDomain.check(fieldsOf(request))
-      const insert = (to: Db) => insertDomain(to, accountOf(request), name, urls)
-      if (claim !== null) return sendStoredOnce(reply, urlOf(request), { claim, kept }, insert)
-      return insert(db).then((stored) => sendStored(reply, urlOf(request), stored))
-    },
+  routes.add(store, (exchange) => {
+    const claim = claimOf(exchange)
+    const { name, ...urls } = storeDomain.check(exchange.fields)
+    const insert = (to: Db) => insertDomain(to, accountOf(exchange), name, urls)
+    if (claim !== null) return sendStoredOnce(exchange, urlOf(exchange), { claim, kept }, insert)
+    return insert(db).then((stored) => sendStored(exchange, urlOf(exchange), stored))
   })
 
-  app.route({
-    ...declare(put, patch),
-    handler: async (request, reply) => {
-      const condition = conditionOf(request)
-      const account = accountOf(request)
-      const id = idOf(request, 'domain')
-      const { values, violations } = updateDomain.read(fieldsOf(request))
-      if (violations.length > 0 || values.name !== undefined) {
-        const { record, version } = found(await findDomain(db, account, id), 'domain')
-        condition?.check(version)
-        refuse([...violations, ...renaming(record, values.name)])
-      }
-      return sendRecord(reply, found(await changeDomain(db, account, id, values, condition), 'domain'))
-    },
+  routes.add([put, patch], async (exchange) => {
+    const condition = conditionOf(exchange)
+    const account = accountOf(exchange)
+    const id = idOf(exchange, 'domain')
+    const { values, violations } = updateDomain.read(exchange.fields)
+    if (violations.length > 0 || values.name !== undefined) {
+      const { record, version } = found(await findDomain(db, account, id), 'domain')
+      condition?.check(version)
+      refuse([...violations, ...renaming(record, values.name)])
+    }
+    return sendRecord(exchange, found(await changeDomain(db, account, id, values, condition), 'domain'))
   })
 
-  app.route({
-    ...declare(remove),
-    handler: (request, reply) => {
-      const condition = conditionOf(request)
-      const removed = removeDomain(db, accountOf(request), idOf(request, 'domain'), condition)
-      return removed.then((isRemoved) => {
-        found(isRemoved || undefined, 'domain')
-        send(reply, 204)
-      })
-    },
+  routes.add(remove, (exchange) => {
+    const condition = conditionOf(exchange)
+    const removed = removeDomain(db, accountOf(exchange), idOf(exchange, 'domain'), condition)
+    return removed.then((isRemoved) => {
+      found(isRemoved || undefined, 'domain')
+      send(exchange, 204)
+    })
   })
 }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
-import { addHeader, beginAnswer } from './answer.ts'
+import { addHeader } from './answer.ts'
 import { type Connections, crowded } from './connections.ts'
-import { MalformedForm, parseQuery } from './form-encoding.ts'
+import type { Exchange } from './exchange.ts'
+import { MalformedForm } from './form-encoding.ts'
 import type { Overload } from './overload.ts'
 
 /** Characters that a request target may have. */
@@ -26,16 +26,16 @@ export function newRequestId(): string {
 }
 
 /**
- * Fastify's `rewriteUrl`: a target in absolute form, which a server must accept (RFC 9112 §3.2.2), becomes its path, and
- * its host the Host.
+ * Puts the target of the request into origin form. One in absolute form, which a server must accept (RFC 9112 §3.2.2),
+ * becomes its path, and its host the Host.
  */
-export function originFormOf(request: Pick<IncomingMessage, 'url' | 'headers'>): string {
+export function takeOriginForm(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
   const { url = '/' } = request
   const absolute = url.startsWith('/') ? null : /^https?:\/\/([^/?#]+)(.*)$/i.exec(url)
-  if (absolute === null) return url
+  if (absolute === null) return
   const [, host, rest = ''] = absolute
   request.headers.host = host
-  return rest.startsWith('/') ? rest : `/${rest}`
+  request.url = rest.startsWith('/') ? rest : `/${rest}`
 }
 
 /** Set once the process has been told to stop. */
@@ -43,31 +43,32 @@ export interface Drain {
   isDraining: boolean
 }
 
-/** What every request passes first, whatever its path: shutdown, overload, and whether it is HTTP at all. */
-export function receive(app: FastifyInstance, drain: Drain, overload: Overload, connections: Connections): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    app.requestLog.began(request)
-    beginAnswer(reply, request.id)
-    const isSurplus = connections.isSurplus(request)
-    if (drain.isDraining || isSurplus) addHeader(reply, 'connection', 'close')
-    if (drain.isDraining) {
-      done(new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 }))
-    } else {
-      done((isSurplus ? crowded(request) : undefined) ?? overload.refusal(request) ?? fault(request))
-    }
-  })
+/** What can turn any request away. */
+export interface Gate {
+  readonly drain: Drain
+  readonly overload: Overload
+  readonly connections: Connections
+}
+
+/**
+ * What every request passes first, whatever its path: shutdown, overload, and whether it is HTTP at all. The failure that
+ * it leaves with; undefined when it passes.
+ */
+export function refusalAt({ drain, overload, connections }: Gate, exchange: Exchange): Failure | undefined {
+  const isSurplus = connections.isSurplus(exchange)
+  if (drain.isDraining || isSurplus) addHeader(exchange, 'connection', 'close')
+  if (drain.isDraining) return new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 })
+  return (isSurplus ? crowded(exchange) : undefined) ?? overload.refusal(exchange) ?? fault(exchange)
 }
 
 /** What is wrong with the request as such; undefined when nothing is. */
-function fault(request: FastifyRequest): Failure | undefined {
-  const { url = '' } = request.raw
-  if (url.length > longestTarget) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
-  // Fastify reads the query of a path that no route has with a parser of its own.
-  const query = request.is404 ? parseQuery(url.slice(`${url}?`.indexOf('?') + 1)) : request.query
+function fault(exchange: Exchange): Failure | undefined {
+  const { target, query, request } = exchange
+  if (target.length > longestTarget) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
   if (query instanceof MalformedForm) {
     return new Failure('malformed_url', `The query of the URL cannot be read. ${query.message}`)
   }
-  return headerFault(request.raw) ?? hostFault(request)
+  return headerFault(request) ?? hostFault(exchange)
 }
 
 /** What the parser lets pass: headers that may come only once and did not, and codings that it did not undo. */
@@ -91,12 +92,15 @@ function timesSent(header: string, rawHeaders: readonly string[]): number {
 }
 
 /** RFC 9112 §3.2: a Host, which is a host and perhaps a port. Behind a trusted proxy, what it forwards for it. */
-function hostFault({ host, protocol, raw }: FastifyRequest): Failure | undefined {
+function hostFault({ request, surroundings: { proxies } }: Exchange): Failure | undefined {
+  const host = proxies.hostOf(request)
   if (host === '') {
-    return raw.httpVersion === '1.0' ? undefined : new Failure('malformed_request', 'The request has no Host header.')
+    return request.httpVersion === '1.0'
+      ? undefined
+      : new Failure('malformed_request', 'The request has no Host header.')
   }
   if (!hostPattern.test(host)) return new Failure('malformed_request', 'The Host header is not a host and port.')
-  if (/^https?$/i.test(protocol)) return undefined
+  if (/^https?$/i.test(proxies.protocolOf(request))) return undefined
   return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
 }
 

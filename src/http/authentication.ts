@@ -1,70 +1,46 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { Failure } from '../errors.ts'
 import type { Caller, Keyring } from '../keys/keyring.ts'
 import { allows, type NeededScope } from '../keys/scope.ts'
 import { addHeader } from './answer.ts'
-import type { RateLimits } from './rate-limit.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Whoever the request acts for; null until it is authenticated. */
-    caller: Caller | null
-  }
-}
+import { fail } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import type { Handler } from './routes.ts'
 
 /**
- * Guards every route that `app` declares from now on: key 401, then rate 429, then scope 403. What is refused never
- * reaches a handler. A route that is no operation, and so names no scope, cannot be declared.
+ * Guards `handler`: key 401, then rate 429, then scope 403. What is refused never reaches it. Without a promise where
+ * nothing has to be waited for: most requests bring a key that is remembered.
  */
-export function requireKey(app: FastifyInstance, keyring: Keyring, rateLimits: RateLimits): void {
-  app.addHook('onRoute', (route) => {
-    const scope = route.config?.operation?.scope
-    if (scope === undefined) throw new Error(`${route.url} declares no operation`)
-    route.onRequest = guard(scope, keyring, rateLimits)
-  })
+export function guarded(scope: NeededScope, keyring: Keyring, handler: Handler): Handler {
+  const admit = (exchange: Exchange, known: Caller | Failure) => {
+    const refusal = refusalOf(exchange, known, scope)
+    return refusal === undefined ? handler(exchange) : fail(exchange, refusal)
+  }
+  return (exchange) => {
+    addHeader(exchange, 'cache-control', 'private, no-cache')
+    const secret = bearerToken(exchange.headers.authorization)
+    const caller = typeof secret === 'string' ? keyring.identify(secret) : secret
+    return caller instanceof Promise ? caller.then((known) => admit(exchange, known)) : admit(exchange, caller)
+  }
 }
 
 /** The account of an authenticated request: what every store function takes. */
-export function accountOf(request: FastifyRequest): number {
-  return callerOf(request).account
+export function accountOf(exchange: Exchange): number {
+  return callerOf(exchange).account
 }
 
 /** Whoever an authenticated request acts for. */
-export function callerOf({ caller, url }: FastifyRequest): Caller {
-  if (caller === null) throw new Error(`${url} is not behind requireKey`)
+export function callerOf({ caller, route }: Exchange): Caller {
+  if (caller === null) throw new Error(`${route.template} is not guarded`)
   return caller
 }
 
-/** Answers without a promise where nothing has to be waited for: most requests bring a key that is remembered. */
-function guard(scope: NeededScope, keyring: Keyring, rateLimits: RateLimits): onRequestHookHandler {
-  return (request, reply, done) => {
-    addHeader(reply, 'cache-control', 'private, no-cache')
-    const secret = bearerToken(request.headers.authorization)
-    const caller = typeof secret === 'string' ? keyring.identify(secret) : secret
-    const admit = (known: Caller | Failure) =>
-      done(admitted(request, limited(request, reply, known, rateLimits), scope))
-    if (caller instanceof Promise) caller.then(admit, done)
-    else admit(caller)
-  }
-}
-
-/** The caller, or the failure that the request leaves with once it has been counted. */
-function limited(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  caller: Caller | Failure,
-  rateLimits: RateLimits,
-): Caller | Failure {
-  if (!rateLimits.enabled) return caller
-  if (caller instanceof Failure) return rateLimits.refuse(request, reply) ?? caller
-  request.caller = caller
-  return rateLimits.spend(caller, reply) ?? caller
-}
-
-function admitted(request: FastifyRequest, caller: Caller | Failure, scope: NeededScope): Failure | undefined {
-  if (caller instanceof Failure) return caller
-  request.caller = caller
-  if (allows(caller.scopes, scope)) return undefined
+/** The failure that the request leaves with, once it has been counted; undefined when it may do what it asks for. */
+function refusalOf(exchange: Exchange, caller: Caller | Failure, scope: NeededScope): Failure | undefined {
+  const { rateLimits } = exchange.surroundings
+  if (caller instanceof Failure) return rateLimits.refuse(exchange) ?? caller
+  exchange.caller = caller
+  const surplus = rateLimits.spend(caller, exchange)
+  if (surplus !== undefined || allows(caller.scopes, scope)) return surplus
   return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
 }
 

@@ -1,17 +1,24 @@
-import type { FastifyRequest } from 'fastify'
+import type { Exchange } from './exchange.ts'
 
 /** The public address of the API for links in answers, without a slash at its end. */
-export type PublicAddress = (request: FastifyRequest) => string
+export type PublicAddress = (exchange: Exchange) => string
 
 /** `baseUrl` where the operator set one, else what the request was sent to. */
 export function publicAddress(baseUrl: string | null): PublicAddress {
   if (baseUrl !== null) return () => baseUrl
-  return (request) => `${request.protocol.toLowerCase()}://${hostOf(request)}`
+  return (exchange) => {
+    const {
+      request,
+      surroundings: { proxies },
+    } = exchange
+    return `${proxies.protocolOf(request).toLowerCase()}://${hostOf(exchange)}`
+  }
 }
 
 /** The Host header was checked on arrival; HTTP/1.0 may have none. */
-function hostOf({ host, raw }: FastifyRequest): string {
-  if (host) return host
-  const { localAddress = 'localhost', localPort } = raw.socket
+function hostOf({ request, surroundings: { proxies } }: Exchange): string {
+  const host = proxies.hostOf(request)
+  if (host !== '') return host
+  const { localAddress = 'localhost', localPort } = request.socket
   return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
 }

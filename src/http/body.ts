@@ -1,35 +1,26 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import type { FastifyInstance, FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Failure } from '../errors.ts'
 import { addHeader } from './answer.ts'
-import { addField, type Fields, MalformedForm, mostFields, parseFormBytes } from './form-encoding.ts'
+import { attempt, fail } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import { addField, type Fields, MalformedForm, mostFields, noFields, parseFormBytes } from './form-encoding.ts'
+import type { Handler } from './routes.ts'
 
 /** Bytes that a request body may have. */
 export const largestBody = 64 * 1024
 
-const none: Fields = Object.freeze(Object.create(null))
-
 /**
- * Reads request bodies into `Fields`: forms and JSON objects in UTF-8. Anything else is `unsupported_media_type`;
- * a body that is neither is `malformed_body`. DELETE ignores its body, whatever it says it is.
+ * Reads the request's body into the fields of the exchange, which `handler` then answers: a form or a JSON object in
+ * UTF-8. Anything else is `unsupported_media_type`; a body that is neither is `malformed_body`.
  */
-export function readBodies(app: FastifyInstance): void {
-  // Fastify would spend a promise and an asynchronous resource on each body, and all that it decides is decided here.
-  for (const method of [...withBody, 'DELETE']) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  app.addHook('preHandler', (request, reply, done) => {
-    const parse = withBody.has(request.method) ? parserFor(request.headers) : null
-    if (parse === null) done()
-    else if (parse instanceof Failure) done(parse)
-    else read(request, reply, parse, done)
-  })
-}
-
-const withBody: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
-
-/** The fields of the request's body; none when it has no body. */
-export function fieldsOf(request: FastifyRequest): Fields {
-  return (request.body as Fields | undefined | null) ?? none
+export function afterBody(handler: Handler): Handler {
+  return (exchange) => {
+    const parse = parserFor(exchange.headers)
+    if (parse === null) return handler(exchange)
+    if (parse instanceof Failure) return fail(exchange, parse)
+    return read(exchange, parse, handler)
+  }
 }
 
 /** Makes fields of a body. Throws `malformed_body`. */
@@ -67,32 +58,37 @@ function unsupported(reason: string): Failure {
   return new Failure('unsupported_media_type', `${reason} Send ${[...parsers.keys()].join(' or ')}, in UTF-8.`)
 }
 
-/** Waits for the whole body, which becomes the request's fields. One that is too large is not waited for. */
-function read(request: FastifyRequest, reply: FastifyReply, parse: Parse, done: HookHandlerDoneFunction): void {
-  const { raw, headers } = request
-  if (raw.destroyed) {
+/** Waits for the whole body. One that is too large is not waited for. */
+function read(exchange: Exchange, parse: Parse, handler: Handler): void {
+  const { request, headers } = exchange
+  if (request.destroyed) {
     // While its key was looked up.
-    done(cutOff)
+    fail(exchange, cutOff)
     return
   }
   if (Number(headers['content-length'] ?? 0) > largestBody) {
-    refuseLarge(reply, done)
+    refuseLarge(exchange)
     return
   }
-  if (isAwaitingContinue(raw)) reply.raw.writeContinue()
+  if (isAwaitingContinue(request)) exchange.response.writeContinue()
   const chunks: Buffer[] = []
   let length = 0
-  raw.on('data', (chunk: Buffer) => {
+  request.on('data', (chunk: Buffer) => {
     const before = length
     length += chunk.length
     if (length <= largestBody) chunks.push(chunk)
-    else if (before <= largestBody) refuseLarge(reply, done)
+    else if (before <= largestBody) refuseLarge(exchange)
   })
-  raw.on('end', () => {
-    if (length <= largestBody) done(fill(request, parse, chunks))
+  request.on('end', () => {
+    if (length > largestBody) return
+    attempt(exchange, () => {
+      const [first] = chunks
+      exchange.fields = parse(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks))
+      return handler(exchange)
+    })
   })
-  raw.on('error', () => {
-    if (length <= largestBody) done(cutOff)
+  request.on('error', () => {
+    if (length <= largestBody) fail(exchange, cutOff)
   })
 }
 
@@ -105,19 +101,9 @@ function isAwaitingContinue({ headers, httpVersion }: IncomingMessage): boolean 
 }
 
 /** The connection is closed behind the answer, since the rest of the body may still come. */
-function refuseLarge(reply: FastifyReply, done: HookHandlerDoneFunction): void {
-  addHeader(reply, 'connection', 'close')
-  done(new Failure('body_too_large', 'The body is larger than 64 KiB.'))
-}
-
-function fill(request: FastifyRequest, parse: Parse, chunks: readonly Buffer[]): Failure | undefined {
-  const [first] = chunks
-  try {
-    request.body = parse(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks))
-    return undefined
-  } catch (error) {
-    return error as Failure
-  }
+function refuseLarge(exchange: Exchange): void {
+  addHeader(exchange, 'connection', 'close')
+  fail(exchange, new Failure('body_too_large', 'The body is larger than 64 KiB.'))
 }
 
 function parsedForm(bytes: Buffer): Fields {
@@ -130,7 +116,7 @@ function parsedForm(bytes: Buffer): Fields {
 }
 
 function parsedJson(bytes: Buffer): Fields {
-  if (bytes.length === 0) return none
+  if (bytes.length === 0) return noFields
   if (!isUtf8(bytes)) throw new Failure('malformed_body', 'The JSON cannot be read: it is not valid UTF-8.')
   // RFC 8259 §8.1 lets a byte order mark be ignored: some editors put one in front of every text.
   const text = bytes.toString('utf8').replace(/^\ufeff/, '')

@@ -1,11 +1,11 @@
 /**
  * Conditional requests (RFC 9110 §13): who has a record already, and who must not overwrite one unseen.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure, preconditionFailed } from '../errors.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { addHeader, send, sendJson } from './answer.ts'
 import { type EntityTags, entityTagOf, matchesStrongly, matchesWeakly, parseEntityTags } from './entity-tags.ts'
+import type { Exchange } from './exchange.ts'
 
 /** What If-Match and If-None-Match demand of a record. */
 export class Condition implements Precondition {
@@ -33,7 +33,7 @@ export class Condition implements Precondition {
  * The condition of a request; null when it has none. Throws `malformed_request`: a condition that was ignored because it
  * cannot be read would overwrite what it was meant to protect.
  */
-export function conditionOf({ headers }: Pick<FastifyRequest, 'headers'>): Condition | null {
+export function conditionOf({ headers }: Pick<Exchange, 'headers'>): Condition | null {
   const match = headers['if-match']
   const noneMatch = headers['if-none-match']
   if (match === undefined && noneMatch === undefined) return null
@@ -42,14 +42,14 @@ export function conditionOf({ headers }: Pick<FastifyRequest, 'headers'>): Condi
 
 /** Sends the record with its tag; 304 and nothing but the tag when the client of a GET has it already. */
 export function sendRecord<Row>(
-  reply: FastifyReply,
+  exchange: Exchange,
   { record, version }: Versioned<Row>,
   condition: Condition | null = null,
 ): void {
   const isKnown = condition?.isKnown(version)
-  addHeader(reply, 'etag', entityTagOf(version))
-  if (isKnown) send(reply, 304)
-  else sendJson(reply, 200, JSON.stringify({ data: record }))
+  addHeader(exchange, 'etag', entityTagOf(version))
+  if (isKnown) send(exchange, 304)
+  else sendJson(exchange, 200, JSON.stringify({ data: record }))
 }
 
 function tagsOf(name: string, value: string | undefined): EntityTags | null {

@@ -1,15 +1,16 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
 import { addHeader, send, sendJson } from './answer.ts'
 import { conditionOf } from './conditions.ts'
 import { entityTagOf } from './entity-tags.ts'
+import type { Exchange } from './exchange.ts'
 import type { Operation } from './operation.ts'
+import type { Routes } from './routes.ts'
 
 /**
  * The documents of the API: `/openapi.json` for programs, `/docs` for people. Each is made when it is first asked for,
  * since together they would take as long to load as a quarter of all the rest.
  */
-export function documents(app: FastifyInstance, operations: readonly Operation[]): void {
+export function documents(routes: Routes, operations: readonly Operation[]): void {
   const document = once(async () => JSON.stringify((await import('./openapi.ts')).openApiDocument(operations)))
   const reference = once(async () => {
     const { contentSecurityPolicy, referenceFiles } = await import('./reference.ts')
@@ -17,35 +18,35 @@ export function documents(app: FastifyInstance, operations: readonly Operation[]
   })
 
   /** Sends a file of the reference, or says that the client has it already. */
-  async function sendFile(name: string, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async function sendFile(name: string, exchange: Exchange): Promise<void> {
     const { contentSecurityPolicy, files } = await reference()
     const file = files.get(name)
     if (file === undefined) throw new Failure('route_not_found', 'The reference has no such file. It begins at /docs.')
-    const isKnown = conditionOf(request)?.isKnown(file.version)
-    addHeader(reply, 'etag', entityTagOf(file.version))
-    addHeader(reply, 'cache-control', 'no-cache')
-    addHeader(reply, 'content-security-policy', contentSecurityPolicy)
-    if (isKnown) return send(reply, 304)
-    addHeader(reply, 'content-type', file.type)
-    send(reply, 200, file.content)
+    const isKnown = conditionOf(exchange)?.isKnown(file.version)
+    addHeader(exchange, 'etag', entityTagOf(file.version))
+    addHeader(exchange, 'cache-control', 'no-cache')
+    addHeader(exchange, 'content-security-policy', contentSecurityPolicy)
+    if (isKnown) return send(exchange, 304)
+    addHeader(exchange, 'content-type', file.type)
+    send(exchange, 200, file.content)
   }
 
-  app.get('/', async (_, reply) => redirect(reply))
-  app.get('/openapi.json', async (_, reply) => sendJson(reply, 200, await document()))
-  app.get('/docs', async (request, reply) => {
+  routes.add(['GET'], '/', redirect)
+  routes.add(['GET'], '/openapi.json', async (exchange) => sendJson(exchange, 200, await document()))
+  routes.add(['GET'], '/docs', (exchange) => {
     // One address for the page, so that a key that was put into a query does not stay there.
-    return request.url.includes('?') ? redirect(reply) : sendFile('index.html', request, reply)
+    return exchange.target.includes('?') ? redirect(exchange) : sendFile('index.html', exchange)
   })
-  app.get('/docs/*', async (request, reply) => {
-    const { '*': path } = request.params as { '*': string }
-    if (path === '' || path === 'static/') return redirect(reply)
-    return sendFile(path.startsWith('static/') ? path.slice('static/'.length) : '', request, reply)
+  routes.add(['GET'], '/docs/*', (exchange) => {
+    const { '*': path = '' } = exchange.params
+    if (path === '' || path === 'static/') return redirect(exchange)
+    return sendFile(path.startsWith('static/') ? path.slice('static/'.length) : '', exchange)
   })
 }
 
-function redirect(reply: FastifyReply): void {
-  addHeader(reply, 'location', '/docs')
-  send(reply, 302)
+function redirect(exchange: Exchange): void {
+  addHeader(exchange, 'location', '/docs')
+  send(exchange, 302)
 }
 
 /** Does the work at the first call, and gives its result at every call. */

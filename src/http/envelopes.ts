@@ -1,7 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure, notFound } from '../errors.ts'
 import type { Page } from '../storage/port.ts'
 import { addHeader, sendJson } from './answer.ts'
+import type { Exchange } from './exchange.ts'
 import type { Fields } from './form-encoding.ts'
 import { positiveInteger } from './integer.ts'
 import type { ListQuery } from './list-query.ts'
@@ -13,8 +13,7 @@ export function found<T>(record: T | undefined, what: string): T {
 }
 
 /** The `{id}` of the path. Throws `not_found` for anything that cannot be an id. */
-export function idOf(request: FastifyRequest, what: string): number {
-  const { id } = request.params as { id: string }
+export function idOf({ params: { id = '' } }: Exchange, what: string): number {
   if (id === '')
     throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name a ${what}.`)
   return found(positiveInteger(id), what)
@@ -22,7 +21,7 @@ export function idOf(request: FastifyRequest, what: string): number {
 
 /** Sends one page of the list at the absolute URL `path`: the records, links to its neighbours, and where it stands. */
 export function sendPage<Row>(
-  reply: FastifyReply,
+  exchange: Exchange,
   query: ListQuery,
   { rows, total, totalIsExact }: Page<Row>,
   path: string,
@@ -31,7 +30,7 @@ export function sendPage<Row>(
   const isFull = rows.length === query.per_page
   const hasNext = totalIsExact ? query.page < last : isFull
   const before = rows.length > 0 ? query.page - 1 : Math.min(query.page - 1, last)
-  const stem = path + givenQuery(reply.request.query as Fields)
+  const stem = path + givenQuery(exchange.query as Fields)
   const links = {
     first: `${stem}1`,
     last: stem + last,
@@ -39,7 +38,7 @@ export function sendPage<Row>(
     next: hasNext ? `${stem}${query.page + 1}` : null,
   }
   const from = (query.page - 1) * query.per_page + 1
-  addHeader(reply, 'link', linkHeader(links))
+  addHeader(exchange, 'link', linkHeader(links))
   const meta = {
     current_page: query.page,
     from: rows.length === 0 ? null : from,
@@ -50,7 +49,7 @@ export function sendPage<Row>(
     total,
     total_is_exact: totalIsExact,
   }
-  sendJson(reply, 200, JSON.stringify({ data: rows, links, meta }))
+  sendJson(exchange, 200, JSON.stringify({ data: rows, links, meta }))
 }
 
 /** The query parameters that were given, but for the page; trimmed, so that no header grows out of blanks. */

@@ -1,56 +1,34 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, Failure } from '../errors.ts'
-import { addHeader, beginAnswer, send } from './answer.ts'
+import type { Failure } from '../errors.ts'
+import { addHeader, send } from './answer.ts'
+import type { Exchange } from './exchange.ts'
 import { failureOf, problemOf } from './problem.ts'
-import type { RateLimits } from './rate-limit.ts'
-import type { RequestLog } from './request-log.ts'
+import type { Handler } from './routes.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The code of the failure that was answered; null when there was none. */
-    failure: ErrorCode | null
+/** Has the exchange answered. Whatever the handler throws, or rejects with, becomes the answer. */
+export function attempt(exchange: Exchange, handler: Handler): void {
+  try {
+    handler(exchange)?.then(undefined, (error) => fail(exchange, error))
+  } catch (error) {
+    fail(exchange, error)
   }
 }
 
-/** Where whatever a hook or a handler throws leaves as a response. */
-export function answerErrors(app: FastifyInstance, log: RequestLog, rateLimits: RateLimits): void {
-  app.setErrorHandler((error, request, reply) => {
-    const failure = failureOf(translated(error))
-    if (failure.code === 'internal_error') log.bug(request.id, error)
-    else if (failure.facts.cause !== undefined) log.trouble(request.id, failure)
-    rateLimits.announceAddress(request, reply)
-    // At the end of the turn: answers that leave together wake whoever waits for them once, and waking takes longest.
-    setImmediate(sendFailure, reply, request, failure)
-  })
+/** Answers with a failure, or with `internal_error` for any other error; that one is logged. */
+export function fail(exchange: Exchange, error: unknown): void {
+  const { log, rateLimits } = exchange.surroundings
+  const failure = failureOf(error)
+  if (failure.code === 'internal_error') log.bug(exchange.id, error)
+  else if (failure.facts.cause !== undefined) log.trouble(exchange.id, failure)
+  // What goes wrong behind an answer cannot be answered.
+  if (exchange.response.headersSent) return
+  rateLimits.announceAddress(exchange)
+  // At the end of the turn: answers that leave together wake whoever waits for them once, and waking takes longest.
+  setImmediate(sendFailure, exchange, failure)
 }
 
-/** Fastify's `frameworkErrors`: what it refuses before any hook runs, such as a path that cannot be decoded. */
-export function onFrameworkError(log: RequestLog, rateLimits: RateLimits) {
-  return async (error: FastifyError, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const failure = failureOf(translated(error))
-    // Not decorated yet.
-    request.caller = null
-    log.began(request)
-    beginAnswer(reply, request.id)
-    rateLimits.announceAddress(request, reply)
-    sendFailure(reply, request, failure)
-  }
-}
-
-function sendFailure(reply: FastifyReply, request: FastifyRequest, failure: Failure): void {
-  const { status, headers, body } = problemOf(failure, request.id, request.headers.accept)
-  request.failure = failure.code
-  for (const name in headers) addHeader(reply, name, headers[name] as string)
-  send(reply, status, body)
-}
-
-/** Fastify's own errors, in our words. */
-const ofFastify: Readonly<Record<string, readonly [ErrorCode, string]>> = {
-  FST_ERR_BAD_URL: ['malformed_url', 'The path of the URL is malformed: check its percent-encoding.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['url_too_long', 'The URL is longer than 8 KiB.'],
-}
-
-function translated(error: unknown): unknown {
-  const known = ofFastify[(error as Partial<FastifyError>)?.code ?? '']
-  return known === undefined ? error : new Failure(...known)
+function sendFailure(exchange: Exchange, failure: Failure): void {
+  const { status, headers, body } = problemOf(failure, exchange.id, exchange.headers.accept)
+  exchange.failure = failure.code
+  for (const name in headers) addHeader(exchange, name, headers[name] as string)
+  send(exchange, status, body)
 }

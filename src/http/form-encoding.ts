@@ -3,6 +3,9 @@ import { isUtf8 } from 'node:buffer'
 /** Values by field name, as they were sent: text, what JSON held, or an array where a field came more than once. */
 export type Fields = Readonly<Record<string, unknown>>
 
+/** Those of a request that sends none. */
+export const noFields: Fields = Object.freeze(Object.create(null))
+
 /** Fields that one request may send; enough for every operation, few enough to report on each of them. */
 export const mostFields = 100
 

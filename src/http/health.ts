@@ -1,12 +1,12 @@
-import type { FastifyInstance } from 'fastify'
 import type { Storage } from '../storage/port.ts'
 import { addHeader, sendJson } from './answer.ts'
+import type { Routes } from './routes.ts'
 
 /** `GET /health`: 200 when the database answers, 503 when it does not. */
-export function healthRoute(app: FastifyInstance, storage: Storage): void {
-  app.get('/health', async (_, reply) => {
+export function healthRoute(routes: Routes, storage: Storage): void {
+  routes.add(['GET'], '/health', async (exchange) => {
     await storage.ping()
-    addHeader(reply, 'cache-control', 'no-store')
-    sendJson(reply, 200, '{"status":"ok"}')
+    addHeader(exchange, 'cache-control', 'no-store')
+    sendJson(exchange, 200, '{"status":"ok"}')
   })
 }

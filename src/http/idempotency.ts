@@ -1,7 +1,6 @@
 /**
  * Requests that may be repeated safely (draft-ietf-httpapi-idempotency-key-header).
  */
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
 import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import { type Claim, fingerprintOf } from '../idempotency/store.ts'
@@ -9,8 +8,8 @@ import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
 import { addHeader, sendJson } from './answer.ts'
 import { callerOf } from './authentication.ts'
-import { fieldsOf } from './body.ts'
 import { entityTagOf } from './entity-tags.ts'
+import type { Exchange } from './exchange.ts'
 
 /** Characters that an Idempotency-Key may have. */
 export const longestIdempotencyKey = 255
@@ -28,34 +27,34 @@ export function parseIdempotencyKey(value: string): string | null {
  * What the request claims by its Idempotency-Key; null when it has none. Requests are the same when they have the same
  * method, target and fields, however the fields are ordered. Throws `malformed_request`.
  */
-export function claimOf(request: FastifyRequest): Claim | null {
-  const value = request.headers['idempotency-key']
+export function claimOf(exchange: Exchange): Claim | null {
+  const value = exchange.headers['idempotency-key']
   if (value === undefined) return null
   const idempotency_key = parseIdempotencyKey(value as string)
   if (idempotency_key === null) {
     const wanted = `1 to ${longestIdempotencyKey} visible ASCII characters, bare or in double quotes`
     throw new Failure('malformed_request', `The Idempotency-Key header must be ${wanted}.`)
   }
-  const { account, key } = callerOf(request)
-  const fields = Object.entries(fieldsOf(request)).sort(([a], [b]) => (a < b ? -1 : 1))
-  const fingerprint = fingerprintOf([request.method, request.url, fields])
+  const { account, key } = callerOf(exchange)
+  const fields = Object.entries(exchange.fields).sort(([a], [b]) => (a < b ? -1 : 1))
+  const fingerprint = fingerprintOf([exchange.method, exchange.target, fields])
   return { account_id: account, key_id: key, idempotency_key, fingerprint }
 }
 
 /** Sends 201 with a record that was stored, its tag, and the address that it has below `collection`. */
 export function sendStored<Row extends { readonly id: number }>(
-  reply: FastifyReply,
+  exchange: Exchange,
   collection: string,
   { record, version }: Versioned<Row>,
 ): void {
-  addHeader(reply, 'location', `${collection}/${record.id}`)
-  addHeader(reply, 'etag', entityTagOf(version))
-  sendJson(reply, 201, JSON.stringify({ data: record }))
+  addHeader(exchange, 'location', `${collection}/${record.id}`)
+  addHeader(exchange, 'etag', entityTagOf(version))
+  sendJson(exchange, 201, JSON.stringify({ data: record }))
 }
 
 /** The same, where `insert` is carried out once for the claim: later requests get the answer of the first. */
 export async function sendStoredOnce<Row extends { readonly id: number }>(
-  reply: FastifyReply,
+  exchange: Exchange,
   collection: string,
   { claim, kept }: { readonly claim: Claim; readonly kept: KeptAnswers },
   insert: (tx: Db) => Promise<Versioned<Row>>,
@@ -65,10 +64,10 @@ export async function sendStoredOnce<Row extends { readonly id: number }>(
     const address = `${collection}/${record.id}`
     return { status: 201, location: address, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
   })
-  if (isReplayed) addHeader(reply, 'idempotency-replayed', 'true')
-  addHeader(reply, 'location', location)
-  addHeader(reply, 'etag', etag)
-  sendJson(reply, status, body)
+  if (isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
+  addHeader(exchange, 'location', location)
+  addHeader(exchange, 'etag', etag)
+  sendJson(exchange, status, body)
 }
 
 const visible = /^[\x21-\x7e]+$/

@@ -103,29 +103,13 @@ async function registeredRoutes(): Promise<string[]> {
   const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
   const logger = pino({ level: 'silent' })
   const options = { baseUrl: null, rateLimit: 0, trustProxy: false, mostConnections: 10 } as const
-  const { server } = await buildApp({ storage, logger, ...options })
-  const tree = server.printRoutes({ commonPrefix: false })
-  await server.close()
+  const { routes, close } = buildApp({ storage, logger, ...options })
+  await close()
   await storage.close()
   await rm(folder, { recursive: true })
-  return routesOf(tree).filter((route) => route.includes(` ${apiPrefix}/`))
-}
-
-/** Reads the tree that Fastify prints: four characters of indentation a level, then a piece of the path and its methods. */
-function routesOf(tree: string): string[] {
-  const pieces: string[] = []
-  return tree.split('\n').flatMap((line) => {
-    const [, indentation = '', piece = '', answered = ''] = /^([│├└─ ]*)(\S+) \(([A-Z, ]+)\)$/.exec(line) ?? []
-    if (piece === '') return []
-    const depth = indentation.length / 4
-    pieces.splice(depth - 1, Infinity, piece)
-    const path = pieces.join('').replace(/:(\w+)/g, '{$1}')
-    const wanted = answered
-      .toLowerCase()
-      .split(', ')
-      .filter((method) => method !== 'head')
-    return wanted.map((method) => `${method} ${path}`)
-  })
+  return routes.declared
+    .map(({ method, template }) => `${method.toLowerCase()} ${template.replace(/:(\w+)/g, '{$1}')}`)
+    .filter((route) => route.includes(` ${apiPrefix}/`) && !route.startsWith('head '))
 }
 
 /** The error codes of the examples that an operation's responses lead to. */

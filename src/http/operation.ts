@@ -11,7 +11,7 @@ export const apiPrefix = '/api/v1'
 export interface Operation {
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Under `apiPrefix`, as Fastify writes it: `/domains/:id`. */
+  /** Under `apiPrefix`, as the router writes it: `/domains/:id`. */
   readonly path: string
   readonly tag: { readonly name: string; readonly description: string }
   readonly summary: string
@@ -45,18 +45,6 @@ export interface Success {
   readonly schema?: TSchema
   readonly example?: unknown
   readonly headers?: readonly string[]
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    operation?: Operation
-  }
-}
-
-/** The route of an operation, or of several that one handler answers. */
-export function declare(operation: Operation, ...alike: readonly Operation[]) {
-  const methods = [operation, ...alike].map(({ method }) => method)
-  return { url: operation.path, method: methods, config: { operation } }
 }
 
 /** A resource's nouns, from which its operations are described. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import type { FastifyRequest } from 'fastify'
 import { Overload } from './overload.ts'
 
-const request = { routeOptions: { url: '/api/v1/domains' } } as FastifyRequest
-const health = { routeOptions: { url: '/health' } } as FastifyRequest
+const handler = () => undefined
+const request = { route: { template: '/api/v1/domains', handler } }
+const health = { route: { template: '/health', handler } }
 
 /** Takes turns of the event loop, each of this length, and tells after which of them requests were turned away. */
 async function refusedAfter(overload: Overload, turnMs: number, turns: number): Promise<boolean[]> {

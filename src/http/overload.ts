@@ -1,6 +1,6 @@
-import type { FastifyRequest } from 'fastify'
 import { type Failure, overloaded } from '../errors.ts'
 import { durations, Tally } from '../tally.ts'
+import type { Exchange } from './exchange.ts'
 
 /** Mean event-loop delay past which requests are turned away, in milliseconds. */
 export const mostDelayMs = 250
@@ -34,8 +34,8 @@ export class Overload {
   }
 
   /** The refusal of a request while the process is overloaded. The health check is never turned away. */
-  refusal(request: FastifyRequest): Failure | undefined {
-    if (this.#delayMs <= this.#limitMs || request.routeOptions.url === '/health') return undefined
+  refusal({ route }: Pick<Exchange, 'route'>): Failure | undefined {
+    if (this.#delayMs <= this.#limitMs || route.template === '/health') return undefined
     return overloaded('The server has more work than it can do in good time.')
   }
 

@@ -1,21 +1,21 @@
-import type { FastifyInstance } from 'fastify'
 import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
 import { addHeader, send, sendJson } from './answer.ts'
 import { failures } from './failures.ts'
+import type { Routes } from './routes.ts'
 
 /**
  * `GET /problems/{code}`, where `type` of every problem leads: what a code means and what to do about it, as a page for a
  * person; as JSON for those who ask for `application/json` and not for `text/html`.
  */
-export function problemPages(app: FastifyInstance): void {
-  app.get('/problems/:code', async (request, reply) => {
-    const { code } = request.params as { code: string }
+export function problemPages(routes: Routes): void {
+  routes.add(['GET'], '/problems/:code', (exchange) => {
+    const { code = '' } = exchange.params
     if (!isErrorCode(code)) throw notFound('problem')
-    addHeader(reply, 'vary', 'Accept')
-    if (asksForJson(request.headers.accept)) return sendJson(reply, 200, JSON.stringify(explanationOf(code)))
-    addHeader(reply, 'content-security-policy', policy)
-    addHeader(reply, 'content-type', 'text/html; charset=utf-8')
-    send(reply, 200, pageOf(code))
+    addHeader(exchange, 'vary', 'Accept')
+    if (asksForJson(exchange.headers.accept)) return sendJson(exchange, 200, JSON.stringify(explanationOf(code)))
+    addHeader(exchange, 'content-security-policy', policy)
+    addHeader(exchange, 'content-type', 'text/html; charset=utf-8')
+    send(exchange, 200, pageOf(code))
   })
 }
 

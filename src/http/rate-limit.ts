@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../keys/keyring.ts'
 import { Counts, type Standing } from '../limits/counts.ts'
@@ -6,6 +5,7 @@ import { Sharing } from '../limits/sharing.ts'
 import type { Db } from '../storage/port.ts'
 import { addHeader, hasHeader } from './answer.ts'
 import { networkOf } from './client-network.ts'
+import type { Exchange } from './exchange.ts'
 
 const windowSeconds = 60
 /** Failed authentications that one client address may make in a window. */
@@ -28,14 +28,14 @@ type Policy = 'key' | 'address'
  * those of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
  */
 export class RateLimits {
-  readonly enabled: boolean
+  readonly #isEnabled: boolean
   readonly #limits: Readonly<Record<Policy, number>>
   readonly #counts: Readonly<Record<Policy, Counts>>
   readonly #sharing: Sharing
 
   /** `requestsPerMinute` is for each key; 0 turns all limits off. */
   constructor(requestsPerMinute: number, db: Db) {
-    this.enabled = requestsPerMinute > 0
+    this.#isEnabled = requestsPerMinute > 0
     this.#limits = { key: requestsPerMinute, address: failuresPerAddress }
     const onWorthTelling = () => this.#sharing.hurry()
     this.#counts = {
@@ -50,12 +50,13 @@ export class RateLimits {
 
   /** Begins to share counts with the other processes on the database. */
   begin(): void {
-    if (this.enabled) this.#sharing.begin()
+    if (this.#isEnabled) this.#sharing.begin()
   }
 
   /** Counts a request of the key; the failure when it is past the limit. */
-  spend(caller: Caller, reply: FastifyReply): Failure | undefined {
-    const standing = this.#add('key', String(caller.key), 1, reply)
+  spend(caller: Caller, exchange: Exchange): Failure | undefined {
+    if (!this.#isEnabled) return undefined
+    const standing = this.#add('key', String(caller.key), 1, exchange)
     if (standing.used <= this.#limits.key) return undefined
     return exceeded(standing, 'The API key has used up its requests of this minute.')
   }
@@ -64,33 +65,38 @@ export class RateLimits {
    * Counts a failed authentication of the client's address; the failure when it is past the limit. A good key works
    * even then, so that nobody is locked out by a neighbour.
    */
-  refuse(request: FastifyRequest, reply: FastifyReply): Failure | undefined {
-    const standing = this.#add('address', networkOf(request.ip), 1, reply)
+  refuse(exchange: Exchange): Failure | undefined {
+    if (!this.#isEnabled) return undefined
+    const standing = this.#add('address', networkAsking(exchange), 1, exchange)
     if (standing.used <= this.#limits.address) return undefined
     return exceeded(standing, 'Too many failed authentications from this address in this minute.')
   }
 
   /** Says what is left for the client's address, where an answer of the API was given before any key was asked for. */
-  announceAddress(request: FastifyRequest, reply: FastifyReply): void {
-    if (!this.enabled || hasHeader(reply, 'ratelimit') || !request.url.startsWith('/api/')) return
-    this.#add('address', networkOf(request.ip), 0, reply)
+  announceAddress(exchange: Exchange): void {
+    if (!this.#isEnabled || hasHeader(exchange, 'ratelimit') || !exchange.target.startsWith('/api/')) return
+    this.#add('address', networkAsking(exchange), 0, exchange)
   }
 
   close(): Promise<void> {
     return this.#sharing.close()
   }
 
-  #add(policy: Policy, subject: string, requests: number, reply: FastifyReply): Standing {
+  #add(policy: Policy, subject: string, requests: number, exchange: Exchange): Standing {
     const standing = this.#counts[policy].add(subject, requests)
     const limit = this.#limits[policy]
     const remaining = Math.max(0, limit - standing.used)
-    addHeader(reply, 'x-ratelimit-limit', String(limit))
-    addHeader(reply, 'x-ratelimit-remaining', String(remaining))
-    addHeader(reply, 'x-ratelimit-reset', String(Math.ceil((Date.now() + standing.msLeft) / 1000)))
-    addHeader(reply, 'ratelimit-policy', `"${policy}";q=${limit};w=${windowSeconds}`)
-    addHeader(reply, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(standing)}`)
+    addHeader(exchange, 'x-ratelimit-limit', String(limit))
+    addHeader(exchange, 'x-ratelimit-remaining', String(remaining))
+    addHeader(exchange, 'x-ratelimit-reset', String(Math.ceil((Date.now() + standing.msLeft) / 1000)))
+    addHeader(exchange, 'ratelimit-policy', `"${policy}";q=${limit};w=${windowSeconds}`)
+    addHeader(exchange, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(standing)}`)
     return standing
   }
+}
+
+function networkAsking({ request, surroundings }: Exchange): string {
+  return networkOf(surroundings.proxies.addressOf(request))
 }
 
 function secondsLeft({ msLeft }: Standing): number {

@@ -30,7 +30,7 @@ export class RequestCounts {
   readonly #failures = new Map<ErrorCode, number>()
 
   /** A request has ended. `ms` is what it took. Returns the series that it was counted in. */
-  ended(route = noRoute, method: string, status: RequestSeries['status'], ms: number): RequestSeries {
+  ended(route: string, method: string, status: RequestSeries['status'], ms: number): RequestSeries {
     this.underWay -= 1
     const series = this.#seriesOf(route, methods.has(method) ? method : 'other', status)
     series.tally.add(ms / 1000)

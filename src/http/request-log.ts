@@ -1,18 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Logger, symbols } from 'pino'
 import type { Failure } from '../errors.ts'
+import type { Exchange } from './exchange.ts'
 import { noRoute, type RequestCounts, type RequestSeries } from './request-counts.ts'
 import { traceOf } from './trace-context.ts'
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    requestLog: RequestLog
-  }
-  interface FastifyRequest {
-    /** On the monotonic clock. */
-    startedAt: number
-  }
-}
 
 /** What pino keeps of a logger for those that write lines of their own. */
 interface Internals {
@@ -39,9 +29,8 @@ export class RequestLog {
     this.#isWritten = logger.isLevelEnabled('info')
   }
 
-  /** Counts a request of the app that has arrived; `ended` must follow. */
-  began(request: FastifyRequest): void {
-    request.startedAt = performance.now()
+  /** Counts a request that has arrived; `ended` must follow. */
+  began(): void {
     this.#counts.underWay += 1
   }
 
@@ -62,26 +51,26 @@ export class RequestLog {
   }
 
   /** Logs and counts a request whose answer has been sent, or whose client has gone. */
-  ended({ request, statusCode }: FastifyReply, isAborted: boolean): void {
-    const { failure, method, startedAt } = request
+  ended(exchange: Exchange, isAborted: boolean): void {
+    const { failure, method, response, route, startedAt } = exchange
+    const { statusCode } = response
     const ms = performance.now() - startedAt
-    const series = this.#counts.ended(request.routeOptions.url, method, isAborted ? 'aborted' : statusCode, ms)
+    const series = this.#counts.ended(route.template ?? noRoute, method, isAborted ? 'aborted' : statusCode, ms)
     if (failure !== null) this.#counts.failed(failure)
-    if (this.#isWritten) this.#write(request, series, statusCode, ms)
+    if (this.#isWritten) this.#write(exchange, series, statusCode, ms)
   }
 
   /**
    * Writes the line that `logger.info` would write, for a fifth of the time: no value needs escaping, since methods are
    * tokens, routes are ours and ids have been checked.
    */
-  #write(request: FastifyRequest, series: RequestSeries, status: number, ms: number): void {
-    const { caller, failure, id } = request
+  #write({ caller, failure, headers, id, method }: Exchange, series: RequestSeries, status: number, ms: number): void {
     const code = failure === null ? '' : `,"code":"${failure}"`
     const by = caller === null ? '' : `,"account":${caller.account},"key":${caller.key}`
-    const trace = traceOf(request.raw.headers.traceparent)
+    const trace = traceOf(headers.traceparent)
     const within = trace === null ? '' : `,"trace_id":"${trace.traceId}","span_id":"${trace.spanId}"`
     const cut = series.status === 'aborted' ? ',"aborted":true' : ''
-    const what = this.#textOf(series, request.method, status)
+    const what = this.#textOf(series, method, status)
     this.#logger[symbols.streamSym].write(
       `${this.#beginning()}${id}${what}${ms.toFixed(3)}${code}${by}${within}${cut},"msg":"request"}\n`,
     )

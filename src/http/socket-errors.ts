@@ -1,6 +1,5 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyInstance } from 'fastify'
 import { Failure } from '../errors.ts'
 import { longestTarget, newRequestId } from './arrival.ts'
 import { awaitedResponse, followResponses } from './latest-response.ts'
@@ -17,29 +16,24 @@ const lingerMs = 2_000
  * Answers what never becomes a request, in the same words as all else: raw garbage, headers that are too large or
  * never end, CONNECT. An `Expect` that nobody knows is ignored (RFC 9110 §10.1.1).
  */
-export function answerSocketErrors(app: FastifyInstance, log: RequestLog): void {
-  const server = app.server as Server
+export function answerSocketErrors(server: Server, log: RequestLog): void {
   followResponses(server)
+  server.on('clientError', (error, socket) => onClientError(error, socket as Socket, log))
   server.on('connect', (_, socket) => {
     refuse(socket as Socket, new Failure('malformed_request', 'CONNECT is for proxies; this is an origin server.'), log)
   })
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  // Whether a body is wanted is known once the key and the headers have been looked at; see `readBodies`.
+  // Whether a body is wanted is known once the key and the headers have been looked at; see `afterBody`.
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
 }
 
-/**
- * Fastify's `clientErrorHandler`. An answer that is under way is not overtaken (RFC 9112 §9.3.2); the connection ends with
- * it.
- */
-export function onClientError(log: RequestLog): (error: ParserError, socket: Socket) => void {
-  return (error, socket) => {
-    const isGone = error.code === 'ECONNRESET' || !socket.writable
-    const earlier = awaitedResponse(socket)
-    if (isGone) socket.destroy(error)
-    else if (earlier === undefined || awaitsBody(earlier)) refuse(socket, fault(error), log)
-    else earlier.once('close', () => socket.destroySoon())
-  }
+/** An answer that is under way is not overtaken (RFC 9112 §9.3.2); the connection ends with it. */
+function onClientError(error: ParserError, socket: Socket, log: RequestLog): void {
+  const isGone = error.code === 'ECONNRESET' || !socket.writable
+  const earlier = awaitedResponse(socket)
+  if (isGone) socket.destroy(error)
+  else if (earlier === undefined || awaitsBody(earlier)) refuse(socket, fault(error), log)
+  else earlier.once('close', () => socket.destroySoon())
 }
 
 /** Whether what is broken is the body that this request's handler waits for. */

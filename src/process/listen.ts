@@ -1,6 +1,5 @@
-import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo, ListenOptions, Server } from 'node:net'
 import { createServer, isIPv6 } from 'node:net'
 import { StartupFailure } from '../errors.ts'
 
@@ -23,9 +22,17 @@ export interface Place {
 /** Binds a server to an address and a port, and returns what it is bound to. */
 export type Bind = (address: string, port: number) => Promise<AddressInfo>
 
-/** Binds a plain server, which shares its port with no other worker; rejects with what its `error` event says. */
-export async function bindTo(server: Server, host: string, port: number): Promise<AddressInfo> {
-  server.listen({ host, port, exclusive: true })
+/** How a server shares its port with the other workers; unless it is told to, with none. */
+export type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
+
+/** Binds a server; rejects with what its `error` event says. */
+export async function bindTo(
+  server: Server,
+  host: string,
+  port: number,
+  sharing: PortSharing = { exclusive: true },
+): Promise<AddressInfo> {
+  server.listen({ host, port, ...sharing })
   await once(server, 'listening')
   return server.address() as AddressInfo
 }
@@ -33,9 +40,7 @@ export async function bindTo(server: Server, host: string, port: number): Promis
 /** Listens on one address. Throws `StartupFailure` when it cannot be bound. */
 export async function listen(bind: Bind, place: Place): Promise<Listening> {
   try {
-    // A name is resolved here, since Fastify would make a second server for a second address of `localhost`.
-    const { address } = await lookup(place.host)
-    const bound = await bind(address, place.port)
+    const bound = await bind(place.host, place.port)
     const localUrl = urlOf(loopbackOf(bound.address), bound.port)
     return { port: bound.port, url: urlOf(bound.address, bound.port), localUrl }
   } catch (error) {

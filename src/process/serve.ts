@@ -1,7 +1,6 @@
 import { flushCompileCache } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import type { Logger } from 'pino'
-import { type App, buildApp } from '../app.ts'
+import { buildApp } from '../app.ts'
 import { type Config, readConfig } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { opsServer } from '../ops/server.ts'
@@ -34,12 +33,15 @@ async function start(): Promise<void> {
   const storage = await openStorage(config.storage)
   const log = openLog(config.logLevel)
   const { logger } = log
-  const app = await buildApp({ ...config, storage, logger })
+  const app = buildApp({ ...config, storage, logger })
   endInGoodOrder({ app, storage, log })
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     if (isFirst()) await register(config, storage, logger)
-    const listening = await listen((address, port) => bindApp(app, address, port), config)
+    const listening = await listen(
+      (address, port) => bindTo(app.server, address, port, { reusePort: hasOwnSocket() }),
+      config,
+    )
     if (config.ops.port !== 0) await listenForOperator(config, { app, storage, log })
     announce(listening.port)
     if (isFirst()) greet(listening, await keyToShow(storage))
@@ -48,17 +50,10 @@ async function start(): Promise<void> {
     flushCompileCache()
     app.begin()
   } catch (error) {
-    await app.server.close()
+    await app.close()
     await storage.close()
     throw error
   }
-}
-
-async function bindApp({ server }: App, host: string, port: number): Promise<AddressInfo> {
-  // Fastify passes on what its types do not name.
-  const options = { host, port, reusePort: hasOwnSocket() }
-  await server.listen(options)
-  return server.server.address() as AddressInfo
 }
 
 async function listenForOperator({ ops }: Config, { app, storage, log }: Parts): Promise<void> {

@@ -23,7 +23,7 @@ export interface Parts {
 /** From now on SIGTERM, SIGINT and errors that nobody caught end the process by way of a drain. */
 export function endInGoodOrder(parts: Parts): void {
   const { logger, exit } = parts.log
-  const traffic = new Traffic(parts.app.server.server)
+  const traffic = new Traffic(parts.app.server)
   let startedAt: number | undefined
   let exitCode = 0
 
@@ -55,7 +55,7 @@ async function stop({ app, storage, log: { logger } }: Parts, traffic: Traffic):
   try {
     app.drain.isDraining = true
     await traffic.stop(deadlineMs)
-    await app.server.close()
+    await app.close()
     await storage.close()
     logger.info('stopped')
     return true

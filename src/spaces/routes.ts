@@ -1,81 +1,66 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { validationFailed } from '../errors.ts'
 import { send } from '../http/answer.ts'
 import { accountOf } from '../http/authentication.ts'
 import type { PublicAddress } from '../http/base-url.ts'
-import { fieldsOf } from '../http/body.ts'
 import { conditionOf, sendRecord } from '../http/conditions.ts'
 import { found, idOf, sendPage } from '../http/envelopes.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { claimOf, sendStored, sendStoredOnce } from '../http/idempotency.ts'
 import { checkListQuery, listingOf } from '../http/list-query.ts'
-import { declare } from '../http/operation.ts'
+import { apiPrefix } from '../http/operation.ts'
+import type { OperationRoutes } from '../http/operation-routes.ts'
 import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import type { Db } from '../storage/port.ts'
 import { spaceOperations, storeSpace, updateSpace } from './schema.ts'
 import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from './store.ts'
 
 /**
- * The five operations on spaces. Every route is behind `requireKey`. What a request itself gets wrong is thrown before there is
+ * The five operations on spaces. What a request itself gets wrong is thrown before there is
  * a promise, unless a record must be looked at first: an exception costs a tenth of a promise that is rejected at once.
  */
-export function spaceRoutes(app: FastifyInstance, db: Db, kept: KeptAnswers, address: PublicAddress): void {
+export function spaceRoutes(routes: OperationRoutes, db: Db, kept: KeptAnswers, address: PublicAddress): void {
   const { list, show, store, put, patch, delete: remove } = spaceOperations
-  const urlOf = (request: FastifyRequest) => address(request) + app.prefix + list.path
+  const urlOf = (exchange: Exchange) => address(exchange) + apiPrefix + list.path
 
-  app.route({
-    ...declare(list),
-    handler: (request, reply) => {
-      const query = checkListQuery(request.query)
-      const page = listSpaces(db, accountOf(request), listingOf(query))
-      return page.then((page) => sendPage(reply, query, page, urlOf(request)))
-    },
+  routes.add(list, (exchange) => {
+    const query = checkListQuery(exchange.query)
+    const page = listSpaces(db, accountOf(exchange), listingOf(query))
+    return page.then((page) => sendPage(exchange, query, page, urlOf(exchange)))
   })
 
-  app.route({
-    ...declare(show),
-    handler: (request, reply) => {
-      const condition = conditionOf(request)
-      const record = findSpace(db, accountOf(request), idOf(request, 'space'))
-      return record.then((record) => sendRecord(reply, found(record, 'space'), condition))
-    },
+  routes.add(show, (exchange) => {
+    const condition = conditionOf(exchange)
+    const record = findSpace(db, accountOf(exchange), idOf(exchange, 'space'))
+    return record.then((record) => sendRecord(exchange, found(record, 'space'), condition))
   })
 
-  app.route({
-    ...declare(store),
-    handler: (request, reply) => {
-      const claim = claimOf(request)
-      const { name, color } = storeSpace.check(fieldsOf(request))
-      const insert = (to: Db) => insertSpace(to, accountOf(request), name, color)
-      if (claim !== null) return sendStoredOnce(reply, urlOf(request), { claim, kept }, insert)
-      return insert(db).then((stored) => sendStored(reply, urlOf(request), stored))
-    },
+  routes.add(store, (exchange) => {
+    const claim = claimOf(exchange)
+    const { name, color } = storeSpace.check(exchange.fields)
+    const insert = (to: Db) => insertSpace(to, accountOf(exchange), name, color)
+    if (claim !== null) return sendStoredOnce(exchange, urlOf(exchange), { claim, kept }, insert)
+    return insert(db).then((stored) => sendStored(exchange, urlOf(exchange), stored))
   })
 
-  app.route({
-    ...declare(put, patch),
-    handler: async (request, reply) => {
-      const condition = conditionOf(request)
-      const account = accountOf(request)
-      const id = idOf(request, 'space')
-      const { values, violations } = updateSpace.read(fieldsOf(request))
-      if (violations.length > 0) {
-        const { version } = found(await findSpace(db, account, id), 'space')
-        condition?.check(version)
-        throw validationFailed(violations)
-      }
-      return sendRecord(reply, found(await changeSpace(db, account, id, values, condition), 'space'))
-    },
+  routes.add([put, patch], async (exchange) => {
+    const condition = conditionOf(exchange)
+    const account = accountOf(exchange)
+    const id = idOf(exchange, 'space')
+    const { values, violations } = updateSpace.read(exchange.fields)
+    if (violations.length > 0) {
+      const { version } = found(await findSpace(db, account, id), 'space')
+      condition?.check(version)
+      throw validationFailed(violations)
+    }
+    return sendRecord(exchange, found(await changeSpace(db, account, id, values, condition), 'space'))
   })
 
-  app.route({
-    ...declare(remove),
-    handler: (request, reply) => {
-      const condition = conditionOf(request)
-      const removed = removeSpace(db, accountOf(request), idOf(request, 'space'), condition)
-      return removed.then((isRemoved) => {
-        found(isRemoved || undefined, 'space')
-        send(reply, 204)
-      })
-    },
+  routes.add(remove, (exchange) => {
+    const condition = conditionOf(exchange)
+    const removed = removeSpace(db, accountOf(exchange), idOf(exchange, 'space'), condition)
+    return removed.then((isRemoved) => {
+      found(isRemoved || undefined, 'space')
+      send(exchange, 204)
+    })
   })
 }
