@@ -60,6 +60,7 @@ const acePrefix = /(?:^|\.)xn--/i
 const schemePrefix = /^(?:(?:[a-z][a-z\d+.-]*)?:)?\/\/|^https?:/
 /** As in `mailto:x`. With a dot, or before a digit, it is meant as a host and its port. */
 const bareScheme = /^[a-z][a-z\d+-]*:(?=\D)/
+const ascii = /^[\0-\x7f]*$/
 /** What the IPv4 parser of the URL Standard reads as a number: decimal, octal, and `0x` even without digits. */
 const ipv4Number = /^(?:\d+|0x[\da-f]*)$/
 
@@ -79,7 +80,9 @@ function withoutRootDot(name: string): string {
 
 /** Nearly the mapping of UTS 46, but it keeps what a host name may not have, so that this can be named. */
 function fold(text: string): string {
-  return text.normalize('NFKC').replaceAll('\u3002', '.').toLowerCase()
+  // Most text is ASCII, where there is no other spelling to look for.
+  const mapped = ascii.test(text) ? text : text.normalize('NFKC').replaceAll('\u3002', '.')
+  return mapped.toLowerCase()
 }
 
 /** Refuses all ASCII but letters, digits, hyphens and dots: `domainToASCII` would decode it, cut it off or skip it. */

@@ -3,7 +3,7 @@
  */
 import { distance } from 'fastest-levenshtein'
 import { type TSchema, Type } from 'typebox'
-import { Refusal, type Violation, validationFailed } from '../errors.ts'
+import { type Failure, Refusal, type Violation, validationFailed } from '../errors.ts'
 import type { Fields } from './form-encoding.ts'
 
 /** What a value must be. `parse` gets trimmed, well-formed text without control characters, never empty. */
@@ -33,8 +33,8 @@ export interface Form<T> {
   readonly schema: TSchema
   /** Checks all fields at once. */
   read(input: Fields): Reading<T>
-  /** Like `read`. Throws `validation_failed` when there is any violation. */
-  check(input: Fields): T
+  /** The values of all fields, or `validation_failed` when there is any violation. */
+  check(input: Fields): T | Failure
 }
 
 /** Must be sent, with a value. */
@@ -112,9 +112,8 @@ export function form<T>(
   return { fields, schema: objectSchema(entries), read, check: (input) => checked(read(input)) }
 }
 
-function checked<T>({ values, violations }: Reading<T>): T {
-  if (violations.length > 0) throw validationFailed(violations)
-  return values as T
+function checked<T>({ values, violations }: Reading<T>): T | Failure {
+  return violations.length > 0 ? validationFailed(violations) : (values as T)
 }
 
 type Absence<T> = (label: string) => T | Refusal

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Refusal } from '../errors.ts'
+import { type Failure, Refusal } from '../errors.ts'
 import type { Listing } from '../storage/port.ts'
 import { form, optional, type Rule } from './fields.ts'
 import type { Fields } from './form-encoding.ts'
@@ -42,7 +42,7 @@ export const listQuery = form({
   page: optional(pageNumber, 1),
 })
 
-export type ListQuery = ReturnType<typeof listQuery.check>
+export type ListQuery = Exclude<ReturnType<typeof listQuery.check>, Failure>
 
 /** What storage is asked for. Offsets past 2^53-1 are past the end of any list. */
 export function listingOf(query: ListQuery): Omit<Listing<never>, 'of' | 'account'> {
@@ -55,8 +55,8 @@ export function listingOf(query: ListQuery): Omit<Listing<never>, 'of' | 'accoun
   }
 }
 
-/** The query of a list. Throws `validation_failed`. */
-export function checkListQuery(query: unknown): ListQuery {
+/** The query of a list, or `validation_failed`. */
+export function checkListQuery(query: unknown): ListQuery | Failure {
   return listQuery.check(query as Fields)
 }
 
