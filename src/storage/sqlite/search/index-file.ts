@@ -25,8 +25,8 @@ export const rowidOf = (account: string, id: string): string => `((${account} <<
 /** SQL for the id of the record of a rowid. */
 export const idOf = (rowid: string): string => `(${rowid} & ${highestId})`
 
-/** Raise the number when the same texts are to be indexed differently. */
-const version = JSON.stringify([2, indexedTexts])
+/** Raise the number when the same texts are to be indexed differently, or the index is to be kept differently. */
+const version = JSON.stringify([3, indexedTexts])
 
 const lockTimeoutMs = 1_000
 
@@ -93,6 +93,8 @@ function makeTables(db: DatabaseSync): void {
       grams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii', prefix = '1 2 3 4')`)
     // Two segments are enough to be merged while there is nothing else to do.
     db.exec(`insert into ${table}_search (${table}_search, rank) values ('usermerge', 2)`)
+    // A segment is written anew once so many percent of it are deleted; at SQLite's 10 that takes most of a deletion.
+    db.exec(`insert into ${table}_search (${table}_search, rank) values ('deletemerge', 40)`)
   }
   db.exec(`create table main.state (
     version text not null, database_id text not null,

@@ -29,7 +29,7 @@ export class IndexReader {
   readonly #reported = new Set<string>()
   #open: OpenIndex | undefined
   #next: NodeJS.Immediate | undefined
-  #resting: NodeJS.Immediate | undefined
+  #resting: NodeJS.Timeout | undefined
   #forgettable = 0
   #keptUntil = 0
   #lifeMs = shortestLifeMs
@@ -61,7 +61,7 @@ export class IndexReader {
   close(): void {
     clearInterval(this.#poll)
     clearImmediate(this.#next)
-    clearImmediate(this.#resting)
+    clearTimeout(this.#resting)
     this.#open?.db.close()
   }
 
@@ -98,17 +98,21 @@ export class IndexReader {
     this.#say({ kind: 'problem', error })
   }
 
-  /** While the index is at the present: tidies it, in steps between which questions are answered. */
-  #rest(): void {
-    this.#resting ??= setImmediate(() => {
+  /**
+   * While the index is at the present: tidies it, in steps between which questions are answered. There is no hurry, and
+   * on a small machine whatever else runs needs the processor more: it has two thirds of the time.
+   */
+  #rest(afterMs = 0): void {
+    this.#resting ??= setTimeout(() => {
       this.#resting = undefined
+      const start = performance.now()
       const isUntidy = this.#attempt(({ db }) => {
         const { position, lag } = positionOf(db)
         this.#tellWhatIsDurable(db, position.changes)
         return lag === 0 && tidy(db)
       })
-      if (isUntidy) this.#rest()
-    })
+      if (isUntidy) this.#rest(2 * (performance.now() - start))
+    }, afterMs)
   }
 
   #tellWhatIsDurable(db: DatabaseSync, seq: number): void {
