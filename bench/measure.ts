@@ -1,6 +1,7 @@
 /**
  * Rounds in which Waymark and the raw server take turns, so that both meet the same neighbours on the machine.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Call, call } from './call.ts'
 import type { Case, Stock } from './cases.ts'
 import type { IndexWatch } from './index-watch.ts'
@@ -151,11 +152,26 @@ async function reading(server: Measured, run: () => Promise<Load>, settled: () =
 }
 
 /** Fills the spare records up to `count`. */
-async function stockUp({ stock, index }: Site, count: number): Promise<void> {
+async function stockUp({ stock, index, server }: Site, count: number): Promise<void> {
   const ids = await storeMore(stock, firstSpare, count)
   firstSpare += count
   for (const id of ids) stock.spare.push(id)
   await index.caughtUp()
+  await atRest(server)
+}
+
+/** Longer than the search index waits between two looks at what there is to do. */
+const lookMs = 2_500
+const mostLooks = 8
+
+/** Waits until the server has put in order what was stored, which it does when there is nothing else to do. */
+async function atRest(server: Measured): Promise<void> {
+  for (let look = 0; look < mostLooks; look++) {
+    const before = await server.usage()
+    await sleep(lookMs)
+    const after = await server.usage()
+    if (after.cpu - before.cpu < lookMs * 1e3 * 0.02) return
+  }
 }
 
 /** Numbers of records above those of any prepared database. */

@@ -129,7 +129,7 @@ class SqliteTransaction implements Db {
  * gap it cannot be begun anew, and grows.
  */
 const writerPragmas =
-  'pragma cache_size = -16000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
+  'pragma cache_size = -12000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
 
 const anything = statement((db: Kysely<InternalTables>) => db.selectFrom('instance').select('database_id'))
 
