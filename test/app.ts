@@ -7,6 +7,7 @@ import { after } from 'node:test'
 import { pino } from 'pino'
 import { createAccount } from '../src/accounts/store.ts'
 import { type App, type AppOptions, buildApp } from '../src/app.ts'
+import type { Routes } from '../src/http/routes.ts'
 import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
 import { bindTo } from '../src/process/listen.ts'
@@ -46,6 +47,8 @@ export interface TestApp {
   readonly key: string
   readonly storage: Storage
   readonly drain: { isDraining: boolean }
+  /** For routes that the test adds. */
+  readonly routes: Routes
   /** What was counted of its requests. */
   readonly measured: Pick<App, 'counts' | 'loopDelays'>
   readonly logs: LogLine[]
@@ -81,6 +84,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   const { rateLimit = plenty, baseUrl = null, trustProxy = false, mostConnections = plenty } = options
   const {
     server,
+    routes,
     drain,
     begin,
     close: closeApp,
@@ -116,6 +120,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     key,
     storage,
     drain,
+    routes,
     measured,
     logs,
     createAccount: async () => (await createAccount(storage, 'Another')).id,

@@ -19,8 +19,9 @@ export function fail(exchange: Exchange, error: unknown): void {
   const failure = failureOf(error)
   if (failure.code === 'internal_error') log.bug(exchange.id, error)
   else if (failure.facts.cause !== undefined) log.trouble(exchange.id, failure)
-  // What goes wrong behind an answer cannot be answered.
-  if (exchange.response.headersSent) return
+  // What goes wrong behind an answer, or behind another failure, cannot be answered.
+  if (exchange.response.headersSent || exchange.failure !== null) return
+  exchange.failure = failure.code
   rateLimits.announceAddress(exchange)
   // At the end of the turn: answers that leave together wake whoever waits for them once, and waking takes longest.
   setImmediate(sendFailure, exchange, failure)
@@ -28,7 +29,6 @@ export function fail(exchange: Exchange, error: unknown): void {
 
 function sendFailure(exchange: Exchange, failure: Failure): void {
   const { status, headers, body } = problemOf(failure, exchange.id, exchange.headers.accept)
-  exchange.failure = failure.code
   for (const name in headers) addHeader(exchange, name, headers[name] as string)
   send(exchange, status, body)
 }
