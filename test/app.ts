@@ -10,7 +10,7 @@ import { type App, type AppOptions, buildApp } from '../src/app.ts'
 import type { Routes } from '../src/http/routes.ts'
 import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
-import { bindTo } from '../src/process/listen.ts'
+import { listen } from '../src/process/listen.ts'
 import type { StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { checkAnswer } from './answer.ts'
@@ -99,7 +99,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   })
   begin()
   closers.push(closeApp)
-  const { port } = await bindTo(server, '127.0.0.1', 0)
+  const { port } = await listen(server, { host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   closers.push(() => agent.destroy())
 

@@ -6,7 +6,13 @@ import { test } from 'node:test'
 import { repository } from './scripts.ts'
 
 const port = ['storage/port.ts', 'storage/statement.ts', 'storage/version.ts', 'storage/fold.ts']
-const counted = ['http/arrival.ts', 'http/failures.ts', 'http/problem.ts', 'http/request-counts.ts']
+const counted = [
+  'http/arrival.ts',
+  'http/failures.ts',
+  'http/problem.ts',
+  'http/request-counts.ts',
+  'http/request-id.ts',
+]
 const operator = ['accounts/', 'keys/', 'config.ts', 'errors.ts', 'version.ts', 'storage/open.ts', 'storage/port.ts']
 
 /** For each part of src/ what it may import of the others: files, or whole folders. The longest name holds. */

@@ -75,6 +75,9 @@ describe('parseWebUrl', () => {
     ['javascript:alert(1)', 'a URL such as https://go.acme.com/path'],
     ['go.acme.com/"<script>', 'a URL such as https://go.acme.com/path'],
     ['dashboard', 'a URL such as https://go.acme.com/path'],
+    ['2130706433', 'a URL such as https://go.acme.com/path'],
+    ['localhost.', 'a URL such as https://go.acme.com/path'],
+    ['ftp://[::ffff:192.0.2.1]/x', 'a URL such as https://go.acme.com/path'],
     [`go.acme.com/${'x'.repeat(50)}`, 'a URL such as https://go.acme.com/path'],
   ]
   for (const [text, url] of hints) {

@@ -58,7 +58,7 @@ function hasOtherScheme(text: string): boolean {
 function hint(text: string): string {
   const meant = text.length > longestHint ? '' : withoutMistakes(text)
   const isPlain = meant.length <= longestHint && /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/.test(meant)
-  const isMeant = isPlain && examine(meant) === null && /^https?:\/\/[^/?#]*[^/?#.]\.[^/?#.]/i.test(meant)
+  const isMeant = isPlain && examine(meant) === null && /^https?:\/\/[^/?#[]*[^/?#.[]\.[^/?#.]/i.test(meant)
   return isMeant ? meant : 'a URL such as https://go.acme.com/path'
 }
 

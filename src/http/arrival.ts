@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Failure } from '../errors.ts'
 import { addHeader } from './answer.ts'
@@ -9,21 +8,6 @@ import type { Overload } from './overload.ts'
 
 /** Characters that a request target may have. */
 export const longestTarget = 8 * 1024
-
-const callersId = /^[\w.-]{1,64}$/
-const processId = randomBytes(9).toString('base64url')
-let requests = 0
-
-/** The caller's own `X-Request-Id` where it is harmless, else a new one, unique across processes. */
-export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
-  const sent = request.headers['x-request-id']
-  return typeof sent === 'string' && callersId.test(sent) ? sent : newRequestId()
-}
-
-export function newRequestId(): string {
-  requests += 1
-  return `${processId}-${requests.toString(36)}`
-}
 
 /**
  * Puts the target of the request into origin form. One in absolute form, which a server must accept (RFC 9112 §3.2.2),
@@ -93,15 +77,13 @@ function timesSent(header: string, rawHeaders: readonly string[]): number {
 
 /** RFC 9112 §3.2: a Host, which is a host and perhaps a port. Behind a trusted proxy, what it forwards for it. */
 function hostFault({ request, surroundings: { proxies } }: Exchange): Failure | undefined {
-  const host = proxies.hostOf(request)
-  if (host === '') {
-    return request.httpVersion === '1.0'
-      ? undefined
-      : new Failure('malformed_request', 'The request has no Host header.')
+  if (!/^https?$/i.test(proxies.protocolOf(request))) {
+    return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
   }
-  if (!hostPattern.test(host)) return new Failure('malformed_request', 'The Host header is not a host and port.')
-  if (/^https?$/i.test(proxies.protocolOf(request))) return undefined
-  return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
+  const host = proxies.hostOf(request)
+  if (hostPattern.test(host) || (host === '' && request.httpVersion === '1.0')) return undefined
+  const what = host === '' ? 'The request has no Host header.' : 'The Host header is not a host and port.'
+  return new Failure('malformed_request', what)
 }
 
 const hostPattern = /^(?:[\w.~-]{1,255}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{0,5})?$/

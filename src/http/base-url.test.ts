@@ -40,4 +40,6 @@ test('400 malformed_request for what a trusted proxy forwards when it is no host
     assert.equal(status, 400)
     assert.equal(body.code, 'malformed_request')
   }
+  const withoutHost = `GET ${path} HTTP/1.0\r\nX-Forwarded-Proto: ftp\r\nAuthorization: Bearer ${app.key}\r\n\r\n`
+  assert.equal((await app.raw(withoutHost))[0]?.body.code, 'malformed_request')
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
-import { send } from './answer.ts'
+import { addHeader, send } from './answer.ts'
 import { fail } from './errors.ts'
 import type { Handler } from './routes.ts'
 
@@ -32,6 +32,30 @@ for (const [what, handler] of Object.entries(faulty)) {
     assert.equal(app.logs.filter(({ msg, route }) => msg === 'request' && route === '/faulty').length, 1)
   })
 }
+
+test('204 when a handler answers although it has failed', async () => {
+  const app = await startApp({ expectsBugs: true })
+  app.routes.add(['GET'], '/faulty', (exchange) => {
+    fail(exchange, new Error('first'))
+    send(exchange, 204)
+  })
+  assert.equal((await app.send('GET', '/faulty')).status, 204)
+  assert.equal((await app.send('GET', '/health')).status, 200)
+  assert.deepEqual(bugsOf(app.logs), ['first'])
+})
+
+test('a closed connection, and a line in the log, for an answer with a header that cannot be written', async () => {
+  const app = await startApp({ expectsBugs: true })
+  app.routes.add(['GET'], '/faulty', (exchange) => {
+    addHeader(exchange, 'x-broken', 'one\ntwo')
+    send(exchange, 204)
+  })
+  assert.deepEqual(await app.raw('GET /faulty HTTP/1.1\r\nHost: x\r\n\r\n'), [])
+  assert.equal((await app.send('GET', '/health')).status, 200)
+  assert.equal(bugsOf(app.logs).length, 2)
+  assert.equal(app.logs.find(({ route }) => route === '/faulty')?.aborted, true)
+  assert.equal(app.measured.counts.underWay, 0)
+})
 
 test('500 once when a handler fails twice', async () => {
   const app = await startApp({ expectsBugs: true })

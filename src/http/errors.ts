@@ -28,7 +28,16 @@ export function fail(exchange: Exchange, error: unknown): void {
 }
 
 function sendFailure(exchange: Exchange, failure: Failure): void {
+  const { response, surroundings } = exchange
+  if (response.headersSent) return
   const { status, headers, body } = problemOf(failure, exchange.id, exchange.headers.accept)
   for (const name in headers) addHeader(exchange, name, headers[name] as string)
-  send(exchange, status, body)
+  try {
+    send(exchange, status, body)
+  } catch (error) {
+    // Among the fields that a handler had added before it failed there is one that cannot be written.
+    surroundings.log.bug(exchange.id, error)
+    response.destroy()
+    surroundings.log.ended(exchange, true)
+  }
 }

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorCode } from '../errors.ts'
 import type { Caller } from '../keys/keyring.ts'
-import { requestIdOf } from './arrival.ts'
 import { type Fields, noFields } from './form-encoding.ts'
 import type { Proxies } from './proxies.ts'
 import type { RateLimits } from './rate-limit.ts'
+import { requestIdOf } from './request-id.ts'
 import type { RequestLog } from './request-log.ts'
 import type { Match, Route } from './routes.ts'
 

@@ -4,7 +4,7 @@ import { afterBody } from './body.ts'
 import { apiPrefix, type Operation } from './operation.ts'
 import type { Handler, Routes } from './routes.ts'
 
-/** The routes of the API's operations. There is no other way to add one, and so none without a key and a scope. */
+/** The routes of the API's operations: all that a resource is given to add its own, so that none lacks a key and a scope. */
 export class OperationRoutes {
   readonly #routes: Routes
   readonly #keyring: Keyring

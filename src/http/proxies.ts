@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import type { TLSSocket } from 'node:tls'
 import { all, compile } from '@fastify/proxy-addr'
 
 /** Whether the address, which is so many hops away, is that of a proxy whose word is taken. */
@@ -28,7 +27,7 @@ export class Proxies {
 
   /** `http` or `https`, unless a proxy says something else. */
   protocolOf(request: IncomingMessage): string {
-    return this.#forwarded(request, 'x-forwarded-proto') ?? ((request.socket as TLSSocket).encrypted ? 'https' : 'http')
+    return this.#forwarded(request, 'x-forwarded-proto') ?? 'http'
   }
 
   /** The last value, which is that of the nearest proxy; undefined when that is none, or says nothing. */

@@ -27,7 +27,7 @@ export interface Match {
 
 /** Which handler answers which method and path. */
 export class Routes {
-  /** Every method of every route. */
+  /** Every method of every route: what the documents must have. */
   readonly declared: { readonly method: Method; readonly template: string }[] = []
   readonly #router = Router({
     // The target was measured before.
@@ -51,20 +51,29 @@ export class Routes {
 
   /** Never throws: what no route has, and what cannot be decoded, goes to a handler that says so. */
   find(method: string, target: string): Match {
-    const found = this.#router.find(method as Method, target)
+    const found = this.#look(method, target)
     if (found === null) return { route: this.#unanswered, params: {}, query: queryOf(target) }
-    return { route: found.store ?? undecodable, params: found.params, query: found.searchParams ?? {} }
+    const route: Route | null = found.store
+    if (route === null) return { route: undecodable, params: {}, query: queryOf(target) }
+    const query: unknown = found.searchParams
+    return { route, params: found.params, query: query as ReturnType<typeof parseQuery> }
   }
 
   /** The methods that the path answers; none where no route has it. Throws `malformed_url`. */
   #methodsOf(target: string): Method[] {
-    // OPTIONS * asks about the server as such (RFC 9110 §9.3.7), of which there is nothing to say.
-    if (!target.startsWith('/')) return []
     return methods.filter((method) => {
-      const found = this.#router.find(method, target)
+      const found = this.#look(method, target)
       if (found?.store === null) throw malformedPath
       return found !== null
     })
+  }
+
+  /** Without a route where none has the path, and with none in `store` where the path cannot be decoded. */
+  #look(method: string, target: string) {
+    // It stands for the server as such (RFC 9110 §9.3.7), of which there is nothing to say; the router takes it for a path.
+    if (target === '*') return null
+    // What the router has no routes for, it finds none for.
+    return this.#router.find(method as Method, target)
   }
 }
 

@@ -222,8 +222,31 @@ test('200, 204, 404 and 405 for a target in absolute form', async () => {
   assert.equal(await asked('GET', 'http://x/nowhere'), 404)
 })
 
-test('404 for OPTIONS *', async () => {
-  assert.equal((await app.raw(head('OPTIONS', '*')))[0]?.status, 404)
+test('404 for the target *, whatever the method', async () => {
+  for (const method of ['OPTIONS', 'GET', 'HEAD', 'POST']) {
+    assert.equal((await app.raw(head(method, '*')))[0]?.status, 404, method)
+  }
+})
+
+test('400 malformed_url for an absolute form without a host, whatever the method', async () => {
+  for (const method of ['GET', 'OPTIONS', 'DELETE', 'TRACE']) {
+    assert.equal((await app.raw(head(method, 'http:///health')))[0]?.body.code, 'malformed_url', method)
+  }
+})
+
+test('a fragment is no part of the path, whatever the method', async () => {
+  const asked = async (method: string) => (await app.raw(head(method, '/health#x')))[0]?.status
+  assert.deepEqual([await asked('GET'), await asked('DELETE'), await asked('OPTIONS')], [200, 405, 204])
+})
+
+test('414 for a path that is too long and broken', async () => {
+  assert.equal((await app.raw(head('GET', `/${'x'.repeat(9_000)}%`)))[0]?.status, 414)
+})
+
+test('503 for a broken path while the server stops', async () => {
+  const stopping = await startApp()
+  stopping.drain.isDraining = true
+  assert.equal((await stopping.raw(head('GET', '/%zz')))[0]?.body.code, 'shutting_down')
 })
 
 test('200 and 201 for an Upgrade that is not offered, with its body', async () => {

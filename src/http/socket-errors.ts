@@ -1,9 +1,10 @@
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Failure } from '../errors.ts'
-import { longestTarget, newRequestId } from './arrival.ts'
+import { longestTarget } from './arrival.ts'
 import { awaitedResponse, followResponses } from './latest-response.ts'
 import { problemOf } from './problem.ts'
+import { newRequestId } from './request-id.ts'
 import type { RequestLog } from './request-log.ts'
 
 /** What Node's parser throws; `rawPacket` is what it was reading. */

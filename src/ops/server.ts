@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { Failure } from '../errors.ts'
-import { newRequestId } from '../http/arrival.ts'
 import { failureOf, problemOf } from '../http/problem.ts'
+import { newRequestId } from '../http/request-id.ts'
 import { type Health, health } from './health.ts'
 import { type Measured, metricsOf } from './metrics.ts'
 

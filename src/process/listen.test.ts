@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:net'
 import { test } from 'node:test'
 import { StartupFailure } from '../errors.ts'
-import { type Bind, listen } from './listen.ts'
+import { listen } from './listen.ts'
 
-/** Fails in a way that not every machine can be brought to. */
-function failing(code: string): Bind {
-  const error = Object.assign(new Error(`listen ${code}`), { code })
-  return () => Promise.reject(error)
+/** A server that fails in a way that not every machine can be brought to. */
+function failing(code: string): Server {
+  const server = createServer()
+  server.listen = () => {
+    process.nextTick(() => server.emit('error', Object.assign(new Error(`listen ${code}`), { code })))
+    return server
+  }
+  return server
 }
 
 const sentences = {

@@ -19,32 +19,26 @@ export interface Place {
   readonly prefix?: string
 }
 
-/** Binds a server to an address and a port, and returns what it is bound to. */
-export type Bind = (address: string, port: number) => Promise<AddressInfo>
-
-/** How a server shares its port with the other workers; unless it is told to, with none. */
+/** How a server shares its port with the other workers. */
 export type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
 
-/** Binds a server; rejects with what its `error` event says. */
-export async function bindTo(
+/** Has the server listen on one address; unless it is told to, it shares the port with nobody. Throws `StartupFailure`. */
+export async function listen(
   server: Server,
-  host: string,
-  port: number,
+  { host, port, ...place }: Place,
   sharing: PortSharing = { exclusive: true },
-): Promise<AddressInfo> {
-  server.listen({ host, port, ...sharing })
-  await once(server, 'listening')
-  return server.address() as AddressInfo
-}
-
-/** Listens on one address. Throws `StartupFailure` when it cannot be bound. */
-export async function listen(bind: Bind, place: Place): Promise<Listening> {
+): Promise<Listening> {
   try {
-    const bound = await bind(place.host, place.port)
-    const localUrl = urlOf(loopbackOf(bound.address), bound.port)
-    return { port: bound.port, url: urlOf(bound.address, bound.port), localUrl }
+    server.listen({ host, port, ...sharing })
+    await once(server, 'listening')
   } catch (error) {
-    throw new StartupFailure(reason(error as NodeJS.ErrnoException, place))
+    throw new StartupFailure(reason(error as NodeJS.ErrnoException, { host, port, ...place }))
+  }
+  const bound = server.address() as AddressInfo
+  return {
+    port: bound.port,
+    url: urlOf(bound.address, bound.port),
+    localUrl: urlOf(loopbackOf(bound.address), bound.port),
   }
 }
 
@@ -57,7 +51,7 @@ export async function ensureFree(places: readonly Place[]): Promise<void> {
   try {
     for (const place of places) {
       const server = createServer()
-      await listen((address, port) => bindTo(server, address, port), place)
+      await listen(server, place)
       servers.push(server)
     }
   } finally {

@@ -8,7 +8,7 @@ import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { version } from '../version.ts'
 import { isWithoutKeys, makeFirstKey, registerBootstrapKey } from './first-key.ts'
-import { bindTo, ensureFree, type Listening, listen } from './listen.ts'
+import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder, type Parts } from './shutdown.ts'
 import { announce, hasOwnSocket, isFirst, isSupervisor, opsPlaces, opsPrefix, superviseWorkers } from './workers.ts'
@@ -38,10 +38,7 @@ async function start(): Promise<void> {
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     if (isFirst()) await register(config, storage, logger)
-    const listening = await listen(
-      (address, port) => bindTo(app.server, address, port, { reusePort: hasOwnSocket() }),
-      config,
-    )
+    const listening = await listen(app.server, config, { reusePort: hasOwnSocket() })
     if (config.ops.port !== 0) await listenForOperator(config, { app, storage, log })
     announce(listening.port)
     if (isFirst()) greet(listening, await keyToShow(storage))
@@ -50,6 +47,8 @@ async function start(): Promise<void> {
     flushCompileCache()
     app.begin()
   } catch (error) {
+    // Told to stop while it started: what closes already is no reason to fail.
+    if (app.drain.isDraining) return
     await app.close()
     await storage.close()
     throw error
@@ -58,7 +57,7 @@ async function start(): Promise<void> {
 
 async function listenForOperator({ ops }: Config, { app, storage, log }: Parts): Promise<void> {
   const server = opsServer({ ...app, storage, logger: log.logger })
-  await listen((address, port) => bindTo(server, address, port), { ...ops, prefix: opsPrefix })
+  await listen(server, { ...ops, prefix: opsPrefix })
 }
 
 async function register({ bootstrapKey }: Config, storage: Storage, logger: Logger): Promise<void> {

@@ -115,7 +115,8 @@ class Supervisor {
     const { slot, startedAt } = this.#lives.get(worker.id) as Life
     this.#lives.delete(worker.id)
     if (this.#port === undefined || this.#isStopping) {
-      this.#exitCode ||= code ?? 1
+      // One that had not begun to listen for signals has nothing to put in order.
+      this.#exitCode ||= code ?? (this.#isStopping && isStop(signal) ? 0 : 1)
       this.#endIfAlone()
     } else {
       this.#log.logger.error({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
@@ -128,6 +129,10 @@ class Supervisor {
   #endIfAlone(): void {
     if (this.#lives.size === 0) void this.#log.exit(this.#exitCode)
   }
+}
+
+function isStop(signal: string | null): boolean {
+  return signal === 'SIGTERM' || signal === 'SIGINT'
 }
 
 /** A variable for a worker, in the place of whatever says the same; none where nothing is to be said. */
