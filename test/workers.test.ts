@@ -51,6 +51,16 @@ test('every worker answers, and one key is printed', async (t) => {
   assert.equal(server.stdout().match(/^ +wm_\w+$/gm)?.length, 1)
 })
 
+test('exit code 0 when told to stop while workers are still starting, wherever they are', async (t) => {
+  const { variables } = newDatabase(t)
+  for (const afterMs of [0, 100, 200, 300, 400]) {
+    const server = await startServer(t, { ...variables, WORKERS: String(workers) })
+    await new Promise((resolve) => setTimeout(resolve, afterMs))
+    const { code, stderr } = await server.end('SIGTERM')
+    assert.deepEqual([code, stderr], [0, ''], `after ${afterMs} ms`)
+  }
+})
+
 test('a worker that is killed amid writes is replaced; the others go on, and nothing acknowledged is lost', async (t) => {
   const server = await startWorkers(t)
   const [victim] = await untilAnswered(server, workers)
