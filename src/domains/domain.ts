@@ -167,7 +167,9 @@ function shortHint(candidate: string, introduction: string): string {
 
 function withoutMistakes(text: string): string {
   const withoutScheme = fold(text).replaceAll('\\', '/').replace(schemePrefix, '').replace(bareScheme, '')
-  return untilPath(withoutScheme.replace(/^\/+/, ''))
+  const host = untilPath(withoutScheme.replace(/^\/+/, ''))
+  if (plainName.test(host)) return host
+  return host
     .replace(/^.*@/s, '')
     .replace(/:.*$/s, '')
     .replace(/[\s*]/g, '')
