@@ -162,7 +162,7 @@ async function stockUp({ stock, index, server }: Site, count: number): Promise<v
 
 /** Longer than the search index waits between two looks at what there is to do. */
 const lookMs = 2_500
-const mostLooks = 8
+const mostLooks = 3
 
 /** Waits until the server has put in order what was stored, which it does when there is nothing else to do. */
 async function atRest(server: Measured): Promise<void> {

@@ -64,7 +64,7 @@ export function readOptions(args: readonly string[]): Options | null {
 }
 
 const fullPace = { sizes: [1_000, 1_000_000], rounds: 5, roundSeconds: 1.2, warmUpSeconds: 1, starts: 5 }
-const quickPace = { sizes: [1_000], rounds: 3, roundSeconds: 0.6, warmUpSeconds: 0.4, starts: 3 }
+const quickPace = { sizes: [1_000], rounds: 3, roundSeconds: 0.4, warmUpSeconds: 0.6, starts: 3 }
 
 function parse(args: readonly string[]) {
   const flag = { type: 'boolean', default: false } as const

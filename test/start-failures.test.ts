@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
 import { newDatabase, newFolder, type Running, run, startServer } from './processes.ts'
@@ -53,9 +53,10 @@ test('a database that cannot be used is said in one sentence', async (t) => {
     ['damaged.db', damage, /^The database \S+ is damaged: /],
     ['folder.db', (path) => mkdirSync(path), /^The database \S+ is a folder\. /],
     ['file/way.db', (path) => writeFileSync(dirname(path), ''), /^The folder \S+ of the database cannot be made: /],
+    ['/proc/none/way.db', () => undefined, /^The folder \S+ of the database cannot be made: /],
   ]
   for (const [file, make, sentence] of cases) {
-    const path = join(folder, file)
+    const path = resolve(folder, file)
     make(path)
     assert.match(await refusal(run(t, { DATABASE_URL: `sqlite:${path}`, PORT: '0' })), sentence)
   }

@@ -97,6 +97,19 @@ for (const path of nowhere) {
   })
 }
 
+test('404 and 405 with a word about the slash at the end of the path, where there is one', async () => {
+  for (const [method, path, isTold] of [
+    ['POST', '/api/v1/domains/', true],
+    ['GET', '/api/v1/domains/1/?x', true],
+    ['GET', '/api/v1/', true],
+    ['GET', '/api/v1/links', false],
+    ['DELETE', '/api/v1/domains?x=/', false],
+  ] as const) {
+    const { body } = await app.send(method, path)
+    assert.equal(body.detail.endsWith(' Leave out the slash at the end of the path.'), isTold, `${method} ${path}`)
+  }
+})
+
 for (const code of Object.keys(failures)) {
   test(`200 for /problems/${code}, without a key`, async () => {
     const { status, headers, text } = await app.send('GET', `/problems/${code}`, { key: null })

@@ -9,14 +9,20 @@ import type { Method } from './routes.ts'
  */
 export function answerUnanswered(exchange: Exchange, methods: readonly Method[]): void {
   const { method, surroundings } = exchange
+  const advice = endsWithSlash(exchange.target) ? ' Leave out the slash at the end of the path.' : ''
   if (methods.length === 0) {
-    throw new Failure('route_not_found', 'No operation has this path. The operations are listed at /docs.')
+    throw new Failure('route_not_found', `No operation has this path. The operations are listed at /docs.${advice}`)
   }
   const allow = [...methods, 'OPTIONS']
   if (method !== 'OPTIONS') {
-    throw new Failure('method_not_allowed', `${method} is not answered here: ${allow.join(', ')} are.`, { allow })
+    const detail = `${method} is not answered here: ${allow.join(', ')} are.${advice}`
+    throw new Failure('method_not_allowed', detail, { allow })
   }
   surroundings.rateLimits.announceAddress(exchange)
   addHeader(exchange, 'allow', allow.join(', '))
   send(exchange, 204)
+}
+
+function endsWithSlash(target: string): boolean {
+  return /^\/[^?#]*\/(?:[?#]|$)/.test(target)
 }

@@ -64,10 +64,29 @@ async function open(path: string, timeoutMs: number): Promise<SqliteStorage> {
 export function makeFolder(path: string): void {
   const folder = dirname(path)
   try {
-    mkdirSync(folder, { recursive: true })
+    for (const missing of missingFolders(folder)) makeOne(missing)
   } catch (error) {
     const why = (error as Error).message
     throw new StartupFailure(`The folder ${folder} of the database cannot be made: ${why}. ${wayOut}`)
+  }
+}
+
+/** The folder and those above it that are not there, from the top. */
+function missingFolders(folder: string): string[] {
+  return isFolder(folder) ? [] : [...missingFolders(dirname(folder)), folder]
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+/** Not with Node's `recursive`, which tries for ever where a folder cannot have others, such as in /proc. */
+function makeOne(folder: string): void {
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process was faster.
+    if (!isFolder(folder)) throw error
   }
 }
 
@@ -80,7 +99,7 @@ function refuseReadOnly(path: string): void {
       throw new StartupFailure(`The database cannot be written: ${place} is read-only for this user. ${wayOut}`)
     }
   }
-  if (existsSync(path) && statSync(path).isDirectory()) {
+  if (isFolder(path)) {
     throw new StartupFailure(`The database ${path} is a folder. Point DATABASE_URL at a file in it.`)
   }
 }
