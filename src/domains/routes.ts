@@ -17,8 +17,8 @@ import { type Domain, domainOperations, storeDomain, updateDomain } from './sche
 import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from './store.ts'
 
 /**
- * The five operations on domains. A form that does not hold is answered where it is read, not thrown: an exception takes as
- * long as half of all the rest that a refused form takes.
+ * The five operations on domains. A form that does not hold is answered where it is read, not thrown: an exception takes a
+ * third as long as all the rest of such a request.
  */
 export function domainRoutes(routes: OperationRoutes, db: Db, kept: KeptAnswers, address: PublicAddress): void {
   const { list, show, store, put, patch, delete: remove } = domainOperations

@@ -76,11 +76,10 @@ function timesSent(header: string, rawHeaders: readonly string[]): number {
 }
 
 /** RFC 9112 §3.2: a Host, which is a host and perhaps a port. Behind a trusted proxy, what it forwards for it. */
-function hostFault({ request, surroundings: { proxies } }: Exchange): Failure | undefined {
-  if (!/^https?$/i.test(proxies.protocolOf(request))) {
+function hostFault({ host, protocol, request }: Exchange): Failure | undefined {
+  if (!/^https?$/i.test(protocol)) {
     return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
   }
-  const host = proxies.hostOf(request)
   if (hostPattern.test(host) || (host === '' && request.httpVersion === '1.0')) return undefined
   const what = host === '' ? 'The request has no Host header.' : 'The Host header is not a host and port.'
   return new Failure('malformed_request', what)

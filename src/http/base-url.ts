@@ -6,18 +6,11 @@ export type PublicAddress = (exchange: Exchange) => string
 /** `baseUrl` where the operator set one, else what the request was sent to. */
 export function publicAddress(baseUrl: string | null): PublicAddress {
   if (baseUrl !== null) return () => baseUrl
-  return (exchange) => {
-    const {
-      request,
-      surroundings: { proxies },
-    } = exchange
-    return `${proxies.protocolOf(request).toLowerCase()}://${hostOf(exchange)}`
-  }
+  return (exchange) => `${exchange.protocol.toLowerCase()}://${hostOf(exchange)}`
 }
 
 /** The Host header was checked on arrival; HTTP/1.0 may have none. */
-function hostOf({ request, surroundings: { proxies } }: Exchange): string {
-  const host = proxies.hostOf(request)
+function hostOf({ host, request }: Exchange): string {
   if (host !== '') return host
   const { localAddress = 'localhost', localPort } = request.socket
   return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`

@@ -55,4 +55,18 @@ export class Exchange {
   get target(): string {
     return this.request.url as string
   }
+
+  /** The host that the client asked, through the proxies that are trusted; empty when it did not say. */
+  get host(): string {
+    return this.surroundings.proxies.hostOf(this.request)
+  }
+
+  /** By which the client asked: `http` or `https`, in any case, once the request has passed the gate. */
+  get protocol(): string {
+    return this.surroundings.proxies.protocolOf(this.request)
+  }
+
+  get clientAddress(): string {
+    return this.surroundings.proxies.addressOf(this.request)
+  }
 }

@@ -67,7 +67,7 @@ export class RateLimits {
    */
   refuse(exchange: Exchange): Failure | undefined {
     if (!this.#isEnabled) return undefined
-    const standing = this.#add('address', networkAsking(exchange), 1, exchange)
+    const standing = this.#add('address', networkOf(exchange.clientAddress), 1, exchange)
     if (standing.used <= this.#limits.address) return undefined
     return exceeded(standing, 'Too many failed authentications from this address in this minute.')
   }
@@ -75,7 +75,7 @@ export class RateLimits {
   /** Says what is left for the client's address, where an answer of the API was given before any key was asked for. */
   announceAddress(exchange: Exchange): void {
     if (!this.#isEnabled || hasHeader(exchange, 'ratelimit') || !exchange.target.startsWith('/api/')) return
-    this.#add('address', networkAsking(exchange), 0, exchange)
+    this.#add('address', networkOf(exchange.clientAddress), 0, exchange)
   }
 
   close(): Promise<void> {
@@ -93,10 +93,6 @@ export class RateLimits {
     addHeader(exchange, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(standing)}`)
     return standing
   }
-}
-
-function networkAsking({ request, surroundings }: Exchange): string {
-  return networkOf(surroundings.proxies.addressOf(request))
 }
 
 function secondsLeft({ msLeft }: Standing): number {

@@ -16,8 +16,8 @@ import { spaceOperations, storeSpace, updateSpace } from './schema.ts'
 import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from './store.ts'
 
 /**
- * The five operations on spaces. A form that does not hold is answered where it is read, not thrown: an exception takes as
- * long as half of all the rest that a refused form takes.
+ * The five operations on spaces. A form that does not hold is answered where it is read, not thrown: an exception takes a
+ * third as long as all the rest of such a request.
  */
 export function spaceRoutes(routes: OperationRoutes, db: Db, kept: KeptAnswers, address: PublicAddress): void {
   const { list, show, store, put, patch, delete: remove } = spaceOperations
