@@ -3,8 +3,8 @@
  * `--check` it writes nothing, and exits with 1 when the file is not what would be written.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { openApiDocument } from '../src/api/openapi/document.ts'
 import { operations } from '../src/app.ts'
-import { openApiDocument } from '../src/http/openapi.ts'
 
 const file = new URL('../docs/openapi.json', import.meta.url)
 const document = `${JSON.stringify(openApiDocument(operations), null, 2)}\n`

@@ -1,27 +1,27 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
+import { documents } from './api/docs.ts'
+import { healthRoute } from './api/health.ts'
+import { problemPages } from './api/problem-pages.ts'
+import { publicAddress } from './api/public-address.ts'
+import { RateLimits } from './api/rate-limit.ts'
+import { OperationRoutes } from './api/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
-import type { Drain } from './http/arrival.ts'
-import { publicAddress } from './http/base-url.ts'
+import type { Histogram } from './histogram.ts'
 import { Connections } from './http/connections.ts'
-import { documents } from './http/docs.ts'
-import { healthRoute } from './http/health.ts'
-import { OperationRoutes } from './http/operation-routes.ts'
+import type { Drain } from './http/gate.ts'
 import { Overload } from './http/overload.ts'
-import { problemPages } from './http/problem-pages.ts'
 import { Proxies } from './http/proxies.ts'
-import { RateLimits } from './http/rate-limit.ts'
-import { RequestCounts } from './http/request-counts.ts'
 import { RequestLog } from './http/request-log.ts'
-import { Routes } from './http/routes.ts'
+import { RequestCounts } from './http/request-metrics.ts'
+import { Routes } from './http/router.ts'
 import { apiServer } from './http/server.ts'
 import { KeptAnswers } from './idempotency/kept-answers.ts'
 import { Keyring } from './keys/keyring.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
 import type { Storage } from './storage/port.ts'
-import type { Tally } from './tally.ts'
 
 export interface AppOptions {
   readonly storage: Storage
@@ -39,7 +39,7 @@ export interface App {
   readonly routes: Routes
   readonly drain: Drain
   readonly counts: RequestCounts
-  readonly loopDelays: Tally
+  readonly loopDelays: Histogram
   /** To be called once everything is loaded: from now on, what cannot be done in good time is refused. */
   begin(): void
   /** Accepts no more connections, and ends once those that are open have had their answers. */

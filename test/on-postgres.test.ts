@@ -10,7 +10,8 @@ useEngine('postgres')
 /** A browser sees nothing of the engine; what compares engines has both. */
 const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: repository }).filter(
   (file) =>
-    !/browser|parity/.test(file) && /\bfrom '[./]*test\/(app|engine)\.ts'|from '\.\/app\.ts'/.test(contentOf(file)),
+    !/browser|parity/.test(file) &&
+    /\bfrom '[./]*test\/(app|engine)\.ts'|from '\.\.?\/(app|engine)\.ts'/.test(contentOf(file)),
 )
 
 for (const file of files) {

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { copiesOf } from '../storage/copies.ts'
+import { copiesOf } from '../storage/open.ts'
 import { requiredFileOf } from './arguments.ts'
 import type { Command } from './command.ts'
 import { Progress } from './progress.ts'

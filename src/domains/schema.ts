@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { clearable, fixed, form, optional, type Rule, required } from '../http/fields.ts'
-import { listQuery } from '../http/list-query.ts'
-import { operationsOf } from '../http/operation.ts'
-import { assignedFields, idSchema, timestamps } from '../http/record-schema.ts'
+import { clearable, fixed, form, optional, type Rule, required } from '../api/fields.ts'
+import { listQuery } from '../api/list-query.ts'
+import { operationsOf } from '../api/operation.ts'
+import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
 import { type HostName, parseHostName } from './domain.ts'
 import { longestUrl, parseWebUrl } from './web-url.ts'
 

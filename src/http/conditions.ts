@@ -4,7 +4,6 @@
 import { Failure, preconditionFailed } from '../errors.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { addHeader, send, sendJson } from './answer.ts'
-import { type EntityTags, entityTagOf, matchesStrongly, matchesWeakly, parseEntityTags } from './entity-tags.ts'
 import type { Exchange } from './exchange.ts'
 
 /** What If-Match and If-None-Match demand of a record. */
@@ -61,3 +60,41 @@ function tagsOf(name: string, value: string | undefined): EntityTags | null {
     `The ${name} header must be an entity tag as the ETag header has it, in double quotes, or a list of them, or *.`,
   )
 }
+
+/** What a header demands: any state at all (`*`), or one of those that it lists. */
+export type EntityTags = '*' | readonly EntityTag[]
+
+export interface EntityTag {
+  readonly isWeak: boolean
+  /** What stands between the quotes. */
+  readonly opaque: string
+}
+
+/** The strong tag of a record's version. */
+export function entityTagOf(version: string): string {
+  return `"${version}"`
+}
+
+/**
+ * The value of an If-Match or If-None-Match header: `*`, or a list in which empty elements are ignored (§5.6.1.2). Null
+ * when it is neither, or names no tag: that is what a variable that was never set leaves.
+ */
+export function parseEntityTags(value: string): EntityTags | null {
+  if (value === '*') return '*'
+  if (!list.test(value)) return null
+  const tags = [...value.matchAll(tag)].map(([, weak, opaque = '']) => ({ isWeak: weak !== undefined, opaque }))
+  return tags.length === 0 ? null : tags
+}
+
+/** §8.8.3.2: a weak tag matches nothing. */
+export function matchesStrongly(tags: EntityTags, version: string): boolean {
+  return tags === '*' || tags.some(({ isWeak, opaque }) => !isWeak && opaque === version)
+}
+
+/** §8.8.3.2: whether a tag is weak makes no difference. */
+export function matchesWeakly(tags: EntityTags, version: string): boolean {
+  return tags === '*' || tags.some(({ opaque }) => opaque === version)
+}
+
+const tag = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g
+const list = /^[\t ,]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ,]*|$))*$/

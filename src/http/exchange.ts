@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { RateLimits } from '../api/rate-limit.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Caller } from '../keys/keyring.ts'
 import { type Fields, noFields } from './form-encoding.ts'
 import type { Proxies } from './proxies.ts'
-import type { RateLimits } from './rate-limit.ts'
 import { requestIdOf } from './request-id.ts'
 import type { RequestLog } from './request-log.ts'
-import type { Match, Route } from './routes.ts'
+import type { Match, Route } from './router.ts'
 
 /** What every exchange of a server has to do with. */
 export interface Surroundings {

@@ -1,5 +1,5 @@
 import { type Failure, overloaded } from '../errors.ts'
-import { durations, Tally } from '../tally.ts'
+import { durations, Histogram } from '../histogram.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Mean event-loop delay past which requests are turned away, in milliseconds. */
@@ -17,7 +17,7 @@ const sampleEveryMs = 20
  */
 export class Overload {
   /** How late the event loop ran, each time that it was looked at; in seconds. */
-  readonly delays = new Tally(durations)
+  readonly delays = new Histogram(durations)
   readonly #limitMs: number
   #timer: NodeJS.Timeout | undefined
   /** Not known before the first sample. */

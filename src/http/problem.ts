@@ -3,7 +3,7 @@
  * RFC 9457 (`type`, `title`, `status`, `detail`) at once.
  */
 import { type ErrorCode, Failure, type Violation } from '../errors.ts'
-import { entityTagOf } from './entity-tags.ts'
+import { entityTagOf } from './conditions.ts'
 import { failures } from './failures.ts'
 
 export interface Problem {

@@ -1,7 +1,7 @@
 import { type Logger, symbols } from 'pino'
 import type { Failure } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
-import { noRoute, type RequestCounts, type RequestSeries } from './request-counts.ts'
+import { noRoute, type RequestCounts, type RequestSeries } from './request-metrics.ts'
 import { traceOf } from './trace-context.ts'
 
 /** What pino keeps of a logger for those that write lines of their own. */

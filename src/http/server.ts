@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
-import { type Gate, refusalAt, takeOriginForm } from './arrival.ts'
-import { attempt, fail } from './errors.ts'
 import { Exchange, type Surroundings } from './exchange.ts'
-import type { Routes } from './routes.ts'
+import { attempt, fail } from './failing.ts'
+import { type Gate, refusalAt, takeOriginForm } from './gate.ts'
+import type { Routes } from './router.ts'
 import { answerSocketErrors } from './socket-errors.ts'
 
 /** How long headers and whole requests may take to arrive, and an idle connection stays open. Milliseconds. */

@@ -1,5 +1,5 @@
 import { databaseUnavailable, Failure } from '../errors.ts'
-import type { Drain } from '../http/arrival.ts'
+import type { Drain } from '../http/gate.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Report } from './server.ts'
 

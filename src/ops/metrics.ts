@@ -1,15 +1,15 @@
 import type { Metric, MetricValueWithName, Registry } from 'prom-client'
 import type { ErrorCode } from '../errors.ts'
+import { Histogram } from '../histogram.ts'
 import { failures } from '../http/failures.ts'
-import type { RequestCounts } from '../http/request-counts.ts'
+import type { RequestCounts } from '../http/request-metrics.ts'
 import type { Meter, Storage } from '../storage/port.ts'
-import { Tally } from '../tally.ts'
 import { version } from '../version.ts'
 import type { Report } from './server.ts'
 
 export interface Measured {
   readonly counts: RequestCounts
-  readonly loopDelays: Tally
+  readonly loopDelays: Histogram
   readonly storage: Pick<Storage, 'meters'>
 }
 
@@ -20,7 +20,7 @@ interface Reading {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  read(): Iterable<readonly [Labels, Tally | number]>
+  read(): Iterable<readonly [Labels, Histogram | number]>
 }
 
 /**
@@ -91,8 +91,8 @@ function ofDatabase({ name, help, value }: Meter): Reading {
   return {
     name: `waymark_database_${name}`,
     help,
-    type: value instanceof Tally ? 'histogram' : 'gauge',
-    read: () => [[{}, value instanceof Tally ? value : value()]],
+    type: value instanceof Histogram ? 'histogram' : 'gauge',
+    read: () => [[{}, value instanceof Histogram ? value : value()]],
   }
 }
 
@@ -113,7 +113,7 @@ class Collected {
   }
 }
 
-function valuesOf(name: string, labels: Labels, value: Tally | number): MetricValueWithName<string>[] {
+function valuesOf(name: string, labels: Labels, value: Histogram | number): MetricValueWithName<string>[] {
   if (typeof value === 'number') return [{ metricName: name, labels, value }]
   const cumulated = value.cumulated()
   const buckets = cumulated.map((count, index) => ({

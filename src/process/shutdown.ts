@@ -1,7 +1,7 @@
 import type { App } from '../app.ts'
+import { Traffic } from '../http/drain.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Log } from './log.ts'
-import { Traffic } from './traffic.ts'
 
 /** How long requests under way may take once the process is told to stop. Milliseconds. */
 const deadlineMs = 10_000

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { change, form, optional, type Rule, required } from '../http/fields.ts'
-import { integerWithin } from '../http/integer.ts'
-import { listQuery } from '../http/list-query.ts'
-import { operationsOf } from '../http/operation.ts'
-import { assignedFields, idSchema, timestamps } from '../http/record-schema.ts'
+import { change, form, optional, type Rule, required } from '../api/fields.ts'
+import { integerWithin } from '../api/integer.ts'
+import { listQuery } from '../api/list-query.ts'
+import { operationsOf } from '../api/operation.ts'
+import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
 import { leastColor, longestName, mostColor, parseSpaceName } from './space.ts'
 
 const nameSchema = Type.String({ minLength: 1, maxLength: longestName, description: 'Need not be unique.' })

@@ -1,7 +1,3 @@
-import type { StorageLocation } from './open.ts'
-import { ownTools } from './postgres/own-tools.ts'
-import { sqliteCopies } from './sqlite/copies.ts'
-
 export interface BackupOptions {
   /** Whether a file of that name may be replaced. */
   readonly mayReplace: boolean
@@ -29,9 +25,4 @@ export interface Copies {
   restore(file: string, isStopped: boolean): Promise<Restored>
   /** Whether a file is the database itself, by whatever name. */
   isItself(file: string): boolean
-}
-
-/** The copies of the database at a location, by the means of its engine. */
-export function copiesOf(location: StorageLocation): Copies {
-  return location.engine === 'sqlite' ? sqliteCopies(location.path) : ownTools(location.url)
 }

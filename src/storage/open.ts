@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs'
+import type { Copies } from './copies.ts'
 import type { MigrationState } from './migrate.ts'
 import type { Storage } from './port.ts'
+import { ownTools } from './postgres/own-tools.ts'
 import { placeOfPostgres } from './postgres/place.ts'
+import { sqliteCopies } from './sqlite/copies.ts'
 
 /** Where the records are kept, as configuration names it. */
 export type StorageLocation = SqliteLocation | PostgresLocation
@@ -36,6 +39,11 @@ export async function migrationsAt(location: StorageLocation): Promise<Migration
 export async function isThere(location: StorageLocation): Promise<boolean> {
   if (location.engine === 'sqlite') return existsSync(location.path)
   return (await migrationsAt(location)).some(({ isApplied }) => isApplied)
+}
+
+/** Whole copies of the database, by the means of its engine. */
+export function copiesOf(location: StorageLocation): Copies {
+  return location.engine === 'sqlite' ? sqliteCopies(location.path) : ownTools(location.url)
 }
 
 /** The location in a sentence to the operator. */

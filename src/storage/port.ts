@@ -1,7 +1,7 @@
 /**
  * The storage port: what the stores may ask of any engine. Engines live beside this file, one folder each.
  */
-import type { Tally } from '../tally.ts'
+import type { Histogram } from '../histogram.ts'
 import type { Statement } from './statement.ts'
 
 /** Where statements run: the storage itself, or a transaction of it. */
@@ -52,7 +52,7 @@ export interface Meter {
   /** What is measured, in a sentence for the operator. */
   readonly help: string
   /** How often, and how much each time; or a function that says how much it is now. */
-  readonly value: Tally | (() => number)
+  readonly value: Histogram | (() => number)
 }
 
 /** What an engine must know of a table to list it. */

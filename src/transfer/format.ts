@@ -2,10 +2,11 @@
  * The file of an export: JSON Lines, of which the first says what it is, the last how much there was, and each line
  * between them is one record as the API answers it.
  */
+
+import type { Reading } from '../api/fields.ts'
 import type { HostName } from '../domains/domain.ts'
 import { type Domain, storeDomain } from '../domains/schema.ts'
 import type { Violation } from '../errors.ts'
-import type { Reading } from '../http/fields.ts'
 import { type Space, storeSpace } from '../spaces/schema.ts'
 
 /** Raised when a program that knows only the present format would read a file wrongly. */

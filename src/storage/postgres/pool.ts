@@ -1,6 +1,6 @@
 import pg, { type PoolClient } from 'pg'
 import { databaseUnavailable } from '../../errors.ts'
-import { durations, Tally } from '../../tally.ts'
+import { durations, Histogram } from '../../histogram.ts'
 import type { Meter } from '../port.ts'
 import { isBroken } from './errors.ts'
 import { wireOf } from './one-packet.ts'
@@ -21,7 +21,7 @@ const idleMs = 60_000
 export class Pool {
   readonly #pool: pg.Pool
   readonly #url: string
-  readonly #seconds = new Tally(durations)
+  readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
     {
       name: 'use_seconds',

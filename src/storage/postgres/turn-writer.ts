@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 import { overloaded } from '../../errors.ts'
-import { groupSizes, Tally } from '../../tally.ts'
+import { groupSizes, Histogram } from '../../histogram.ts'
 import type { Meter } from '../port.ts'
 import type { Statement } from '../statement.ts'
 import { isBroken, translated } from './errors.ts'
@@ -30,7 +30,7 @@ export class TurnWriter {
   readonly #pool: Pool
   readonly #turn = new Turn<Writing>((writings) => void this.#run(writings))
   readonly #alone: Gate
-  readonly #sizes = new Tally(groupSizes)
+  readonly #sizes = new Histogram(groupSizes)
   #again = 0
   readonly meters: readonly Meter[] = [
     { name: 'write_group_size', help: 'Writes that were sent as one transaction.', value: this.#sizes },

@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { databaseUnavailable, Failure } from '../../errors.ts'
-import { durations, groupSizes, Tally } from '../../tally.ts'
+import { durations, groupSizes, Histogram } from '../../histogram.ts'
 import type { Db, Meter } from '../port.ts'
 import type { Connection } from './connection.ts'
 import { isBusy, translated } from './errors.ts'
@@ -37,8 +37,8 @@ export class GroupCommit {
   readonly #committed: () => void
   readonly #lockTimeoutMs: number
   readonly #steps: Steps
-  readonly #seconds = new Tally(durations)
-  readonly #sizes = new Tally(groupSizes)
+  readonly #seconds = new Histogram(durations)
+  readonly #sizes = new Histogram(groupSizes)
   readonly meters: readonly Meter[] = [
     {
       name: 'commit_seconds',

@@ -2,10 +2,10 @@ import { deepEqual } from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { Folder, listables, migrated, Records, type Row } from '../../../test/lists-model.ts'
 import { foldCase } from '../fold.ts'
 import type { Listing } from '../port.ts'
 import { listOn } from './lists.ts'
-import { Folder, listables, migrated, Records, type Row } from './lists-model.ts'
 import { Readers } from './search/readers.ts'
 
 const template = new Folder()

@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite'
-import { durations, groupSizes, Tally } from '../../tally.ts'
+import { durations, groupSizes, Histogram } from '../../histogram.ts'
 import type { Meter } from '../port.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { translated } from './errors.ts'
@@ -23,8 +23,8 @@ export class TurnReader {
   readonly #connection: Connection
   readonly #begin: StatementSync
   readonly #end: StatementSync
-  readonly #seconds = new Tally(durations)
-  readonly #sizes = new Tally(groupSizes)
+  readonly #seconds = new Histogram(durations)
+  readonly #sizes = new Histogram(groupSizes)
   readonly meters: readonly Meter[] = [
     {
       name: 'read_seconds',

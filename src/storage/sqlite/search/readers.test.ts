@@ -2,10 +2,10 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
+import { damage, Folder, listables, migrated, Records, type Row } from '../../../../test/lists-model.ts'
 import { eventually } from '../../../../test/processes.ts'
 import { Failure } from '../../../errors.ts'
 import type { Listing } from '../../port.ts'
-import { damage, Folder, listables, migrated, Records, type Row } from '../lists-model.ts'
 import { Readers, type ReadersOptions } from './readers.ts'
 
 const folders: Folder[] = []

@@ -1,4 +1,4 @@
-import { durations, Tally } from '../../../tally.ts'
+import { durations, Histogram } from '../../../histogram.ts'
 import type { Listing, Meter, Page } from '../../port.ts'
 import { type AnyListing, type RawPage, toPage } from '../raw-page.ts'
 import { Lane } from './lane.ts'
@@ -20,7 +20,7 @@ export interface ReadersOptions {
 export class Readers {
   readonly #index: Lane
   readonly #scan: Lane
-  readonly #seconds = new Tally(durations)
+  readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
     {
       name: 'thread_seconds',

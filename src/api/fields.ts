@@ -1,0 +1,180 @@
+/**
+ * One declaration of a request's fields, from which come the check, the type and the OpenAPI schema.
+ */
+import { distance } from 'fastest-levenshtein'
+import { type TSchema, Type } from 'typebox'
+import { type Failure, Refusal, type Violation, validationFailed } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+
+/** What a value must be. `parse` gets trimmed, well-formed text without control characters, never empty. */
+export interface Rule<T> {
+  readonly schema: TSchema
+  /** Whether JSON may carry the value as a number. */
+  readonly number?: boolean
+  /** `label` is the field's name, for the sentence of a refusal. */
+  parse(text: string, label: string): T | Refusal
+}
+
+/** A rule, and what it means when the field is absent or empty. */
+export interface Field<T> {
+  readonly schema: TSchema
+  readonly required: boolean
+  read(raw: unknown, label: string): T | Refusal
+}
+
+/** The values that hold, and every violation; all values are there when there is none. */
+export interface Reading<T> {
+  readonly values: Partial<T>
+  readonly violations: readonly Violation[]
+}
+
+export interface Form<T> {
+  readonly fields: { readonly [Name in keyof T]: Field<T[Name]> }
+  readonly schema: TSchema
+  /** Checks all fields at once. */
+  read(input: Fields): Reading<T>
+  /** The values of all fields, or `validation_failed` when there is any violation. */
+  check(input: Fields): T | Failure
+}
+
+/** Must be sent, with a value. */
+export function required<T>(rule: Rule<T>): Field<T> {
+  return { schema: rule.schema, required: true, read: reader(rule, missing, missing) }
+}
+
+/** `fallback` when absent or empty. */
+export function optional<T, const F>(rule: Rule<T>, fallback: F): Field<T | F> {
+  const schema = fallback === null ? nullable(rule.schema) : { ...rule.schema, default: fallback }
+  return {
+    schema,
+    required: false,
+    read: reader<T | F>(
+      rule,
+      () => fallback,
+      () => fallback,
+    ),
+  }
+}
+
+/** A change: undefined when absent; empty is refused. */
+export function change<T>(rule: Rule<T>): Field<T | undefined> {
+  return { schema: rule.schema, required: false, read: reader<T | undefined>(rule, () => undefined, missing) }
+}
+
+/** A change: undefined when absent, null (which clears the field) when empty. */
+export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
+  const read = reader<T | null | undefined>(
+    rule,
+    () => undefined,
+    () => null,
+  )
+  return { schema: nullable(rule.schema), required: false, read }
+}
+
+/** A field that cannot be changed but may be sent back: its text for a comparison, undefined when absent. */
+export function fixed(schema: TSchema): Field<string | undefined> {
+  const rule = { schema, parse: (text: string) => text }
+  return {
+    schema,
+    required: false,
+    read: reader<string | undefined>(
+      rule,
+      () => undefined,
+      () => '',
+    ),
+  }
+}
+
+/** Declares the fields of a request. Those in `ignored` are taken and dropped; any other name is a violation. */
+export function form<T>(
+  fields: { readonly [Name in keyof T]: Field<T[Name]> },
+  ignored: readonly string[] = [],
+): Form<T> {
+  const entries = Object.entries<Field<unknown>>(fields)
+  const known = new Set([...entries.map(([name]) => name), ...ignored])
+  const read = (input: Fields): Reading<T> => {
+    const values: Record<string, unknown> = {}
+    const violations: Violation[] = []
+    for (const [name, field] of entries) {
+      const value = field.read(input[name], name)
+      if (value instanceof Refusal) violations.push({ field: name, code: value.code, message: value.message })
+      else values[name] = value
+    }
+    for (const name in input) {
+      if (known.has(name)) continue
+      const violation = unknownField(name, Object.keys(fields))
+      // What is wrong with everything comes first.
+      if (isJson(name)) violations.unshift(violation)
+      else violations.push(violation)
+    }
+    return { values: values as Partial<T>, violations }
+  }
+  return { fields, schema: objectSchema(entries), read, check: (input) => checked(read(input)) }
+}
+
+function checked<T>({ values, violations }: Reading<T>): T | Failure {
+  return violations.length > 0 ? validationFailed(violations) : (values as T)
+}
+
+type Absence<T> = (label: string) => T | Refusal
+
+function reader<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T>['read'] {
+  return (raw, label) => {
+    if (raw === undefined) return absent(label)
+    if (raw === null) return empty(label)
+    const text = textOf(raw, rule, label)
+    if (typeof text !== 'string') return text
+    return text === '' ? empty(label) : rule.parse(text, label)
+  }
+}
+
+function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refusal {
+  if (Array.isArray(raw)) return new Refusal('not_single', `The ${label} field must be sent once, as a single value.`)
+  if (typeof raw !== 'string') {
+    if (!rule.number) return new Refusal('not_a_string', `The ${label} field must be a string.`)
+    // Other than a number, it becomes a word that is none: converting an object would run what it calls its toString.
+    return typeof raw === 'number' ? String(raw) : typeof raw
+  }
+  const text = raw.trim()
+  if (unprintable.test(text) || !text.isWellFormed()) {
+    return new Refusal(
+      'control_characters',
+      `The ${label} field must not contain control characters or malformed Unicode.`,
+    )
+  }
+  return text
+}
+
+const unprintable = /\p{Cc}/u
+
+function missing(label: string): Refusal {
+  return new Refusal('required', `The ${label} field is required.`)
+}
+
+const longestEcho = 64
+
+function unknownField(name: string, names: readonly string[]): Violation {
+  const field = name.length > longestEcho ? `${name.slice(0, longestEcho).toWellFormed()}…` : name.toWellFormed()
+  const near = names.find((candidate) => distance(candidate, field.toLowerCase()) <= Math.max(1, candidate.length / 3))
+  const known = near === undefined ? `Known are: ${names.join(', ')}.` : `Did you mean ${near}?`
+  const wayOut = isJson(name) ? 'It looks like JSON: send it with "Content-Type: application/json".' : known
+  return {
+    field,
+    code: 'unknown_field',
+    message: `${field === '' ? 'A field without a name' : `The ${field} field`} is unknown. ${wayOut}`,
+  }
+}
+
+/** What curl sends with -d '{…}' and no Content-Type of its own is a form with such a field. */
+function isJson(name: string): boolean {
+  return /^\{\s*"/.test(name)
+}
+
+function objectSchema(entries: readonly (readonly [string, Field<unknown>])[]): TSchema {
+  const properties = entries.map(([name, { schema, required }]) => [name, required ? schema : Type.Optional(schema)])
+  return Type.Object(Object.fromEntries(properties))
+}
+
+function nullable(schema: TSchema): TSchema {
+  return { ...schema, type: ['string', 'null'] } as TSchema
+}

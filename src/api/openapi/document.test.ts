@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { pino } from 'pino'
+import type { Json } from '../../../test/client.ts'
+import { buildApp, operations } from '../../app.ts'
+import { violationCodes } from '../../errors.ts'
+import { failures } from '../../http/failures.ts'
+import { openStorage } from '../../storage/open.ts'
+import { apiPrefix } from '../operation.ts'
+import { openApiDocument } from './document.ts'
+
+const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations)))
+const pathItems = Object.entries<Json>(document.paths)
+const methods = ['get', 'post', 'put', 'patch', 'delete']
+
+test('docs/openapi.json is what the server serves: `npm run docs` writes it', () => {
+  const written = readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8')
+  assert.deepEqual(JSON.parse(written), document)
+})
+
+test('it has every route of the API, and no other', async () => {
+  const documented = pathItems.flatMap(([path, item]) =>
+    methods.filter((method) => item[method]).map((method) => `${method} ${path}`),
+  )
+  const ofApi = documented.filter((route) => route.includes(` ${apiPrefix}/`))
+  assert.deepEqual(ofApi.sort(), (await registeredRoutes()).sort())
+})
+
+test('every operation of the server has a name of its own', () => {
+  const ids = pathItems.flatMap(([, item]) => methods.flatMap((method) => item[method]?.operationId ?? []))
+  assert.equal(ids.length, operations.length + 3)
+  assert.equal(new Set(ids).size, ids.length)
+})
+
+test('every error code has an example, which is reached from an operation', () => {
+  const shown = pathItems.flatMap(([, item]) => methods.flatMap((method) => codesOf(item[method])))
+  assert.deepEqual([...new Set(shown)].sort(), Object.keys(failures).sort())
+  assert.deepEqual(document.components.schemas.ErrorCode.enum, Object.keys(failures))
+})
+
+test('every violation code is listed and explained', () => {
+  const { enum: codes, description } = document.components.schemas.ViolationCode
+  assert.deepEqual(codes, Object.keys(violationCodes))
+  for (const [code, meaning] of Object.entries(violationCodes))
+    assert.ok(description.includes(`\`${code}\`: ${meaning}`))
+})
+
+test('each operation has the failures that its shape implies', () => {
+  const store = document.paths[`${apiPrefix}/domains`].post
+  const show = document.paths[`${apiPrefix}/domains/{id}`].get
+  const common = ['400', '401', '403', '404', '405', '408', '414', '429', '431', '500', '503']
+  assert.deepEqual(Object.keys(show.responses), ['200', '304', '412', ...common].sort())
+  assert.deepEqual(Object.keys(store.responses), ['201', '409', '413', '415', '422', ...common].sort())
+  assert.equal(store.responses[409].$ref, '#/components/responses/Conflict')
+  assert.equal(store.responses[422].$ref, '#/components/responses/NotStored')
+  assert.equal(show.responses[404].$ref, '#/components/responses/NotFound')
+  assert.equal(store.responses[404].$ref, '#/components/responses/RouteNotFound')
+})
+
+test('lists take the parameters of the specification, with their defaults', () => {
+  const { parameters } = document.paths[`${apiPrefix}/spaces`].get
+  const query = parameters.filter((parameter: Json) => parameter.in === 'query')
+  assert.deepEqual(
+    query.map(({ name, required, schema }: Json) => [name, required, schema.type, schema.enum, schema.default]),
+    [
+      ['search', false, 'string', undefined, undefined],
+      ['search_by', false, 'string', ['name'], 'name'],
+      ['sort_by', false, 'string', ['id', 'name'], 'id'],
+      ['sort', false, 'string', ['desc', 'asc'], 'desc'],
+      ['per_page', false, 'integer', [10, 25, 50, 100], 10],
+      ['page', false, 'integer', undefined, 1],
+    ],
+  )
+})
+
+test('bodies may be forms or JSON, and hold what a record holds', () => {
+  for (const [, item] of pathItems) {
+    for (const { requestBody } of [item.post, item.put, item.patch].filter(Boolean)) {
+      assert.deepEqual(Object.keys(requestBody.content), ['application/x-www-form-urlencoded', 'application/json'])
+    }
+  }
+  const isValid = validator('/components/schemas/UpdateDomain')
+  assert.ok(
+    isValid(document.paths[`${apiPrefix}/domains/{id}`].get.responses[200].content['application/json'].example.data),
+  )
+  assert.ok(!isValid({ nmae: 'go.acme.com' }))
+})
+
+test('every example holds against its schema', () => {
+  const inBothMediaTypes = 2 * Object.keys(failures).length
+  assert.ok(checkExamples(document, '') > inBothMediaTypes)
+})
+
+/** `get /api/v1/domains/{id}` and its like, as the app itself lists them. HEAD goes with every GET. */
+async function registeredRoutes(): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
+  const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
+  const logger = pino({ level: 'silent' })
+  const options = { baseUrl: null, rateLimit: 0, trustProxy: false, mostConnections: 10 } as const
+  const { routes, close } = buildApp({ storage, logger, ...options })
+  await close()
+  await storage.close()
+  await rm(folder, { recursive: true })
+  return routes.declared
+    .map(({ method, template }) => `${method.toLowerCase()} ${template.replace(/:(\w+)/g, '{$1}')}`)
+    .filter((route) => route.includes(` ${apiPrefix}/`) && !route.startsWith('head '))
+}
+
+/** The error codes of the examples that an operation's responses lead to. */
+function codesOf(operation: Json): string[] {
+  return Object.values<Json>(operation?.responses ?? {}).flatMap((response) => {
+    const content = resolved(response).content?.['application/problem+json']
+    return Object.values<Json>(content?.examples ?? {}).map((example) => resolved(example).value.code)
+  })
+}
+
+function resolved(value: Json): Json {
+  if (value.$ref === undefined) return value
+  return value.$ref
+    .slice(2)
+    .split('/')
+    .reduce((parent: Json, name: string) => parent[name], document)
+}
+
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+formats.default(ajv)
+ajv.addSchema(document, 'api')
+
+function validator(pointer: string) {
+  return ajv.compile({ $ref: `api#${encodeURI(pointer)}` })
+}
+
+/** Checks every `example` and `examples` that stands beside a schema, at any depth. Returns how many there were. */
+function checkExamples(value: Json, pointer: string): number {
+  if (value === null || typeof value !== 'object') return 0
+  const below = Object.entries(value).map(([name, child]) =>
+    checkExamples(child, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+  )
+  if (value.schema === undefined) return below.reduce((sum, count) => sum + count, 0)
+  const isValid = validator(`${pointer}/schema`)
+  const ofSchema: Json[] = Object.values<Json>(value.examples ?? {}).map((example) => resolved(example).value)
+  if (value.example !== undefined) ofSchema.push(value.example)
+  for (const example of ofSchema) {
+    assert.ok(isValid(example), `${pointer}: ${ajv.errorsText(isValid.errors)} in ${JSON.stringify(example)}`)
+  }
+  return below.reduce((sum, count) => sum + count, ofSchema.length)
+}

@@ -1,0 +1,49 @@
+import { version } from '../../version.ts'
+import type { Operation } from '../operation.ts'
+import { guide } from './guide.ts'
+import { headers } from './headers.ts'
+import { parameters, pathItems } from './paths.ts'
+import { problemExamples, problemResponses, problemSchemas } from './problems.ts'
+import { Schemas } from './schemas.ts'
+import { servicePaths, serviceSchemas, serviceTag } from './service.ts'
+
+/** The OpenAPI 3.1 document of the API: made from what the server itself checks and answers with, and nothing else. */
+export function openApiDocument(operations: readonly Operation[]): object {
+  const schemas = new Schemas({ ...problemSchemas, ...serviceSchemas })
+  const examples = problemExamples(operations)
+  const paths = { ...pathItems(operations, schemas), ...servicePaths }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Waymark API',
+      version,
+      summary: 'The domains and spaces of your short links.',
+      description: guide,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'The instance that this document comes from.' }],
+    tags: [...tagsOf(operations), serviceTag],
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: { apiKey },
+      parameters,
+      headers,
+      examples,
+      responses: problemResponses(examples),
+      schemas: schemas.components(),
+    },
+  }
+}
+
+const apiKey = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'wm_…',
+  description:
+    'An API key: `wm_` and 49 letters and digits. `waymark keys create` issues one; the first start of an empty instance prints one. It is accepted in this header only. The scopes that an operation names are those that the key must have; `*` stands for all.',
+}
+
+function tagsOf(operations: readonly Operation[]): object[] {
+  return [...new Map(operations.map(({ tag }) => [tag.name, tag])).values()]
+}

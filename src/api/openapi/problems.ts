@@ -1,0 +1,193 @@
+/**
+ * Failures in the document: a response for each status, its examples made by the code that answers.
+ */
+import { type ErrorCode, Failure, violationCodes } from '../../errors.ts'
+import { failures } from '../../http/failures.ts'
+import { problemOf } from '../../http/problem.ts'
+import type { Operation } from '../operation.ts'
+import { headerNamed, headerReferences, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
+import { exampleFailures } from './problem-examples.ts'
+import type { Schema } from './schemas.ts'
+
+interface ProblemExample {
+  readonly summary: string
+  readonly value: ProblemBody
+}
+
+interface ProblemBody {
+  readonly code: ErrorCode
+  readonly violations?: readonly unknown[]
+}
+
+export type ProblemExamples = Readonly<Record<string, ProblemExample>>
+
+/**
+ * The responses of the document, and the codes that each may have. An operation refers to the first that has all the
+ * codes with which it may answer a status.
+ */
+const components: Readonly<Record<string, readonly ErrorCode[]>> = {
+  BadRequest: ['malformed_url', 'malformed_body', 'malformed_request'],
+  Unauthorized: ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key'],
+  Forbidden: ['insufficient_scope'],
+  NotFound: ['not_found'],
+  RouteNotFound: ['route_not_found'],
+  MethodNotAllowed: ['method_not_allowed'],
+  RequestTimeout: ['request_timeout'],
+  StillInProgress: ['idempotency_in_progress'],
+  Conflict: ['name_taken', 'idempotency_in_progress'],
+  PreconditionFailed: ['precondition_failed'],
+  ContentTooLarge: ['body_too_large'],
+  UriTooLong: ['url_too_long'],
+  UnsupportedMediaType: ['unsupported_media_type'],
+  ValidationFailed: ['validation_failed'],
+  NotStored: ['validation_failed', 'idempotency_key_reused'],
+  TooManyRequests: ['rate_limited'],
+  HeadersTooLarge: ['headers_too_large'],
+  InternalError: ['internal_error'],
+  ServiceUnavailable: ['overloaded', 'shutting_down', 'database_unavailable'],
+}
+
+/** Given before the request was read whole, by the HTTP parser: nothing is known then of who asks for what. */
+const ofTheParser: readonly number[] = [408, 431]
+
+const codes = Object.keys(failures) as ErrorCode[]
+
+/** References to the responses for these failures, by status. */
+export function problemReferences(possible: readonly ErrorCode[]): Record<string, object> {
+  const byStatus = Map.groupBy(possible, (code) => failures[code].status)
+  const sorted = [...byStatus].sort(([a], [b]) => a - b)
+  return Object.fromEntries(
+    sorted.map(([status, ofStatus]) => [status, { $ref: `#/components/responses/${componentOf(ofStatus)}` }]),
+  )
+}
+
+/** One answer for each code; for fields that do not hold, one for each operation that has such an example. */
+export function problemExamples(operations: readonly Operation[]): ProblemExamples {
+  const ofCodes = Object.values(exampleFailures).map((failure): [string, ProblemExample] => [
+    failure.code,
+    { summary: failures[failure.code].title, value: bodyOf(failure) },
+  ])
+  const ofFields = operations.flatMap((operation) => refusals(operation))
+  return Object.fromEntries([...ofCodes, ...ofFields])
+}
+
+/** A response for each component, with the examples of its codes. */
+export function problemResponses(examples: ProblemExamples): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(components).map(([name, ofComponent]) => [name, responseOf(ofComponent, examples)]),
+  )
+}
+
+function componentOf(possible: readonly ErrorCode[]): string {
+  const found = Object.entries(components).find(([, ofComponent]) =>
+    possible.every((code) => ofComponent.includes(code)),
+  )
+  if (found === undefined) throw new Error(`No response of the document has all of ${possible}`)
+  return found[0]
+}
+
+/** What the operation's own form says to fields that do not hold. */
+function refusals({ id, summary, refused, query, body }: Operation): [string, ProblemExample][] {
+  const form = body?.form ?? query
+  if (refused === undefined || form === undefined) return []
+  const failure = form.check(refused)
+  if (failure instanceof Failure) return [[`${failure.code}_${id}`, { summary, value: bodyOf(failure) }]]
+  throw new Error(`The example of ${id} that should be refused is not`)
+}
+
+function bodyOf(failure: Failure): ProblemBody {
+  return JSON.parse(problemOf(failure, 'order-4711', undefined).body)
+}
+
+function responseOf(ofComponent: readonly ErrorCode[], examples: ProblemExamples): object {
+  const shown = Object.entries(examples).filter(([, { value }]) => ofComponent.includes(value.code))
+  const isOfFields = shown.every(([, { value }]) => value.violations !== undefined)
+  const content = {
+    schema: { $ref: `#/components/schemas/${isOfFields ? 'ValidationProblem' : 'Problem'}` },
+    examples: Object.fromEntries(shown.map(([name]) => [name, { $ref: `#/components/examples/${name}` }])),
+  }
+  return {
+    description: ofComponent.map((code) => `\`${code}\`: ${failures[code].explanation}`).join('\n\n'),
+    headers: headersOf(ofComponent),
+    content: { 'application/problem+json': content, 'application/json': content },
+  }
+}
+
+/** Those that every code has by reference, those that some have as optional ones. */
+function headersOf(ofComponent: readonly ErrorCode[]): object {
+  const own = ofComponent.map((code) => {
+    const failure = code === 'validation_failed' ? new Failure(code, '') : exampleFailures[code]
+    const names = Object.keys(problemOf(failure, '', undefined).headers).filter((name) => name !== 'content-type')
+    return new Set(names.map(headerNamed))
+  })
+  const any = own.reduce((all, names) => all.union(names))
+  const common = own.reduce((all, names) => all.intersection(names))
+  const isOfParser = ofComponent.some((code) => ofTheParser.includes(failures[code].status))
+  return {
+    ...headerReferences([...new Set([...(isOfParser ? onEveryAnswer : onApiAnswers), ...common])]),
+    ...optionalHeaders([...any.difference(common)]),
+  }
+}
+
+const sentence = 'What is wrong with this request, in a sentence.'
+
+export const problemSchemas: Readonly<Record<string, Schema>> = {
+  Problem: {
+    type: 'object',
+    description: 'The answer to every request that fails: RFC 9457, and the `message` that Laravel’s clients expect.',
+    required: ['message', 'type', 'title', 'status', 'detail', 'code', 'request_id'],
+    properties: {
+      message: { type: 'string', description: `${sentence} "Unauthenticated." for every 401.` },
+      type: {
+        type: 'string',
+        format: 'uri-reference',
+        description: 'A page that explains the code: `/problems/{code}`.',
+      },
+      title: { type: 'string', description: 'The code in words.' },
+      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
+      detail: { type: 'string', description: sentence },
+      code: { $ref: '#/components/schemas/ErrorCode' },
+      request_id: { type: 'string', description: 'As in the header X-Request-Id.' },
+    },
+  },
+  ErrorCode: {
+    type: 'string',
+    description: 'Stable: what programs switch on. New codes may be added.',
+    enum: codes,
+  },
+  ValidationProblem: {
+    description: 'A problem with fields: all of them at once.',
+    allOf: [
+      { $ref: '#/components/schemas/Problem' },
+      {
+        type: 'object',
+        required: ['errors', 'violations'],
+        properties: {
+          errors: {
+            type: 'object',
+            description: 'Sentences by field.',
+            additionalProperties: { type: 'array', minItems: 1, items: { type: 'string' } },
+          },
+          violations: { type: 'array', minItems: 1, items: { $ref: '#/components/schemas/Violation' } },
+        },
+      },
+    ],
+  },
+  Violation: {
+    type: 'object',
+    description: 'What is wrong with one field.',
+    required: ['field', 'code', 'message'],
+    properties: {
+      field: { type: 'string' },
+      code: { $ref: '#/components/schemas/ViolationCode' },
+      message: { type: 'string', description: 'What to send instead, in a sentence.' },
+    },
+  },
+  ViolationCode: {
+    type: 'string',
+    description: `Stable, like the codes of problems.\n\n${Object.entries(violationCodes)
+      .map(([code, meaning]) => `- \`${code}\`: ${meaning}`)
+      .join('\n')}`,
+    enum: Object.keys(violationCodes),
+  },
+}

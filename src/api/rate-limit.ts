@@ -1,0 +1,105 @@
+import { Failure } from '../errors.ts'
+import { addHeader, hasHeader } from '../http/answer.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { Caller } from '../keys/keyring.ts'
+import { Counts, type Standing } from '../limits/counts.ts'
+import { Sharing } from '../limits/sharing.ts'
+import type { Db } from '../storage/port.ts'
+import { networkOf } from './client-network.ts'
+
+const windowSeconds = 60
+/** Failed authentications that one client address may make in a window. */
+const failuresPerAddress = 300
+/** Subjects counted apart from each other; the rest of a larger crowd share one count. */
+const mostKeys = 1_000_000
+const mostAddresses = 100_000
+/**
+ * Shares of the limit by which processes may be behind each other. Addresses are many, and anybody may be at many of
+ * them: those that fail a few times are nobody else's business.
+ */
+const toldOfKeys = 0.01
+const toldOfAddresses = 0.1
+
+type Policy = 'key' | 'address'
+
+/**
+ * Fixed windows of a minute: requests by key, failed authentications by client address, counted together with the other
+ * processes on the database. Every answer of the API says how much is left, in the de-facto `X-RateLimit-*` headers and
+ * those of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
+ */
+export class RateLimits {
+  readonly #isEnabled: boolean
+  readonly #limits: Readonly<Record<Policy, number>>
+  readonly #counts: Readonly<Record<Policy, Counts>>
+  readonly #sharing: Sharing
+
+  /** `requestsPerMinute` is for each key; 0 turns all limits off. */
+  constructor(requestsPerMinute: number, db: Db) {
+    this.#isEnabled = requestsPerMinute > 0
+    this.#limits = { key: requestsPerMinute, address: failuresPerAddress }
+    const onWorthTelling = () => this.#sharing.hurry()
+    this.#counts = {
+      key: new Counts({ limit: requestsPerMinute, toldShare: toldOfKeys, mostSubjects: mostKeys }, onWorthTelling),
+      address: new Counts(
+        { limit: failuresPerAddress, toldShare: toldOfAddresses, mostSubjects: mostAddresses },
+        onWorthTelling,
+      ),
+    }
+    this.#sharing = new Sharing(db, this.#counts)
+  }
+
+  /** Begins to share counts with the other processes on the database. */
+  begin(): void {
+    if (this.#isEnabled) this.#sharing.begin()
+  }
+
+  /** Counts a request of the key; the failure when it is past the limit. */
+  spend(caller: Caller, exchange: Exchange): Failure | undefined {
+    if (!this.#isEnabled) return undefined
+    const standing = this.#add('key', String(caller.key), 1, exchange)
+    if (standing.used <= this.#limits.key) return undefined
+    return exceeded(standing, 'The API key has used up its requests of this minute.')
+  }
+
+  /**
+   * Counts a failed authentication of the client's address; the failure when it is past the limit. A good key works
+   * even then, so that nobody is locked out by a neighbour.
+   */
+  refuse(exchange: Exchange): Failure | undefined {
+    if (!this.#isEnabled) return undefined
+    const standing = this.#add('address', networkOf(exchange.clientAddress), 1, exchange)
+    if (standing.used <= this.#limits.address) return undefined
+    return exceeded(standing, 'Too many failed authentications from this address in this minute.')
+  }
+
+  /** Says what is left for the client's address, where an answer of the API was given before any key was asked for. */
+  announceAddress(exchange: Exchange): void {
+    if (!this.#isEnabled || hasHeader(exchange, 'ratelimit') || !exchange.target.startsWith('/api/')) return
+    this.#add('address', networkOf(exchange.clientAddress), 0, exchange)
+  }
+
+  close(): Promise<void> {
+    return this.#sharing.close()
+  }
+
+  #add(policy: Policy, subject: string, requests: number, exchange: Exchange): Standing {
+    const standing = this.#counts[policy].add(subject, requests)
+    const limit = this.#limits[policy]
+    const remaining = Math.max(0, limit - standing.used)
+    addHeader(exchange, 'x-ratelimit-limit', String(limit))
+    addHeader(exchange, 'x-ratelimit-remaining', String(remaining))
+    addHeader(exchange, 'x-ratelimit-reset', String(Math.ceil((Date.now() + standing.msLeft) / 1000)))
+    addHeader(exchange, 'ratelimit-policy', `"${policy}";q=${limit};w=${windowSeconds}`)
+    addHeader(exchange, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(standing)}`)
+    return standing
+  }
+}
+
+function secondsLeft({ msLeft }: Standing): number {
+  return Math.ceil(msLeft / 1000)
+}
+
+function exceeded(standing: Standing, detail: string): Failure {
+  const retryAfter = secondsLeft(standing)
+  return new Failure('rate_limited', `${detail} Wait as long as Retry-After says.`, { retryAfter })
+}

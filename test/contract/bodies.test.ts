@@ -1,0 +1,307 @@
+/** What a request body may be, whatever its resource. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../app.ts'
+import type { Answer, Json, Request } from '../client.ts'
+
+const app = await startApp()
+const spaces = '/api/v1/spaces'
+const form = 'application/x-www-form-urlencoded'
+const json = 'application/json'
+const { id } = (await app.send('POST', spaces, { form: { name: 'to be changed' } })).body.data
+
+const post = (body: string | Buffer, type?: string, headers: Request['headers'] = {}) =>
+  app.send('POST', spaces, { body, headers: { ...(type === undefined ? {} : { 'content-type': type }), ...headers } })
+
+function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
+  assert.equal(answer.status, 422, answer.text)
+  assert.deepEqual(
+    answer.body.violations.map(({ field, code }: Json) => [field, code]),
+    expected,
+  )
+}
+
+function assertProblem(answer: Answer, status: number, code: string): void {
+  assert.equal(answer.status, status, answer.text)
+  assert.equal(answer.body.code, code)
+}
+
+describe('media types', () => {
+  for (const type of [
+    ...[form, json].flatMap((each) => [
+      each,
+      `${each};charset=utf-8`,
+      `${each}; profile=x; charset=utf-8`,
+      `${each}; charset=UTF-8`,
+      `${each} ; charset="utf-8"`,
+    ]),
+    ...['Application/JSON', 'APPLICATION/X-WWW-FORM-URLENCODED', `${json};`],
+  ]) {
+    test(`201 for ${type}`, async () => {
+      const body = /json/i.test(type) ? '{"name":"é"}' : 'name=%C3%A9'
+      const answer = await post(body, type)
+      assert.equal(answer.status, 201, answer.text)
+      assert.equal(answer.body.data.name, 'é')
+    })
+  }
+
+  for (const type of [
+    ...['text/plain', 'multipart/form-data; boundary=x', 'application/xml', 'application/octet-stream', '*/*', 'json'],
+    ...[
+      'application/vnd.api+json',
+      'application/problem+json',
+      'application/jsonp',
+      'application/',
+      '/',
+      'gar bage',
+      ',',
+    ],
+    ...[
+      `${form}; charset=iso-8859-1`,
+      `${json}; charset=utf-16`,
+      `${json}; charset=utf-8; charset=latin1`,
+      `${json}; charset="utf-8`,
+      `${json}; charset=latin1`,
+      `${json};charset=us-ascii`,
+    ],
+    ...[`${json}, ${form}`, `x-${json}`, `${json}x`],
+  ]) {
+    for (const method of ['POST', 'PUT', 'PATCH']) {
+      test(`415 for ${method} with ${type}, naming what is accepted`, async () => {
+        const path = method === 'POST' ? spaces : `${spaces}/${id}`
+        const answer = await app.send(method, path, { body: '{"name":"x"}', headers: { 'content-type': type } })
+        assertProblem(answer, 415, 'unsupported_media_type')
+        assert.match(answer.body.detail, /application\/x-www-form-urlencoded/)
+        assert.match(answer.body.detail, /application\/json/)
+      })
+    }
+  }
+
+  for (const encoding of ['gzip', 'br', 'deflate', 'identity', 'gzip, br', '']) {
+    test(`415 for the Content-Encoding ${JSON.stringify(encoding)}`, async () => {
+      assertProblem(await post('name=x', form, { 'content-encoding': encoding }), 415, 'unsupported_media_type')
+    })
+  }
+
+  test('415 for a body without a content type, with a Content-Length and chunked', async () => {
+    assertProblem(await post('name=x'), 415, 'unsupported_media_type')
+    assertProblem(await post('name=x', undefined, { 'transfer-encoding': 'chunked' }), 415, 'unsupported_media_type')
+  })
+
+  test('415 for another media type even when the body is empty', async () => {
+    assertProblem(await post('', 'text/plain'), 415, 'unsupported_media_type')
+  })
+})
+
+describe('empty bodies', () => {
+  for (const [what, request] of Object.entries<Request>({
+    'no body and no content type': {},
+    'Content-Length 0 and no content type': { headers: { 'content-length': '0' } },
+    'an empty form': { body: '', headers: { 'content-type': form } },
+    'empty JSON': { body: '', headers: { 'content-type': json } },
+    'an empty chunked form': { body: '', headers: { 'content-type': form, 'transfer-encoding': 'chunked' } },
+    'an empty JSON object': { json: {} },
+    'an empty JSON object amid white space': { body: ' \r\n\t{ } ', headers: { 'content-type': json } },
+    'a form of separators': { form: '&&&' },
+  })) {
+    test(`200 for PUT and PATCH, 422 for POST: ${what}`, async () => {
+      for (const method of ['PUT', 'PATCH']) {
+        assert.equal((await app.send(method, `${spaces}/${id}`, request)).status, 200)
+      }
+      assertRefused(await app.send('POST', spaces, request), ['name', 'required'])
+    })
+  }
+})
+
+describe('DELETE ignores its body', () => {
+  for (const [what, request] of Object.entries<Request>({
+    'a JSON content type without a body': { headers: { 'content-type': json } },
+    'a JSON content type and Content-Length 0': { body: '', headers: { 'content-type': json } },
+    'a body that is not JSON': { body: '{{{', headers: { 'content-type': json } },
+    'a form that is malformed': { form: '%zz=%ff' },
+    'unknown fields': { json: { zzz: 1 } },
+    'another media type': { body: 'x', headers: { 'content-type': 'text/plain' } },
+    'no media type': { body: 'x' },
+    'a malformed media type': { body: 'x', headers: { 'content-type': 'gar bage' } },
+    'a Content-Encoding': { form: 'a=b', headers: { 'content-encoding': 'gzip' } },
+    'a body past the limit': { body: Buffer.alloc(200_000, 'a'), headers: { 'content-type': form } },
+    'a chunked body past the limit': { body: Buffer.alloc(200_000, 'a'), headers: { 'transfer-encoding': 'chunked' } },
+  })) {
+    test(`204 with ${what}`, async () => {
+      const { body } = await app.send('POST', spaces, { form: { name: 'x' } })
+      assert.equal((await app.send('DELETE', `${spaces}/${body.data.id}`, request)).status, 204)
+      assert.equal((await app.send('GET', `${spaces}/${body.data.id}`)).status, 404)
+    })
+  }
+})
+
+describe('size', () => {
+  const limit = 64 * 1024
+  const formOf = (size: number) => `name=x${'+'.repeat(size - 6)}`
+  const jsonOf = (size: number) => `{"name":"x"${' '.repeat(size - 12)}}`
+  const bodies = { [form]: formOf, [json]: jsonOf }
+
+  for (const [type, bodyOf] of Object.entries(bodies)) {
+    for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+      const how = 'transfer-encoding' in headers ? 'chunked' : 'with its length'
+      test(`201 for ${type} of exactly 64 KiB, ${how}`, async () => {
+        assert.equal((await post(bodyOf(limit), type, headers)).status, 201)
+      })
+
+      test(`413 for ${type} of 64 KiB and one byte, ${how}`, async () => {
+        assertProblem(await post(bodyOf(limit + 1), type, headers), 413, 'body_too_large')
+      })
+    }
+  }
+
+  test('413 as soon as the length is announced', async () => {
+    const head = `POST ${spaces} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: ${json}\r\n`
+    const [answer] = await app.raw(`${head}Content-Length: 999999999999\r\n\r\n`)
+    assertProblem(answer as Answer, 413, 'body_too_large')
+  })
+})
+
+describe('forms', () => {
+  const malformed = [
+    'name=%',
+    'name=%2',
+    'name=%zz',
+    'name=%ff',
+    'name=%C3',
+    'name=%C3%28',
+    'name=%ED%A0%80',
+    'name=%C0%80',
+    '%zz=1',
+    'name=x&%=',
+  ]
+  for (const body of malformed) {
+    test(`400 for ${body}`, async () => {
+      assertProblem(await post(body, form), 400, 'malformed_body')
+      assertProblem(await app.send('PATCH', `${spaces}/999`, { form: body }), 400, 'malformed_body')
+    })
+  }
+
+  test('400 for bytes that are not UTF-8', async () => {
+    for (const bytes of [[0xff], [0xc3], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80]]) {
+      assertProblem(await post(Buffer.from([...Buffer.from('name='), ...bytes]), form), 400, 'malformed_body')
+    }
+  })
+
+  for (const [body, name] of [
+    ['name=a+b%20c', 'a b c'],
+    ['name=%2B%26%3D%25', '+&=%'],
+    ['n%61me=x', 'x'],
+    ['name=a=b=c', 'a=b=c'],
+    ['&name=x&', 'x'],
+    ['name=é', 'é'],
+    ['name=%c3%A9', 'é'],
+  ] as const) {
+    test(`201 with the name ${name} for ${body}`, async () => {
+      assert.equal((await post(body, form)).body.data.name, name)
+    })
+  }
+
+  for (const body of [
+    'name=a&name=b',
+    'name=a&name=a',
+    'name=&name=',
+    'name[]=a',
+    'name%5B%5D=a',
+    'name[0]=a',
+    'name[x]=a',
+    'name=a&name[]=b',
+  ]) {
+    test(`422 not_single for ${body}`, async () => {
+      assertRefused(await post(body, form), ['name', 'not_single'])
+    })
+  }
+
+  test('422 for both of two fields that were sent twice', async () => {
+    assertRefused(await post('color=1&name=a&name=b&color=1', form), ['name', 'not_single'], ['color', 'not_single'])
+  })
+
+  test('422 unknown_field for names that objects are born with', async () => {
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '']) {
+      assertRefused(await post(`name=x&${name}=1`, form), [name, 'unknown_field'])
+    }
+  })
+})
+
+describe('JSON', () => {
+  for (const body of [
+    '{',
+    '}',
+    '{"name":"x",}',
+    "{'name':'x'}",
+    '{name:"x"}',
+    '{"name":"x"}{}',
+    'name=x',
+    '{"name":"\t"}',
+    '{"name":NaN}',
+    '[',
+    '"',
+    'nul',
+    ' ',
+    '{"color":01}',
+  ]) {
+    test(`400 for ${JSON.stringify(body)}`, async () => {
+      assertProblem(await post(body, json), 400, 'malformed_body')
+    })
+  }
+
+  for (const body of ['null', 'true', '1', '"name"', '[]', '[{"name":"x"}]', '""']) {
+    test(`400 for ${body}, which is no object`, async () => {
+      assertProblem(await post(body, json), 400, 'malformed_body')
+    })
+  }
+
+  test('400 for bytes that are not UTF-8', async () => {
+    assertProblem(await post(Buffer.from('{"name":"\xff"}', 'latin1'), json), 400, 'malformed_body')
+    assertProblem(await post(Buffer.from('{"name":"x"}', 'utf16le'), json), 400, 'malformed_body')
+  })
+
+  test('201 for escapes', async () => {
+    const answer = await post('{"n\\u0061me":"\\ud83d\\udca9 \\u00e9\\/"}', json)
+    assert.equal(answer.body.data.name, '💩 é/')
+  })
+
+  for (const body of [
+    '{"name":"a","name":"b"}',
+    '{"name":"a","n\\u0061me":"a"}',
+    '{"name":["a"]}',
+    '{"name":[]}',
+    '{"name":[["a"]]}',
+    '{"name[]":"a"}',
+  ]) {
+    test(`422 not_single for ${body}`, async () => {
+      assertRefused(await post(body, json), ['name', 'not_single'])
+    })
+  }
+
+  test('422 without mistaking members of nested objects, or text, for fields', async () => {
+    const nested = '{"name":"{\\"name\\":[","zzz":{"name":1,"color":[{"name":2}]},"color":3}'
+    assertRefused(await post(nested, json), ['zzz', 'unknown_field'])
+  })
+
+  test('422 unknown_field for names that objects are born with', async () => {
+    for (const name of ['__proto__', 'constructor', 'toString', '']) {
+      assertRefused(await post(`{"name":"x","${name}":{"color":9}}`, json), [name, 'unknown_field'])
+    }
+  })
+
+  test('422 for nesting as deep as the limit allows, in any field', async () => {
+    const depth = 30_000
+    assertRefused(await post(`{"name":${'['.repeat(depth)}${']'.repeat(depth)}}`, json), ['name', 'not_single'])
+    assertRefused(await post(`{"name":"x","color":${'{"a":'.repeat(8_000)}1${'}'.repeat(8_000)}}`, json), [
+      'color',
+      'out_of_range',
+    ])
+  })
+
+  test('422 with a name that is long, or not well-formed, in the answer', async () => {
+    const answer = await post(`{"name":"x","${'z'.repeat(60_000)}":1}`, json)
+    assert.equal(answer.status, 422)
+    assert.ok(answer.text.length < 2_000)
+    assert.equal((await post('{"name":"x","\\ud800":1}', json)).status, 422)
+  })
+})

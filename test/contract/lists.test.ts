@@ -1,0 +1,264 @@
+/** What holds for the lists of both resources: parameters, order, pages and links. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp, type TestApp } from '../app.ts'
+import type { Answer, Json } from '../client.ts'
+
+const app = await startApp()
+
+function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
+  assert.equal(answer.status, 422, answer.text)
+  assert.deepEqual(
+    answer.body.violations.map(({ field, code }: Json) => [field, code]),
+    expected,
+  )
+}
+
+/** An account of its own with these records, stored in this order. */
+async function accountWith(resource: string, names: readonly string[]) {
+  const key = await app.createKey({ account: await app.createAccount() })
+  for (const name of names) {
+    assert.equal((await app.send('POST', `/api/v1/${resource}`, { form: { name }, key })).status, 201)
+  }
+  return key
+}
+
+/** The addresses of the `Link` header, by relation. */
+function relations({ headers }: Answer): Record<string, string> {
+  const links = String(headers.link).matchAll(/<([^>]+)>; rel="(\w+)"/g)
+  return Object.fromEntries([...links].map(([, url, rel]) => [rel, url]))
+}
+
+function pathOf(url: string, { origin }: TestApp): string {
+  assert.ok(url.startsWith(`${origin}/`), `${url} is not absolute`)
+  return url.slice(origin.length)
+}
+
+for (const resource of ['domains', 'spaces'] as const) {
+  const path = `/api/v1/${resource}`
+  const suffix = resource === 'domains' ? '.example' : ''
+  const names = Array.from(
+    { length: 27 },
+    (_, index) => `${resource}-${String((index * 7) % 27).padStart(2, '0')}${suffix}`,
+  )
+  const key = await accountWith(resource, names)
+  const emptyKey = await accountWith(resource, [])
+  const list = (query = '', of = key) => app.send('GET', path + query, { key: of })
+  const namesOf = ({ body }: Answer): string[] => body.data.map(({ name }: Json) => name)
+
+  describe(`GET /${resource}`, () => {
+    test('200 with an empty list', async () => {
+      const { status, body } = await list('', emptyKey)
+      assert.equal(status, 200)
+      const url = app.origin + path
+      assert.deepEqual(body, {
+        data: [],
+        links: { first: `${url}?page=1`, last: `${url}?page=1`, prev: null, next: null },
+        meta: {
+          ...{ current_page: 1, from: null, last_page: 1, path: url, per_page: 10, to: null, total: 0 },
+          total_is_exact: true,
+        },
+      })
+    })
+
+    test('200 with its members in order, and the records as they are shown', async () => {
+      const { body } = await list('?per_page=10')
+      assert.deepEqual(Object.keys(body), ['data', 'links', 'meta'])
+      assert.deepEqual(Object.keys(body.links), ['first', 'last', 'prev', 'next'])
+      assert.deepEqual(Object.keys(body.meta), [
+        ...['current_page', 'from', 'last_page', 'path', 'per_page', 'to', 'total', 'total_is_exact'],
+      ])
+      const [record] = body.data
+      const shown = await app.send('GET', `${path}/${record.id}`, { key })
+      assert.equal(JSON.stringify(shown.body.data), JSON.stringify(record))
+    })
+
+    test('200 with the defaults: newest first, ten to a page, the first page', async () => {
+      const answer = await list()
+      assert.deepEqual(namesOf(answer), names.slice(-10).reverse())
+      const { body } = await list('?search=&search_by=name&sort_by=id&sort=desc&per_page=10&page=1')
+      assert.deepEqual(body.data, answer.body.data)
+      assert.deepEqual(body.meta, answer.body.meta)
+    })
+
+    test('200 with the defaults for parameters that are empty or blank', async () => {
+      const { body } = await list('?search=&search_by=&sort_by=&sort=&per_page=&page=')
+      assert.deepEqual(body.meta, (await list()).body.meta)
+      assert.deepEqual((await list('?search=+&sort=%20&per_page=%09&page=+')).body.meta, body.meta)
+    })
+
+    test('200 in each order', async () => {
+      const sorted = names.toSorted()
+      assert.deepEqual(namesOf(await list('?per_page=100&sort=asc')), names)
+      assert.deepEqual(namesOf(await list('?per_page=100&sort=desc')), names.toReversed())
+      assert.deepEqual(namesOf(await list('?per_page=100&sort_by=name')), sorted.toReversed())
+      assert.deepEqual(namesOf(await list('?per_page=100&sort_by=name&sort=asc')), sorted)
+      assert.deepEqual(namesOf(await list('?per_page=100&sort_by=id&sort=asc')), names)
+    })
+
+    for (const size of [10, 25, 50, 100]) {
+      test(`200 with pages of ${size}`, async () => {
+        const { body } = await list(`?per_page=${size}`)
+        assert.equal(body.data.length, Math.min(size, 27))
+        assert.equal(body.meta.per_page, size)
+        assert.equal(body.meta.last_page, Math.ceil(27 / size))
+        assert.equal(body.meta.to, Math.min(size, 27))
+      })
+    }
+
+    for (const [start, next] of [
+      ['first', 'next'],
+      ['last', 'prev'],
+    ] as const) {
+      test(`200 for each page from the ${start} one along the links, to the end`, async () => {
+        const seen: Json[] = []
+        let pages = 0
+        let url: string | null = (await list('?sort_by=name&sort=asc&search=-')).body.links[start]
+        while (url !== null) {
+          const answer = await app.send('GET', pathOf(url, app), { key })
+          const { body } = answer
+          const records = body.data.map(({ name }: Json) => name)
+          if (next === 'next') seen.push(...records)
+          else seen.unshift(...records)
+          assert.deepEqual(
+            relations(answer),
+            Object.fromEntries(Object.entries(body.links).filter(([, to]) => to !== null)),
+          )
+          assert.equal(body.meta.from, (body.meta.current_page - 1) * 10 + 1)
+          assert.equal(body.meta.to, body.meta.from + records.length - 1)
+          assert.equal(body.meta.total, 27)
+          assert.equal(body.meta.path, app.origin + path)
+          pages += 1
+          url = body.links[next]
+        }
+        assert.equal(pages, 3)
+        assert.deepEqual(seen, names.toSorted())
+      })
+    }
+
+    test('200 with links that keep the parameters that were given, and no others', async () => {
+      const { body, headers } = await list('?sort=asc&search=-%26%3D%25%2B%20%C3%A9%23&page=1')
+      const url = `${app.origin}${path}?sort=asc&search=-%26%3D%25%2B%20%C3%A9%23&page=1`
+      assert.deepEqual(body.links, { first: url, last: url, prev: null, next: null })
+      assert.equal(headers.link, `<${url}>; rel="first", <${url}>; rel="last"`)
+    })
+
+    test('200 with the Link header in the order first, prev, next, last', async () => {
+      const { headers, body } = await list('?page=2')
+      const { first, prev, next, last } = body.links
+      assert.equal(
+        headers.link,
+        `<${first}>; rel="first", <${prev}>; rel="prev", <${next}>; rel="next", <${last}>; rel="last"`,
+      )
+    })
+
+    test('200 without records on a page past the end', async () => {
+      for (const page of [4, 1000, Number.MAX_SAFE_INTEGER]) {
+        const { status, body } = await list(`?page=${page}`)
+        assert.equal(status, 200)
+        assert.deepEqual(body.data, [])
+        const { current_page, from, to, total, last_page } = body.meta
+        assert.deepEqual(
+          { current_page, from, to, total, last_page },
+          { current_page: page, from: null, to: null, total: 27, last_page: 3 },
+        )
+        assert.equal(body.links.next, null)
+        assert.equal(body.links.prev, `${app.origin}${path}?page=3`)
+      }
+      assert.equal((await list(`?page=${Number.MAX_SAFE_INTEGER}&per_page=100&search=domains`)).status, 200)
+      assert.equal((await list(`?page=${Number.MAX_SAFE_INTEGER}&sort_by=name`)).status, 200)
+    })
+
+    test('200 with the last page not full', async () => {
+      const { body } = await list('?page=3')
+      assert.equal(body.data.length, 7)
+      assert.deepEqual([body.meta.from, body.meta.to], [21, 27])
+      assert.equal(body.links.next, null)
+    })
+
+    const refused: Readonly<Record<string, readonly string[]>> = {
+      per_page: [
+        '0',
+        '1',
+        '11',
+        '24',
+        '101',
+        '-10',
+        '10.0',
+        '1e1',
+        '010',
+        '+10',
+        '0xA',
+        'ten',
+        '10,25',
+        '9'.repeat(400),
+      ],
+      page: ['0', '-1', '01', '1.0', '1e0', '+1', '0x1', 'one', '9007199254740992', '9'.repeat(400)],
+      sort: ['ASC', 'Desc', 'ascending', '1', 'asc,desc'],
+      sort_by: ['Name', 'color', 'created_at', 'id,name', 'name_unicode', 'id;'],
+      search_by: ['Name', 'id', 'homepage_url', 'color'],
+    }
+    for (const [parameter, values] of Object.entries(refused)) {
+      for (const value of values) {
+        test(`422 for ${parameter}=${value.slice(0, 20)}`, async () => {
+          const code = parameter === 'page' ? 'out_of_range' : 'not_allowed'
+          const answer = await list(`?${parameter}=${encodeURIComponent(value)}`)
+          assertRefused(answer, [parameter, code])
+          assert.deepEqual(Object.keys(answer.body.errors), [parameter])
+        })
+      }
+
+      test(`422 not_single for ${parameter} sent twice or as an array`, async () => {
+        const good = { per_page: '10', page: '1', sort: 'asc', sort_by: 'id', search_by: 'name' }[parameter]
+        for (const query of [
+          `${parameter}=${good}&${parameter}=${good}`,
+          `${parameter}[]=${good}`,
+          `${parameter}[0]=${good}`,
+        ]) {
+          assertRefused(await list(`?${query}`), [parameter, 'not_single'])
+        }
+      })
+    }
+
+    test('422 unknown_field for an unknown parameter, with what was probably meant', async () => {
+      assert.match((await list('?perpage=10')).body.message, /Did you mean per_page\?/)
+      assert.match((await list('?Search=a')).body.message, /Did you mean search\?/)
+      assertRefused(
+        await list('?limit=10&key=1&__proto__=1'),
+        ...(['limit', 'key', '__proto__'] as const).map((name) => [name, 'unknown_field'] as const),
+      )
+      assertRefused(await list('?api_key=wm_x'), ['api_key', 'unknown_field'])
+    })
+
+    test('422 names all bad parameters at once', async () => {
+      assertRefused(
+        await list('?per_page=11&zzz=1&page=0&sort=up&sort_by=x&search_by=y'),
+        ...([
+          ['search_by', 'not_allowed'],
+          ['sort_by', 'not_allowed'],
+          ['sort', 'not_allowed'],
+        ] as const),
+        ...([
+          ['per_page', 'not_allowed'],
+          ['page', 'out_of_range'],
+          ['zzz', 'unknown_field'],
+        ] as const),
+      )
+    })
+
+    test('422 for a search that is too long, and for control characters; 200 for 255 code points', async () => {
+      for (const letter of ['a', '💩']) {
+        assert.equal((await list(`?search=${encodeURIComponent(letter.repeat(255))}`)).status, 200)
+        assertRefused(await list(`?search=${encodeURIComponent(letter.repeat(256))}`), ['search', 'too_long'])
+      }
+      assertRefused(await list('?search=a%00b'), ['search', 'control_characters'])
+      assertRefused(await list('?search=a%0Ab'), ['search', 'control_characters'])
+    })
+
+    test('200 for HEAD, with the headers of GET', async () => {
+      const [got, head] = [await list('?page=2'), await app.send('HEAD', `${path}?page=2`, { key })]
+      assert.equal(head.headers.link, got.headers.link)
+      assert.equal(head.headers['content-length'], String(Buffer.byteLength(got.text)))
+    })
+  })
+}

@@ -1,0 +1,168 @@
+/** Searching and sorting by name, which is blind to case in Unicode. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { insertSpace } from '../../src/spaces/store.ts'
+import { startApp } from '../app.ts'
+import type { Json } from '../client.ts'
+
+const app = await startApp()
+
+async function listing(resource: 'domains' | 'spaces', names: readonly string[]) {
+  const key = await app.createKey({ account: await app.createAccount() })
+  const ids = new Map<number, number>()
+  for (const [index, name] of names.entries()) {
+    const { body, status } = await app.send('POST', `/api/v1/${resource}`, { form: { name }, key })
+    assert.equal(status, 201, name)
+    ids.set(body.data.id, index)
+  }
+  return async (query: Record<string, string>): Promise<string[]> => {
+    const search = new URLSearchParams({ per_page: '100', ...query })
+    const { body, status } = await app.send('GET', `/api/v1/${resource}?${search}`, { key })
+    assert.equal(status, 200)
+    assert.equal(body.meta.total, body.data.length)
+    assert.equal(body.meta.total_is_exact, true)
+    return body.data.map(
+      ({ id, name }: Json) => `${name}${names.filter((each) => each === name).length > 1 ? ids.get(id) : ''}`,
+    )
+  }
+}
+
+const spaces = [
+  'Marketing',
+  'MARKET research',
+  '100% sure',
+  '100 percent',
+  'a_b',
+  'aXb',
+  'back\\slash',
+  'Straße',
+  'STRASSE',
+]
+const more = [
+  'Ärger',
+  'ärgerlich',
+  'Όδυσσεύς',
+  'İstanbul',
+  'ﬁne',
+  '日本語',
+  'x',
+  '💩 pile',
+  "it's",
+  '"quoted"',
+  'a*b',
+  '-- or 1=1',
+]
+const searchSpaces = await listing('spaces', [...spaces, ...more])
+
+const expected: readonly (readonly [search: string, ...names: string[]])[] = [
+  ['market', 'Marketing', 'MARKET research'],
+  ['MARKET', 'Marketing', 'MARKET research'],
+  ['  market  ', 'Marketing', 'MARKET research'],
+  ['arketin', 'Marketing'],
+  ['%', '100% sure'],
+  ['00%', '100% sure'],
+  ['_', 'a_b'],
+  ['a_b', 'a_b'],
+  ['\\', 'back\\slash'],
+  ['k\\s', 'back\\slash'],
+  ['strasse', 'Straße', 'STRASSE'],
+  ['STRAßE', 'Straße', 'STRASSE'],
+  ['ärger', 'Ärger', 'ärgerlich'],
+  ['A\u0308RGER', 'Ärger', 'ärgerlich'],
+  ['οδυσσεύσ'],
+  ['ΌΔΥΣΣΕΎΣ', 'Όδυσσεύς'],
+  ['όδυσσεύς', 'Όδυσσεύς'],
+  ['本', '日本語'],
+  ['日本', '日本語'],
+  ['日本語', '日本語'],
+  ['x', 'x', 'aXb'],
+  ['X', 'x', 'aXb'],
+  ['💩', '💩 pile'],
+  ["'", "it's"],
+  ['"quo', '"quoted"'],
+  ['a*b', 'a*b'],
+  ['*', 'a*b'],
+  ['-- or', '-- or 1=1'],
+  ['fine', 'ﬁne'],
+  ['nothing like it'],
+]
+for (const [search, ...names] of expected) {
+  test(`200 with the spaces that contain ${JSON.stringify(search)}`, async () => {
+    assert.deepEqual((await searchSpaces({ search })).sort(), names.sort())
+  })
+}
+
+const internationalised = ['köln.example', 'xn--bcher-kva.example', 'plain.example', 'koeln.example', 'straße.example']
+const searchDomains = await listing('domains', internationalised)
+
+for (const [search, ...names] of [
+  ['köln', 'xn--kln-sna.example'],
+  ['KÖLN', 'xn--kln-sna.example'],
+  ['ö', 'xn--kln-sna.example'],
+  ['xn--kln', 'xn--kln-sna.example'],
+  ['XN--KLN', 'xn--kln-sna.example'],
+  ['bücher', 'xn--bcher-kva.example'],
+  ['BCHER-K', 'xn--bcher-kva.example'],
+  ['strasse', 'xn--strae-oqa.example'],
+  ['xn--', 'xn--bcher-kva.example', 'xn--kln-sna.example', 'xn--strae-oqa.example'],
+  ['lain.ex', 'plain.example'],
+  ['%'],
+  ['_'],
+] as const) {
+  test(`200 with the domains that contain ${search} in either spelling`, async () => {
+    assert.deepEqual((await searchDomains({ search })).sort(), [...names])
+  })
+}
+
+test('200 with no match across the two spellings of a name', async () => {
+  assert.deepEqual(await searchDomains({ search: 'example köln' }), [])
+  assert.deepEqual(await searchDomains({ search: 'examplexn' }), [])
+})
+
+const unsorted = ['b', 'a', 'B', 'A', 'a', 'Z', 'é', 'É', 'z', '日', '💩', '\uff21', '_', '0', 'ab', 'a b', 'ß', 'ss']
+const sortSpaces = await listing('spaces', unsorted)
+
+test('200 sorted by the case-folded name, by code point, ties by id in the same direction', async () => {
+  const ascending = ['0', '_', 'a1', 'A', 'a4', 'a b', 'ab', 'b', 'B', 'ß', 'ss', 'Z', 'z', 'é', 'É', '日', 'Ａ', '💩']
+  assert.deepEqual(await sortSpaces({ sort_by: 'name', sort: 'asc' }), ascending)
+  assert.deepEqual(await sortSpaces({ sort_by: 'name', sort: 'desc' }), ascending.toReversed())
+  assert.deepEqual(await sortSpaces({ sort_by: 'name', sort: 'asc', search: 'a' }), ['a1', 'A', 'a4', 'a b', 'ab'])
+})
+
+test('200 with a total of 10 000 that is not exact for a search with more matches, all of which can be reached', async () => {
+  const account = await app.createAccount()
+  const key = await app.createKey({ account })
+  const stored = (count: number) =>
+    Promise.all(Array.from({ length: count }, (_, index) => insertSpace(app.storage, account, `many ${index}`, 1)))
+  const search = async (query: string) => {
+    const { body } = await app.send('GET', `/api/v1/spaces?per_page=100&search=many${query}`, { key })
+    const { total, total_is_exact, last_page } = body.meta
+    return { count: body.data.length, next: body.links.next !== null, total, total_is_exact, last_page }
+  }
+  for (let round = 0; round < 10; round++) await stored(1_000)
+  assert.deepEqual(await search(''), { count: 100, next: true, total: 10_000, total_is_exact: true, last_page: 100 })
+  assert.deepEqual(await search('&page=100'), {
+    count: 100,
+    next: false,
+    total: 10_000,
+    total_is_exact: true,
+    last_page: 100,
+  })
+  await stored(150)
+  assert.deepEqual(await search(''), { count: 100, next: true, total: 10_000, total_is_exact: false, last_page: 100 })
+  assert.deepEqual(await search('&page=101'), {
+    count: 100,
+    next: true,
+    total: 10_000,
+    total_is_exact: false,
+    last_page: 100,
+  })
+  assert.deepEqual(await search('&page=102'), {
+    count: 50,
+    next: false,
+    total: 10_000,
+    total_is_exact: false,
+    last_page: 100,
+  })
+  assert.equal((await app.send('GET', '/api/v1/spaces', { key })).body.meta.total, 10_150)
+})

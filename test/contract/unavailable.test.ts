@@ -1,0 +1,227 @@
+/** What is not the caller's fault: 500 and 503, and what the log says of them. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { databaseUnavailable } from '../../src/errors.ts'
+import type { Storage } from '../../src/storage/port.ts'
+import { startApp, type TestApp } from '../app.ts'
+import type { Answer } from '../client.ts'
+
+const operations = ['domains', 'spaces'].flatMap((resource) => {
+  const path = `/api/v1/${resource}`
+  return [
+    ['GET', path, {}],
+    ['GET', `${path}/1`, {}],
+    ['POST', path, { form: { name: 'go.acme.com' } }],
+    ['PUT', `${path}/1`, {}],
+    ['PATCH', `${path}/1`, { form: { name: '' } }],
+    ['DELETE', `${path}/1`, {}],
+  ] as const
+})
+
+/** Storage that fails with what `fault` says, as soon as there is something. */
+function failing(fault: () => unknown): (real: Storage) => Storage {
+  const orFail =
+    <Parameters extends unknown[], Result>(work: (...parameters: Parameters) => Promise<Result>) =>
+    async (...parameters: Parameters): Promise<Result> => {
+      const error = fault()
+      if (error !== undefined) throw error
+      return work(...parameters)
+    }
+  return (real) => ({
+    all: orFail(real.all.bind(real)) as Storage['all'],
+    write: orFail(real.write.bind(real)) as Storage['write'],
+    writeOne: orFail(real.writeOne.bind(real)) as Storage['writeOne'],
+    list: orFail(real.list.bind(real)) as Storage['list'],
+    ping: orFail(real.ping.bind(real)),
+    start: real.start.bind(real),
+    close: real.close.bind(real),
+    meters: real.meters,
+  })
+}
+
+function assertProblem({ status, body, text }: Answer, expected: number, code: string): void {
+  assert.equal(status, expected, text)
+  assert.equal(body.code, code)
+}
+
+describe('a bug', () => {
+  const secret = 'select hash from keys where id = 1'
+
+  test('500 with the request id and nothing else, which the log explains', async () => {
+    let fault: unknown
+    const app = await startApp({ storage: failing(() => fault), expectsBugs: true })
+    await app.send('GET', '/health')
+    assert.equal((await app.send('GET', '/api/v1/domains')).status, 200)
+    fault = new TypeError(secret)
+    for (const [method, path, request] of operations) {
+      const answer = await app.send(method, path, request)
+      assertProblem(answer, 500, 'internal_error')
+      assert.doesNotMatch(answer.text, /select|TypeError|\.ts|node:| at /)
+      const logged = app.logs.filter(({ request_id }) => request_id === answer.body.request_id)
+      const bug = logged.find(({ level }) => level === 50)
+      const error = bug?.err as { message: string; stack: string } | undefined
+      assert.equal(error?.message, secret)
+      assert.match(error.stack, /TypeError/)
+    }
+    fault = undefined
+    assert.equal((await app.send('GET', '/api/v1/domains')).status, 200)
+  })
+
+  for (const [what, thrown] of Object.entries<unknown>({
+    'an error that claims a status': Object.assign(new Error(secret), { statusCode: 404 }),
+    'an error that claims a code of ours': Object.assign(new Error(secret), { code: 'not_found', facts: {} }),
+    'an error with validation': Object.assign(new Error(secret), { validation: [{}], statusCode: 400 }),
+    'a text': secret,
+    null: null,
+    'a number': 404,
+    'an object': { statusCode: 200, message: secret },
+  })) {
+    test(`500 when ${what} is thrown`, async () => {
+      let fault: unknown
+      const app = await startApp({ storage: failing(() => fault), expectsBugs: true })
+      assert.equal((await app.send('GET', '/api/v1/spaces')).status, 200)
+      fault = thrown
+      const answer = await app.send('GET', '/api/v1/spaces')
+      fault = undefined
+      assertProblem(answer, 500, 'internal_error')
+      assert.doesNotMatch(answer.text, /select/)
+    })
+  }
+})
+
+describe('a database that does not answer', () => {
+  test('503 database_unavailable with Retry-After on every operation, and on /health', async () => {
+    let fault: unknown
+    const app = await startApp({ storage: failing(() => fault) })
+    assert.equal((await app.send('GET', '/api/v1/domains')).status, 200)
+    assert.deepEqual((await app.send('GET', '/health', { key: null })).body, { status: 'ok' })
+    fault = databaseUnavailable(new Error('disk full: select'))
+    for (const [method, path, request] of [...operations, ['GET', '/health', {}] as const]) {
+      const answer = await app.send(method, path, request)
+      assertProblem(answer, 503, 'database_unavailable')
+      assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
+      assert.doesNotMatch(answer.text, /select|disk/)
+    }
+    fault = undefined
+    assert.equal((await app.send('GET', '/health')).status, 200)
+  })
+
+  test('503 rather than 401 for a key that cannot be looked up', async () => {
+    const app = await startApp({ storage: failing(() => databaseUnavailable(new Error('locked'))) })
+    assertProblem(await app.send('GET', '/api/v1/domains'), 503, 'database_unavailable')
+    assertProblem(await app.send('GET', '/api/v1/domains', { key: 'wm_wrong' }), 401, 'invalid_api_key')
+  })
+})
+
+test('503 overloaded while the event loop runs late, but for /health, and 200 soon after', async () => {
+  const app = await startApp()
+  const path = '/api/v1/domains'
+  assert.equal((await app.send('GET', path)).status, 200)
+  let isBlocking = true
+  const blocked = blockWhile(() => isBlocking)
+  try {
+    let answer = await app.send('GET', path, { seesOverload: true })
+    // It may have arrived in the first turn that ran late, which is no mean yet.
+    for (let turn = 0; turn < 3 && answer.status === 200; turn++) {
+      answer = await app.send('GET', path, { seesOverload: true })
+    }
+    assertProblem(answer, 503, 'overloaded')
+    assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
+    assert.equal((await app.send('GET', '/health', { seesOverload: true })).status, 200)
+  } finally {
+    isBlocking = false
+    await blocked
+  }
+  assert.equal((await app.send('GET', path)).status, 200)
+})
+
+/** Really blocks the event loop, most of the time. */
+async function blockWhile(goesOn: () => boolean): Promise<void> {
+  while (goesOn()) {
+    const until = performance.now() + 500
+    while (performance.now() < until);
+    await nextTurn()
+  }
+}
+
+test('503 shutting_down for every request once the server is to stop', async () => {
+  const app = await startApp()
+  app.drain.isDraining = true
+  for (const [method, path, request] of [...operations, ['GET', '/nowhere', {}], ['OPTIONS', '/health', {}]] as const) {
+    const answer = await app.send(method, path, { ...request, key: null })
+    assertProblem(answer, 503, 'shutting_down')
+    assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/)
+    assert.equal(answer.headers.connection, 'close')
+  }
+})
+
+describe('the log', () => {
+  const lineOf = async ({ logs }: TestApp, { headers }: Answer) => {
+    const found = () => logs.filter(({ request_id }) => request_id === headers['x-request-id'])
+    while (found().length === 0) await nextTurn()
+    const lines = found()
+    assert.equal(lines.length, 1)
+    return lines[0] ?? {}
+  }
+
+  test('has one structured line a request, whatever came of it', async () => {
+    const app = await startApp()
+    const { key, secret } = await app.issueKey()
+    const expected = [
+      ['GET', '/api/v1/domains', 200, '/api/v1/domains', undefined],
+      ['POST', '/api/v1/domains', 422, '/api/v1/domains', 'validation_failed'],
+      ['GET', '/api/v1/domains/7', 404, '/api/v1/domains/:id', 'not_found'],
+    ] as const
+    for (const [method, path, status, route, code] of expected) {
+      const { ms, time, ...line } = await lineOf(
+        app,
+        await app.send(method, path, { key: secret, headers: { 'x-request-id': `a${status}` } }),
+      )
+      assert.ok(Number(ms) >= 0 && Number(time) > 0)
+      delete (line as { pid?: unknown }).pid
+      delete (line as { hostname?: unknown }).hostname
+      assert.deepEqual(line, {
+        ...{ level: 30, request_id: `a${status}`, method, route, status, account: app.account, key: key.id },
+        ...(code && { code }),
+        msg: 'request',
+      })
+    }
+  })
+
+  test('has a line for what was refused before any route', async () => {
+    const app = await startApp()
+    for (const [path, status] of [
+      ['/nowhere', 404],
+      ['/%zz', 400],
+      ['/api/v1/domains', 401],
+    ] as const) {
+      const line = await lineOf(app, await app.send('GET', path, { key: null }))
+      assert.equal(line.status, status)
+      assert.equal(line.account, undefined)
+    }
+    const [garbage] = await app.raw('GARBAGE\r\n\r\n')
+    assert.equal((await lineOf(app, garbage as Answer)).status, 400)
+  })
+
+  test('never has a key, a query, a body or a header', async () => {
+    const app = await startApp({ expectsBugs: true })
+    const secret = 'Hush-Hush'
+    for (const path of [
+      `/api/v1/spaces?search=${secret}`,
+      `/nowhere/${secret}?x=${secret}`,
+      `/api/v1/spaces/${secret}`,
+      `/%zz${secret}`,
+    ]) {
+      await app.send('GET', path, { headers: { 'user-agent': secret, cookie: secret, referer: secret } })
+    }
+    await app.send('POST', '/api/v1/spaces', { form: { name: secret, [secret]: secret } })
+    await app.send('POST', '/api/v1/spaces', { form: { name: secret } })
+    await app.send('GET', '/api/v1/spaces', { key: `wm_${secret}` })
+    await app.raw(`GET /${secret} HTTP/9.9\r\nX: ${secret}\r\n\r\n`)
+    const log = JSON.stringify(app.logs)
+    assert.ok(app.logs.length >= 8)
+    assert.ok(!log.includes(secret), log)
+    assert.ok(!log.includes(app.key.slice(3, 20)))
+  })
+})
