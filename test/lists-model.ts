@@ -15,20 +15,22 @@ export interface Row {
   readonly created_at: string
 }
 
-type Table = Listable<Row>['table']
+type Table = 'domains' | 'spaces'
 
 export const listables: Record<Table, Listable<Row>> = {
   domains: {
     table: 'domains',
     columns: ['id', 'name', 'created_at'],
-    nameColumn: 'name',
-    searchText: 'coalesce(search_text, name)',
+    sorts: { name: 'name' },
+    searched: { name: 'coalesce(search_text, name)' },
+    filters: [],
   },
   spaces: {
     table: 'spaces',
     columns: ['id', 'name', 'created_at'],
-    nameColumn: 'name_folded',
-    searchText: 'name_folded',
+    sorts: { name: 'name_folded' },
+    searched: { name: 'name_folded' },
+    filters: [],
   },
 }
 

@@ -1,4 +1,5 @@
 import { nameTaken } from '../errors.ts'
+import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
 import { firstRevision, type Precondition, type Versioned, versionOf } from '../storage/version.ts'
@@ -23,12 +24,7 @@ export interface DomainChange {
 }
 
 /** What lists need to know of this table. */
-const listable: Listable<Domain> = {
-  table: 'domains',
-  columns,
-  nameColumn: 'name',
-  searchText: 'coalesce(search_text, name)',
-}
+const listable: Listable<Domain> = { table: 'domains', columns, ...resources.domains }
 
 /** Lists the account's domains. */
 export function listDomains(

@@ -1,3 +1,4 @@
+import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
 import { firstRevision, type Precondition, type Versioned, versionOf } from '../storage/version.ts'
@@ -10,7 +11,7 @@ export interface SpaceChange {
   readonly color?: number | undefined
 }
 
-const listable: Listable<Space> = { table: 'spaces', columns, nameColumn: 'name_folded', searchText: 'name_folded' }
+const listable: Listable<Space> = { table: 'spaces', columns, ...resources.spaces }
 
 /** Lists the account's spaces. */
 export function listSpaces(

@@ -55,16 +55,15 @@ export interface Meter {
   readonly value: Histogram | (() => number)
 }
 
-/** What an engine must know of a table to list it. */
+/** What an engine must know of a table to list it: see `Resource` for the last three. */
 export interface Listable<Row> {
-  /** Also the key of the table's row in `record_counts`, and the stem of its search index. */
-  readonly table: 'domains' | 'spaces'
+  /** Also the key of the table's rows in `record_counts`, and the stem of its search index. */
+  readonly table: string
   /** The columns of a row, in the order of the answer. */
   readonly columns: readonly (keyof Row & string)[]
-  /** The column that holds the case-folded name, sorted by code point. */
-  readonly nameColumn: string
-  /** SQL for the case-folded text that is searched; forms of the name are separated by a line feed. */
-  readonly searchText: string
+  readonly sorts: Readonly<Record<string, string>>
+  readonly searched: Readonly<Record<string, string>>
+  readonly filters: readonly string[]
 }
 
 /** A request for one page. Reads only the records of `account`. */
@@ -73,19 +72,26 @@ export interface Listing<Row> {
   readonly account: number
   /** Text, matched blind to case as a substring, every character literally; null for no search. */
   readonly search: string | null
-  readonly sortBy: 'id' | 'name'
+  /** Where it is searched for: names of `of.searched`, any of which may hold it. All of them where this is left out. */
+  readonly searchIn?: readonly string[]
+  /** Columns of `of.filters`, and the value that each must have. */
+  readonly filter?: Readonly<Record<string, string | number | null>>
+  /** `id`, or one of `of.sorts`. */
+  readonly sortBy: string
   readonly direction: 'asc' | 'desc'
   readonly limit: number
   readonly offset: number
+  /** Only records that come after this id in the direction asked for; with `sortBy: 'id'` and offset 0 alone. */
+  readonly after?: number | null
 }
 
 export interface Page<Row> {
   readonly rows: Row[]
-  /** The number of records that match; at most `countedMatches` when searching. */
+  /** The number of records that match, whatever `after` is; at most `countedMatches` when searching or filtering. */
   readonly total: number
-  /** False when a search has more than `countedMatches` matches. */
+  /** False when a search or a filter has more than `countedMatches` matches. */
   readonly totalIsExact: boolean
 }
 
-/** A search counts no further than this; the page itself is always the right one. */
+/** A search or a filter counts no further than this; the page itself is always the right one. */
 export const countedMatches = 10_000

@@ -9,7 +9,7 @@ export type Direction = AnyListing['direction']
 
 /** The terms of `order by`; equal names are in the order of their ids, in the same direction. */
 export function orderTerms({ of, sortBy }: AnyListing, direction: Direction): string {
-  return sortBy === 'id' ? `id ${direction}` : `${of.nameColumn} ${direction}, id ${direction}`
+  return sortBy === 'id' ? `id ${direction}` : `${of.sorts[sortBy]} ${direction}, id ${direction}`
 }
 
 export function opposite(direction: Direction): Direction {
@@ -28,4 +28,9 @@ export function toRows<Row>({ columns }: AnyListable, values: readonly (readonly
     for (let index = 0; index < columns.length; index++) row[columns[index] as string] = each[index]
     return row as Row
   })
+}
+
+/** SQL for the text of a record that is searched. */
+export function searchedText(of: AnyListable): string {
+  return Object.values(of.searched)[0] as string
 }

@@ -141,7 +141,7 @@ test('that the index cannot be made is told, and harms nobody', async () => {
 test('of a long term the index is asked for the part that few of the names have', async () => {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
-  const listing = { of: { table: 'spaces', searchText: 'name_folded' }, account } as AnyListing
+  const listing = { of: { table: 'spaces', searched: { name: 'name_folded' } }, account } as unknown as AnyListing
   const parts = new RareParts()
   assert.equal(await parts.of(client, listing, 'shop · 11999'), '11999')
   assert.equal(await parts.of(client, listing, 'shop'), 'shop')

@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { AnyListing } from './lists-sql.ts'
+import { searchedText } from './lists-sql.ts'
 import { runText } from './run.ts'
 
 /** The newest records of an account, which are taken for a sample of all. Of fewer, none is worth leaving out. */
@@ -47,7 +48,7 @@ export class RareParts {
 }
 
 async function sample(client: ClientBase, { of, account }: AnyListing): Promise<string[]> {
-  const newest = `select ${of.searchText} from ${of.table} where account_id = $1 order by id desc limit ${sampled}`
+  const newest = `select ${searchedText(of)} from ${of.table} where account_id = $1 order by id desc limit ${sampled}`
   const rows = await runText(client, newest, [account])
   return rows.length < sampled ? [] : rows.map(([text]) => String(text))
 }

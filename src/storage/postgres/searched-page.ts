@@ -2,9 +2,10 @@
  * Pages of searches. The matches are counted as far as a search counts; few of them are sorted, of many the page is found
  * by a walk in order. These statements are not kept prepared: how best to go about them depends on the text.
  */
+
 import type { ClientBase } from 'pg'
 import { countedMatches, type Listing, type Page } from '../port.ts'
-import { type AnyListing, orderTerms, toRows } from './lists-sql.ts'
+import { type AnyListing, orderTerms, searchedText, toRows } from './lists-sql.ts'
 import type { RareParts } from './rare-parts.ts'
 import { runText } from './run.ts'
 
@@ -38,8 +39,8 @@ function patternOf(text: string): string {
  */
 function countAndSort(listing: AnyListing): string {
   const { of, direction } = listing
-  return `with found as materialized (select id, ${of.nameColumn} ${matching(of)}
-        and position($3 in ${of.searchText}) > 0 limit ${countedMatches + 1}),
+  return `with found as materialized (select id, ${of.sorts.name} ${matching(of)}
+        and position($3 in ${searchedText(of)}) > 0 limit ${countedMatches + 1}),
       page as (select id as match from found where (select count(*) from found) <= ${countedMatches} ${rangeOf(listing)})
     select ${of.columns}, (select count(*) from found)
     from (select) as always left join page on true left join ${of.table} on id = match
@@ -53,7 +54,7 @@ function walkInOrder(listing: AnyListing): string {
 
 /** Parameter 1 is the account, 2 the pattern, which the index is asked for; 3, where it is used, the whole term. */
 function matching(of: AnyListing['of']): string {
-  return `from ${of.table} where account_id = $1 and ${of.searchText} like $2`
+  return `from ${of.table} where account_id = $1 and ${searchedText(of)} like $2`
 }
 
 function rangeOf(listing: AnyListing): string {

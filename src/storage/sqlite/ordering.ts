@@ -5,7 +5,7 @@ export type Direction = AnyListing['direction']
 
 /** The terms of `order by`; equal names are in the order of their ids, in the same direction. */
 export function orderTerms(of: AnyListable, sortBy: SortKey, direction: Direction): string {
-  return sortBy === 'id' ? `id ${direction}` : `${of.nameColumn} ${direction}, id ${direction}`
+  return sortBy === 'id' ? `id ${direction}` : `${of.sorts[sortBy]} ${direction}, id ${direction}`
 }
 
 /**
@@ -13,9 +13,14 @@ export function orderTerms(of: AnyListable, sortBy: SortKey, direction: Directio
  * statistics may prefer to walk the records of all accounts.
  */
 export function tableInOrder(of: AnyListable, sortBy: SortKey): string {
-  return `${of.table} indexed by ${of.table}_by_${sortBy === 'id' ? 'account' : 'name'}`
+  return `${of.table} indexed by ${of.table}_by_${sortBy === 'id' ? 'account' : sortBy}`
 }
 
 export function opposite(direction: Direction): Direction {
   return direction === 'asc' ? 'desc' : 'asc'
+}
+
+/** SQL for the text of a record that is searched. */
+export function searchedText(of: AnyListable): string {
+  return Object.values(of.searched)[0] as string
 }

@@ -31,13 +31,13 @@ export function countRecords(db: DatabaseSync, of: AnyListable, account: number)
 
 function pageFromStart(db: DatabaseSync, listing: AnyListing): RawPage {
   const { of, account, sortBy, direction, limit, offset } = listing
-  const rows = rowsOf(walksOf(db, of).fromStart[sortBy][direction], account, limit, offset)
+  const rows = rowsOf((walksOf(db, of).fromStart[sortBy] as Walk)[direction], account, limit, offset)
   return rows.length > 0 ? withTotal(rows) : emptyPage(db, listing)
 }
 
 function pageFromEnd(db: DatabaseSync, listing: AnyListing): RawPage {
   const { of, account, sortBy, direction, limit, offset } = listing
-  const rows = rowsOf(walksOf(db, of).fromEnd[sortBy][opposite(direction)], account, offset, offset + limit)
+  const rows = rowsOf((walksOf(db, of).fromEnd[sortBy] as Walk)[opposite(direction)], account, offset, offset + limit)
   return rows.length > 0 ? withTotal(rows.reverse()) : emptyPage(db, listing)
 }
 
@@ -55,7 +55,8 @@ function withTotal(rows: SQLOutputValue[][]): RawPage {
   return { rows, total, totalIsExact: true }
 }
 
-type Walks = Record<'fromStart' | 'fromEnd', Record<SortKey, Record<Direction, StatementSync>>>
+type Walk = Record<Direction, StatementSync>
+type Walks = Record<'fromStart' | 'fromEnd', Record<SortKey, Walk>>
 
 const knownWalks = new WeakMap<DatabaseSync, WeakMap<AnyListable, Walks>>()
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { BoundedMap } from '../../../bounded-map.ts'
+import { searchedText } from '../ordering.ts'
 import { query } from '../prepared.ts'
 import type { AnyListing } from '../raw-page.ts'
 import { fullGramsOf } from './grams.ts'
@@ -49,7 +50,7 @@ function sample(db: DatabaseSync, { of, account }: AnyListing): string[] {
     const from = lowest + Math.floor(((highest - lowest) * (place + Math.random())) / places)
     const found = query(
       db,
-      `select ${of.searchText} ${records} and id >= ? order by id limit ?`,
+      `select ${searchedText(of)} ${records} and id >= ? order by id limit ?`,
       account,
       from,
       neighbours,

@@ -76,6 +76,6 @@ export class Readers {
 /** What a thread needs to know, and nothing that cannot be sent. */
 function plainly<Row>(listing: Listing<Row>): AnyListing {
   const { account, search, sortBy, direction, limit, offset } = listing
-  const { table, columns, nameColumn, searchText } = listing.of
-  return { of: { table, columns, nameColumn, searchText }, account, search, sortBy, direction, limit, offset }
+  const { table, columns, sorts, searched, filters } = listing.of
+  return { of: { table, columns, sorts, searched, filters }, account, search, sortBy, direction, limit, offset }
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { countedMatches } from '../../port.ts'
-import { orderTerms, tableInOrder } from '../ordering.ts'
+import { orderTerms, searchedText, tableInOrder } from '../ordering.ts'
 import { plainPage } from '../plain-page.ts'
 import { query, queryNumber } from '../prepared.ts'
 import { type AnyListing, boundedTotal, type RawPage } from '../raw-page.ts'
@@ -37,7 +37,7 @@ export class ScanReader {
  */
 export function scannedPage(db: DatabaseSync, listing: AnyListing, term: string): RawPage {
   const { of, account, sortBy, direction, limit, offset } = listing
-  const matching = `account_id = ? and instr(${of.searchText}, ?) > 0`
+  const matching = `account_id = ? and instr(${searchedText(of)}, ?) > 0`
   const counted = `select 1 from ${tableInOrder(of, 'name')} where ${matching} limit ${countedMatches + 1}`
   const total = boundedTotal(queryNumber(db, `select count(*) from (${counted})`, account, term))
   if (total.totalIsExact && offset >= total.total) return { rows: [], ...total }

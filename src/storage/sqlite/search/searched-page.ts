@@ -1,9 +1,10 @@
 /**
  * Searches by the index of grams, at a moment when it is at the present of the database.
  */
+
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { countedMatches } from '../../port.ts'
-import { orderTerms, tableInOrder } from '../ordering.ts'
+import { orderTerms, searchedText, tableInOrder } from '../ordering.ts'
 import { countRecords, deepestOffset } from '../plain-page.ts'
 import { query } from '../prepared.ts'
 import { type AnyListing, boundedTotal, type RawPage } from '../raw-page.ts'
@@ -89,7 +90,7 @@ function worthwhileWalk({ listing, records }: Search, counted: number): number {
 function walkInOrder(search: Search, walk: number): SQLOutputValue[][] {
   const { of, sortBy, direction } = search.listing
   const order = orderTerms(of, sortBy, direction)
-  const walked = `select id as walked, ${of.searchText} as text from ${tableInOrder(of, sortBy)}
+  const walked = `select id as walked, ${searchedText(of)} as text from ${tableInOrder(of, sortBy)}
     where account_id = :account order by ${order} limit :walk`
   const matching = `select walked from (${walked}) where instr(text, :term) > 0 limit :limit offset :offset`
   const page = `select ${of.columns} from (${matching}) cross join ${of.table} on id = walked order by ${order}`

@@ -1,7 +1,9 @@
 /**
  * The parts of the statements that search, over the parameters that `parametersOf` gives.
  */
+
 import type { DatabaseSync } from 'node:sqlite'
+import { searchedText } from '../ordering.ts'
 import type { AnyListable, AnyListing } from '../raw-page.ts'
 import { highestId, idOf, rowidOf } from './index-file.ts'
 import type { SearchPlan } from './plan.ts'
@@ -28,7 +30,7 @@ export function inIndex({ table }: AnyListable): string {
 /** The records that match, with their places in the index as `found`. */
 export function inRecords(of: AnyListable, plan: SearchPlan): string {
   return `${of.table}_search as found cross join ${of.table} on id = ${idOf('found.rowid')}
-    where ${isFound(of.table)} ${plan.isExact ? '' : `and instr(${of.searchText}, :term) > 0`}`
+    where ${isFound(of.table)} ${plan.isExact ? '' : `and instr(${searchedText(of)}, :term) > 0`}`
 }
 
 /** The account's records are a range of the index, here from above the id `after`. */

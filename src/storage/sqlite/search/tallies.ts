@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../../bounded-map.ts'
 import { countedMatches } from '../../port.ts'
-import { tableInOrder } from '../ordering.ts'
+import { searchedText, tableInOrder } from '../ordering.ts'
 import { query, queryNumber } from '../prepared.ts'
-import { idOf } from './index-file.ts'
+import { type IndexedTable, idOf } from './index-file.ts'
 import type { Position } from './indexing.ts'
 import { inIndex, parametersOf, type Search } from './sql.ts'
 
@@ -35,7 +35,7 @@ export class Tallies {
 
   /** The tally of a search at the position where the index is; null when counting takes too long. */
   of(search: Search, at: Position): Tally | null {
-    const { table } = search.listing.of
+    const table = search.listing.of.table as IndexedTable
     const key = `${table} ${search.listing.account} ${search.term}`
     const last = this.#known.get(key)
     const known = last?.at.changes === at.changes ? last : undefined
@@ -67,7 +67,7 @@ function countOn(search: Search, known: Tally, after: number): Tally | null {
 function fewIds(search: Search, after: number): number[] | null {
   const { of } = search.listing
   const found = `select ${idOf('rowid')} as match from ${inIndex(of)} order by rowid limit ${few + 1}`
-  const looked = `select match, instr(${of.searchText}, :term) from (${found}) cross join ${of.table} on id = match`
+  const looked = `select match, instr(${searchedText(of)}, :term) from (${found}) cross join ${of.table} on id = match`
   const rows = query(search.db, search.plan.isExact ? found : looked, { ...parametersOf(search), after })
   if (rows.length > few) return null
   return rows.filter(([, position]) => position !== 0).map(([id]) => Number(id))
@@ -82,7 +82,7 @@ function countAfter(search: Search, after: number): number | null {
   const candidates = `select ${idOf('rowid')} as match from ${inIndex(of)} limit ${mostLookedAt + 1}`
   const matches = counted(
     `select 1 from (${candidates}) cross join ${of.table} on id = match
-      where instr(${of.searchText}, :term) > 0 limit ${countedMatches + 1}`,
+      where instr(${searchedText(of)}, :term) > 0 limit ${countedMatches + 1}`,
   )
   return matches > countedMatches || counted(candidates) <= mostLookedAt ? matches : null
 }
@@ -90,7 +90,7 @@ function countAfter(search: Search, after: number): number | null {
 /** Null when the walk ends before the count is known. */
 function countByWalking({ db, listing, term, records }: Search): number | null {
   const { of, account } = listing
-  const walked = `select ${of.searchText} as text from ${tableInOrder(of, 'name')} where account_id = ? limit ?`
+  const walked = `select ${searchedText(of)} as text from ${tableInOrder(of, 'name')} where account_id = ? limit ?`
   const matching = `select 1 from (${walked}) where instr(text, ?) > 0 limit ${countedMatches + 1}`
   const matches = queryNumber(db, `select count(*) from (${matching})`, account, longestWalk, term)
   return matches > countedMatches || records <= longestWalk ? matches : null
