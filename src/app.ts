@@ -1,24 +1,33 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
+import type { AllowedOrigins } from './api/cors.ts'
+import { Cors } from './api/cors.ts'
 import { documents } from './api/docs.ts'
 import { healthRoute } from './api/health.ts'
 import { problemPages } from './api/problem-pages.ts'
 import { publicAddress } from './api/public-address.ts'
 import { RateLimits } from './api/rate-limit.ts'
-import { OperationRoutes } from './api/routes.ts'
+import { Api } from './api/routes.ts'
+import { apiFallback, apiManners } from './api/unanswered.ts'
+import type { ListenerName } from './config.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
 import type { Histogram } from './histogram.ts'
 import { Connections } from './http/connections.ts'
-import type { Drain } from './http/gate.ts'
+import { Drain } from './http/drain.ts'
 import { Overload } from './http/overload.ts'
 import { Proxies } from './http/proxies.ts'
 import { RequestLog } from './http/request-log.ts'
 import { RequestCounts } from './http/request-metrics.ts'
-import { Routes } from './http/router.ts'
-import { apiServer } from './http/server.ts'
+import { Router } from './http/router.ts'
+import { createListener } from './http/server.ts'
+import { UnreadAnswers } from './http/unread-answers.ts'
 import { KeptAnswers } from './idempotency/kept-answers.ts'
+import { hasKey } from './keys/key.ts'
 import { Keyring } from './keys/keyring.ts'
+import { ownKeyRoute } from './keys/routes.ts'
+import { showOwnKey } from './keys/schema.ts'
+import { opsListener } from './ops/listener.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
 import type { Storage } from './storage/port.ts'
@@ -27,61 +36,89 @@ export interface AppOptions {
   readonly storage: Storage
   readonly logger: Logger
   readonly baseUrl: string | null
+  readonly corsOrigins: AllowedOrigins
   readonly rateLimit: number
-  /** Connections that are served at once. */
+  /** Connections that the API serves at once. */
   readonly mostConnections: number
   readonly trustProxy: false | number | string[]
+  /** The names by which the ops listener may be asked for, in lower case. */
+  readonly opsHosts: readonly string[]
 }
 
-/** An app that is ready to listen, and the switch that makes it turn requests away. */
-export interface App {
+/** A server that is ready to listen, and its end. */
+export interface Listener {
   readonly server: Server
-  readonly routes: Routes
   readonly drain: Drain
+  /** Whether it goes on answering while the others drain, so that the operator can watch them. */
+  readonly isLast: boolean
+}
+
+/** Everything that one process serves. */
+export interface App {
+  readonly listeners: Readonly<Record<ListenerName, Listener>>
+  /** The routes of the API, and what its requests come to: for tests. */
+  readonly router: Router
   readonly counts: RequestCounts
   readonly loopDelays: Histogram
-  /** To be called once everything is loaded: from now on, what cannot be done in good time is refused. */
+  /** To be called once everything is loaded: from now on, requests that would have to wait long are refused. */
   begin(): void
-  /** Accepts no more connections, and ends once those that are open have had their answers. */
+  /** Ends the work that goes on beside the requests. To be called after the listeners have drained. */
   close(): Promise<void>
 }
 
 /** Every operation of the API, in the order of the documents. */
-export const operations = [...Object.values(domainOperations), ...Object.values(spaceOperations)]
+export const operations = [...Object.values(domainOperations), ...Object.values(spaceOperations), showOwnKey]
 
 /** Puts everything together. Tests use the same function; there is no other app. */
 export function buildApp(options: AppOptions): App {
   const { storage } = options
   const counts = new RequestCounts()
   const log = new RequestLog(options.logger, counts)
-  const rateLimits = new RateLimits(options.rateLimit, storage)
   const proxies = new Proxies(options.trustProxy)
+  const overload = new Overload()
   const keyring = new Keyring(storage)
   const kept = new KeptAnswers(storage)
-  const drain = { isDraining: false }
-  const overload = new Overload()
+  const rateLimits = new RateLimits(options.rateLimit, storage)
+  const cors = new Cors(options.corsOrigins)
+
+  const router = new Router(apiFallback(rateLimits, cors))
+  const api = new Api({ router, keyring, rateLimits, kept, address: publicAddress(options.baseUrl) })
+  healthRoute(router, storage)
+  problemPages(router)
+  documents(router, operations)
+  domainRoutes(api, storage)
+  spaceRoutes(api, storage)
+  ownKeyRoute(api, storage, rateLimits.perMinute)
+
   const connections = new Connections(options.mostConnections)
+  const drain = new Drain(connections)
+  const lent = { log, proxies, unread: new UnreadAnswers(), isSecret: hasKey }
+  const surroundings = { ...lent, ...apiManners(rateLimits, cors) }
+  const server = createListener({ router, surroundings, gate: { drain, overload, connections } })
+  const ops = opsListener({
+    counts,
+    loopDelays: overload.delays,
+    storage,
+    drain,
+    logger: options.logger,
+    hostNames: options.opsHosts,
+    isSecret: hasKey,
+  })
 
-  const routes = new Routes()
-  const address = publicAddress(options.baseUrl)
-  const guarded = new OperationRoutes(routes, keyring)
-  healthRoute(routes, storage)
-  problemPages(routes)
-  documents(routes, operations)
-  domainRoutes(guarded, storage, kept, address)
-  spaceRoutes(guarded, storage, kept, address)
-  const server = apiServer(routes, { log, rateLimits, proxies }, { drain, overload, connections })
-
-  const begin = () => {
-    overload.begin()
-    rateLimits.begin()
+  return {
+    listeners: { api: { server, drain, isLast: false }, ops: { ...ops, isLast: true } },
+    router,
+    counts,
+    loopDelays: overload.delays,
+    begin: () => {
+      overload.begin()
+      rateLimits.begin()
+    },
+    close: async () => {
+      overload.close()
+      await rateLimits.close()
+      await keyring.close()
+      await kept.close()
+    },
   }
-  const close = async () => {
-    if (server.listening) await new Promise((resolve) => server.close(resolve))
-    overload.close()
-    await rateLimits.close()
-    await keyring.close()
-    await kept.close()
-  }
-  return { server, routes, drain, counts, loopDelays: overload.delays, begin, close }
 }

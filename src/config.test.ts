@@ -22,11 +22,13 @@ function mistakes(env: Record<string, string>): string[] {
 
 test('nothing has to be set', () => {
   assert.deepEqual(readConfig({}), {
-    host: '127.0.0.1',
-    port: 3000,
-    ops: { host: '127.0.0.1', port: 3090 },
+    listeners: [
+      { name: 'api', prefix: '', host: '127.0.0.1', port: 3000, isPerWorker: false },
+      { name: 'ops', prefix: 'OPS_', host: '127.0.0.1', port: 3090, isPerWorker: true },
+    ],
     storage: { engine: 'sqlite', path: 'data/waymark.db' },
     baseUrl: null,
+    corsOrigins: [],
     bootstrapKey: null,
     rateLimit: 6000,
     trustProxy: false,
@@ -42,22 +44,13 @@ test('the process has an environment of its own', () => {
 })
 
 test('an empty variable is one that is not set, and values are trimmed', () => {
-  assert.equal(readConfig({ PORT: ' ', HOST: '' }).port, 3000)
-  assert.equal(readConfig({ PORT: ' 8080\n' }).port, 8080)
+  assert.equal(readConfig({ PORT: ' ', HOST: '' }).listeners[0]?.port, 3000)
+  assert.equal(readConfig({ PORT: ' 8080\n' }).listeners[0]?.port, 8080)
 })
 
 const good: [name: string, text: string, field: keyof Config, value: unknown][] = [
-  ['HOST', '0.0.0.0', 'host', '0.0.0.0'],
-  ['HOST', '::1', 'host', '::1'],
-  ['HOST', '[::]', 'host', '::'],
-  ['HOST', 'localhost', 'host', 'localhost'],
-  ['HOST', 'links.example.com', 'host', 'links.example.com'],
-  ['PORT', '0', 'port', 0],
-  ['PORT', '65535', 'port', 65_535],
   ['WORKERS', '4', 'workers', 4],
   ['MAX_CONNECTIONS', '1', 'mostConnections', 1],
-  ['OPS_PORT', '0', 'ops', { host: '127.0.0.1', port: 0 }],
-  ['OPS_HOST', '::', 'ops', { host: '::', port: 3090 }],
   ['DATABASE_URL', 'sqlite:a.db', 'storage', { engine: 'sqlite', path: 'a.db' }],
   ['DATABASE_URL', 'sqlite:../a b.db', 'storage', { engine: 'sqlite', path: '../a b.db' }],
   ['DATABASE_URL', 'sqlite:/var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],
@@ -78,6 +71,13 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['BASE_URL', 'https://links.example.com/', 'baseUrl', 'https://links.example.com'],
   ['BASE_URL', 'HTTPS://Bücher.example/a>b/', 'baseUrl', 'https://xn--bcher-kva.example/a%3Eb'],
   ['BASE_URL', 'http://10.0.0.1:8080/waymark', 'baseUrl', 'http://10.0.0.1:8080/waymark'],
+  ['CORS_ORIGINS', '*', 'corsOrigins', '*'],
+  [
+    'CORS_ORIGINS',
+    'https://a.example, http://b.example:8080',
+    'corsOrigins',
+    ['https://a.example', 'http://b.example:8080'],
+  ],
   ['BOOTSTRAP_KEY', key, 'bootstrapKey', key],
   ['RATE_LIMIT', '0', 'rateLimit', 0],
   ['RATE_LIMIT', '1000000000', 'rateLimit', 1_000_000_000],
@@ -95,6 +95,30 @@ for (const [name, text, field, value] of good) {
     assert.deepEqual(readConfig({ [name]: text })[field], value)
   })
 }
+
+const places: [env: Record<string, string>, listener: number, place: object][] = [
+  [{ HOST: '0.0.0.0' }, 0, { host: '0.0.0.0' }],
+  [{ HOST: '::1' }, 0, { host: '::1' }],
+  [{ HOST: '[::]' }, 0, { host: '::' }],
+  [{ HOST: 'localhost' }, 0, { host: 'localhost' }],
+  [{ HOST: 'links.example.com' }, 0, { host: 'links.example.com' }],
+  [{ PORT: '0' }, 0, { port: 0 }],
+  [{ PORT: '65535' }, 0, { port: 65_535 }],
+  [{ OPS_HOST: '::' }, 1, { host: '::', port: 3090 }],
+]
+
+for (const [env, listener, place] of places) {
+  test(`${Object.entries(env).join()} is where a listener listens`, () => {
+    assert.partialDeepStrictEqual(readConfig(env).listeners[listener], place)
+  })
+}
+
+test('OPS_PORT=0 turns the ops listener off', () => {
+  assert.deepEqual(
+    readConfig({ OPS_PORT: '0' }).listeners.map(({ name }) => name),
+    ['api'],
+  )
+})
 
 test('PORT is none of those that the ops listeners take, where they could meet', () => {
   const said = (workers: number) => {
@@ -134,7 +158,7 @@ test('a password that is not encoded, and a TLS parameter that does not exist, a
 })
 
 test('the OPS_PORT of the last of WORKERS must be one as well', () => {
-  assert.equal(readConfig({ WORKERS: '3', OPS_PORT: '65533' }).ops.port, 65_533)
+  assert.equal(readConfig({ WORKERS: '3', OPS_PORT: '65533' }).listeners[1]?.port, 65_533)
   const sentence = 'OPS_PORT must be an integer from 0 to 65533, not "65534".'
   assert.deepEqual(mistakes({ WORKERS: '3', OPS_PORT: '65534' }), [sentence])
 })
@@ -178,6 +202,11 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
     'BOOTSTRAP_KEY',
     ['hunter2', `${key.slice(0, -1)}!`, `wm_${'0'.repeat(49)}`],
     /^BOOTSTRAP_KEY is not a well-formed API key/,
+  ],
+  [
+    'CORS_ORIGINS',
+    ['https://a.example/', 'a.example', 'https://A.example', 'null', 'https://a.example,*'],
+    /^CORS_ORIGINS must be "\*", or origins such as /,
   ],
   ['OPS_PORT', ['65536', 'off'], /^OPS_PORT must be an integer from 0 to 65535, not "/],
   ['WORKERS', ['0', '65', 'auto'], /^WORKERS must be an integer from 1 to 64, not "/],

@@ -7,14 +7,34 @@ import { StartupFailure } from './errors.ts'
 import { isWellFormedKey } from './keys/key.ts'
 import type { PostgresLocation, SqliteLocation, StorageLocation } from './storage/open.ts'
 
-export interface Config {
+/** What can listen, and how: in the order in which it starts. */
+const declaredListeners = [
+  { name: 'api', prefix: '', host: '127.0.0.1', port: 3000, isPerWorker: false, isOptional: false },
+  { name: 'ops', prefix: 'OPS_', host: '127.0.0.1', port: 3090, isPerWorker: true, isOptional: true },
+] as const
+
+export type ListenerName = (typeof declaredListeners)[number]['name']
+
+/** Where a listener listens. */
+export interface Place {
+  readonly name: ListenerName
+  /** How its variables begin: `OPS_` for `OPS_HOST` and `OPS_PORT`. */
+  readonly prefix: string
   readonly host: string
+  /** 0 for any that is free. */
   readonly port: number
-  /** Where the operator asks the first worker how it goes, and each other one a port further; 0 when nobody may ask. */
-  readonly ops: { readonly host: string; readonly port: number }
+  /** Whether each worker has a port of its own, one after the other; otherwise the workers share the port. */
+  readonly isPerWorker: boolean
+}
+
+export interface Config {
+  /** Those that are turned on. */
+  readonly listeners: readonly Place[]
   readonly storage: StorageLocation
   /** Public address for links, without a slash at its end; null: taken from each request. */
   readonly baseUrl: string | null
+  /** The origins whose pages may use the API from a browser: any (`*`), or these. */
+  readonly corsOrigins: '*' | readonly string[]
   /** The key to register at the first start; null: one is made. */
   readonly bootstrapKey: string | null
   /** Requests a minute for each key; 0: no limit. */
@@ -36,6 +56,7 @@ export function readConfig(env: Environment = ownEnvironment): Config {
     ...readListeners(read),
     storage: readLocation(read),
     baseUrl: read('BASE_URL', '', baseUrl),
+    corsOrigins: read('CORS_ORIGINS', '', corsOrigins),
     bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),
     rateLimit: read('RATE_LIMIT', '6000', integerFrom(0, 1_000_000_000)),
     trustProxy: read('TRUST_PROXY', 'off', trustProxy),
@@ -88,7 +109,7 @@ function contentOf(path: string, name: string): string {
   }
 }
 
-function host(text: string): string {
+function hostName(text: string): string {
   const name = /^\[([\da-f:.]+)\]$/i.exec(text)?.[1] ?? text
   if (isIP(name) !== 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(name)) return name
   throw new Error('must be an address to listen on, such as 127.0.0.1 or 0.0.0.0.')
@@ -101,23 +122,33 @@ function integerFrom(least: number, most: number): (text: string) => number {
   }
 }
 
-/** The ops listeners of the workers have a port each, from `OPS_PORT` on; none of them is the API's. */
-function readListeners(read: Read): Pick<Config, 'host' | 'port' | 'ops' | 'workers'> {
+function readListeners(read: Read): Pick<Config, 'listeners' | 'workers'> {
   const workers = read('WORKERS', '1', integerFrom(1, 64))
-  const most = 65_536 - (workers ?? 1)
-  const ops = { host: read('OPS_HOST', '127.0.0.1', host), port: read('OPS_PORT', '3090', integerFrom(0, most)) }
-  const own = read('HOST', '127.0.0.1', host)
-  const port = read('PORT', '3000', (text) => {
-    const parsed = integerFrom(0, 65_535)(text)
-    const hosts = [own, ops.host].map((name) => (name === 'localhost' ? '127.0.0.1' : name))
-    const mayMeet = hosts.some((name) => /^(0\.0\.0\.0|::)$/.test(name)) || hosts[0] === hosts[1]
-    // Where one of them is no number, the comparison fails: that is a mistake of its own.
-    const isTaken = mayMeet && ops.port > 0 && parsed >= ops.port && parsed < ops.port + workers
-    if (!isTaken) return parsed
-    const taken = workers === 1 ? 'OPS_PORT' : `one of the ${workers} ports that begin with OPS_PORT`
-    throw new Error(`must not be ${taken}, ${ops.port}: choose another one.`)
-  })
-  return { workers, ops, host: own, port }
+  const places: Place[] = []
+  for (const { isOptional, ...declared } of declaredListeners.toReversed()) {
+    const { prefix, isPerWorker } = declared
+    const host = read(`${prefix}HOST`, declared.host, hostName)
+    const port = read(`${prefix}PORT`, String(declared.port), (text) => {
+      const port = integerFrom(0, isPerWorker ? 65_536 - (workers ?? 1) : 65_535)(text)
+      const other = places.find((place) => mayMeet(place, { host, port, isPerWorker }, workers))
+      if (other === undefined) return port
+      const name = `${other.prefix}PORT`
+      const taken = other.isPerWorker && workers > 1 ? `one of the ${workers} ports that begin with ${name}` : name
+      throw new Error(`must not be ${taken}, ${other.port}: choose another one.`)
+    })
+    if (port > 0 || !isOptional) places.unshift({ ...declared, host, port })
+  }
+  return { listeners: places, workers }
+}
+
+type Ports = Pick<Place, 'host' | 'port' | 'isPerWorker'>
+
+/** Whether two listeners could want the same port of the same address. A variable that is wrong meets nothing. */
+function mayMeet(one: Ports, other: Ports, workers: number): boolean {
+  const hosts = [one.host, other.host].map((name) => (name === 'localhost' ? '127.0.0.1' : name))
+  const share = hosts.some((name) => /^(0\.0\.0\.0|::)$/.test(name)) || hosts[0] === hosts[1]
+  const end = ({ port, isPerWorker }: Ports) => port + (isPerWorker ? workers : 1)
+  return share && one.port > 0 && other.port > 0 && one.port < end(other) && other.port < end(one)
 }
 
 function readLocation(read: Read): StorageLocation {
@@ -175,6 +206,17 @@ function baseUrl(text: string): string | null {
   // As the parser writes it: in ASCII, so that it may stand in headers.
   if (url !== null) return url.href.replace(/\/+$/, '')
   throw new Error('must be an http or https URL without query and fragment, such as https://links.example.com.')
+}
+
+function corsOrigins(text: string): '*' | readonly string[] {
+  if (text === '') return []
+  if (text === '*') return text
+  const origins = text.split(',').map((origin) => origin.trim())
+  const wrong = origins.find((origin) => URL.parse(origin)?.origin !== origin)
+  if (wrong === undefined) return origins
+  throw new Error(
+    `must be "*", or origins such as https://app.example.com, separated by commas: scheme, host and port in lower case, without a path. "${wrong.slice(0, 100)}" is none.`,
+  )
 }
 
 function bootstrapKey(text: string): string | null {

@@ -7,7 +7,7 @@ import { after } from 'node:test'
 import { pino } from 'pino'
 import { createAccount } from '../src/accounts/store.ts'
 import { type App, type AppOptions, buildApp } from '../src/app.ts'
-import type { Routes } from '../src/http/router.ts'
+import type { Router } from '../src/http/router.ts'
 import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
 import { listen } from '../src/process/listen.ts'
@@ -19,7 +19,7 @@ import { newStorage } from './engine.ts'
 import { exchange } from './raw-socket.ts'
 
 export interface StartOptions
-  extends Partial<Pick<AppOptions, 'baseUrl' | 'rateLimit' | 'trustProxy' | 'mostConnections'>> {
+  extends Partial<Pick<AppOptions, 'baseUrl' | 'rateLimit' | 'trustProxy' | 'mostConnections' | 'corsOrigins'>> {
   /** Where the records are kept; else where the tests of this process keep theirs. */
   readonly engine?: StorageLocation['engine']
   /** Puts something between the app and its database. */
@@ -48,9 +48,11 @@ export interface TestApp {
   readonly storage: Storage
   readonly drain: { isDraining: boolean }
   /** For routes that the test adds. */
-  readonly routes: Routes
+  readonly router: Router
   /** What was counted of its requests. */
   readonly measured: Pick<App, 'counts' | 'loopDelays'>
+  /** The port of its ops listener. */
+  readonly opsPort: number
   readonly logs: LogLine[]
   createAccount(): Promise<number>
   createKey(options?: KeyOptions): Promise<string>
@@ -82,24 +84,22 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   const logs: LogLine[] = []
   if (!options.expectsBugs) closers.push(() => assert.deepEqual(logs.filter(isBug), []))
   const { rateLimit = plenty, baseUrl = null, trustProxy = false, mostConnections = plenty } = options
-  const {
-    server,
-    routes,
-    drain,
-    begin,
-    close: closeApp,
-    ...measured
-  } = buildApp({
+  const app = buildApp({
     storage: options.storage?.(storage) ?? storage,
     logger: pino({ level: 'info' }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
     baseUrl,
     rateLimit,
     trustProxy,
     mostConnections,
+    corsOrigins: options.corsOrigins ?? [],
+    opsHosts: ['localhost'],
   })
-  begin()
-  closers.push(closeApp)
-  const { port } = await listen(server, { host: '127.0.0.1', port: 0 })
+  app.begin()
+  closers.push(() => app.close())
+  const { api, ops } = app.listeners
+  for (const { server } of [api, ops]) closers.push(() => new Promise((resolve) => server.close(resolve)))
+  const { port } = await listen(api.server, { host: '127.0.0.1', port: 0 })
+  const { port: opsPort } = await listen(ops.server, { host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   closers.push(() => agent.destroy())
 
@@ -119,9 +119,10 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     account,
     key,
     storage,
-    drain,
-    routes,
-    measured,
+    drain: api.drain,
+    router: app.router,
+    measured: app,
+    opsPort,
     logs,
     createAccount: async () => (await createAccount(storage, 'Another')).id,
     createKey: async (wanted) => (await issueKey(wanted)).secret,

@@ -1,8 +1,11 @@
+import { hash } from 'node:crypto'
 import { Failure, notFound } from '../errors.ts'
-import { addHeader, sendJson } from '../http/answer.ts'
+import { addHeader, send, sendJson } from '../http/answer.ts'
+import { addEntityTag, type Condition, conditionOf } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Page } from '../storage/port.ts'
+import type { Versioned } from '../storage/version.ts'
 import { positiveInteger } from './integer.ts'
 import type { ListQuery } from './list-query.ts'
 
@@ -19,52 +22,119 @@ export function idOf({ params: { id = '' } }: Exchange, what: string): number {
   return found(positiveInteger(id), what)
 }
 
-/** Sends one page of the list at the absolute URL `path`: the records, links to its neighbours, and where it stands. */
-export function sendPage<Row>(
+/** Sends a record with its tag; 304 if the client of a GET has it already. */
+export function sendRecord<Row>(
+  exchange: Exchange,
+  { record, version }: Versioned<Row>,
+  condition: Condition | null = null,
+): undefined {
+  if (addEntityTag(exchange, version, condition)) return send(exchange, 304)
+  return sendJson(exchange, 200, JSON.stringify({ data: record }))
+}
+
+/**
+ * Sends one page of the list at the absolute URL `path`: the records, links to other pages, and where the page stands. The
+ * tag is that of the content.
+ */
+export function sendPage<Row extends { readonly id: number }>(
+  exchange: Exchange,
+  query: ListQuery,
+  page: Page<Row>,
+  path: string,
+): undefined {
+  const { links, ...body } =
+    query.after === null ? numbered(exchange, query, page, path) : following(exchange, query, page, path)
+  addHeader(exchange, 'link', linkHeader(links))
+  const text = JSON.stringify({ data: body.data, links, meta: body.meta })
+  const tag = hash('sha1', text, 'base64url')
+  if (addEntityTag(exchange, tag, conditionOf(exchange))) return send(exchange, 304)
+  return sendJson(exchange, 200, text)
+}
+
+interface Links {
+  readonly first: string
+  readonly last: string | null
+  readonly prev: string | null
+  readonly next: string | null
+}
+
+interface Body<Row> {
+  readonly data: readonly Row[]
+  readonly links: Links
+  readonly meta: object
+}
+
+/** A page that was asked for by its number. */
+function numbered<Row>(
   exchange: Exchange,
   query: ListQuery,
   { rows, total, totalIsExact }: Page<Row>,
   path: string,
-): void {
-  const last = Math.max(1, Math.ceil(total / query.per_page))
-  const isFull = rows.length === query.per_page
-  const hasNext = totalIsExact ? query.page < last : isFull
-  const before = rows.length > 0 ? query.page - 1 : Math.min(query.page - 1, last)
-  const stem = path + givenQuery(exchange.query as Fields)
+): Body<Row> {
+  const { per_page, page: given } = query
+  const page = given ?? 1
+  const last = Math.max(1, Math.ceil(total / per_page))
+  const hasNext = totalIsExact ? page < last : rows.length === per_page
+  const before = rows.length > 0 ? page - 1 : Math.min(page - 1, last)
+  const stem = `${path}?${givenQuery(exchange, 'page')}page=`
   const links = {
     first: `${stem}1`,
     last: stem + last,
     prev: before > 0 ? stem + before : null,
-    next: hasNext ? `${stem}${query.page + 1}` : null,
+    next: hasNext ? `${stem}${page + 1}` : null,
   }
-  const from = (query.page - 1) * query.per_page + 1
-  addHeader(exchange, 'link', linkHeader(links))
+  const from = (page - 1) * per_page + 1
   const meta = {
-    current_page: query.page,
+    current_page: page,
     from: rows.length === 0 ? null : from,
     last_page: last,
     path,
-    per_page: query.per_page,
+    per_page,
     to: rows.length === 0 ? null : from + rows.length - 1,
     total,
     total_is_exact: totalIsExact,
   }
-  sendJson(exchange, 200, JSON.stringify({ data: rows, links, meta }))
+  return { data: rows, links, meta }
 }
 
-/** The query parameters that were given, but for the page; trimmed, so that no header grows out of blanks. */
-function givenQuery(query: Fields): string {
-  let given = '?'
-  for (const name in query) {
-    if (name !== 'page') given += `${name}=${encodeURIComponent(String(query[name]).trim())}&`
+/** A page that was asked for by the record before it; `rows` has one more if there is a next page. */
+function following<Row extends { readonly id: number }>(
+  exchange: Exchange,
+  { per_page }: ListQuery,
+  { rows, total, totalIsExact }: Page<Row>,
+  path: string,
+): Body<Row> {
+  const data = rows.slice(0, per_page)
+  const query = givenQuery(exchange, 'after')
+  const next = rows.length > per_page ? `${path}?${query}after=${data.at(-1)?.id}` : null
+  const first = query === '' ? path : `${path}?${query.slice(0, -1)}`
+  const meta = {
+    current_page: null,
+    from: null,
+    last_page: null,
+    path,
+    per_page,
+    to: null,
+    total,
+    total_is_exact: totalIsExact,
   }
-  return `${given}page=`
+  return { data, links: { first, last: null, prev: null, next }, meta }
+}
+
+/** The query parameters that were given, but for one; trimmed, so that blanks do not make the header long. */
+function givenQuery({ query }: Exchange, without: string): string {
+  const fields = query as Fields
+  let given = ''
+  for (const name in fields) {
+    if (name !== without) given += `${name}=${encodeURIComponent(String(fields[name]).trim())}&`
+  }
+  return given
 }
 
 /** RFC 8288 §3. */
-function linkHeader(links: { first: string; last: string; prev: string | null; next: string | null }): string {
-  let header = `<${links.first}>; rel="first"`
-  if (links.prev !== null) header += `, <${links.prev}>; rel="prev"`
-  if (links.next !== null) header += `, <${links.next}>; rel="next"`
-  return `${header}, <${links.last}>; rel="last"`
+function linkHeader({ first, last, prev, next }: Links): string {
+  let header = `<${first}>; rel="first"`
+  if (prev !== null) header += `, <${prev}>; rel="prev"`
+  if (next !== null) header += `, <${next}>; rel="next"`
+  return last === null ? header : `${header}, <${last}>; rel="last"`
 }

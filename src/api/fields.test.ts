@@ -3,10 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { storeDomain, updateDomain } from '../domains/schema.ts'
 import { Failure, Refusal, violationCodes } from '../errors.ts'
+import { resources } from '../resources.ts'
 import { storeSpace, updateSpace } from '../spaces/schema.ts'
 import { integerWithin, positiveInteger } from './integer.ts'
-import { listQuery } from './list-query.ts'
+import { listQueryOf } from './list-query.ts'
 
+const listQuery = listQueryOf(resources.spaces)
 const forms = { storeDomain, updateDomain, storeSpace, updateSpace, listQuery }
 const names = [
   'name',

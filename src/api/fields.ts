@@ -4,7 +4,7 @@
 import { distance } from 'fastest-levenshtein'
 import { type TSchema, Type } from 'typebox'
 import { type Failure, Refusal, type Violation, validationFailed } from '../errors.ts'
-import type { Fields } from '../http/form-encoding.ts'
+import { type Fields, repeated } from '../http/form-encoding.ts'
 
 /** What a value must be. `parse` gets trimmed, well-formed text without control characters, never empty. */
 export interface Rule<T> {
@@ -15,25 +15,27 @@ export interface Rule<T> {
   parse(text: string, label: string): T | Refusal
 }
 
-/** A rule, and what it means when the field is absent or empty. */
+/** A rule, and what an absent or empty field means. */
 export interface Field<T> {
   readonly schema: TSchema
   readonly required: boolean
   read(raw: unknown, label: string): T | Refusal
 }
 
-/** The values that hold, and every violation; all values are there when there is none. */
+/** The values that hold, and every violation; all values are there if there is no violation. */
 export interface Reading<T> {
   readonly values: Partial<T>
   readonly violations: readonly Violation[]
 }
 
 export interface Form<T> {
+  /** Names that are taken and dropped, so that a record may be sent back. */
+  readonly ignored: readonly string[]
   readonly fields: { readonly [Name in keyof T]: Field<T[Name]> }
   readonly schema: TSchema
   /** Checks all fields at once. */
   read(input: Fields): Reading<T>
-  /** The values of all fields, or `validation_failed` when there is any violation. */
+  /** The values of all fields, or `validation_failed` if there is any violation. */
   check(input: Fields): T | Failure
 }
 
@@ -42,7 +44,7 @@ export function required<T>(rule: Rule<T>): Field<T> {
   return { schema: rule.schema, required: true, read: reader(rule, missing, missing) }
 }
 
-/** `fallback` when absent or empty. */
+/** `fallback` if absent or empty. */
 export function optional<T, const F>(rule: Rule<T>, fallback: F): Field<T | F> {
   const schema = fallback === null ? nullable(rule.schema) : { ...rule.schema, default: fallback }
   return {
@@ -56,12 +58,12 @@ export function optional<T, const F>(rule: Rule<T>, fallback: F): Field<T | F> {
   }
 }
 
-/** A change: undefined when absent; empty is refused. */
+/** A change: undefined if absent; empty is refused. */
 export function change<T>(rule: Rule<T>): Field<T | undefined> {
   return { schema: rule.schema, required: false, read: reader<T | undefined>(rule, () => undefined, missing) }
 }
 
-/** A change: undefined when absent, null (which clears the field) when empty. */
+/** A change: undefined if absent, null (which clears the field) if empty. */
 export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
   const read = reader<T | null | undefined>(
     rule,
@@ -71,7 +73,7 @@ export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
   return { schema: nullable(rule.schema), required: false, read }
 }
 
-/** A field that cannot be changed but may be sent back: its text for a comparison, undefined when absent. */
+/** A field that cannot be changed but may be sent back: its text for a comparison, undefined if absent. */
 export function fixed(schema: TSchema): Field<string | undefined> {
   const rule = { schema, parse: (text: string) => text }
   return {
@@ -85,13 +87,16 @@ export function fixed(schema: TSchema): Field<string | undefined> {
   }
 }
 
-/** Declares the fields of a request. Those in `ignored` are taken and dropped; any other name is a violation. */
+/**
+ * Declares the fields of a request. Those in `ignored` are taken and dropped; any other name is a violation. `conflicts`
+ * finds what is wrong with values that hold one by one.
+ */
 export function form<T>(
   fields: { readonly [Name in keyof T]: Field<T[Name]> },
   ignored: readonly string[] = [],
+  conflicts: (values: T) => readonly Violation[] = () => [],
 ): Form<T> {
   const entries = Object.entries<Field<unknown>>(fields)
-  const known = new Set([...entries.map(([name]) => name), ...ignored])
   const read = (input: Fields): Reading<T> => {
     const values: Record<string, unknown> = {}
     const violations: Violation[] = []
@@ -100,16 +105,25 @@ export function form<T>(
       if (value instanceof Refusal) violations.push({ field: name, code: value.code, message: value.message })
       else values[name] = value
     }
-    for (const name in input) {
-      if (known.has(name)) continue
-      const violation = unknownField(name, Object.keys(fields))
-      // What is wrong with everything comes first.
-      if (isJson(name)) violations.unshift(violation)
-      else violations.push(violation)
-    }
+    const strangers = strangersIn(input, Object.keys(fields), ignored)
+    // What is wrong with everything comes first.
+    violations.unshift(...strangers.filter(({ field }) => isJson(field)))
+    violations.push(...strangers.filter(({ field }) => !isJson(field)))
+    if (violations.length === 0) violations.push(...conflicts(values as T))
     return { values: values as Partial<T>, violations }
   }
-  return { fields, schema: objectSchema(entries), read, check: (input) => checked(read(input)) }
+  return { fields, ignored, schema: objectSchema(entries), read, check: (input) => checked(read(input)) }
+}
+
+/** What is wrong with fields that the form does not declare. */
+function strangersIn(input: Fields, names: readonly string[], ignored: readonly string[]): Violation[] {
+  const violations: Violation[] = []
+  for (const name in input) {
+    if (names.includes(name)) continue
+    const violation = ignored.includes(name) ? ignoredField(name, input[name]) : unknownField(name, names)
+    if (violation !== null) violations.push(violation)
+  }
+  return violations
 }
 
 function checked<T>({ values, violations }: Reading<T>): T | Failure {
@@ -129,10 +143,10 @@ function reader<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<
 }
 
 function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refusal {
-  if (Array.isArray(raw)) return new Refusal('not_single', `The ${label} field must be sent once, as a single value.`)
+  if (raw === repeated || Array.isArray(raw)) return notSingle(label)
   if (typeof raw !== 'string') {
     if (!rule.number) return new Refusal('not_a_string', `The ${label} field must be a string.`)
-    // Other than a number, it becomes a word that is none: converting an object would run what it calls its toString.
+    // Anything but a number becomes a word that is none: to convert an object would run its own toString.
     return typeof raw === 'number' ? String(raw) : typeof raw
   }
   const text = raw.trim()
@@ -145,16 +159,25 @@ function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refu
   return text
 }
 
+function notSingle(label: string): Refusal {
+  return new Refusal('not_single', `The ${label} field must be sent once, as a single value.`)
+}
+
 const unprintable = /\p{Cc}/u
 
 function missing(label: string): Refusal {
   return new Refusal('required', `The ${label} field is required.`)
 }
 
-const longestEcho = 64
+/** An ignored field may have any value, but not two. */
+function ignoredField(name: string, raw: unknown): Violation | null {
+  return raw === repeated ? { field: name, ...notSingle(name) } : null
+}
+
+const maxEcho = 64
 
 function unknownField(name: string, names: readonly string[]): Violation {
-  const field = name.length > longestEcho ? `${name.slice(0, longestEcho).toWellFormed()}…` : name.toWellFormed()
+  const field = name.length > maxEcho ? `${name.slice(0, maxEcho).toWellFormed()}…` : name.toWellFormed()
   const near = names.find((candidate) => distance(candidate, field.toLowerCase()) <= Math.max(1, candidate.length / 3))
   const known = near === undefined ? `Known are: ${names.join(', ')}.` : `Did you mean ${near}?`
   const wayOut = isJson(name) ? 'It looks like JSON: send it with "Content-Type: application/json".' : known
@@ -176,5 +199,5 @@ function objectSchema(entries: readonly (readonly [string, Field<unknown>])[]): 
 }
 
 function nullable(schema: TSchema): TSchema {
-  return { ...schema, type: ['string', 'null'] } as TSchema
+  return { ...schema, type: [(schema as { type?: string }).type ?? 'string', 'null'] } as TSchema
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { longestIdempotencyKey, parseIdempotencyKey } from './idempotency.ts'
+import { maxIdempotencyKey, parseIdempotencyKey } from './idempotency.ts'
 
 const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code))
 const key = fc.string({
   unit: fc.oneof(visible, fc.constantFrom('"', '\\')),
   minLength: 1,
-  maxLength: longestIdempotencyKey,
+  maxLength: maxIdempotencyKey,
 })
 const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
 
@@ -41,11 +41,11 @@ test('any text is a key of 1 to 255 visible characters, or none', () => {
 })
 
 test('a key has at most 255 characters, of which escapes are none', () => {
-  const longest = '"'.repeat(longestIdempotencyKey)
+  const longest = '"'.repeat(maxIdempotencyKey)
   assert.equal(parseIdempotencyKey(quoted(longest)), longest)
   assert.equal(parseIdempotencyKey(quoted(`${longest}"`)), null)
-  assert.equal(parseIdempotencyKey('a'.repeat(longestIdempotencyKey)), 'a'.repeat(longestIdempotencyKey))
-  assert.equal(parseIdempotencyKey('a'.repeat(longestIdempotencyKey + 1)), null)
+  assert.equal(parseIdempotencyKey('a'.repeat(maxIdempotencyKey)), 'a'.repeat(maxIdempotencyKey))
+  assert.equal(parseIdempotencyKey('a'.repeat(maxIdempotencyKey + 1)), null)
 })
 
 for (const value of [

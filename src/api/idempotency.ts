@@ -9,65 +9,69 @@ import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import { type Claim, fingerprintOf } from '../idempotency/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
-import { callerOf } from './authentication.ts'
+import type { Form } from './fields.ts'
+import type { Admitted } from './routes.ts'
 
 /** Characters that an Idempotency-Key may have. */
-export const longestIdempotencyKey = 255
+export const maxIdempotencyKey = 255
+
+/** The Idempotency-Key of a request; null if it has none. Throws `malformed_request`. */
+export function idempotencyKeyOf({ headers }: Exchange): string | null {
+  const value = headers['idempotency-key']
+  if (value === undefined) return null
+  const key = parseIdempotencyKey(value as string)
+  if (key !== null) return key
+  const wanted = `1 to ${maxIdempotencyKey} visible ASCII characters, bare or in double quotes`
+  throw new Failure('malformed_request', `The Idempotency-Key header must be ${wanted}.`)
+}
 
 /**
  * The key that a header's value stands for: bare, or quoted as a string of Structured Fields (RFC 9651 §3.3.3), in which
- * a backslash stands before each quote and backslash. Null when it is not 1 to 255 visible characters of ASCII.
+ * a backslash stands before each quote and backslash. Null if it is not 1 to 255 visible characters of ASCII.
  */
 export function parseIdempotencyKey(value: string): string | null {
   const key = value.startsWith('"') ? unquoted(value) : value
-  return key !== null && key.length <= longestIdempotencyKey && visible.test(key) ? key : null
+  return key !== null && key.length <= maxIdempotencyKey && visible.test(key) ? key : null
 }
 
 /**
- * What the request claims by its Idempotency-Key; null when it has none. Requests are the same when they have the same
- * method, target and fields, however the fields are ordered. Throws `malformed_request`.
+ * What a request claims by its Idempotency-Key; null without one. Requests are the same if they have the same method and
+ * target, and the same values in the fields of `form`, which have been checked.
  */
-export function claimOf(exchange: Exchange): Claim | null {
-  const value = exchange.headers['idempotency-key']
-  if (value === undefined) return null
-  const idempotency_key = parseIdempotencyKey(value as string)
-  if (idempotency_key === null) {
-    const wanted = `1 to ${longestIdempotencyKey} visible ASCII characters, bare or in double quotes`
-    throw new Failure('malformed_request', `The Idempotency-Key header must be ${wanted}.`)
-  }
-  const { account, key } = callerOf(exchange)
-  const fields = Object.entries(exchange.fields).sort(([a], [b]) => (a < b ? -1 : 1))
-  const fingerprint = fingerprintOf([exchange.method, exchange.target, fields])
-  return { account_id: account, key_id: key, idempotency_key, fingerprint }
+export function claimOf(
+  exchange: Exchange,
+  { caller: { account, key }, fields }: Admitted,
+  name: string | null,
+  form: Form<unknown>,
+): Claim | null {
+  if (name === null) return null
+  const values = Object.keys(form.fields).map((field) => fields[field])
+  const fingerprint = fingerprintOf([exchange.method, exchange.target, values])
+  return { account_id: account, key_id: key, idempotency_key: name, fingerprint }
 }
 
-/** Sends 201 with a record that was stored, its tag, and the address that it has below `collection`. */
-export function sendStored<Row extends { readonly id: number }>(
-  exchange: Exchange,
-  collection: string,
-  { record, version }: Versioned<Row>,
-): void {
-  addHeader(exchange, 'location', `${collection}/${record.id}`)
-  addHeader(exchange, 'etag', entityTagOf(version))
-  sendJson(exchange, 201, JSON.stringify({ data: record }))
+interface Storing {
+  readonly kept: KeptAnswers
+  readonly claim: Claim | null
+  /** The absolute URL below which the record gets its own. */
+  readonly collection: string
 }
 
-/** The same, where `insert` is carried out once for the claim: later requests get the answer of the first. */
-export async function sendStoredOnce<Row extends { readonly id: number }>(
+/** Inserts a record, and sends 201 with it, its tag and its address; for a claim that was made before, the answer of then. */
+export async function sendStored<Row extends { readonly id: number }>(
   exchange: Exchange,
-  collection: string,
-  { claim, kept }: { readonly claim: Claim; readonly kept: KeptAnswers },
-  insert: (tx: Db) => Promise<Versioned<Row>>,
-): Promise<void> {
-  const { status, location, etag, body, isReplayed } = await kept.once(claim, async (tx) => {
-    const { record, version } = await insert(tx)
+  { kept, claim, collection }: Storing,
+  insert: (db: Db) => Promise<Versioned<Row>>,
+): Promise<undefined> {
+  const { status, location, etag, body, isReplayed } = await kept.once(claim, async (db) => {
+    const { record, version } = await insert(db)
     const address = `${collection}/${record.id}`
     return { status: 201, location: address, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
   })
   if (isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
   addHeader(exchange, 'location', location)
   addHeader(exchange, 'etag', etag)
-  sendJson(exchange, status, body)
+  return sendJson(exchange, status, body)
 }
 
 const visible = /^[\x21-\x7e]+$/

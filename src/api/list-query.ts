@@ -1,22 +1,23 @@
 import { Type } from 'typebox'
-import { type Failure, Refusal } from '../errors.ts'
+import { type Failure, Refusal, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import type { Listing } from '../storage/port.ts'
-import { form, optional, type Rule } from './fields.ts'
+import type { Resource } from '../resources.ts'
+import type { PageRequest } from '../storage/port.ts'
+import { type Field, type Form, form, optional, type Rule } from './fields.ts'
 import { integerWithin, positiveInteger } from './integer.ts'
 
 const pageSizes = [10, 25, 50, 100] as const
-const longestSearch = 255
+const maxSearch = 255
 
 const searchText: Rule<string> = {
   schema: Type.String({
-    maxLength: longestSearch,
-    description: 'Part of the name, in any case; `%`, `_` and `\\` are ordinary characters.',
+    maxLength: maxSearch,
+    description: 'Text to find, in any case; `%`, `_` and `\\` are ordinary characters.',
   }),
   parse: (text, label) =>
-    [...text].length <= longestSearch
+    [...text].length <= maxSearch
       ? text
-      : new Refusal('too_long', `The ${label} must be at most ${longestSearch} characters long.`),
+      : new Refusal('too_long', `The ${label} must be at most ${maxSearch} characters long.`),
 }
 
 const pageSize: Rule<number> = {
@@ -28,36 +29,85 @@ const pageSize: Rule<number> = {
 }
 
 const pageNumber: Rule<number> = {
-  schema: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The page, counted from 1.' }),
+  schema: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    default: 1,
+    description: 'The page, counted from 1. Use it for people who leaf through a list; `after` is for programs.',
+  }),
   parse: (text, label) => integerWithin(text, 1, Number.MAX_SAFE_INTEGER, label),
 }
 
-/** The query parameters of every list. */
-export const listQuery = form({
-  search: optional(searchText, null),
-  search_by: optional(oneOf(['name'], 'The field that is searched.'), 'name'),
-  sort_by: optional(oneOf(['id', 'name'], 'The field sorted by: `id` is the date of creation.'), 'id'),
-  sort: optional(oneOf(['desc', 'asc'], 'The direction: descending or ascending.'), 'desc'),
-  per_page: optional(pageSize, 10),
-  page: optional(pageNumber, 1),
-})
+const lastSeen: Rule<number> = {
+  schema: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description:
+      'The id of the last record you have seen: the list goes on with the records that follow it. Use it to read a whole list: no record comes twice or is missed while others write. With `sort_by=id` only, and not together with `page`.',
+  }),
+  parse: (text, label) => integerWithin(text, 1, Number.MAX_SAFE_INTEGER, label),
+}
 
-export type ListQuery = Exclude<ReturnType<typeof listQuery.check>, Failure>
+export interface ListQuery {
+  readonly search: string | null
+  readonly search_by: string
+  readonly sort_by: string
+  readonly sort: 'desc' | 'asc'
+  readonly per_page: number
+  /** Null if it was not given: the first. */
+  readonly page: number | null
+  readonly after: number | null
+}
 
-/** What storage is asked for. Offsets past 2^53-1 are past the end of any list. */
-export function listingOf(query: ListQuery): Omit<Listing<never>, 'of' | 'account'> {
+/** The filters of a list: a field for each column of `Resource.filters`. A value that is undefined does not filter. */
+export type Filters = Readonly<Record<string, Field<string | number | null | undefined>>>
+
+/** Declares the query parameters of a resource's list. */
+export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}): Form<ListQuery> {
+  const searchable = Object.keys(searched)
+  const fields = {
+    search: optional(searchText, null),
+    search_by: optional(oneOf(searchable, 'The field that is searched.'), searchable[0] as string),
+    sort_by: optional(oneOf(['id', ...Object.keys(sorts)], 'The field sorted by: `id` is the date of creation.'), 'id'),
+    sort: optional(oneOf(['desc', 'asc'], 'The direction: descending or ascending.'), 'desc'),
+    per_page: optional(pageSize, 10),
+    page: optional(pageNumber, null),
+    after: optional(lastSeen, null),
+    ...filters,
+  }
+  return form<ListQuery>(fields, [], conflictsOf) as Form<ListQuery>
+}
+
+/** The query of a request, or `validation_failed`. */
+export function checkListQuery(query: unknown, of: Form<ListQuery>): ListQuery | Failure {
+  return of.check(query as Fields)
+}
+
+/** The page that storage is asked for. One record more than a page with `after` has tells whether there is a next one. */
+export function pageRequestOf(query: ListQuery, { filters, searched }: Resource): PageRequest {
+  const { search, search_by, sort_by, sort, per_page, page, after } = query
+  const given = query as unknown as Readonly<Record<string, string | number | null | undefined>>
+  const filter = filters.filter((column) => given[column] !== undefined).map((column) => [column, given[column]])
   return {
-    search: query.search,
-    sortBy: query.sort_by,
-    direction: query.sort,
-    limit: query.per_page,
-    offset: Math.min((query.page - 1) * query.per_page, Number.MAX_SAFE_INTEGER),
+    search,
+    searchIn: searched[search_by] === undefined ? Object.keys(searched) : [search_by],
+    filter: Object.fromEntries(filter),
+    sortBy: sort_by,
+    direction: sort,
+    limit: after === null ? per_page : per_page + 1,
+    // Offsets past 2^53-1 are past the end of any list.
+    offset: Math.min(((page ?? 1) - 1) * per_page, Number.MAX_SAFE_INTEGER),
+    after,
   }
 }
 
-/** The query of a list, or `validation_failed`. */
-export function checkListQuery(query: unknown): ListQuery | Failure {
-  return listQuery.check(query as Fields)
+function conflictsOf({ after, page, sort_by }: ListQuery): Violation[] {
+  if (after === null) return []
+  const violations: Violation[] = []
+  const refuse = (message: string) => violations.push({ field: 'after', code: 'not_allowed', message })
+  if (page !== null) refuse('The after parameter cannot be sent together with page: leave out one of them.')
+  if (sort_by !== 'id') refuse('The after parameter follows the order of ids: leave out sort_by, or send sort_by=id.')
+  return violations
 }
 
 function oneOf<const Value extends string>(allowed: readonly Value[], description: string): Rule<Value> {

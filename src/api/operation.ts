@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import type { ErrorCode } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { NeededScope } from '../keys/scope.ts'
+import { type ResourceName, resources } from '../resources.ts'
 import type { Form } from './fields.ts'
 
 /** Under which every operation has its path. */
@@ -16,7 +17,8 @@ export interface Operation {
   readonly tag: { readonly name: string; readonly description: string }
   readonly summary: string
   readonly description: string
-  readonly scope: NeededScope
+  /** The scope that the key must have; null if any key will do. */
+  readonly scope: NeededScope | null
   readonly query?: Form<unknown>
   readonly body?: Body
   /** The request headers that it takes beyond those of every operation. */
@@ -47,11 +49,8 @@ export interface Success {
   readonly headers?: readonly string[]
 }
 
-/** A resource's nouns, from which its operations are described. */
-export interface Resource {
-  /** `domain`, which also names its scopes' stem: `domains`. */
-  readonly singular: string
-  readonly plural: 'domains' | 'spaces'
+/** What a resource says of its five operations; its name says the rest. */
+export interface Described {
   readonly description: string
   readonly record: TSchema
   readonly listQuery: Form<unknown>
@@ -65,10 +64,16 @@ export interface Resource {
   readonly example: object
 }
 
+interface Resource extends Described {
+  readonly singular: string
+  readonly plural: ResourceName
+}
+
 export type Operations = Readonly<Record<'list' | 'show' | 'store' | 'put' | 'patch' | 'delete', Operation>>
 
 /** Describes the five operations of a resource; update answers to two methods. */
-export function operationsOf(resource: Resource): Operations {
+export function operationsOf(name: ResourceName, described: Described): Operations {
+  const resource = { ...described, plural: name, singular: resources[name].singular }
   return {
     list: listOf(resource),
     show: showOf(resource),
@@ -89,9 +94,10 @@ function listOf(resource: Resource): Operation {
     description: `The account's ${plural}, a page at a time, newest first unless asked otherwise. A page past the end is empty.`,
     scope: `${plural}:read`,
     query: listQuery,
+    headers: conditions,
     refused: { per_page: '20', sort_by: 'created_at' },
     success: pageOf(resource),
-    failures: ['validation_failed'],
+    failures: ['precondition_failed', 'validation_failed'],
   }
 }
 
@@ -192,25 +198,26 @@ const pageUrl = (description: string) => Type.String({ format: 'uri', descriptio
 const orNull = (schema: TSchema, type: string) => ({ ...schema, type: [type, 'null'] }) as unknown as TSchema
 
 function pageOf({ singular, plural, record, example }: Resource): Success {
-  const position = (description: string) => orNull(Type.Integer({ minimum: 1, description }), 'integer')
+  const position = (description: string) =>
+    orNull(Type.Integer({ minimum: 1, description: `${description} Null with \`after\`.` }), 'integer')
   const path = `https://links.example.com/api/v1/${plural}`
   return {
     status: 200,
     description: `A page of ${plural}.`,
-    headers: ['Link'],
+    headers: ['ETag', 'Link'],
     schema: Type.Object(
       {
         data: Type.Array(record),
         links: Type.Object({
           first: pageUrl('The first page.'),
-          last: pageUrl('The last page.'),
+          last: orNull(pageUrl('The last page; null with `after`.'), 'string'),
           prev: orNull(pageUrl('The page before; null on the first.'), 'string'),
           next: orNull(pageUrl('The page after; null on the last.'), 'string'),
         }),
         meta: Type.Object({
-          current_page: Type.Integer({ minimum: 1 }),
+          current_page: position('The page.'),
           from: position('Position in the list of the first record of the page; null when it is empty.'),
-          last_page: Type.Integer({ minimum: 1 }),
+          last_page: position('The last page.'),
           path: pageUrl('The list, without a query.'),
           per_page: Type.Integer({ minimum: 1 }),
           to: position('Position in the list of the last record of the page; null when it is empty.'),

@@ -1,21 +1,21 @@
 import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
 import { addHeader, send, sendJson } from '../http/answer.ts'
 import { failures } from '../http/failures.ts'
-import type { Routes } from '../http/router.ts'
+import type { Router } from '../http/router.ts'
 
 /**
  * `GET /problems/{code}`, where `type` of every problem leads: what a code means and what to do about it, as a page for a
  * person; as JSON for those who ask for `application/json` and not for `text/html`.
  */
-export function problemPages(routes: Routes): void {
-  routes.add(['GET'], '/problems/:code', (exchange) => {
+export function problemPages(router: Router): void {
+  router.add(['GET'], '/problems/:code', (exchange) => {
     const { code = '' } = exchange.params
-    if (!isErrorCode(code)) throw notFound('problem')
+    if (!isErrorCode(code)) return notFound('problem')
     addHeader(exchange, 'vary', 'Accept')
     if (asksForJson(exchange.headers.accept)) return sendJson(exchange, 200, JSON.stringify(explanationOf(code)))
     addHeader(exchange, 'content-security-policy', policy)
     addHeader(exchange, 'content-type', 'text/html; charset=utf-8')
-    send(exchange, 200, pageOf(code))
+    return send(exchange, 200, pageOf(code))
   })
 }
 

@@ -10,12 +10,12 @@ import { networkOf } from './client-network.ts'
 const windowSeconds = 60
 /** Failed authentications that one client address may make in a window. */
 const failuresPerAddress = 300
-/** Subjects counted apart from each other; the rest of a larger crowd share one count. */
-const mostKeys = 1_000_000
-const mostAddresses = 100_000
+/** Subjects that are counted apart from each other; those beyond share one count. */
+const maxKeys = 1_000_000
+const maxAddresses = 100_000
 /**
- * Shares of the limit by which processes may be behind each other. Addresses are many, and anybody may be at many of
- * them: those that fail a few times are nobody else's business.
+ * Shares of the limit by which processes may lag behind each other. Addresses are many, and a client may have many of
+ * them: a few failures of one are not worth telling the other processes.
  */
 const toldOfKeys = 0.01
 const toldOfAddresses = 0.1
@@ -25,23 +25,24 @@ type Policy = 'key' | 'address'
 /**
  * Fixed windows of a minute: requests by key, failed authentications by client address, counted together with the other
  * processes on the database. Every answer of the API says how much is left, in the de-facto `X-RateLimit-*` headers and
- * those of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
+ * in those of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
  */
 export class RateLimits {
-  readonly #isEnabled: boolean
+  /** Requests a minute for each key; null if there is no limit. */
+  readonly perMinute: number | null
   readonly #limits: Readonly<Record<Policy, number>>
   readonly #counts: Readonly<Record<Policy, Counts>>
   readonly #sharing: Sharing
 
   /** `requestsPerMinute` is for each key; 0 turns all limits off. */
   constructor(requestsPerMinute: number, db: Db) {
-    this.#isEnabled = requestsPerMinute > 0
+    this.perMinute = requestsPerMinute > 0 ? requestsPerMinute : null
     this.#limits = { key: requestsPerMinute, address: failuresPerAddress }
     const onWorthTelling = () => this.#sharing.hurry()
     this.#counts = {
-      key: new Counts({ limit: requestsPerMinute, toldShare: toldOfKeys, mostSubjects: mostKeys }, onWorthTelling),
+      key: new Counts({ limit: requestsPerMinute, toldShare: toldOfKeys, mostSubjects: maxKeys }, onWorthTelling),
       address: new Counts(
-        { limit: failuresPerAddress, toldShare: toldOfAddresses, mostSubjects: mostAddresses },
+        { limit: failuresPerAddress, toldShare: toldOfAddresses, mostSubjects: maxAddresses },
         onWorthTelling,
       ),
     }
@@ -50,31 +51,31 @@ export class RateLimits {
 
   /** Begins to share counts with the other processes on the database. */
   begin(): void {
-    if (this.#isEnabled) this.#sharing.begin()
+    if (this.perMinute !== null) this.#sharing.begin()
   }
 
-  /** Counts a request of the key; the failure when it is past the limit. */
+  /** Counts a request of the key; the failure that answers it if it is past the limit. */
   spend(caller: Caller, exchange: Exchange): Failure | undefined {
-    if (!this.#isEnabled) return undefined
+    if (this.perMinute === null) return undefined
     const standing = this.#add('key', String(caller.key), 1, exchange)
     if (standing.used <= this.#limits.key) return undefined
     return exceeded(standing, 'The API key has used up its requests of this minute.')
   }
 
   /**
-   * Counts a failed authentication of the client's address; the failure when it is past the limit. A good key works
-   * even then, so that nobody is locked out by a neighbour.
+   * Counts a failed authentication of the client's address; the failure that answers it if it is past the limit. A good
+   * key works even then, so that no one is locked out by a neighbour.
    */
   refuse(exchange: Exchange): Failure | undefined {
-    if (!this.#isEnabled) return undefined
+    if (this.perMinute === null) return undefined
     const standing = this.#add('address', networkOf(exchange.clientAddress), 1, exchange)
     if (standing.used <= this.#limits.address) return undefined
     return exceeded(standing, 'Too many failed authentications from this address in this minute.')
   }
 
-  /** Says what is left for the client's address, where an answer of the API was given before any key was asked for. */
+  /** Says what is left for the client's address, on an answer that was given before any key was asked for. */
   announceAddress(exchange: Exchange): void {
-    if (!this.#isEnabled || hasHeader(exchange, 'ratelimit') || !exchange.target.startsWith('/api/')) return
+    if (this.perMinute === null || hasHeader(exchange, 'ratelimit')) return
     this.#add('address', networkOf(exchange.clientAddress), 0, exchange)
   }
 

@@ -18,4 +18,4 @@ export const timestamps = {
 }
 
 /** Fields that the server assigns: in a body they are ignored, so that a client may send back what it got. */
-export const assignedFields = ['id', 'created_at', 'updated_at', 'name_unicode'] as const
+export const assignedFields = ['id', 'created_at', 'updated_at'] as const

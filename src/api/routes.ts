@@ -1,24 +1,75 @@
-import type { Handler, Routes } from '../http/router.ts'
-import type { Keyring } from '../keys/keyring.ts'
-import { guarded } from './authentication.ts'
-import { afterBody } from './body.ts'
+import { Failure } from '../errors.ts'
+import { addHeader } from '../http/answer.ts'
+import type { Exchange, Outcome } from '../http/exchange.ts'
+import { type Fields, noFields } from '../http/form-encoding.ts'
+import type { Router } from '../http/router.ts'
+import type { KeptAnswers } from '../idempotency/kept-answers.ts'
+import type { Caller, Keyring } from '../keys/keyring.ts'
+import { allows } from '../keys/scope.ts'
+import { identify } from './authentication.ts'
+import { readBody } from './body.ts'
 import { apiPrefix, type Operation } from './operation.ts'
+import type { PublicAddress } from './public-address.ts'
+import type { RateLimits } from './rate-limit.ts'
 
-/** The routes of the API's operations: all that a resource is given to add its own, so that none lacks a key and a scope. */
-export class OperationRoutes {
-  readonly #routes: Routes
-  readonly #keyring: Keyring
+/** A request that has been let in: on whose behalf it acts, and the fields of its body. */
+export interface Admitted {
+  readonly caller: Caller
+  readonly fields: Fields
+}
 
-  constructor(routes: Routes, keyring: Keyring) {
-    this.#routes = routes
-    this.#keyring = keyring
+/** Answers a request that has been let in, or returns the failure that answers it. */
+export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
+
+export interface ApiParts {
+  readonly router: Router
+  readonly keyring: Keyring
+  readonly rateLimits: RateLimits
+  /** The answers to requests with an Idempotency-Key. */
+  readonly kept: KeptAnswers
+  readonly address: PublicAddress
+}
+
+/** The API as a resource sees it: all that it is given to add its operations, so that none lacks a key and a scope. */
+export class Api {
+  readonly kept: KeptAnswers
+  readonly #parts: ApiParts
+
+  constructor(parts: ApiParts) {
+    this.kept = parts.kept
+    this.#parts = parts
   }
 
-  /** Has `handler` answer the operations, once the key has been checked and the body that there may be has been read. */
-  add(operations: Operation | readonly Operation[], handler: Handler): void {
-    for (const { method, path, scope, body } of [operations].flat()) {
-      const onceRead = body === undefined ? handler : afterBody(handler)
-      this.#routes.add([method], apiPrefix + path, guarded(scope, this.#keyring, onceRead))
+  /** Has `handler` answer the operations. */
+  add(operations: Operation | readonly Operation[], handler: OperationHandler): void {
+    for (const operation of [operations].flat()) {
+      this.#parts.router.add([operation.method], apiPrefix + operation.path, (exchange) =>
+        this.#serve(exchange, operation, handler),
+      )
     }
   }
+
+  /** The absolute URL of an operation without an id. */
+  urlOf(exchange: Exchange, { path }: Operation): string {
+    return this.#parts.address(exchange) + apiPrefix + path
+  }
+
+  /** Identify, rate, scope, body, handler: the order in which a request is judged. */
+  async #serve(exchange: Exchange, { scope, body }: Operation, handler: OperationHandler): Promise<Outcome> {
+    const { keyring, rateLimits } = this.#parts
+    addHeader(exchange, 'cache-control', 'private, no-cache')
+    const caller = await identify(exchange.headers.authorization, keyring)
+    if (caller instanceof Failure) return rateLimits.refuse(exchange) ?? caller
+    exchange.logged = { account: caller.account, key: caller.key }
+    const surplus = rateLimits.spend(caller, exchange)
+    if (surplus !== undefined) return surplus
+    if (scope !== null && !allows(caller.scopes, scope)) return insufficientScope(scope)
+    const fields = body === undefined ? noFields : await readBody(exchange)
+    if (fields instanceof Failure) return fields
+    return handler(exchange, { caller, fields })
+  }
+}
+
+function insufficientScope(scope: string): Failure {
+  return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
 }

@@ -1,27 +1,60 @@
 import { Failure } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
-import type { Exchange } from '../http/exchange.ts'
-import type { Method } from '../http/router.ts'
+import type { Exchange, Manners, Outcome } from '../http/exchange.ts'
+import { problemOf } from '../http/problem.ts'
+import type { Fallback, Method } from '../http/router.ts'
+import type { Cors } from './cors.ts'
+import { apiPrefix } from './operation.ts'
+import type { RateLimits } from './rate-limit.ts'
+
+/** How the API's listener differs from others: problem objects, and what answers under `/api/v1` say before a key is known. */
+export function apiManners(rateLimits: RateLimits, cors: Cors): Manners {
+  return {
+    word: problemOf,
+    onArrival: (exchange) => {
+      if (isOfApi(exchange)) cors.announce(exchange)
+    },
+    onFailure: (exchange) => {
+      if (isOfApi(exchange)) rateLimits.announceAddress(exchange)
+    },
+  }
+}
 
 /**
- * Answers what no route does: 204 to OPTIONS and 405 otherwise on a path that answers some `methods`, both with `Allow`,
- * and 404 elsewhere; all before a key is asked for or a body is read.
+ * Answers what no route does: 204 to OPTIONS and 405 to other methods on a path that answers some, both with `Allow`; 404
+ * elsewhere. All of that before a key is asked for or a body is read.
  */
-export function answerUnanswered(exchange: Exchange, methods: readonly Method[]): void {
-  const { method, surroundings } = exchange
-  const advice = endsWithSlash(exchange.target) ? ' Leave out the slash at the end of the path.' : ''
-  if (methods.length === 0) {
-    throw new Failure('route_not_found', `No operation has this path. The operations are listed at /docs.${advice}`)
+export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
+  return (exchange, methods) => {
+    const failure = unanswered(exchange, methods)
+    if (failure !== undefined) return failure
+    const allow = [...methods, 'OPTIONS']
+    if (isOfApi(exchange)) {
+      rateLimits.announceAddress(exchange)
+      cors.announcePreflight(exchange, methods)
+    }
+    addHeader(exchange, 'allow', allow.join(', '))
+    return send(exchange, 204)
   }
-  const allow = [...methods, 'OPTIONS']
-  if (method !== 'OPTIONS') {
-    const detail = `${method} is not answered here: ${allow.join(', ')} are.${advice}`
-    throw new Failure('method_not_allowed', detail, { allow })
-  }
-  surroundings.rateLimits.announceAddress(exchange)
-  addHeader(exchange, 'allow', allow.join(', '))
-  send(exchange, 204)
 }
+
+function unanswered({ method, target }: Exchange, methods: readonly Method[]): Outcome {
+  const advice = endsWithSlash(target) ? ' Leave out the slash at the end of the path.' : ''
+  if (methods.length === 0) {
+    return new Failure('route_not_found', `No operation has this path. The operations are listed at /docs.${advice}`)
+  }
+  if (method === 'OPTIONS') return undefined
+  const allow = [...methods, 'OPTIONS']
+  const detail = `${method} is not answered here: ${allow.join(', ')} are.${advice}`
+  return new Failure('method_not_allowed', detail, { allow })
+}
+
+/** Every answer under `/api` carries the headers, also that to a version that does not exist. */
+function isOfApi({ target }: Exchange): boolean {
+  return target.startsWith(apiRoot)
+}
+
+const apiRoot = apiPrefix.slice(0, apiPrefix.lastIndexOf('/') + 1)
 
 function endsWithSlash(target: string): boolean {
   return /^\/[^?#]*\/(?:[?#]|$)/.test(target)

@@ -1,77 +1,63 @@
-import { accountOf } from '../api/authentication.ts'
-import { found, idOf, sendPage } from '../api/envelopes.ts'
-import { claimOf, sendStored, sendStoredOnce } from '../api/idempotency.ts'
-import { checkListQuery, listingOf } from '../api/list-query.ts'
-import { apiPrefix } from '../api/operation.ts'
-import type { PublicAddress } from '../api/public-address.ts'
-import type { OperationRoutes } from '../api/routes.ts'
-import { Failure, Refusal, type Violation, validationFailed } from '../errors.ts'
+import { found, idOf, sendPage, sendRecord } from '../api/envelopes.ts'
+import { claimOf, idempotencyKeyOf, sendStored } from '../api/idempotency.ts'
+import { checkListQuery, pageRequestOf } from '../api/list-query.ts'
+import type { Api } from '../api/routes.ts'
+import { Failure, notFound, Refusal, type Violation, validationFailed } from '../errors.ts'
 import { send } from '../http/answer.ts'
-import { conditionOf, sendRecord } from '../http/conditions.ts'
-import type { Exchange } from '../http/exchange.ts'
-import { fail } from '../http/failing.ts'
-import type { KeptAnswers } from '../idempotency/kept-answers.ts'
+import { conditionOf } from '../http/conditions.ts'
+import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
 import { parseHostName } from './domain.ts'
-import { type Domain, domainOperations, storeDomain, updateDomain } from './schema.ts'
+import { type Domain, domainOperations, listDomainsQuery, storeDomain, updateDomain } from './schema.ts'
 import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from './store.ts'
 
-/**
- * The five operations on domains. A form that does not hold is answered where it is read, not thrown: an exception takes a
- * third as long as all the rest of such a request.
- */
-export function domainRoutes(routes: OperationRoutes, db: Db, kept: KeptAnswers, address: PublicAddress): void {
+/** The five operations on domains. */
+export function domainRoutes(api: Api, db: Db): void {
   const { list, show, store, put, patch, delete: remove } = domainOperations
-  const urlOf = (exchange: Exchange) => address(exchange) + apiPrefix + list.path
+  const { kept } = api
 
-  routes.add(list, (exchange) => {
-    const query = checkListQuery(exchange.query)
-    if (query instanceof Failure) return fail(exchange, query)
-    const page = listDomains(db, accountOf(exchange), listingOf(query))
-    return page.then((page) => sendPage(exchange, query, page, urlOf(exchange)))
+  api.add(list, async (exchange, { caller }) => {
+    const query = checkListQuery(exchange.query, listDomainsQuery)
+    if (query instanceof Failure) return query
+    const page = await listDomains(db, caller.account, pageRequestOf(query, resources.domains))
+    return sendPage(exchange, query, page, api.urlOf(exchange, list))
   })
 
-  routes.add(show, (exchange) => {
+  api.add(show, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const record = findDomain(db, accountOf(exchange), idOf(exchange, 'domain'))
-    return record.then((record) => sendRecord(exchange, found(record, 'domain'), condition))
+    const domain = await findDomain(db, caller.account, idOf(exchange, 'domain'))
+    return sendRecord(exchange, found(domain, 'domain'), condition)
   })
 
-  routes.add(store, (exchange) => {
-    const claim = claimOf(exchange)
-    const checked = storeDomain.check(exchange.fields)
-    if (checked instanceof Failure) return fail(exchange, checked)
-    const { name, ...urls } = checked
-    const insert = (to: Db) => insertDomain(to, accountOf(exchange), name, urls)
-    if (claim !== null) return sendStoredOnce(exchange, urlOf(exchange), { claim, kept }, insert)
-    return insert(db).then((stored) => sendStored(exchange, urlOf(exchange), stored))
+  api.add(store, async (exchange, admitted) => {
+    const key = idempotencyKeyOf(exchange)
+    const values = storeDomain.check(admitted.fields)
+    if (values instanceof Failure) return values
+    const claim = claimOf(exchange, admitted, key, storeDomain)
+    const { name, ...urls } = values
+    return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list) }, (to) =>
+      insertDomain(to, admitted.caller.account, name, urls),
+    )
   })
 
-  routes.add([put, patch], async (exchange) => {
+  api.add([put, patch], async (exchange, { caller, fields }) => {
     const condition = conditionOf(exchange)
-    const account = accountOf(exchange)
     const id = idOf(exchange, 'domain')
-    const { values, violations } = updateDomain.read(exchange.fields)
+    const { values, violations } = updateDomain.read(fields)
     if (violations.length > 0 || values.name !== undefined) {
-      const { record, version } = found(await findDomain(db, account, id), 'domain')
+      const { record, version } = found(await findDomain(db, caller.account, id), 'domain')
       condition?.check(version)
-      refuse([...violations, ...renaming(record, values.name)])
+      const all = [...violations, ...renaming(record, values.name)]
+      if (all.length > 0) return validationFailed(all)
     }
-    return sendRecord(exchange, found(await changeDomain(db, account, id, values, condition), 'domain'))
+    return sendRecord(exchange, found(await changeDomain(db, caller.account, id, values, condition), 'domain'))
   })
 
-  routes.add(remove, (exchange) => {
+  api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const removed = removeDomain(db, accountOf(exchange), idOf(exchange, 'domain'), condition)
-    return removed.then((isRemoved) => {
-      found(isRemoved || undefined, 'domain')
-      send(exchange, 204)
-    })
+    const isRemoved = await removeDomain(db, caller.account, idOf(exchange, 'domain'), condition)
+    return isRemoved ? send(exchange, 204) : notFound('domain')
   })
-}
-
-function refuse(violations: readonly Violation[]): void {
-  if (violations.length > 0) throw validationFailed(violations)
 }
 
 /** A name that is sent back is no rename; any other would look like one that worked. */

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { clearable, fixed, form, optional, type Rule, required } from '../api/fields.ts'
-import { listQuery } from '../api/list-query.ts'
+import { listQueryOf } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
+import { resources } from '../resources.ts'
 import { type HostName, parseHostName } from './domain.ts'
 import { longestUrl, parseWebUrl } from './web-url.ts'
 
@@ -43,13 +44,15 @@ export const domainSchema = Type.Object(
 
 export type Domain = Static<typeof domainSchema>
 
+const assigned = [...assignedFields, 'name_unicode']
+
 export const storeDomain = form(
   {
     name: required(hostName),
     homepage_url: optional(webUrl(homepage), null),
     not_found_url: optional(webUrl(notFound), null),
   },
-  assignedFields,
+  assigned,
 )
 
 /** Written out, not derived from `storeDomain`: what is absent must stay as it is. */
@@ -59,15 +62,15 @@ export const updateDomain = form(
     homepage_url: clearable(webUrl(homepage)),
     not_found_url: clearable(webUrl(notFound)),
   },
-  assignedFields,
+  assigned,
 )
 
-export const domainOperations = operationsOf({
-  singular: 'domain',
-  plural: 'domains',
+export const listDomainsQuery = listQueryOf(resources.domains)
+
+export const domainOperations = operationsOf('domains', {
   description: 'Host names for short links, each with an optional homepage URL and an optional 404 Not Found URL.',
   record: domainSchema,
-  listQuery,
+  listQuery: listDomainsQuery,
   store: {
     form: storeDomain,
     failures: ['name_taken'],

@@ -1,6 +1,7 @@
+import { gzip } from 'node:zlib'
 import type { Exchange } from './exchange.ts'
 
-/** Adds a header field to the answer under way. The name is in lower case, and has not been added before. */
+/** Adds a header field to the answer under way. The name is in lower case. */
 export function addHeader(exchange: Exchange, name: string, value: string): void {
   exchange.headerFields.push(name, value)
 }
@@ -9,10 +10,10 @@ export function hasHeader({ headerFields }: Exchange, name: string): boolean {
   return headerFields.some((field, at) => at % 2 === 0 && field === name)
 }
 
-/** Sends the answer, with the fields that were added, and has it logged. */
-export function send(exchange: Exchange, status: number, body: string | Buffer = ''): void {
+/** Sends the answer with the fields that were added, and has it logged. Returns what a handler that has answered returns. */
+export function send(exchange: Exchange, status: number, body: string | Buffer = ''): undefined {
   const { headerFields, response } = exchange
-  // RFC 9110 §8.6: neither has a body, so that there is no length to tell.
+  // RFC 9110 §8.6: neither status has a body whose length could be told.
   if (status !== 204 && status !== 304) headerFields.push('content-length', String(Buffer.byteLength(body)))
   response.writeHead(status, headerFields)
   response.end(body)
@@ -22,20 +23,57 @@ export function send(exchange: Exchange, status: number, body: string | Buffer =
 }
 
 /**
- * A client that has not taken a byte of its answer for so long, or for twice as long where it took some before, does not
- * read: its connection is cut. Milliseconds.
+ * A client that takes no byte of its answer for this long, or for twice as long after it took some, does not read: its
+ * connection is cut. Milliseconds.
  */
 const patienceMs = 75_000
 
-/** Only now, since the timer and the listener would cost every answer as much as its header fields do. */
+/** Called only for an answer that was not taken at once: the timer and the listener cost as much as its header fields. */
 function awaitReader(exchange: Exchange): void {
   const { response, surroundings } = exchange
   response.setTimeout(patienceMs)
+  surroundings.unread.add(response)
   response.on('close', () => surroundings.log.ended(exchange, !response.writableFinished))
 }
 
-/** Sends JSON text. */
-export function sendJson(exchange: Exchange, status: number, text: string): void {
+/** Shorter JSON is not compressed. Characters. */
+const minCompressed = 1_024
+
+/**
+ * What the entity tag of a compressed answer ends with. A strong tag belongs to one representation, and a content coding
+ * makes another (RFC 9110 §8.8.3.3).
+ */
+export const gzipSuffix = '-gzip'
+
+/** Sends JSON text, compressed if it is long and the client asks for that. */
+export function sendJson(exchange: Exchange, status: number, text: string): undefined {
   addHeader(exchange, 'content-type', 'application/json; charset=utf-8')
-  send(exchange, status, text)
+  if (text.length < minCompressed) return send(exchange, status, text)
+  addHeader(exchange, 'vary', 'Accept-Encoding')
+  if (!acceptsGzip(exchange.headers['accept-encoding'])) return send(exchange, status, text)
+  gzip(text, (error, bytes) => {
+    /* node:coverage ignore next */
+    if (error !== null) return void send(exchange, status, text)
+    addHeader(exchange, 'content-encoding', 'gzip')
+    markCompressed(exchange.headerFields)
+    send(exchange, status, bytes)
+  })
+}
+
+/** RFC 9110 §12.5.3: the coding is acceptable if it is listed, or `*` is, with a weight other than 0. */
+export function acceptsGzip(header: string | string[] | undefined): boolean {
+  if (typeof header !== 'string') return false
+  const weights = new Map(header.toLowerCase().split(',').map(weighted))
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
+}
+
+function weighted(element: string): [coding: string, weight: number] {
+  const [coding = '', ...parameters] = element.split(';').map((part) => part.trim())
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))
+  return [coding, weight === undefined ? 1 : Number(weight.slice(2))]
+}
+
+function markCompressed(headerFields: string[]): void {
+  const at = headerFields.indexOf('etag') + 1
+  if (at > 0) headerFields[at] = (headerFields[at] as string).replace(/"$/, `${gzipSuffix}"`)
 }

@@ -1,13 +1,22 @@
 /**
- * Conditional requests (RFC 9110 §13): who has a record already, and who must not overwrite one unseen.
+ * Conditional requests (RFC 9110 §13) and entity tags (§8.8.3): which state of a resource a client has, and which it must
+ * not overwrite.
  */
 import { Failure, preconditionFailed } from '../errors.ts'
-import type { Precondition, Versioned } from '../storage/version.ts'
-import { addHeader, send, sendJson } from './answer.ts'
+import { addHeader, gzipSuffix } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 
-/** What If-Match and If-None-Match demand of a record. */
-export class Condition implements Precondition {
+/** What a header demands: any state at all (`*`), or one of those that it lists. */
+export type EntityTags = '*' | readonly EntityTag[]
+
+export interface EntityTag {
+  readonly isWeak: boolean
+  /** The text between the quotes. */
+  readonly opaque: string
+}
+
+/** What If-Match and If-None-Match demand. */
+export class Condition {
   readonly #match: EntityTags | null
   readonly #noneMatch: EntityTags | null
 
@@ -16,21 +25,24 @@ export class Condition implements Precondition {
     this.#noneMatch = noneMatch
   }
 
-  /** For a request that changes the record. Throws `precondition_failed` when it may not. */
+  /** For a request that changes something of this version. Throws `precondition_failed` if it may not. */
   check(version: string): void {
-    if (this.isKnown(version)) throw preconditionFailed(version)
+    if (this.knownAs(version) !== undefined) throw preconditionFailed(version)
   }
 
-  /** For a request that shows the record: whether the client has it. Throws `precondition_failed` as §13.2.2 orders. */
-  isKnown(version: string): boolean {
-    if (this.#match !== null && !matchesStrongly(this.#match, version)) throw preconditionFailed(version)
-    return this.#noneMatch !== null && matchesWeakly(this.#noneMatch, version)
+  /**
+   * For a request that shows something of this version: the tag, without quotes, under which the client has it; undefined
+   * if it does not. Throws `precondition_failed` as §13.2.2 orders.
+   */
+  knownAs(version: string): string | undefined {
+    if (this.#match !== null && matchesStrongly(this.#match, version) === undefined) throw preconditionFailed(version)
+    return this.#noneMatch === null ? undefined : matchesWeakly(this.#noneMatch, version)
   }
 }
 
 /**
- * The condition of a request; null when it has none. Throws `malformed_request`: a condition that was ignored because it
- * cannot be read would overwrite what it was meant to protect.
+ * The condition of a request; null if it has none. Throws `malformed_request`: to ignore a condition that cannot be read
+ * would overwrite what it was meant to protect.
  */
 export function conditionOf({ headers }: Pick<Exchange, 'headers'>): Condition | null {
   const match = headers['if-match']
@@ -39,16 +51,16 @@ export function conditionOf({ headers }: Pick<Exchange, 'headers'>): Condition |
   return new Condition(tagsOf('If-Match', match), tagsOf('If-None-Match', noneMatch))
 }
 
-/** Sends the record with its tag; 304 and nothing but the tag when the client of a GET has it already. */
-export function sendRecord<Row>(
-  exchange: Exchange,
-  { record, version }: Versioned<Row>,
-  condition: Condition | null = null,
-): void {
-  const isKnown = condition?.isKnown(version)
-  addHeader(exchange, 'etag', entityTagOf(version))
-  if (isKnown) send(exchange, 304)
-  else sendJson(exchange, 200, JSON.stringify({ data: record }))
+/** Adds the entity tag of what a GET shows. Returns whether the client has that version: 304 answers it then. */
+export function addEntityTag(exchange: Exchange, version: string, condition: Condition | null): boolean {
+  const known = condition?.knownAs(version)
+  addHeader(exchange, 'etag', entityTagOf(known ?? version))
+  return known !== undefined
+}
+
+/** The strong tag of a version. */
+export function entityTagOf(version: string): string {
+  return `"${version}"`
 }
 
 function tagsOf(name: string, value: string | undefined): EntityTags | null {
@@ -61,23 +73,9 @@ function tagsOf(name: string, value: string | undefined): EntityTags | null {
   )
 }
 
-/** What a header demands: any state at all (`*`), or one of those that it lists. */
-export type EntityTags = '*' | readonly EntityTag[]
-
-export interface EntityTag {
-  readonly isWeak: boolean
-  /** What stands between the quotes. */
-  readonly opaque: string
-}
-
-/** The strong tag of a record's version. */
-export function entityTagOf(version: string): string {
-  return `"${version}"`
-}
-
 /**
  * The value of an If-Match or If-None-Match header: `*`, or a list in which empty elements are ignored (§5.6.1.2). Null
- * when it is neither, or names no tag: that is what a variable that was never set leaves.
+ * for anything else, and for a list without a tag, which is what a variable that was never set leaves.
  */
 export function parseEntityTags(value: string): EntityTags | null {
   if (value === '*') return '*'
@@ -86,14 +84,24 @@ export function parseEntityTags(value: string): EntityTags | null {
   return tags.length === 0 ? null : tags
 }
 
-/** §8.8.3.2: a weak tag matches nothing. */
-export function matchesStrongly(tags: EntityTags, version: string): boolean {
-  return tags === '*' || tags.some(({ isWeak, opaque }) => !isWeak && opaque === version)
+/** §8.8.3.2: the tag that matches; a weak one never does. */
+export function matchesStrongly(tags: EntityTags, version: string): string | undefined {
+  return tags === '*'
+    ? version
+    : matching(
+        tags.filter(({ isWeak }) => !isWeak),
+        version,
+      )
 }
 
-/** §8.8.3.2: whether a tag is weak makes no difference. */
-export function matchesWeakly(tags: EntityTags, version: string): boolean {
-  return tags === '*' || tags.some(({ opaque }) => opaque === version)
+/** §8.8.3.2: the tag that matches, weak or not. */
+export function matchesWeakly(tags: EntityTags, version: string): string | undefined {
+  return tags === '*' ? version : matching(tags, version)
+}
+
+/** Both representations of a version stand for it, the compressed one and the plain one. */
+function matching(tags: readonly EntityTag[], version: string): string | undefined {
+  return tags.find(({ opaque }) => opaque === version || opaque === version + gzipSuffix)?.opaque
 }
 
 const tag = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g

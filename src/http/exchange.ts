@@ -1,19 +1,72 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { RateLimits } from '../api/rate-limit.ts'
-import type { ErrorCode } from '../errors.ts'
-import type { Caller } from '../keys/keyring.ts'
-import { type Fields, noFields } from './form-encoding.ts'
+import type { ErrorCode, Failure } from '../errors.ts'
+import type { Fields, MalformedForm } from './form-encoding.ts'
 import type { Proxies } from './proxies.ts'
 import { requestIdOf } from './request-id.ts'
-import type { RequestLog } from './request-log.ts'
-import type { Match, Route } from './router.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
 
-/** What every exchange of a server has to do with. */
-export interface Surroundings {
-  readonly log: RequestLog
-  readonly rateLimits: RateLimits
-  readonly proxies: Proxies
+/** Answers an exchange, or returns the failure that answers it. The kernel answers what it throws, too. */
+export type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>
+
+/** A failure that is still to be answered; undefined once an answer has been sent. */
+export type Outcome = Failure | undefined
+
+export interface Route {
+  /** The path, with `:name` for each part that varies; null where no route has the path or the method. */
+  readonly template: string | null
+  readonly handler: Handler
+  /** Whether it is served under overload and on connections beyond the limit, as a health check must be. */
+  readonly isAlwaysServed?: boolean
 }
+
+/** Where a request goes, and what its target says. */
+export interface Match {
+  readonly route: Route
+  readonly params: Readonly<Record<string, string | undefined>>
+  readonly query: Fields | MalformedForm
+}
+
+/** An answer of failure, complete but for what every answer has. */
+export interface WordedFailure {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** What one listener differs in from the others. */
+export interface Manners {
+  /** Words a failure for the clients of this listener. `accept` is the request's Accept header, if one could be read. */
+  readonly word: (failure: Failure, requestId: string, accept: string | undefined) => WordedFailure
+  /** Adds the header fields that every answer of this listener has, before the request is looked at. */
+  readonly onArrival?: (exchange: Exchange) => void
+  /** Adds the header fields that answers of failure have. */
+  readonly onFailure?: (exchange: Exchange) => void
+}
+
+/** Hears how exchanges end, for the log and the metrics. */
+export interface Journal {
+  /** A request has arrived; `ended` follows. */
+  began(): void
+  /** The answer has been sent, or the client has left before it had the whole of it. */
+  ended(exchange: Exchange, isAborted: boolean): void
+  /** What never became a request has been refused: raw garbage, a timeout, headers without end. */
+  refused(requestId: string, status: number, failure: Failure): void
+  /** A failure with a cause that the operator can do something about. */
+  trouble(requestId: string, failure: Failure): void
+  /** An error that no code expected. */
+  bug(requestId: string, error: unknown): void
+}
+
+/** What a listener lends to each of its exchanges. */
+export interface Surroundings extends Manners {
+  readonly log: Journal
+  readonly proxies: Proxies
+  readonly unread: UnreadAnswers
+  /** Whether a request id that the client chose would put a secret into the log. */
+  readonly isSecret: (text: string) => boolean
+}
+
+const nothing: Readonly<Record<string, string | number>> = Object.freeze({})
 
 /** One request, and the answer to it. */
 export class Exchange {
@@ -22,24 +75,22 @@ export class Exchange {
   readonly startedAt = performance.now()
   readonly method: string
   readonly headers: IncomingHttpHeaders
-  /** What the path has in the places that the route's template names. */
+  /** The parts of the path that the route's template names. */
   readonly params: Match['params']
   readonly query: Match['query']
   readonly route: Route
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly surroundings: Surroundings
-  /** The header fields of the answer, names and values in turn. */
+  /** The header fields of the answer: names and values in turn. */
   readonly headerFields: string[]
-  /** Whoever the request acts for; null until it is authenticated. */
-  caller: Caller | null = null
-  /** Of the request's body; none until it has been read, or when it has none. */
-  fields: Fields = noFields
-  /** The code of the failure that was answered; null when there was none. */
+  /** What the listener adds to the log line of the request. */
+  logged = nothing
+  /** The code of the failure that was answered; null if there was none. */
   failure: ErrorCode | null = null
 
   constructor(surroundings: Surroundings, request: IncomingMessage, response: ServerResponse, match: Match) {
-    this.id = requestIdOf(request)
+    this.id = requestIdOf(request, surroundings.isSecret)
     this.method = request.method as string
     this.headers = request.headers
     this.params = match.params
@@ -51,17 +102,17 @@ export class Exchange {
     this.headerFields = ['x-request-id', this.id, 'x-content-type-options', 'nosniff']
   }
 
-  /** The request's target, in origin form. */
+  /** The request target, in origin form. */
   get target(): string {
     return this.request.url as string
   }
 
-  /** The host that the client asked, through the proxies that are trusted; empty when it did not say. */
+  /** The host that the client asked for, as trusted proxies report it; empty if the client did not say. */
   get host(): string {
     return this.surroundings.proxies.hostOf(this.request)
   }
 
-  /** By which the client asked: `http` or `https`, in any case, once the request has passed the gate. */
+  /** The scheme that the client used: `http` or `https`, in any case, once the request has passed the gate. */
   get protocol(): string {
     return this.surroundings.proxies.protocolOf(this.request)
   }

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { addHeader, send } from './answer.ts'
+import type { Handler } from './exchange.ts'
 import { fail } from './failing.ts'
-import type { Handler } from './router.ts'
 
 const faulty: Readonly<Record<string, Handler>> = {
   'throws behind its answer': (exchange) => {
@@ -18,13 +18,14 @@ const faulty: Readonly<Record<string, Handler>> = {
   'fails behind its answer': (exchange) => {
     send(exchange, 204)
     fail(exchange, new Error('too late'))
+    return undefined
   },
 }
 
 for (const [what, handler] of Object.entries(faulty)) {
   test(`204 and one line in the log for the bug when a handler ${what}`, async () => {
     const app = await startApp({ expectsBugs: true })
-    app.routes.add(['GET'], '/faulty', handler)
+    app.router.add(['GET'], '/faulty', handler)
     const { status } = await app.send('GET', '/faulty')
     assert.equal(status, 204)
     assert.equal((await app.send('GET', '/health')).status, 200)
@@ -35,9 +36,9 @@ for (const [what, handler] of Object.entries(faulty)) {
 
 test('204 when a handler answers although it has failed', async () => {
   const app = await startApp({ expectsBugs: true })
-  app.routes.add(['GET'], '/faulty', (exchange) => {
+  app.router.add(['GET'], '/faulty', (exchange) => {
     fail(exchange, new Error('first'))
-    send(exchange, 204)
+    return send(exchange, 204)
   })
   assert.equal((await app.send('GET', '/faulty')).status, 204)
   assert.equal((await app.send('GET', '/health')).status, 200)
@@ -46,9 +47,9 @@ test('204 when a handler answers although it has failed', async () => {
 
 test('a closed connection, and a line in the log, for an answer with a header that cannot be written', async () => {
   const app = await startApp({ expectsBugs: true })
-  app.routes.add(['GET'], '/faulty', (exchange) => {
+  app.router.add(['GET'], '/faulty', (exchange) => {
     addHeader(exchange, 'x-broken', 'one\ntwo')
-    send(exchange, 204)
+    return send(exchange, 204)
   })
   assert.deepEqual(await app.raw('GET /faulty HTTP/1.1\r\nHost: x\r\n\r\n'), [])
   assert.equal((await app.send('GET', '/health')).status, 200)
@@ -59,7 +60,7 @@ test('a closed connection, and a line in the log, for an answer with a header th
 
 test('500 once when a handler fails twice', async () => {
   const app = await startApp({ expectsBugs: true })
-  app.routes.add(['GET'], '/faulty', (exchange) => {
+  app.router.add(['GET'], '/faulty', (exchange) => {
     fail(exchange, new Error('first'))
     throw new Error('second')
   })
@@ -72,7 +73,7 @@ test('500 once when a handler fails twice', async () => {
 
 test('500 for whatever a handler throws that is no error', async () => {
   const app = await startApp({ expectsBugs: true })
-  app.routes.add(['GET'], '/faulty', () => {
+  app.router.add(['GET'], '/faulty', () => {
     throw undefined
   })
   const { status, body } = await app.send('GET', '/faulty')

@@ -1,61 +1,60 @@
 import type { IncomingMessage } from 'node:http'
 import { Failure } from '../errors.ts'
 import { addHeader } from './answer.ts'
-import { type Connections, crowded } from './connections.ts'
+import type { Connections } from './connections.ts'
 import type { Exchange } from './exchange.ts'
 import { MalformedForm } from './form-encoding.ts'
 import type { Overload } from './overload.ts'
+import { headFault, isHostAllowed } from './target.ts'
 
-/** Characters that a request target may have. */
-export const longestTarget = 8 * 1024
-
-/**
- * Puts the target of the request into origin form. One in absolute form, which a server must accept (RFC 9112 §3.2.2),
- * becomes its path, and its host the Host.
- */
-export function takeOriginForm(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
-  const { url = '/' } = request
-  const absolute = url.startsWith('/') ? null : /^https?:\/\/([^/?#]+)(.*)$/i.exec(url)
-  if (absolute === null) return
-  const [, host, rest = ''] = absolute
-  request.headers.host = host
-  request.url = rest.startsWith('/') ? rest : `/${rest}`
-}
-
-/** Set once the process has been told to stop. */
-export interface Drain {
-  isDraining: boolean
-}
-
-/** What can turn any request away. */
+/** What can turn any request of a listener away. */
 export interface Gate {
-  readonly drain: Drain
-  readonly overload: Overload
+  /** Set once the listener has been told to stop. */
+  readonly drain: { readonly isDraining: boolean }
   readonly connections: Connections
+  /** Left out by a listener that must answer however busy the process is. */
+  readonly overload?: Overload
+  /** The names by which clients may ask for this listener beside IP addresses; left out if any name will do. */
+  readonly hostNames?: readonly string[]
 }
 
 /**
- * What every request passes first, whatever its path: shutdown, overload, and whether it is HTTP at all. The failure that
- * it leaves with; undefined when it passes.
+ * What every request passes first, whatever its path: shutdown, too many connections, overload, and whether it is HTTP at
+ * all. Returns the failure that answers it; undefined if it passes.
  */
-export function refusalAt({ drain, overload, connections }: Gate, exchange: Exchange): Failure | undefined {
+export function refusalAt({ drain, overload, connections, hostNames }: Gate, exchange: Exchange): Failure | undefined {
   const isSurplus = connections.isSurplus(exchange)
-  if (drain.isDraining || isSurplus) addHeader(exchange, 'connection', 'close')
+  if (drain.isDraining || isSurplus || asksToUpgrade(exchange)) addHeader(exchange, 'connection', 'close')
   if (drain.isDraining) return new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 })
-  return (isSurplus ? crowded(exchange) : undefined) ?? overload.refusal(exchange) ?? fault(exchange)
+  if (!exchange.route.isAlwaysServed) {
+    const busy = (isSurplus ? connections.refusal() : undefined) ?? overload?.refusal()
+    if (busy !== undefined) return busy
+  }
+  return fault(exchange) ?? (hostNames === undefined ? undefined : strangeHost(exchange, hostNames))
 }
 
-/** What is wrong with the request as such; undefined when nothing is. */
+/** Node drops what follows such a request in the same packet, so its connection must end (RFC 9112 §9.3.2). */
+function asksToUpgrade({ headers }: Exchange): boolean {
+  return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
+}
+
+function strangeHost({ host }: Exchange, names: readonly string[]): Failure | undefined {
+  if (isHostAllowed(host, names)) return undefined
+  return new Failure('malformed_request', `The Host must be an IP address or one of ${names.join(', ')}.`)
+}
+
+/** What is wrong with the request as such. */
 function fault(exchange: Exchange): Failure | undefined {
-  const { target, query, request } = exchange
-  if (target.length > longestTarget) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
+  const { query, request } = exchange
+  const malformed = headFault(request)
+  if (malformed !== undefined) return malformed
   if (query instanceof MalformedForm) {
     return new Failure('malformed_url', `The query of the URL cannot be read. ${query.message}`)
   }
   return headerFault(request) ?? hostFault(exchange)
 }
 
-/** What the parser lets pass: headers that may come only once and did not, and codings that it did not undo. */
+/** What the parser lets pass: headers that may come only once but came twice, and transfer codings that it did not undo. */
 function headerFault({ rawHeaders, headers }: IncomingMessage): Failure | undefined {
   if (timesSent('host', rawHeaders) > 1 || timesSent('authorization', rawHeaders) > 1) {
     // Node keeps the first of two; a proxy in front may have judged the other.
@@ -75,7 +74,7 @@ function timesSent(header: string, rawHeaders: readonly string[]): number {
   return times
 }
 
-/** RFC 9112 §3.2: a Host, which is a host and perhaps a port. Behind a trusted proxy, what it forwards for it. */
+/** RFC 9112 §3.2: a Host, which is a host and perhaps a port. Behind a trusted proxy, the host that it forwards. */
 function hostFault({ host, protocol, request }: Exchange): Failure | undefined {
   if (!/^https?$/i.test(protocol)) {
     return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')

@@ -1,6 +1,5 @@
 import { type Failure, overloaded } from '../errors.ts'
 import { durations, Histogram } from '../histogram.ts'
-import type { Exchange } from './exchange.ts'
 
 /** Mean event-loop delay past which requests are turned away, in milliseconds. */
 export const mostDelayMs = 250
@@ -33,9 +32,9 @@ export class Overload {
     this.#timer = setInterval(() => this.#sample(), sampleEveryMs).unref()
   }
 
-  /** The refusal of a request while the process is overloaded. The health check is never turned away. */
-  refusal({ route }: Pick<Exchange, 'route'>): Failure | undefined {
-    if (this.#delayMs <= this.#limitMs || route.template === '/health') return undefined
+  /** The failure that answers a request while the process is overloaded. */
+  refusal(): Failure | undefined {
+    if (this.#delayMs <= this.#limitMs) return undefined
     return overloaded('The server has more work than it can do in good time.')
   }
 

@@ -1,55 +1,47 @@
-import Router from 'find-my-way'
-import { answerUnanswered } from '../api/unanswered.ts'
+import FindMyWay from 'find-my-way'
 import { Failure } from '../errors.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, Handler, Match, Outcome, Route } from './exchange.ts'
 import { type Fields, type MalformedForm, parseQuery } from './form-encoding.ts'
-import { longestTarget } from './gate.ts'
-
-/** Answers an exchange; whatever it throws, or rejects with, becomes the answer (`attempt`). */
-export type Handler = (exchange: Exchange) => void | Promise<void>
+import { maxTargetBytes } from './target.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-export interface Route {
-  /** The path, with `:name` for each part that varies; null where no route has the path or the method. */
-  readonly template: string | null
-  readonly handler: Handler
-}
+/** Answers what no route does. `methods` are those that the path answers: none if there is no such path. */
+export type Fallback = (exchange: Exchange, methods: readonly Method[]) => Outcome
 
-/** Where a request goes, and what its target says. */
-export interface Match {
-  readonly route: Route
-  readonly params: Readonly<Record<string, string | undefined>>
-  readonly query: Fields | MalformedForm
-}
-
-/** Which handler answers which method and path. */
-export class Routes {
-  /** Every method of every route: what the documents must have. */
+/** Finds the handler for a method and a path. */
+export class Router {
+  /** Every method of every route, for the tests that compare the documents with what is served. */
   readonly declared: { readonly method: Method; readonly template: string }[] = []
-  readonly #router = Router({
-    // The target was measured before.
-    maxParamLength: longestTarget,
+  readonly #routes = FindMyWay({
+    // The gate has measured the target.
+    maxParamLength: maxTargetBytes,
     querystringParser: parseQuery,
     onBadUrl: () => undefined,
   })
-  /** What no route has. */
-  readonly #unanswered: Route = {
-    template: null,
-    handler: (exchange) => answerUnanswered(exchange, this.#methodsOf(exchange.target)),
+  readonly #unanswered: Route
+
+  constructor(fallback: Fallback) {
+    this.#unanswered = {
+      template: null,
+      handler: (exchange) => {
+        const answered = this.#methodsOf(exchange.target)
+        return answered === null ? malformedPath : fallback(exchange, answered)
+      },
+    }
   }
 
   /** Adds a route; what answers GET answers HEAD. */
-  add(answered: readonly Method[], template: string, handler: Handler): void {
-    const route: Route = { template, handler }
+  add(answered: readonly Method[], template: string, handler: Handler, { isAlwaysServed = false } = {}): void {
+    const route: Route = { template, handler, isAlwaysServed }
     const all: Method[] = answered.includes('GET') ? [...answered, 'HEAD'] : [...answered]
-    this.#router.on(all, template, () => undefined, route)
+    this.#routes.on(all, template, () => undefined, route)
     for (const method of all) this.declared.push({ method, template })
   }
 
-  /** Never throws: what no route has, and what cannot be decoded, goes to a handler that says so. */
+  /** Never throws: a path that no route has, or that cannot be decoded, leads to a handler that says so. */
   find(method: string, target: string): Match {
     const found = this.#look(method, target)
     if (found === null) return { route: this.#unanswered, params: {}, query: queryOf(target) }
@@ -59,32 +51,24 @@ export class Routes {
     return { route, params: found.params, query: query as ReturnType<typeof parseQuery> }
   }
 
-  /** The methods that the path answers; none where no route has it. Throws `malformed_url`. */
-  #methodsOf(target: string): Method[] {
-    return methods.filter((method) => {
-      const found = this.#look(method, target)
-      if (found?.store === null) throw malformedPath
-      return found !== null
-    })
+  /** The methods that the path answers; null if it cannot be decoded. */
+  #methodsOf(target: string): Method[] | null {
+    const found = methods.map((method) => [method, this.#look(method, target)] as const)
+    if (found.some(([, route]) => route?.store === null)) return null
+    return found.filter(([, route]) => route !== null).map(([method]) => method)
   }
 
-  /** Without a route where none has the path, and with none in `store` where the path cannot be decoded. */
+  /** Null if no route has the path; with null in `store` if the path cannot be decoded. */
   #look(method: string, target: string) {
-    // It stands for the server as such (RFC 9110 §9.3.7), of which there is nothing to say; the router takes it for a path.
+    // It stands for the server itself (RFC 9110 §9.3.7); find-my-way would take it for a path.
     if (target === '*') return null
-    // What the router has no routes for, it finds none for.
-    return this.#router.find(method as Method, target)
+    return this.#routes.find(method as Method, target)
   }
 }
 
 const malformedPath = new Failure('malformed_url', 'The path of the URL is malformed: check its percent-encoding.')
 
-const undecodable: Route = {
-  template: null,
-  handler: () => {
-    throw malformedPath
-  },
-}
+const undecodable: Route = { template: null, handler: () => malformedPath }
 
 function queryOf(target: string): Fields | MalformedForm {
   const at = target.indexOf('?')

@@ -1,31 +1,40 @@
 import { createServer, type Server } from 'node:http'
 import { Exchange, type Surroundings } from './exchange.ts'
 import { attempt, fail } from './failing.ts'
-import { type Gate, refusalAt, takeOriginForm } from './gate.ts'
-import type { Routes } from './router.ts'
+import { type Gate, refusalAt } from './gate.ts'
+import type { Router } from './router.ts'
 import { answerSocketErrors } from './socket-errors.ts'
+import { maxHeadBytes, takeOriginForm } from './target.ts'
 
-/** How long headers and whole requests may take to arrive, and an idle connection stays open. Milliseconds. */
+/** Time in which headers and whole requests must arrive, and for which an idle connection stays open. Milliseconds. */
 const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 }
 
-/** The server of the API, which has yet to listen. `gate` is asked before any route. */
-export function apiServer(routes: Routes, surroundings: Surroundings, gate: Gate): Server {
+/** All that the kernel must know of a listener. */
+export interface ListenerParts {
+  readonly router: Router
+  readonly gate: Gate
+  readonly surroundings: Surroundings
+}
+
+/** Makes the server of a listener, which has yet to listen. Every request passes the gate before its route. */
+export function createListener({ router, gate, surroundings }: ListenerParts): Server {
   const options = {
     ...timeouts,
     connectionsCheckingInterval: 1_000,
     requireHostHeader: false,
-    maxHeaderSize: 32 * 1024,
+    maxHeaderSize: maxHeadBytes,
   }
   const server = createServer(options, (request, response) => {
     takeOriginForm(request)
-    const match = routes.find(request.method as string, request.url as string)
+    const match = router.find(request.method as string, request.url as string)
     const exchange = new Exchange(surroundings, request, response, match)
     surroundings.log.began()
+    surroundings.onArrival?.(exchange)
     const refusal = refusalAt(gate, exchange)
-    if (refusal === undefined) attempt(exchange, match.route.handler)
+    if (refusal === undefined) void attempt(exchange, match.route.handler)
     else fail(exchange, refusal)
   })
   gate.connections.watch(server)
-  answerSocketErrors(server, surroundings.log)
+  answerSocketErrors(server, surroundings)
   return server
 }

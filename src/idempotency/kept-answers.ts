@@ -23,8 +23,12 @@ export class KeptAnswers {
     }, everyMs).unref()
   }
 
-  /** See `answerOnce`. Throws `idempotency_in_progress` while this process works on the first request. */
-  async once(claim: Claim, work: (tx: Db) => Promise<Answer>): Promise<OnceAnswered> {
+  /**
+   * See `answerOnce`; without a claim, `work` is simply done. Throws `idempotency_in_progress` while this process works on
+   * the first request.
+   */
+  async once(claim: Claim | null, work: (db: Db) => Promise<Answer>): Promise<OnceAnswered> {
+    if (claim === null) return { ...(await work(this.#db)), isReplayed: false }
     const name = `${claim.key_id} ${claim.idempotency_key}`
     if (this.#running.has(name)) throw idempotencyInProgress()
     this.#running.add(name)

@@ -21,7 +21,7 @@ interface KeysTable {
   last_used_at: string | null
 }
 
-type Tables = { keys: KeysTable }
+type Tables = { keys: KeysTable; accounts: { id: number; name: string } }
 
 const columns = [
   ...(['id', 'account_id', 'name', 'hash', 'first_characters', 'last_characters', 'scopes'] as const),
@@ -88,6 +88,19 @@ export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<{ key: Ke
   return row && { key: toKey(row), hash: row.hash }
 }
 
+/** A key as its bearer sees it, with its account. */
+export interface OwnKey extends Pick<Key, 'id' | 'name' | 'scopes' | 'expires_at'> {
+  readonly account: { readonly id: number; readonly name: string }
+}
+
+/** The account's key with this id. */
+export async function findOwnKey(db: Db, account: number, id: number): Promise<OwnKey | undefined> {
+  const [row] = await db.all(keyWithAccount, { account, id })
+  if (row === undefined) return undefined
+  const { account_name, ...key } = row
+  return { ...key, scopes: scopesOf(row), account: { id: account, name: account_name } }
+}
+
 /**
  * Issues a key like key `id`, with the lifetime that key was issued with, and ends the old one at `overlapMs` from now if
  * it would live longer. As long as the old one lives it may be rotated again, which issues one more key and never lets
@@ -142,7 +155,7 @@ function toKey(row: KeyRow): Key {
   return { ...shown, scopes: scopesOf(row) }
 }
 
-function scopesOf({ scopes }: KeyRow): Scope[] {
+function scopesOf({ scopes }: Pick<KeyRow, 'scopes'>): Scope[] {
   return scopes.split(' ') as Scope[]
 }
 
@@ -179,6 +192,15 @@ const keyByIdToChange = toChange(keyById)
 
 const keyByHash = statement((db: Kysely<Tables>, { hash }: { hash: Uint8Array }) =>
   db.selectFrom('keys').select(columns).where('hash', '=', hash),
+)
+
+const keyWithAccount = statement((db: Kysely<Tables>, { account, id }: { account: number; id: number }) =>
+  db
+    .selectFrom('keys')
+    .innerJoin('accounts', 'accounts.id', 'keys.account_id')
+    .select(['keys.id', 'keys.name', 'keys.scopes', 'keys.expires_at', 'accounts.name as account_name'])
+    .where('keys.id', '=', id)
+    .where('keys.account_id', '=', account),
 )
 
 const ended = statement((db: Kysely<Tables>, { id, expires_at }: { id: number; expires_at: string }) =>

@@ -1,10 +1,10 @@
 import { databaseUnavailable, Failure } from '../errors.ts'
-import type { Drain } from '../http/gate.ts'
 import type { Storage } from '../storage/port.ts'
-import type { Report } from './server.ts'
+import type { Report } from './report.ts'
 
 export interface Health {
-  readonly drain: Drain
+  /** Of the listener whose readiness is asked for. */
+  readonly drain: { readonly isDraining: boolean }
   readonly storage: Pick<Storage, 'ping'>
 }
 

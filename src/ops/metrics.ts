@@ -5,7 +5,7 @@ import { failures } from '../http/failures.ts'
 import type { RequestCounts } from '../http/request-metrics.ts'
 import type { Meter, Storage } from '../storage/port.ts'
 import { version } from '../version.ts'
-import type { Report } from './server.ts'
+import type { Report } from './report.ts'
 
 export interface Measured {
   readonly counts: RequestCounts

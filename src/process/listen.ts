@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, ListenOptions, Server } from 'node:net'
 import { createServer, isIPv6 } from 'node:net'
+import type { Place } from '../config.ts'
 import { StartupFailure } from '../errors.ts'
 
 /** Where a server listens. */
@@ -12,12 +13,8 @@ export interface Listening {
   readonly localUrl: string
 }
 
-/** An address, and how the variables that name it begin: `OPS_` for `OPS_HOST` and `OPS_PORT`. */
-export interface Place {
-  readonly host: string
-  readonly port: number
-  readonly prefix?: string
-}
+/** An address, and how the variables that name it begin. */
+export type Address = Pick<Place, 'host' | 'port'> & Partial<Pick<Place, 'prefix'>>
 
 /** How a server shares its port with the other workers. */
 export type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
@@ -25,7 +22,7 @@ export type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
 /** Has the server listen on one address; unless it is told to, it shares the port with nobody. Throws `StartupFailure`. */
 export async function listen(
   server: Server,
-  { host, port, ...place }: Place,
+  { host, port, ...place }: Address,
   sharing: PortSharing = { exclusive: true },
 ): Promise<Listening> {
   try {
@@ -46,7 +43,7 @@ export async function listen(
  * Throws `StartupFailure` when another program, or another of the places, has one of the ports: sockets that share a port
  * would not notice.
  */
-export async function ensureFree(places: readonly Place[]): Promise<void> {
+export async function ensureFree(places: readonly Address[]): Promise<void> {
   const servers: Server[] = []
   try {
     for (const place of places) {
@@ -59,7 +56,7 @@ export async function ensureFree(places: readonly Place[]): Promise<void> {
   }
 }
 
-function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix = '' }: Place): string {
+function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix = '' }: Address): string {
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} of ${host} is in use by another process. Stop that process, or set ${prefix}PORT to another port.`

@@ -1,17 +1,16 @@
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
-import { buildApp } from '../app.ts'
-import { type Config, readConfig } from '../config.ts'
+import { type App, buildApp } from '../app.ts'
+import { type Config, type Place, readConfig } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
-import { opsServer } from '../ops/server.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { version } from '../version.ts'
 import { isWithoutKeys, makeFirstKey, registerBootstrapKey } from './first-key.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
-import { endInGoodOrder, type Parts } from './shutdown.ts'
-import { announce, hasOwnSocket, isFirst, isSupervisor, opsPlaces, opsPrefix, superviseWorkers } from './workers.ts'
+import { endInGoodOrder } from './shutdown.ts'
+import { announce, hasOwnSocket, isFirst, isSupervisor, placesOf, superviseWorkers } from './workers.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
 export async function serve(): Promise<void> {
@@ -27,37 +26,48 @@ export async function serve(): Promise<void> {
 async function start(): Promise<void> {
   const config = readConfig()
   if (isSupervisor(config.workers)) {
-    await ensureFree([config, ...opsPlaces(config)])
+    await ensureFree(placesOf(config))
     return superviseWorkers(config, openLog(config.logLevel))
   }
   const storage = await openStorage(config.storage)
   const log = openLog(config.logLevel)
   const { logger } = log
-  const app = buildApp({ ...config, storage, logger })
+  const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, logger })
   endInGoodOrder({ app, storage, log })
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     if (isFirst()) await register(config, storage, logger)
-    const listening = await listen(app.server, config, { reusePort: hasOwnSocket() })
-    if (config.ops.port !== 0) await listenForOperator(config, { app, storage, log })
-    announce(listening.port)
-    if (isFirst()) greet(listening, await keyToShow(storage))
+    const listening = await listenAll(config, app)
+    announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
+    if (isFirst()) greet(listening[0] as Listening, await keyToShow(storage))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
     flushCompileCache()
     app.begin()
   } catch (error) {
     // Told to stop while it started: what closes already is no reason to fail.
-    if (app.drain.isDraining) return
+    if (app.listeners.api.drain.isDraining) return
+    for (const { server } of Object.values(app.listeners)) server.close()
     await app.close()
     await storage.close()
     throw error
   }
 }
 
-async function listenForOperator({ ops }: Config, { app, storage, log }: Parts): Promise<void> {
-  const server = opsServer({ ...app, storage, logger: log.logger })
-  await listen(server, { ...ops, prefix: opsPrefix })
+/** Starts the listeners that are turned on, in their order. */
+async function listenAll({ listeners }: Config, app: App): Promise<(Listening & Pick<Place, 'prefix'>)[]> {
+  const started = []
+  for (const place of listeners) {
+    const sharing = place.isPerWorker ? { exclusive: true } : { reusePort: hasOwnSocket() }
+    const listening = await listen(app.listeners[place.name].server, place, sharing)
+    started.push({ ...listening, prefix: place.prefix })
+  }
+  return started
+}
+
+/** The names by which the ops listener may be asked for: its own, and those of every machine. */
+function opsHostsOf({ listeners }: Config): string[] {
+  return ['localhost', ...listeners.filter(({ name }) => name === 'ops').map(({ host }) => host.toLowerCase())]
 }
 
 async function register({ bootstrapKey }: Config, storage: Storage, logger: Logger): Promise<void> {

@@ -1,7 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import type { Config } from '../config.ts'
-import type { Place } from './listen.ts'
+import type { Config, Place } from '../config.ts'
 import type { Log } from './log.ts'
 
 /** How long to wait before a worker is replaced that did not live for `soundLifeMs`; doubled each time. Milliseconds. */
@@ -9,21 +8,22 @@ const soundLifeMs = 10_000
 const shortestPauseMs = 100
 const longestPauseMs = 30_000
 
-/** What a worker tells its supervisor once it listens. */
-interface Up {
-  readonly port: number
-}
+/** The ports that a worker listens on, by the prefix of their variables: what it tells its supervisor. */
+type Ports = Readonly<Record<string, number>>
 
 /** What the supervisor needs to know to start workers. */
-type Plan = Pick<Config, 'workers' | 'ops'>
+type Plan = Pick<Config, 'workers' | 'listeners'>
 
-/** How the variables begin that say where the operator asks. */
-export const opsPrefix = 'OPS_'
+/** Every place where one of the workers listens. */
+export function placesOf({ workers, listeners }: Plan): Place[] {
+  return listeners.flatMap((place) =>
+    place.isPerWorker ? Array.from({ length: workers }, (_, slot) => ofSlot(place, slot)) : [place],
+  )
+}
 
-/** Where the operator asks each worker: one port after the other; none when nobody may ask. */
-export function opsPlaces({ workers, ops: { host, port } }: Plan): Place[] {
-  if (port === 0) return []
-  return Array.from({ length: workers }, (_, slot) => ({ host, port: port + slot, prefix: opsPrefix }))
+/** The place of the worker in a slot, which is counted from 0. */
+function ofSlot(place: Place, slot: number): Place {
+  return place.isPerWorker ? { ...place, port: place.port + slot } : place
 }
 
 /** Whether this process answers requests alone, or is the first of several that do. */
@@ -44,10 +44,9 @@ export function hasOwnSocket(): boolean {
   return cluster.isWorker && process.platform === 'linux'
 }
 
-/** Tells the supervisor, where there is one, that this process listens. */
-export function announce(port: number): void {
-  const up: Up = { port }
-  if (cluster.isWorker) process.send?.(up)
+/** Tells the supervisor, if there is one, that this process listens. */
+export function announce(ports: Ports): void {
+  if (cluster.isWorker) process.send?.(ports)
 }
 
 /**
@@ -71,24 +70,24 @@ interface Life {
 }
 
 class Supervisor {
-  readonly #opsPorts: readonly number[]
+  readonly #listeners: readonly Place[]
   readonly #log: Log
   readonly #lives = new Map<number, Life>()
-  /** The one that the first worker was given, and that the others take, also where it was to be any. */
-  #port: number | undefined
+  /** The ports of the first worker. The others take those that are shared, also if the first was to choose one. */
+  #ports: Ports | undefined
   #isStopping = false
   #exitCode = 0
   #pauseMs = shortestPauseMs
 
   constructor(plan: Plan, log: Log) {
-    this.#opsPorts = opsPlaces(plan).map(({ port }) => port)
+    this.#listeners = plan.listeners
     this.#log = log
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
   }
 
   async startFirst(): Promise<void> {
-    const [up] = await once(this.#fork(0), 'message')
-    this.#port = (up as Up).port
+    const [ports] = await once(this.#fork(0), 'message')
+    this.#ports = ports
   }
 
   start(slot: number): void {
@@ -102,11 +101,11 @@ class Supervisor {
   }
 
   #fork(slot: number): Worker {
-    const worker = cluster.fork({
-      ...variable('PORT', this.#port),
-      ...variable('OPS_PORT', this.#opsPorts[slot]),
-      ...variable('WORKERS', 1),
+    const ports = this.#listeners.map((place) => {
+      const { prefix, isPerWorker, port } = ofSlot(place, slot)
+      return variable(`${prefix}PORT`, isPerWorker ? port : (this.#ports?.[prefix] ?? port))
     })
+    const worker = cluster.fork(Object.assign({}, ...ports, variable('WORKERS', 1)))
     this.#lives.set(worker.id, { slot, startedAt: performance.now() })
     return worker
   }
@@ -114,7 +113,7 @@ class Supervisor {
   #ended(worker: Worker, code: number | null, signal: string | null): void {
     const { slot, startedAt } = this.#lives.get(worker.id) as Life
     this.#lives.delete(worker.id)
-    if (this.#port === undefined || this.#isStopping) {
+    if (this.#ports === undefined || this.#isStopping) {
       // One that had not begun to listen for signals has nothing to put in order.
       this.#exitCode ||= code ?? (this.#isStopping && isStop(signal) ? 0 : 1)
       this.#endIfAlone()
@@ -135,7 +134,7 @@ function isStop(signal: string | null): boolean {
   return signal === 'SIGTERM' || signal === 'SIGINT'
 }
 
-/** A variable for a worker, in the place of whatever says the same; none where nothing is to be said. */
-function variable(name: string, value: number | undefined): Readonly<Record<string, string>> {
-  return value === undefined ? {} : { [name]: String(value), [`${name}_FILE`]: '' }
+/** A variable for a worker, which replaces any other that says the same. */
+function variable(name: string, value: number): Readonly<Record<string, string>> {
+  return { [name]: String(value), [`${name}_FILE`]: '' }
 }

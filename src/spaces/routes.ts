@@ -1,70 +1,58 @@
-import { accountOf } from '../api/authentication.ts'
-import { found, idOf, sendPage } from '../api/envelopes.ts'
-import { claimOf, sendStored, sendStoredOnce } from '../api/idempotency.ts'
-import { checkListQuery, listingOf } from '../api/list-query.ts'
-import { apiPrefix } from '../api/operation.ts'
-import type { PublicAddress } from '../api/public-address.ts'
-import type { OperationRoutes } from '../api/routes.ts'
-import { Failure, validationFailed } from '../errors.ts'
+import { found, idOf, sendPage, sendRecord } from '../api/envelopes.ts'
+import { claimOf, idempotencyKeyOf, sendStored } from '../api/idempotency.ts'
+import { checkListQuery, pageRequestOf } from '../api/list-query.ts'
+import type { Api } from '../api/routes.ts'
+import { Failure, notFound } from '../errors.ts'
 import { send } from '../http/answer.ts'
-import { conditionOf, sendRecord } from '../http/conditions.ts'
-import type { Exchange } from '../http/exchange.ts'
-import { fail } from '../http/failing.ts'
-import type { KeptAnswers } from '../idempotency/kept-answers.ts'
+import { conditionOf } from '../http/conditions.ts'
+import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
-import { spaceOperations, storeSpace, updateSpace } from './schema.ts'
+import { listSpacesQuery, spaceOperations, storeSpace, updateSpace } from './schema.ts'
 import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from './store.ts'
 
-/**
- * The five operations on spaces. A form that does not hold is answered where it is read, not thrown: an exception takes a
- * third as long as all the rest of such a request.
- */
-export function spaceRoutes(routes: OperationRoutes, db: Db, kept: KeptAnswers, address: PublicAddress): void {
+/** The five operations on spaces. */
+export function spaceRoutes(api: Api, db: Db): void {
   const { list, show, store, put, patch, delete: remove } = spaceOperations
-  const urlOf = (exchange: Exchange) => address(exchange) + apiPrefix + list.path
+  const { kept } = api
 
-  routes.add(list, (exchange) => {
-    const query = checkListQuery(exchange.query)
-    if (query instanceof Failure) return fail(exchange, query)
-    const page = listSpaces(db, accountOf(exchange), listingOf(query))
-    return page.then((page) => sendPage(exchange, query, page, urlOf(exchange)))
+  api.add(list, async (exchange, { caller }) => {
+    const query = checkListQuery(exchange.query, listSpacesQuery)
+    if (query instanceof Failure) return query
+    const page = await listSpaces(db, caller.account, pageRequestOf(query, resources.spaces))
+    return sendPage(exchange, query, page, api.urlOf(exchange, list))
   })
 
-  routes.add(show, (exchange) => {
+  api.add(show, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const record = findSpace(db, accountOf(exchange), idOf(exchange, 'space'))
-    return record.then((record) => sendRecord(exchange, found(record, 'space'), condition))
+    const space = await findSpace(db, caller.account, idOf(exchange, 'space'))
+    return sendRecord(exchange, found(space, 'space'), condition)
   })
 
-  routes.add(store, (exchange) => {
-    const claim = claimOf(exchange)
-    const checked = storeSpace.check(exchange.fields)
-    if (checked instanceof Failure) return fail(exchange, checked)
-    const { name, color } = checked
-    const insert = (to: Db) => insertSpace(to, accountOf(exchange), name, color)
-    if (claim !== null) return sendStoredOnce(exchange, urlOf(exchange), { claim, kept }, insert)
-    return insert(db).then((stored) => sendStored(exchange, urlOf(exchange), stored))
+  api.add(store, async (exchange, admitted) => {
+    const key = idempotencyKeyOf(exchange)
+    const values = storeSpace.check(admitted.fields)
+    if (values instanceof Failure) return values
+    const claim = claimOf(exchange, admitted, key, storeSpace)
+    return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list) }, (to) =>
+      insertSpace(to, admitted.caller.account, values.name, values.color),
+    )
   })
 
-  routes.add([put, patch], async (exchange) => {
+  api.add([put, patch], async (exchange, { caller, fields }) => {
     const condition = conditionOf(exchange)
-    const account = accountOf(exchange)
     const id = idOf(exchange, 'space')
-    const { values, violations } = updateSpace.read(exchange.fields)
-    if (violations.length > 0) {
-      const { version } = found(await findSpace(db, account, id), 'space')
+    const change = updateSpace.check(fields)
+    if (change instanceof Failure) {
+      const { version } = found(await findSpace(db, caller.account, id), 'space')
       condition?.check(version)
-      throw validationFailed(violations)
+      return change
     }
-    return sendRecord(exchange, found(await changeSpace(db, account, id, values, condition), 'space'))
+    return sendRecord(exchange, found(await changeSpace(db, caller.account, id, change, condition), 'space'))
   })
 
-  routes.add(remove, (exchange) => {
+  api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const removed = removeSpace(db, accountOf(exchange), idOf(exchange, 'space'), condition)
-    return removed.then((isRemoved) => {
-      found(isRemoved || undefined, 'space')
-      send(exchange, 204)
-    })
+    const isRemoved = await removeSpace(db, caller.account, idOf(exchange, 'space'), condition)
+    return isRemoved ? send(exchange, 204) : notFound('space')
   })
 }

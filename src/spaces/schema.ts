@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { change, form, optional, type Rule, required } from '../api/fields.ts'
 import { integerWithin } from '../api/integer.ts'
-import { listQuery } from '../api/list-query.ts'
+import { listQueryOf } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
+import { resources } from '../resources.ts'
 import { leastColor, longestName, mostColor, parseSpaceName } from './space.ts'
 
 const nameSchema = Type.String({ minLength: 1, maxLength: longestName, description: 'Need not be unique.' })
@@ -30,12 +31,12 @@ export const storeSpace = form({ name: required(spaceName), color: optional(colo
 /** Written out, not derived from `storeSpace`: a rename must not repaint. */
 export const updateSpace = form({ name: change(spaceName), color: change(color) }, assignedFields)
 
-export const spaceOperations = operationsOf({
-  singular: 'space',
-  plural: 'spaces',
+export const listSpacesQuery = listQueryOf(resources.spaces)
+
+export const spaceOperations = operationsOf('spaces', {
   description: 'Named groupings, each with one of six colours.',
   record: spaceSchema,
-  listQuery,
+  listQuery: listSpacesQuery,
   store: { form: storeSpace, failures: [], example: { name: 'Marketing', color: 3 }, refused: { color: '9' } },
   update: { form: updateSpace, description: 'Renames or repaints a space.', example: { name: 'Marketing', color: 5 } },
   example: {

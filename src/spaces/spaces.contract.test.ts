@@ -99,10 +99,17 @@ describe('POST /spaces', () => {
   })
 
   test('201 ignores what the server assigns', async () => {
-    const json = { id: 9_999, created_at: 1, updated_at: {}, name_unicode: [], name: 'x' }
+    const json = { id: 9_999, created_at: 1, updated_at: {}, name: 'x' }
     const { status, body } = await app.send('POST', spaces, { json })
     assert.equal(status, 201)
     assert.notEqual(body.data.id, 9_999)
+  })
+
+  test('422 unknown_field for name_unicode, which only domains have', async () => {
+    assertRefused(await app.send('POST', spaces, { form: { name: 'x', name_unicode: 'x' } }), [
+      'name_unicode',
+      'unknown_field',
+    ])
   })
 
   test('422 too_long for a name of 256 code points', async () => {

@@ -85,6 +85,9 @@ export interface Listing<Row> {
   readonly after?: number | null
 }
 
+/** A page, without the list that it is of. */
+export type PageRequest = Omit<Listing<never>, 'of' | 'account'>
+
 export interface Page<Row> {
   readonly rows: Row[]
   /** The number of records that match, whatever `after` is; at most `countedMatches` when searching or filtering. */

@@ -75,6 +75,7 @@ test('lists take the parameters of the specification, with their defaults', () =
       ['sort', false, 'string', ['desc', 'asc'], 'desc'],
       ['per_page', false, 'integer', [10, 25, 50, 100], 10],
       ['page', false, 'integer', undefined, 1],
+      ['after', false, 'integer', undefined, undefined],
     ],
   )
 })
@@ -102,12 +103,19 @@ async function registeredRoutes(): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
   const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
   const logger = pino({ level: 'silent' })
-  const options = { baseUrl: null, rateLimit: 0, trustProxy: false, mostConnections: 10 } as const
-  const { routes, close } = buildApp({ storage, logger, ...options })
+  const options = {
+    baseUrl: null,
+    rateLimit: 0,
+    trustProxy: false,
+    mostConnections: 10,
+    corsOrigins: [],
+    opsHosts: [],
+  } as const
+  const { router, close } = buildApp({ storage, logger, ...options })
   await close()
   await storage.close()
   await rm(folder, { recursive: true })
-  return routes.declared
+  return router.declared
     .map(({ method, template }) => `${method.toLowerCase()} ${template.replace(/:(\w+)/g, '{$1}')}`)
     .filter((route) => route.includes(` ${apiPrefix}/`) && !route.startsWith('head '))
 }

@@ -4,9 +4,9 @@
 import type { TObject, TSchema } from 'typebox'
 import type { ErrorCode } from '../../errors.ts'
 import type { Field, Form } from '../fields.ts'
-import { longestIdempotencyKey } from '../idempotency.ts'
+import { maxIdempotencyKey } from '../idempotency.ts'
 import { apiPrefix, type Body, type Operation } from '../operation.ts'
-import { assignedFields, idSchema } from '../record-schema.ts'
+import { idSchema } from '../record-schema.ts'
 import { type HeaderName, headerReferences, onApiAnswers } from './headers.ts'
 import { problemReferences } from './problems.ts'
 import { parameterSchema, type Schema, type Schemas } from './schemas.ts'
@@ -51,7 +51,7 @@ export const parameters = {
     required: false,
     description:
       'A name of your own for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, bare or in double quotes. Sent again with the same name within 24 hours, the request is not done twice: it gets the answer of the first.',
-    schema: { type: 'string', minLength: 1, maxLength: 2 * longestIdempotencyKey + 2 },
+    schema: { type: 'string', minLength: 1, maxLength: 2 * maxIdempotencyKey + 2 },
   },
 } as const
 
@@ -98,8 +98,8 @@ function operationObject(operation: Operation, schemas: Schemas): object {
     operationId: id,
     tags: [tag.name],
     summary,
-    description: `${description}\n\nScope: \`${scope}\`.`,
-    security: [{ apiKey: [scope] }],
+    description: scope === null ? description : `${description}\n\nScope: \`${scope}\`.`,
+    security: [{ apiKey: scope === null ? [] : [scope] }],
     parameters: [
       ...(hasId(operation) ? [{ $ref: '#/components/parameters/Id' }] : []),
       ...(query === undefined ? [] : queryParameters(query, schemas)),
@@ -154,7 +154,7 @@ function bodySchema({ form, example, record }: Body, schemas: Schemas): Schema {
     { ...schemas.published(property), ...(name in example ? { examples: [example[name]] } : {}) },
   ])
   const assigned = Object.entries(propertiesOf(record))
-    .filter(([name]) => (assignedFields as readonly string[]).includes(name))
+    .filter(([name]) => form.ignored.includes(name))
     .map(([name, property]) => [name, { ...schemas.published(property), description: 'Ignored.', readOnly: true }])
   return {
     ...schemas.published(form.schema),

@@ -9,7 +9,7 @@ import {
   overloaded,
   preconditionFailed,
 } from '../../errors.ts'
-import { malformedJson } from '../body.ts'
+import { malformedJson } from '../json.ts'
 
 /** One failure of each kind, for the documents; what does not validate depends on the operation. */
 export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_failed'>, Failure>> = {

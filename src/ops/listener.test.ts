@@ -7,13 +7,13 @@ import { type LogLine, type StartOptions, startApp, type TestApp } from '../../t
 import { type Answer, sendRequest } from '../../test/client.ts'
 import { stopClock } from '../../test/clock.ts'
 import { eventually } from '../../test/processes.ts'
-import { type Operated, opsServer } from './server.ts'
+import { type Operated, opsListener } from './listener.ts'
 
 interface TestOps {
   readonly app: TestApp
   /** What the ops listener logged. */
   readonly lines: LogLine[]
-  ask(path: string, method?: string): Promise<Answer>
+  ask(path: string, method?: string, headers?: Record<string, string>): Promise<Answer>
   /** The value of a series, as it stands in the answer; undefined when there is none. */
   value(series: string): Promise<number | undefined>
 }
@@ -24,11 +24,14 @@ async function startOps(options: StartOptions = {}, changed: Partial<Operated> =
   const lines: LogLine[] = []
   const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const { drain, measured, storage } = app
-  const server = opsServer({ drain, storage, logger, ...measured, ...changed }).listen(0, '127.0.0.1')
+  const { counts, loopDelays } = measured
+  const operated = { drain, storage, logger, counts, loopDelays, hostNames: ['localhost'], isSecret: () => false }
+  const server = opsListener({ ...operated, ...changed }).server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   after(() => server.close())
   const { port } = server.address() as AddressInfo
-  const ask = (path: string, method = 'GET') => sendRequest({ agent: undefined, port, method, path }, { key: null })
+  const ask = (path: string, method = 'GET', headers = {}) =>
+    sendRequest({ agent: undefined, port, method, path }, { key: null, headers })
   const value = async (series: string) => {
     const line = (await ask('/metrics')).text.split('\n').find((text) => text.startsWith(`${series} `))
     return line === undefined ? undefined : Number(line.slice(series.length + 1))
@@ -59,7 +62,7 @@ test('503 database_unavailable for /health/ready when the database has not answe
 
 test('404 elsewhere, 405 with Allow for other methods, and HEAD as GET without a body', async () => {
   const { ask, lines } = await startOps()
-  for (const path of ['/', '/health', '/metrics/', '/toString', '/%zz', '//metrics']) {
+  for (const path of ['/', '/health', '/metrics/', '/toString', '//metrics']) {
     const { status, body, headers } = await ask(path)
     assert.deepEqual([status, body.code, body.status], [404, 'route_not_found', 404])
     assert.equal(headers['x-request-id'], body.request_id)
@@ -74,6 +77,17 @@ test('404 elsewhere, 405 with Allow for other methods, and HEAD as GET without a
   assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', '17'])
 })
 
+test('400 for a path that cannot be decoded, and for a Host that is neither an address nor a name of the machine', async () => {
+  const { ask } = await startOps()
+  assert.equal((await ask('/%zz')).body.code, 'malformed_url')
+  for (const host of ['evil.example', 'evil.example:3090', '127.0.0.1.evil.example']) {
+    assert.equal((await ask('/metrics', 'GET', { host })).body.code, 'malformed_request', host)
+  }
+  for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1', '[::1]:3090', '192.0.2.7']) {
+    assert.equal((await ask('/health/live', 'GET', { host })).status, 200, host)
+  }
+})
+
 test('500 without a word of what went wrong, which is for the log', async () => {
   const bug = new TypeError('a bug')
   const broken = { name: 'broken', help: '', value: () => assert.fail(bug) }
@@ -82,8 +96,11 @@ test('500 without a word of what went wrong, which is for the log', async () => 
   assert.deepEqual([status, body.code], [500, 'internal_error'])
   assert.doesNotMatch(text, /a bug/)
   assert.deepEqual(
-    lines.map(({ level, request_id, err }) => [level, request_id, (err as Error).message]),
-    [[50, body.request_id, 'a bug']],
+    lines.map(({ level, request_id, err, code }) => [level, request_id, (err as Error | undefined)?.message ?? code]),
+    [
+      [50, body.request_id, 'a bug'],
+      [30, body.request_id, 'internal_error'],
+    ],
   )
 })
 

@@ -1,0 +1,49 @@
+import { type Static, Type } from 'typebox'
+import { apiPrefix, type Operation } from '../api/operation.ts'
+import { idSchema, timeSchema } from '../api/record-schema.ts'
+import { scopes } from './scope.ts'
+
+/** The key that a request was sent with, as its bearer may see it. */
+export const ownKeySchema = Type.Object(
+  {
+    id: idSchema,
+    name: Type.String({ description: 'What the operator called the key.' }),
+    scopes: Type.Array(Type.Enum([...scopes]), { description: 'What the key may do; `*` stands for everything.' }),
+    expires_at: Type.Union([timeSchema('When the key expires.'), Type.Null()], {
+      description: 'Null if the key is good until it is revoked.',
+    }),
+    rate_limit: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description: 'Requests a minute; null if there is no limit.',
+    }),
+    account: Type.Object({ id: idSchema, name: Type.String() }),
+  },
+  { $id: 'OwnKey', additionalProperties: false },
+)
+
+export type OwnKey = Static<typeof ownKeySchema>
+
+const example: OwnKey = {
+  id: 1,
+  name: 'ci',
+  scopes: ['domains:read', 'spaces:read'],
+  expires_at: '2027-02-18T12:00:00.000Z',
+  rate_limit: 6000,
+  account: { id: 1, name: 'Acme' },
+}
+
+export const showOwnKey: Operation = {
+  id: 'showOwnKey',
+  method: 'GET',
+  path: '/me',
+  tag: { name: 'Keys', description: 'The key that you send, and what it may do.' },
+  summary: 'Show the key that asks',
+  description: `Any valid key may ask: to check that it works, or to learn its scopes and its account. \`GET ${apiPrefix}/me\` changes nothing.`,
+  scope: null,
+  success: {
+    status: 200,
+    description: 'The key.',
+    schema: Type.Object({ data: ownKeySchema }),
+    example: { data: example },
+  },
+  failures: [],
+}

@@ -1,0 +1,98 @@
+/** Requests from pages of other origins. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../app.ts'
+
+const origin = 'https://app.example.com'
+const path = '/api/v1/spaces'
+
+describe('CORS_ORIGINS', () => {
+  test('no header for any origin when it is unset', async () => {
+    const app = await startApp()
+    const { headers } = await app.send('GET', path, { headers: { origin } })
+    assert.deepEqual(
+      Object.keys(headers).filter((name) => name.startsWith('access-control')),
+      [],
+    )
+  })
+
+  test('200 that a page of a listed origin may read, with the headers that a client needs', async () => {
+    const app = await startApp({ corsOrigins: [origin, 'http://localhost:5173'] })
+    const { headers } = await app.send('GET', path, { headers: { origin } })
+    assert.equal(headers['access-control-allow-origin'], origin)
+    assert.match(String(headers.vary), /Origin/)
+    const exposed = String(headers['access-control-expose-headers']).split(', ')
+    for (const name of [
+      'ETag',
+      'Link',
+      'Location',
+      'Retry-After',
+      'X-Request-Id',
+      'RateLimit',
+      'Idempotency-Replayed',
+    ]) {
+      assert.ok(exposed.includes(name), name)
+    }
+    assert.equal(headers['access-control-allow-credentials'], undefined)
+  })
+
+  test('200 without a word for another origin, which caches must keep apart', async () => {
+    const app = await startApp({ corsOrigins: [origin] })
+    for (const other of ['https://evil.example', 'null', `${origin}.evil.example`, origin.toUpperCase()]) {
+      const { headers } = await app.send('GET', path, { headers: { origin: other } })
+      assert.equal(headers['access-control-allow-origin'], undefined, other)
+      assert.match(String(headers.vary), /Origin/)
+    }
+  })
+
+  test('any origin with *, on refusals too, so that a page learns why', async () => {
+    const app = await startApp({ corsOrigins: '*' })
+    for (const [target, status, key] of [
+      [path, 401, null],
+      [`${path}/x`, 404, app.key],
+      ['/api/v1/nothing', 404, app.key],
+      [`${path}?per_page=7`, 422, app.key],
+    ] as const) {
+      const answer = await app.send('GET', target, { key, headers: { origin } })
+      assert.deepEqual([answer.status, answer.headers['access-control-allow-origin']], [status, '*'], target)
+    }
+  })
+
+  test('204 for a preflight, with the methods of the path and the headers that the API reads', async () => {
+    const app = await startApp({ corsOrigins: [origin] })
+    const headers = { origin, 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'if-match' }
+    const { status, headers: said } = await app.send('OPTIONS', `${path}/1`, { key: null, headers })
+    assert.equal(status, 204)
+    assert.equal(said['access-control-allow-origin'], origin)
+    assert.deepEqual(String(said['access-control-allow-methods']).split(', '), [
+      'GET',
+      'HEAD',
+      'PUT',
+      'PATCH',
+      'DELETE',
+    ])
+    const allowed = String(said['access-control-allow-headers']).toLowerCase().split(', ')
+    for (const name of ['authorization', 'content-type', 'if-match', 'if-none-match', 'idempotency-key']) {
+      assert.ok(allowed.includes(name), name)
+    }
+    assert.ok(Number(said['access-control-max-age']) > 0)
+  })
+
+  test('204 with Allow alone for an OPTIONS request that is no preflight, and for the preflight of a stranger', async () => {
+    const app = await startApp({ corsOrigins: [origin] })
+    for (const headers of [{ origin }, { origin: 'https://evil.example', 'access-control-request-method': 'POST' }]) {
+      const answer = await app.send('OPTIONS', path, { key: null, headers })
+      assert.equal(answer.status, 204)
+      assert.equal(answer.headers['access-control-allow-methods'], undefined)
+      assert.equal(answer.headers.allow, 'GET, HEAD, POST, OPTIONS')
+    }
+  })
+
+  test('no header outside of the API', async () => {
+    const app = await startApp({ corsOrigins: '*' })
+    for (const target of ['/health', '/openapi.json', '/problems/not_found', '/nothing']) {
+      const { headers } = await app.send('GET', target, { key: null, headers: { origin } })
+      assert.equal(headers['access-control-allow-origin'], undefined, target)
+    }
+  })
+})

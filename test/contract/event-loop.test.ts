@@ -1,0 +1,107 @@
+/** No request within the size limits holds the event loop, whatever is in it. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { maxBody } from '../../src/api/body.ts'
+import { parseJson } from '../../src/api/json.ts'
+import { storeDomain } from '../../src/domains/schema.ts'
+import { Failure } from '../../src/errors.ts'
+import { parseFormBytes } from '../../src/http/form-encoding.ts'
+import { storeSpace } from '../../src/spaces/schema.ts'
+import { startApp } from '../app.ts'
+
+/** What a request may cost, in processor time of the thread: a loaded machine makes clocks run, but not this one. */
+const maxMs = 20
+
+/** Fills what is left of a body with a piece. */
+const filled = (head: string, piece: string, tail: string) =>
+  head + piece.repeat(Math.max(0, Math.floor((maxBody - 1_024 - head.length - tail.length) / piece.length))) + tail
+
+const nested = (open: string, close: string) => {
+  const depth = Math.floor((maxBody - 2_048) / (open.length + close.length))
+  return open.repeat(depth) + close.repeat(depth)
+}
+
+const text = fc.constantFrom(
+  'a',
+  'é',
+  '💩',
+  'e\u0301',
+  '\u0345',
+  '%',
+  '\\"',
+  '\\\\',
+  '.',
+  '-',
+  ':',
+  '@',
+  'xn--',
+  '/',
+  '\u202e',
+)
+const name = fc.constantFrom('name', 'id', 'homepage_url', 'color', 'name_unicode', 'nmae', '__proto__', 'x[]')
+
+const json = fc.oneof(
+  fc.tuple(name, text).map(([field, piece]) => filled(`{"${field}":"`, piece, '"}')),
+  name.map((field) => filled(`{"name":"amp"`, `,"${field}":0`, '}')),
+  fc
+    .tuple(name, fc.integer({ min: 1, max: 95 }))
+    .map(([field, times]) => `{"name":"amp"${`,"${field}":0`.repeat(times)},"${field}":${nested('[', ']')}}`),
+  name.map((field) => `{"${field}":${nested('{"a":', '}').replace('{"a":}', '{"a":1}')}}`),
+  name.map((field) => filled(`{"${field}":[`, '"",', '""]}')),
+)
+
+const form = fc.oneof(
+  fc.tuple(name, text).map(([field, piece]) => filled(`${field}=`, encodeURIComponent(piece), '')),
+  name.map((field) => filled(`name=a`, `&${field}=0`, '')),
+  fc
+    .integer({ min: 1, max: 100 })
+    .map((count) => Array.from({ length: count }, (_, n) => `${'y'.repeat(600)}${n}=`).join('&')),
+)
+
+/** Processor time of this thread for a piece of work. The lowest of a few runs: the collector is not the work. */
+function costOf(work: () => void): number {
+  const runs = Array.from({ length: 3 }, () => {
+    const start = process.threadCpuUsage()
+    work()
+    const { user, system } = process.threadCpuUsage(start)
+    return (user + system) / 1_000
+  })
+  return Math.min(...runs)
+}
+
+describe('a body of any shape', () => {
+  test('is read and checked in less than 20 ms', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          json.map((body) => [body, true] as const),
+          form.map((body) => [body, false] as const),
+        ),
+        ([body, isJson]) => {
+          const bytes = Buffer.from(body.toWellFormed())
+          fc.pre(bytes.length <= maxBody)
+          const cost = costOf(() => {
+            const fields = isJson ? parseJson(bytes) : parseFormBytes(bytes)
+            if ('message' in fields && !(fields instanceof Object && Object.getPrototypeOf(fields) === null)) return
+            for (const each of [storeDomain, storeSpace]) each.check(fields as Readonly<Record<string, unknown>>)
+          })
+          assert.ok(cost < maxMs, `${cost} ms for ${body.slice(0, 60)}…`)
+        },
+      ),
+      { numRuns: 150 },
+    )
+  })
+
+  test('422 for a member that was sent twice, ignored ones too, before anything is made of it', async () => {
+    const app = await startApp()
+    const body = `{"name":"amp","id":0${',"id":0'.repeat(90)},"id":${nested('[', ']')}}`
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'amp' }
+    const answer = await app.send('POST', '/api/v1/spaces', { body, headers })
+    assert.equal(answer.status, 422)
+    assert.deepEqual(answer.body.violations, [
+      { field: 'id', code: 'not_single', message: 'The id field must be sent once, as a single value.' },
+    ])
+    assert.ok(storeSpace.check(parseJson(Buffer.from('{"name":"a","id":1,"id":1}')) as never) instanceof Failure)
+  })
+})
