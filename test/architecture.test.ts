@@ -24,7 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['errors.ts', 'http/', 'resources.ts', 'version.ts', 'storage/port.ts', 'storage/version.ts'],
-    ...['keys/keyring.ts', 'keys/scope.ts', 'idempotency/', 'limits/'],
+    ...['keys/keyring.ts', 'keys/scope.ts', 'keys/store.ts', 'idempotency/', 'limits/'],
   ],
   'idempotency/': ['errors.ts', ...port],
   'domains/': [...room, 'idempotency/'],
@@ -33,8 +33,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'spaces/': [...room, 'idempotency/'],
   'spaces/statements.ts': ['spaces/', ...port],
   'spaces/store.ts': ['errors.ts', 'resources.ts', 'spaces/', ...port],
-  'keys/routes.ts': ['api/', 'http/', 'keys/', 'storage/port.ts'],
-  'keys/schema.ts': ['api/', 'keys/'],
   'app.ts': [
     ...['errors.ts', 'histogram.ts', 'config.ts', 'api/', 'http/', 'ops/listener.ts', 'domains/', 'spaces/'],
     ...['keys/', 'idempotency/', 'storage/port.ts'],

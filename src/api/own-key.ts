@@ -1,7 +1,13 @@
+/** `GET /me`: the key that asks. */
 import { type Static, Type } from 'typebox'
-import { apiPrefix, type Operation } from '../api/operation.ts'
-import { idSchema, timeSchema } from '../api/record-schema.ts'
-import { scopes } from './scope.ts'
+import { sendJson } from '../http/answer.ts'
+import { scopes } from '../keys/scope.ts'
+import { findOwnKey } from '../keys/store.ts'
+import type { Db } from '../storage/port.ts'
+import { found } from './envelopes.ts'
+import { apiPrefix, type Operation } from './operation.ts'
+import { idSchema, timeSchema } from './record-schema.ts'
+import type { Api } from './routes.ts'
 
 /** The key that a request was sent with, as its bearer may see it. */
 export const ownKeySchema = Type.Object(
@@ -46,4 +52,13 @@ export const showOwnKey: Operation = {
     example: { data: example },
   },
   failures: [],
+}
+
+/** Adds the operation. `rateLimit` is what each key may send in a minute; null if there is no limit. */
+export function ownKeyRoute(api: Api, db: Db, rateLimit: number | null): void {
+  api.add(showOwnKey, async (exchange, { caller }) => {
+    const { id, name, scopes, expires_at, account } = found(await findOwnKey(db, caller.account, caller.key), 'key')
+    const data = { id, name, scopes, expires_at, rate_limit: rateLimit, account }
+    return sendJson(exchange, 200, JSON.stringify({ data }))
+  })
 }
