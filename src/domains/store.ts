@@ -1,9 +1,9 @@
 import { nameTaken } from '../errors.ts'
+import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Listing, Page } from '../storage/port.ts'
 import { firstRevision, type Precondition, type Versioned, versionOf } from '../storage/version.ts'
-import type { HostName } from './domain.ts'
 import type { Domain } from './schema.ts'
 import {
   byId,
