@@ -2,7 +2,7 @@
  * What the records of a prepared database are called. The same number always gives the same record, so that cases know
  * what there is to find without asking.
  */
-import { type HostName, parseHostName } from '../src/domains/domain.ts'
+import { type HostName, parseHostName } from '../src/names/host-name.ts'
 
 /** Parts of many names: a search for one of them finds one record in sixteen. */
 export const brands =

@@ -3,9 +3,9 @@ import { clearable, fixed, form, optional, type Rule, required } from '../api/fi
 import { listQueryOf } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
+import { type HostName, parseHostName } from '../names/host-name.ts'
+import { longestUrl, parseWebUrl } from '../names/web-url.ts'
 import { resources } from '../resources.ts'
-import { type HostName, parseHostName } from './domain.ts'
-import { longestUrl, parseWebUrl } from './web-url.ts'
 
 const name = Type.String({ maxLength: 253, description: 'The host name in ASCII, lower case: unique in the instance.' })
 

@@ -1,10 +1,10 @@
 import { nameTaken } from '../errors.ts'
+import type { HostName, HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest } from '../storage/port.ts'
 import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
-import type { HostName } from './domain.ts'
 import type { Domain } from './schema.ts'
 import { domains, insert, selectByName } from './statements.ts'
 

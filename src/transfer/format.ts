@@ -4,9 +4,9 @@
  */
 
 import type { Reading } from '../api/fields.ts'
-import type { HostName } from '../domains/domain.ts'
 import { type Domain, storeDomain } from '../domains/schema.ts'
 import type { Violation } from '../errors.ts'
+import type { HostName } from '../names/host-name.ts'
 import { type Space, storeSpace } from '../spaces/schema.ts'
 
 /** Raised when a program that knows only the present format would read a file wrongly. */

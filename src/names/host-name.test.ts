@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal, type ViolationCode } from '../errors.ts'
-import { type HostName, parseHostName } from './domain.ts'
+import { type HostName, parseHostName } from './host-name.ts'
 
 const accepted: readonly (readonly [text: string, name: string, nameUnicode?: string])[] = [
   ['go.acme.com', 'go.acme.com'],
