@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { ClientBase } from 'pg'
 import { tooManySearches } from '../../errors.ts'
+import { resources } from '../../resources.ts'
 import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { Gate } from './gate.ts'
@@ -54,7 +55,7 @@ export class PostgresStorage implements Storage {
   }
 
   start(onProblem: (error: unknown) => void): void {
-    makeTextIndexes(this.#url).catch(onProblem)
+    makeTextIndexes(this.#url, resources).catch(onProblem)
   }
 
   async ping(): Promise<void> {
