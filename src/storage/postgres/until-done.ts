@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { wereOthersInTheWay } from './errors.ts'
+import { isSerializationFailure } from './errors.ts'
 
 /** How often a transaction is run while others are in its way. */
 const attempts = 10
@@ -12,7 +12,7 @@ export async function untilDone<T>(transaction: () => Promise<T>): Promise<T> {
     try {
       return await transaction()
     } catch (error) {
-      if (attempt === attempts || !wereOthersInTheWay(error)) throw error
+      if (attempt === attempts || !isSerializationFailure(error)) throw error
     }
     await wait(Math.random() * pauseMs * attempt)
   }
