@@ -5,6 +5,7 @@ import { type Kysely, sql } from 'kysely'
 import pg from 'pg'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
+import { Wire } from '../../../test/wire.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { findSpace, insertSpace } from '../../spaces/store.ts'
 import { statement } from '../statement.ts'
@@ -83,8 +84,21 @@ test('a connection is given up when a read on it hears that the server is shutti
   assert.notEqual(after?.pid, before?.pid)
 })
 
-test('32 reads of one turn take one connection', async (t) => {
-  const { storage } = await open(t)
+test('32 reads of one turn leave in one packet, over one connection', async (t) => {
+  const { url } = await open(t)
+  const wire = new Wire(url)
+  const storage = await openPostgres(await wire.url(), 3)
+  t.after(async () => {
+    await storage.close()
+    wire.close()
+  })
+  await storage.ping()
+  let packets = 0
+  wire.onSent = (bytes) => {
+    packets += 1
+    return bytes
+  }
   const rows = await Promise.all(Array.from({ length: 32 }, () => storage.all(pid, {})))
   assert.equal(new Set(rows.map(([row]) => row?.pid)).size, 1)
+  assert.equal(packets, 1)
 })
