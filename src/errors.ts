@@ -189,6 +189,17 @@ export function tooManySearches(): Failure {
   return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }
 
+/** A statement refers to a record that does not exist, or removes one that others refer to. The store says which in the domain's words. */
+export class ForeignKeyViolation extends Error {
+  /** The constraint's name; null where the engine does not tell it. */
+  readonly constraint: string | null
+
+  constructor(constraint: string | null, cause: unknown) {
+    super('A statement violates a foreign key.', { cause })
+    this.constraint = constraint
+  }
+}
+
 /** Waymark cannot start, or a command cannot run. The message is for the operator: one sentence, no stack. */
 export class StartupFailure extends Error {}
 

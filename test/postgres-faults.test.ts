@@ -1,4 +1,4 @@
-/** What happens to PostgreSQL, and to one of two nodes, while they are under load. */
+/** What requests are told while PostgreSQL, its network or one of two nodes fails under load. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,11 +11,12 @@ import { type Answer, sendRequest } from './client.ts'
 import { execute, startPostgres } from './postgres.ts'
 import { newDatabase } from './postgres-database.ts'
 import { eventually, type RunningServer, startServer } from './processes.ts'
+import { Wire } from './wire.ts'
 
 const spaces = '/api/v1/spaces'
-/** Within which every request is answered while the database is away, and served again once it is back. Milliseconds. */
+/** Limit on an answer while the database is away, and on the first success once it is back. Milliseconds. */
 const promptly = 2_000
-/** A machine that is busy with other tests may take as much more. */
+/** What a machine that is busy with other tests may take in addition. */
 const allowance = 1_500
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 90_000 }, work)
@@ -29,7 +30,7 @@ interface Outcome {
   readonly isWrite: boolean
 }
 
-/** Clients that store spaces and show them again, one request after the other, until they are told to end. */
+/** Clients that store spaces and show them again, one request after the other, until `end`. */
 class Load {
   readonly outcomes: Outcome[] = []
   readonly acknowledged: number[] = []
@@ -39,7 +40,7 @@ class Load {
   readonly #clients: Promise<void>[]
   #isOver = false
 
-  /** Client by client the servers take turns. */
+  /** The clients are shared out among the servers. */
   constructor(servers: readonly RunningServer[], key: string, clients = 8) {
     this.#key = key
     const serverOf = (client: number) => servers[client % servers.length] as RunningServer
@@ -68,7 +69,7 @@ class Load {
         this.acknowledged.push(stored.body.data.id)
         await this.#send(server, 'GET', `${spaces}/${stored.body.data.id}`)
       } else if (stored === null) {
-        // Nobody is there; try again at leisure.
+        // No server answered; try again at leisure.
         await wait(20)
       }
     }
@@ -89,7 +90,7 @@ function startNode(t: TestContext, url: string): Promise<RunningServer> {
   return startServer(t, { ...nodeVariables, DATABASE_URL: url })
 }
 
-/** Every acknowledged write is there, and the figures of the load are said. */
+/** Every acknowledged write is there. Reports the figures of the load. */
 async function assertKept(t: TestContext, load: Load, url: string): Promise<void> {
   const rows = await execute(url, 'select id from spaces')
   const found = new Set(rows.map(({ id }) => Number(id)))
@@ -111,13 +112,15 @@ function byStatus(outcomes: readonly Outcome[]): Record<string, number> {
   return counts
 }
 
-/** Every request got an answer, promptly: what it asked for, or 503 with the way out. */
+/** Every request got its answer in time: what it asked for, or 503 with the time to retry after. */
 function assertOrderly(outcomes: readonly Outcome[]): void {
   for (const { answer, tookMs } of outcomes) {
     assert.ok(tookMs < promptly + allowance, `an answer took ${tookMs} ms`)
     assert.ok(answer !== null, 'a request got no answer')
     if (answer.status < 300) continue
-    assert.deepEqual([answer.status, answer.body.code], [503, 'database_unavailable'], answer.text)
+    // A machine that is busy with other tests makes the server shed load too.
+    assert.ok(['database_unavailable', 'overloaded'].includes(answer.body.code), answer.text)
+    assert.equal(answer.status, 503)
     assert.equal(answer.headers['retry-after'], '1')
   }
 }
@@ -168,6 +171,30 @@ test('connections that the server cuts are replaced: 503 for some, then 201, and
   await load.end()
   assertOrderly(load.outcomes)
   await assertKept(t, load, url)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+})
+
+test('503 within 4.5 s while the network is silent; it recovers by itself', async (t) => {
+  const { url, drop } = await newDatabase()
+  t.after(drop)
+  const wire = new Wire(url)
+  t.after(() => wire.close())
+  const server = await startNode(t, await wire.url())
+  const { key } = server
+  const store = () => server.send('POST', spaces, { key, form: { name: 'kept', color: 1 } })
+  assert.equal((await store()).status, 201)
+  wire.silence()
+  const start = performance.now()
+  const answers = await Promise.all([
+    store(),
+    store(),
+    server.send('GET', spaces, { key }),
+    server.send('GET', '/health'),
+  ])
+  assert.ok(performance.now() - start < 4_500 + allowance)
+  for (const { status, body } of answers) assert.deepEqual([status, body.code], [503, 'database_unavailable'])
+  wire.mend()
+  await eventually(async () => (await store()).status === 201, promptly + allowance)
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 

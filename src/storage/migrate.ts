@@ -1,32 +1,39 @@
 import { type Kysely, sql } from 'kysely'
-import { DEFAULT_MIGRATION_TABLE, type Migration } from 'kysely/migration'
+import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration'
 import { StartupFailure } from '../errors.ts'
 
 export type Migrations = Readonly<Record<string, Migration>>
 
-/** One step of the schema, and whether the database has taken it. */
+/** One step of the schema, and whether the database has it. */
 export interface MigrationState {
   readonly name: string
   readonly isApplied: boolean
 }
 
 /**
- * Brings the database to this version's schema: forward only, all or nothing. A database that is there already is only
- * read. Transactions of `db` must take the write lock when they begin, so that processes that start at once migrate one
- * after the other. Throws `StartupFailure` when a newer version of Waymark made the database, or a migration failed.
+ * Brings the database to this version's schema: forward only, and all pending migrations in one transaction. A database
+ * that has it already is only read. Processes that start at once migrate one after the other: Kysely's migrator locks on
+ * PostgreSQL; on SQLite the transactions of `db` must take the write lock when they begin. `schema` is the one that the
+ * tables are in, where the engine has several. Throws `StartupFailure` when a newer version of Waymark made the database,
+ * or a migration failed.
  */
-export async function migrate(db: Kysely<never>, migrations: Migrations): Promise<void> {
-  if (await isCurrent(db, migrations)) return
-  await db.transaction().execute(async (tx) => {
-    await run(tx, migrations)
-  })
+export async function migrate(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<void> {
+  if ((await statesOf(db, migrations, schema)).every(({ isApplied }) => isApplied)) return
+  const provider = { getMigrations: async () => migrations }
+  const migrationTableSchema = schema === undefined ? {} : { migrationTableSchema: schema }
+  const { error, results } = await new Migrator({ db, provider, ...migrationTableSchema }).migrateToLatest()
+  if (error === undefined) return
+  const failed = results?.find(({ status }) => status === 'Error')
+  const where = failed === undefined ? '' : ` at ${failed.migrationName}`
+  const why = error instanceof Error ? error.message : String(error)
+  throw new StartupFailure(`The database could not be migrated${where}: ${why}. Nothing was changed.`, { cause: error })
 }
 
 /** Every migration in order, and whether it was applied. Only reads. Throws as `migrate` does for a newer database. */
-export async function statesOf(db: Kysely<never>, migrations: Migrations): Promise<MigrationState[]> {
-  const past = new Set(await pastMigrations(db))
-  const states = statesBefore(migrations).map(({ name }) => ({ name, isApplied: past.delete(name) }))
-  if (past.size === 0) return states
+export async function statesOf(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<MigrationState[]> {
+  const applied = new Set(await appliedTo(db, schema))
+  const states = statesBefore(migrations).map(({ name }) => ({ name, isApplied: applied.delete(name) }))
+  if (applied.size === 0) return states
   throw new StartupFailure(
     'The database was made by a newer version of Waymark. Start that version, or point DATABASE_URL at another database.',
   )
@@ -39,43 +46,9 @@ export function statesBefore(migrations: Migrations): MigrationState[] {
     .map((name) => ({ name, isApplied: false }))
 }
 
-async function isCurrent(db: Kysely<never>, migrations: Migrations): Promise<boolean> {
-  return (await statesOf(db, migrations)).every(({ isApplied }) => isApplied)
-}
-
-async function pastMigrations(db: Kysely<never>): Promise<string[]> {
+async function appliedTo(db: Kysely<never>, schema?: string): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return []
-  const { rows } = await sql<{ name: string }>`select name from ${table}`.execute(db)
+  if (!tables.some((table) => table.name === DEFAULT_MIGRATION_TABLE && table.schema === schema)) return []
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
   return rows.map(({ name }) => name)
 }
-
-async function run(tx: Kysely<never>, migrations: Migrations): Promise<void> {
-  let step = ''
-  try {
-    await makeTable(tx)
-    for (const { name, isApplied } of await statesOf(tx, migrations)) {
-      if (isApplied) continue
-      step = ` at ${name}`
-      await migrations[name]?.up(tx)
-      await sql`insert into ${table} values (${name}, ${new Date().toISOString()})`.execute(tx)
-    }
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new StartupFailure(`The database could not be migrated${step}: ${why}. Nothing was changed.`, {
-      cause: error,
-    })
-  }
-}
-
-/** As Kysely's own migrator makes it, which made those of the first databases. */
-async function makeTable(tx: Kysely<never>): Promise<void> {
-  await tx.schema
-    .createTable(DEFAULT_MIGRATION_TABLE)
-    .ifNotExists()
-    .addColumn('name', 'varchar(255)', (column) => column.notNull().primaryKey())
-    .addColumn('timestamp', 'varchar(255)', (column) => column.notNull())
-    .execute()
-}
-
-const table = sql.table(DEFAULT_MIGRATION_TABLE)

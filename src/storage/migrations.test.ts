@@ -35,8 +35,11 @@ function migrateTo(database: DatabaseSync, migrations: Record<string, Migration>
   return migrate(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
 }
 
+/** Without those of the migrator itself. */
 function tablesOf(database: DatabaseSync): unknown[] {
-  return database.prepare('select name from sqlite_schema order by name').all()
+  return database
+    .prepare(`select name from sqlite_schema where tbl_name not like 'kysely_migration%' order by name`)
+    .all()
 }
 
 const songs: Migration = { up: (db) => db.schema.createTable('songs').addColumn('id', 'integer').execute() }
@@ -62,7 +65,7 @@ test('migrations run once, in the order of their names, and what is there stays'
   assert.equal(database.prepare('select id from songs').all()[0]?.id, 7)
 })
 
-test('a migration that fails leaves nothing, of itself or of those before it', async (t) => {
+test('a migration that fails leaves nothing, neither of itself nor of those before it', async (t) => {
   const database = openFile(t, newPath(t))
   await assert.rejects(
     migrateTo(database, { '0001-songs': songs, '0002-broken': broken }),
@@ -73,8 +76,9 @@ test('a migration that fails leaves nothing, of itself or of those before it', a
   assert.deepEqual(tablesOf(database), [])
 })
 
-test('a migration for which the disk has no room leaves nothing', async (t) => {
-  const database = openFile(t, newPath(t))
+test('a migration that fills the disk leaves nothing, and the next start migrates', async (t) => {
+  const path = newPath(t)
+  const database = openFile(t, path)
   database.exec('pragma max_page_count = 10')
   const large: Migration = {
     up: async (db) => {
@@ -85,6 +89,8 @@ test('a migration for which the disk has no room leaves nothing', async (t) => {
   }
   await assert.rejects(migrateTo(database, { '0001-large': large }), isStartupFailure(/disk is full/))
   assert.deepEqual(tablesOf(database), [])
+  database.close()
+  await (await openSqlite(path)).close()
 })
 
 test('a database that a newer version made is refused and left as it is', async (t) => {
@@ -108,7 +114,7 @@ test('a database that is up to date opens while another process writes', async (
   await storage.close()
 })
 
-test('a database that another process locks whole is said to be in use', async (t) => {
+test('a database that another process locks whole is reported as in use', async (t) => {
   const path = newPath(t)
   const other = openFile(t, path)
   other.exec('create table songs (id); begin exclusive')
@@ -122,7 +128,7 @@ test('a path that SQLite cannot open is refused in one sentence', async () => {
   )
 })
 
-test('processes that migrate a new database at once migrate it once', async (t) => {
+test('processes that start at once on a new database migrate it once', async (t) => {
   for (let round = 0; round < 4; round++) {
     const path = newPath(t)
     const ends = await Promise.all([opened(path), opened(path), opened(path)])
@@ -131,6 +137,19 @@ test('processes that migrate a new database at once migrate it once', async (t) 
     assert.equal((await createAccount(storage, 'Acme')).id, 1)
     await storage.close()
   }
+})
+
+test('a database whose migrations Waymark 0.1 recorded itself goes on from there', async (t) => {
+  const database = openFile(t, newPath(t))
+  database.exec(`
+    create table kysely_migration (name varchar(255) not null primary key, timestamp varchar(255) not null);
+    insert into kysely_migration values ('0002-next', '2026-11-20T12:00:00.000Z'), ('0001-first', '2026-11-20T12:00:00.000Z')`)
+  const fails: Migration = { up: () => Promise.reject(new Error('ran again')) }
+  await migrateTo(database, { '0001-first': fails, '0002-next': fails, '0003-songs': songs })
+  assert.deepEqual(
+    tablesOf(database),
+    [{ name: 'songs' }].map((row) => Object.assign(Object.create(null), row)),
+  )
 })
 
 test('records that are there get a version of their own when revisions are added', async (t) => {
@@ -154,7 +173,7 @@ test('records that are there get a version of their own when revisions are added
   assert.match(String((await changeSpace(storage, 1, 1, { color: 4 }, null))?.version), /^2-/)
 })
 
-/** Opens the database in another process; returns what that process complained of. */
+/** Opens the database in another process; returns what that process wrote to stderr. */
 async function opened(path: string): Promise<string> {
   const script = `
     import { openSqlite } from ${JSON.stringify(new URL('./sqlite/open.ts', import.meta.url).href)}

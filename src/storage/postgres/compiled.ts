@@ -1,7 +1,7 @@
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
 import { type Compiled, compile, type Statement } from '../statement.ts'
 
-/** A statement in PostgreSQL's words, and the name under which a connection keeps it prepared. */
+/** A statement in PostgreSQL's dialect, and the name under which connections keep it prepared. */
 export interface Named extends Compiled {
   readonly name: string
 }
@@ -9,7 +9,7 @@ export interface Named extends Compiled {
 const known = new WeakMap<Statement<object, unknown>, Named>()
 let names = 0
 
-/** The statement, compiled once for the process. */
+/** The statement, compiled once per process. */
 export function compiledOf(declared: Statement<object, unknown>): Named {
   const found = known.get(declared)
   if (found !== undefined) return found
@@ -26,7 +26,7 @@ export function newName(): string {
   return `w${names}`
 }
 
-/** Kysely as a compiler only; it never executes. */
+/** Compiles only; never executes. */
 const builder = new Kysely<never>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),

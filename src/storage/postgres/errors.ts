@@ -1,20 +1,26 @@
 import pg from 'pg'
-import { databaseUnavailable, Failure } from '../../errors.ts'
+import { databaseUnavailable, Failure, ForeignKeyViolation } from '../../errors.ts'
 
 /**
  * The SQLSTATEs, or their classes, that say "the database cannot do this now" and not "the program is wrong": lost
- * connections (08), refused log-ins (28), a database that is gone (3D000), others in the way, no more room or connections
- * (53), ended by an operator or by a timeout (57), trouble of the system around it (58), damaged data, a standby.
+ * connections (08), refused logins (28), a database that is gone (3D000), serialization failures, deadlocks and locks
+ * that are not available, resources or connections that are used up (53), an operator or a timeout (57), trouble of the
+ * system around it (58), damaged data, a standby.
  */
 const unavailable = /^(08|28|53|57|58|3D000$|40001$|40P01$|55P03$|25006$|25P0[34]$|XX00[12]$)/
 
-/** The domain's words for an error of a statement: `database_unavailable` where that is what it means, else itself. */
+/**
+ * The domain's words for an error of a statement: `database_unavailable` or `ForeignKeyViolation` where that is what it
+ * means, else the error itself.
+ */
 export function translated(error: unknown): unknown {
-  return isOfConnection(error) || unavailable.test(stateOf(error)) ? databaseUnavailable(error) : error
+  const state = stateOf(error)
+  if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
+  return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error) : error
 }
 
-/** Whether the transaction was given up for others that were in its way, and may succeed when it runs again. */
-export function wereOthersInTheWay(error: unknown): boolean {
+/** Whether the server gave up the transaction for a concurrent one (40001, 40P01): it may succeed when it runs again. */
+export function isSerializationFailure(error: unknown): boolean {
   return /^40(001|P01)$/.test(stateOf(causeOf(error)))
 }
 
@@ -23,7 +29,7 @@ export function wasNotPrepared(error: unknown): boolean {
   return stateOf(error) === '26000'
 }
 
-/** Whether the connection on which it happened is of no more use: that to a server that only reads may have a better successor. */
+/** Whether its connection is of no more use. One to a server that only reads counts: the next may reach its successor. */
 export function isBroken(error: unknown): boolean {
   const cause = causeOf(error)
   return isOfConnection(cause) || /^(25006|57P0[1-3])$/.test(stateOf(cause))
@@ -39,7 +45,7 @@ export function stateOf(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : ''
 }
 
-/** The engine's error that a failure was made of. */
+/** The engine's error behind a failure. */
 function causeOf(error: unknown): unknown {
   return error instanceof Failure ? error.facts.cause : error
 }

@@ -1,59 +1,49 @@
 import type { Failure } from '../../errors.ts'
 
-/** So many may wait; more are refused rather than kept waiting. */
-const longestQueue = 256
-interface Waiting {
-  readonly enter: () => void
-  readonly patience: NodeJS.Timeout
-}
+/** Beyond this queue, work is refused rather than kept waiting. */
+const maxQueue = 256
 
-/** Lets so many pieces of work run at a time, and the others in the order of their arrival. */
+/** Limits how many pieces of work run at a time. The others wait, and run in the order of their arrival. */
 export class Gate {
-  readonly #width: number
-  readonly #longestWaitMs: number
+  readonly #maxWaitMs: number
   readonly #refusal: () => Failure
-  #inside = 0
-  #waiting: Waiting[] = []
+  #free: number
+  readonly #waiting = new Set<() => void>()
 
-  /** `refusal` is what those hear that are too many, or wait for longer than `longestWaitMs`. */
-  constructor(width: number, longestWaitMs: number, refusal: () => Failure) {
-    this.#width = width
-    this.#longestWaitMs = longestWaitMs
+  /** `refusal` is what work hears that finds the queue full, or waits for longer than `maxWaitMs`. */
+  constructor(width: number, maxWaitMs: number, refusal: () => Failure) {
+    this.#free = width
+    this.#maxWaitMs = maxWaitMs
     this.#refusal = refusal
   }
 
   /** What `work` returns. Throws the refusal. */
   async through<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#inside < this.#width) this.#inside += 1
+    if (this.#free > 0) this.#free -= 1
     else await this.#turn()
     try {
       return await work()
     } finally {
-      this.#leave()
+      const [next] = this.#waiting
+      if (next === undefined) this.#free += 1
+      else next()
     }
   }
 
   #turn(): Promise<void> {
-    if (this.#waiting.length >= longestQueue) throw this.#refusal()
-    return new Promise((enter, refuse) => {
-      const waiting = { enter, patience: setTimeout(() => this.#giveUp(waiting, refuse), this.#longestWaitMs) }
-      this.#waiting.push(waiting)
+    if (this.#waiting.size >= maxQueue) throw this.#refusal()
+    return new Promise((resolve, reject) => {
+      const giveUp = () => {
+        this.#waiting.delete(enter)
+        reject(this.#refusal())
+      }
+      const enter = () => {
+        this.#waiting.delete(enter)
+        clearTimeout(timer)
+        resolve()
+      }
+      const timer = setTimeout(giveUp, this.#maxWaitMs)
+      this.#waiting.add(enter)
     })
-  }
-
-  #giveUp(waiting: Waiting, refuse: (reason: unknown) => void): void {
-    this.#waiting = this.#waiting.filter((each) => each !== waiting)
-    refuse(this.#refusal())
-  }
-
-  /** Whoever is next takes the place. */
-  #leave(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) {
-      this.#inside -= 1
-    } else {
-      clearTimeout(next.patience)
-      next.enter()
-    }
   }
 }

@@ -1,5 +1,6 @@
 /**
- * The parts of which the statements of lists are made. Parameter 1 is the account everywhere.
+ * The parts that the SQL of lists is made of. Parameter 1 is always the account. No value ever becomes part of the text:
+ * names of columns and expressions come from the `Listable`, everything else is a parameter or a number.
  */
 import type { Listable, Listing } from '../port.ts'
 
@@ -7,7 +8,7 @@ export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListab
 export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
 export type Direction = AnyListing['direction']
 
-/** The terms of `order by`; equal names are in the order of their ids, in the same direction. */
+/** The terms of `order by`. Records that sort alike follow their ids, in the same direction. */
 export function orderTerms({ of, sortBy }: AnyListing, direction: Direction): string {
   return sortBy === 'id' ? `id ${direction}` : `${of.sorts[sortBy]} ${direction}, id ${direction}`
 }
@@ -16,12 +17,17 @@ export function opposite(direction: Direction): Direction {
   return direction === 'asc' ? 'desc' : 'asc'
 }
 
-/** The number of the account's records: an expression. */
+/** The condition for records that come after the id `parameter`. */
+export function isAfter({ direction }: AnyListing, parameter: string): string {
+  return `id ${direction === 'asc' ? '>' : '<'} ${parameter}`
+}
+
+/** An expression for the number of the account's records. */
 export function totalOf(of: AnyListable): string {
   return `(select coalesce(sum(total), 0)::bigint from record_counts where account_id = $1 and resource = '${of.table}')`
 }
 
-/** The rows as the caller knows them; `values` begin with those of the listed columns, in their order. */
+/** The rows as objects. `values` begin with those of the listed columns, in their order. */
 export function toRows<Row>({ columns }: AnyListable, values: readonly (readonly unknown[])[]): Row[] {
   return values.map((each) => {
     const row: Record<string, unknown> = {}
@@ -30,7 +36,16 @@ export function toRows<Row>({ columns }: AnyListable, values: readonly (readonly
   })
 }
 
-/** SQL for the text of a record that is searched. */
-export function searchedText(of: AnyListable): string {
-  return Object.values(of.searched)[0] as string
+/** The expressions that the listing searches. */
+export function searchedTexts({ of, searchIn }: AnyListing): string[] {
+  const asked = Object.entries(of.searched).filter(([name]) => searchIn === undefined || searchIn.includes(name))
+  return asked.map(([, text]) => text)
+}
+
+/** The columns that the listing filters by, each with the value that it must have. */
+export function filtersOf({ of, filter = {} }: AnyListing): [column: string, value: string | number | null][] {
+  return of.filters.flatMap((column) => {
+    const value = filter[column]
+    return value === undefined ? [] : [[column, value]]
+  })
 }

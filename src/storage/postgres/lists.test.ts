@@ -110,7 +110,7 @@ test('every page has the rows, the order and the total that a naive list has', a
   await holds()
 })
 
-test('the same without pg_trgm, which is used from the next start on when it is there again', async () => {
+test('the same without pg_trgm, whose indexes the next start makes once the extension is back', async () => {
   await execute(database.url, 'drop extension pg_trgm cascade')
   assert.deepEqual(await indexes(), [])
   await holds()
@@ -123,14 +123,14 @@ test('the same without pg_trgm, which is used from the next start on when it is 
   await holds()
 })
 
-test('an index that was cut off in the making is made anew', async () => {
+test('an index whose making was interrupted is made again', async () => {
   await execute(database.url, `update pg_index set indisvalid = false where indexrelid = 'spaces_by_text'::regclass`)
   assert.equal((await indexes()).length, 1)
   storage.start((error) => assert.fail(String(error)))
   await eventually(async () => (await indexes()).length === 2)
 })
 
-test('that the index cannot be made is told, and harms nobody', async () => {
+test('a failure to make an index is reported, and harms no request', async () => {
   const { promise, resolve } = Promise.withResolvers<unknown>()
   await execute(database.url, 'drop index domains_by_text; alter table domains rename to elsewhere')
   storage.start(resolve)
@@ -138,7 +138,7 @@ test('that the index cannot be made is told, and harms nobody', async () => {
   await execute(database.url, 'alter table elsewhere rename to domains')
 })
 
-test('of a long term the index is asked for the part that few of the names have', async () => {
+test('the index is asked for the part of a long term that the fewest names have', async () => {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   const listing = { of: { table: 'spaces', searched: { name: 'name_folded' } }, account } as unknown as AnyListing

@@ -17,11 +17,15 @@ async function emptyDatabase(t: TestContext): Promise<string> {
 }
 
 function migrateTo(url: string, migrations: Migrations): Promise<void> {
-  return atDatabase(url, (db) => migrate(db, migrations))
+  return atDatabase(url, (db, schema) => migrate(db, migrations, schema))
 }
 
+/** Without those of the migrator itself. */
 function tablesOf(url: string): Promise<unknown[]> {
-  return execute(url, `select relname from pg_class where relnamespace = 'public'::regnamespace order by relname`)
+  return execute(
+    url,
+    `select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely_migration%' order by 1`,
+  )
 }
 
 const songs: Migration = { up: (db) => db.schema.createTable('songs').addColumn('id', 'integer').execute() }
@@ -51,7 +55,7 @@ test('migrations run once, in the order of their names, and what is there stays'
   assert.deepEqual(await execute(url, 'select id from songs'), [{ id: 7 }])
 })
 
-test('a migration that fails leaves nothing, of itself or of those before it', async (t) => {
+test('a migration that fails leaves nothing, neither of itself nor of those before it', async (t) => {
   const url = await emptyDatabase(t)
   await assert.rejects(
     migrateTo(url, { '0001-songs': songs, '0002-broken': broken }),
@@ -73,7 +77,7 @@ test('a database that a newer version made is refused and left as it is', async 
   assert.deepEqual(await tablesOf(url), before)
 })
 
-test('tables that another program keeps in another schema are none of our business', async (t) => {
+test('tables of another program in another schema are ignored', async (t) => {
   const url = await emptyDatabase(t)
   await execute(
     url,
@@ -84,7 +88,7 @@ test('tables that another program keeps in another schema are none of our busine
   await storage.close()
 })
 
-test('processes that migrate a new database at once migrate it once', async (t) => {
+test('processes that start at once on a new database migrate it once', async (t) => {
   for (let round = 0; round < 2; round++) {
     const variables = { DATABASE_URL: await emptyDatabase(t) }
     const ends = await Promise.all(Array.from({ length: 3 }, () => waymark(t, ['migrate', '--json'], variables)))
@@ -110,7 +114,7 @@ test('a database that is up to date opens while another process migrates or writ
   )
 })
 
-test('a database that cannot be used is said in one sentence, without the password', async (t) => {
+test('a database that cannot be used is refused in one sentence, without the password', async (t) => {
   const url = await emptyDatabase(t)
   const changed = (change: (url: URL) => void) => {
     const other = new URL(url)

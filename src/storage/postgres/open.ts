@@ -1,10 +1,9 @@
-import { Kysely } from 'kysely'
+import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
 import { type MigrationState, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { stateOf } from './errors.ts'
-import { migrationDialect } from './migration-dialect.ts'
 import { placeOfPostgres } from './place.ts'
 import { settingsOf } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
@@ -13,23 +12,28 @@ const migrations = migrationsOf('postgres')
 
 /** Connects to the database, and migrates it. Throws `StartupFailure` with a sentence when it cannot be used. */
 export async function openPostgres(url: string, poolSize: number): Promise<PostgresStorage> {
-  await atDatabase(url, (db) => migrate(db, migrations))
+  await atDatabase(url, (db, schema) => migrate(db, migrations, schema))
   return new PostgresStorage(url, poolSize)
 }
 
 /** The migrations of the database, which is only read. Throws `StartupFailure` when it cannot be. */
 export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
-  return atDatabase(url, (db) => statesOf(db, migrations))
+  return atDatabase(url, (db, schema) => statesOf(db, migrations, schema))
 }
 
-/** On a connection of its own, on which a statement may take as long as it takes. */
-export async function atDatabase<T>(url: string, work: (db: Kysely<never>) => Promise<T>): Promise<T> {
+/** Runs `work` on a connection of its own, without a limit on how long a statement takes. `schema` is where tables are made. */
+export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schema: string) => Promise<T>): Promise<T> {
   const pool = new pg.Pool({ ...settingsOf(url), max: 1, statement_timeout: 0, query_timeout: 0 })
   pool.on('error', () => undefined)
-  const db = new Kysely<never>({ dialect: migrationDialect({ pool }) })
   try {
-    await refuseUnfit(pool)
-    return await work(db)
+    const { rows } = await pool.query<Server>(
+      `select current_setting('server_version_num')::integer / 10000 as version,
+        current_setting('server_encoding') as encoding, coalesce(current_schema(), '') as schema`,
+    )
+    const server = rows[0] as Server
+    const fault = faultOf(server)
+    if (fault !== null) throw new StartupFailure(fault)
+    return await work(new Kysely<never>({ dialect: new PostgresDialect({ pool }) }), server.schema)
   } catch (error) {
     const cause = error instanceof StartupFailure ? error.cause : error
     const isSaid = error instanceof StartupFailure && stateOf(cause) !== insufficientPrivilege
@@ -39,24 +43,18 @@ export async function atDatabase<T>(url: string, work: (db: Kysely<never>) => Pr
   }
 }
 
-async function refuseUnfit(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<Server>(
-    `select current_setting('server_version_num')::integer / 10000 as version, current_setting('server_encoding') as encoding`,
-  )
-  const fault = rows.map(faultOf)[0] ?? null
-  if (fault !== null) throw new StartupFailure(fault)
-}
-
 interface Server {
   readonly version: number
   readonly encoding: string
+  /** '' where the user has none. */
+  readonly schema: string
 }
 
-const oldestVersion = 14
+const minVersion = 14
 
 /** Why Waymark cannot keep its records there, in a sentence; null when it can. */
-export function faultOf({ version, encoding }: Server): string | null {
-  if (version < oldestVersion) return `The database is PostgreSQL ${version}. Waymark needs ${oldestVersion} or newer.`
+export function faultOf({ version, encoding }: Omit<Server, 'schema'>): string | null {
+  if (version < minVersion) return `The database is PostgreSQL ${version}. Waymark needs ${minVersion} or newer.`
   if (encoding === 'UTF8') return null
   return `The database is encoded in ${encoding}. Make one with: create database … encoding 'UTF8' template template0.`
 }
@@ -64,16 +62,16 @@ export function faultOf({ version, encoding }: Server): string | null {
 function reason(url: string, error: unknown): string {
   const place = placeOfPostgres(url)
   const { message, code } = error as NodeJS.ErrnoException
-  const explained = isDistrust(code)
-    ? `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, the certificate of whoever signed it.`
+  const explained = isUntrusted(code)
+    ? `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
     : explanations[stateOf(error)]?.(place)
   return (
     explained ?? `The database ${place} cannot be reached: ${message || code}. Check DATABASE_URL, and that it runs.`
   )
 }
 
-/** The codes of OpenSSL for a chain of certificates that ends in none that is known here. */
-function isDistrust(code: string | undefined): boolean {
+/** OpenSSL's codes for a chain of certificates that ends in none that is trusted here. */
+function isUntrusted(code: string | undefined): boolean {
   return /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF).*)$/.test(
     code ?? '',
   )

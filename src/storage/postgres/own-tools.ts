@@ -1,7 +1,7 @@
 import { UseOwnTool } from '../../errors.ts'
 import type { Copies } from '../copies.ts'
 
-/** PostgreSQL's own tools make and put back copies of a database, from anywhere and while it is in use. */
+/** PostgreSQL's own tools back up a database while it is in use, and restore it. */
 export function ownTools(url: string): Copies {
   const database = `--dbname=${quoted(withoutPassword(url))}`
   const refuse = (what: string, command: string) => {

@@ -1,40 +1,45 @@
 /**
- * Pages of lists that search nothing. A deep page is walked to from the nearer end of the list, over the index alone.
+ * Pages of all of an account's records. A deep page is reached from the nearer end of the list, over the index alone.
  */
 import type { ClientBase } from 'pg'
 import type { Listing, Page } from '../port.ts'
 import { newName } from './compiled.ts'
-import { type AnyListing, type Direction, opposite, orderTerms, toRows, totalOf } from './lists-sql.ts'
+import { type AnyListing, type Direction, isAfter, opposite, orderTerms, toRows, totalOf } from './lists-sql.ts'
 import { runText } from './run.ts'
 
-/** So many records are skipped by reading them. */
-const deepestRead = 1_000
+/** A larger offset is not read through, but walked over in the index. */
+const maxReadOffset = 1_000
 
 /** Whether many entries of an index lie between the list's beginning and the page. */
 export function isDeep({ offset }: AnyListing): boolean {
-  return offset > deepestRead
+  return offset > maxReadOffset
 }
 
-/** The page and the number of the account's records, of one moment. */
+/** The page and the number of the account's records, both of one moment. */
 export async function plainPage<Row>(client: ClientBase, listing: Listing<Row>): Promise<Page<Row>> {
-  const { offset, limit } = listing
+  const { offset, limit, after = null } = listing
   if (!isDeep(listing)) {
-    const page = await walk(client, listing, offset === 0 ? 'first' : 'near', offset === 0 ? [] : [offset])
+    const page = await shallowPage(client, listing)
     if (page !== null) return page
   }
   const total = await countRecords(client, listing)
-  if (offset >= total) return { rows: [], total, totalIsExact: true }
+  if (after !== null || offset >= total) return { rows: [], total, totalIsExact: true }
   const page = offset > total / 2 ? await pageFromEnd(client, listing, total) : null
   return page ?? (await walk(client, listing, 'deep', [offset, limit])) ?? { rows: [], total, totalIsExact: true }
 }
 
-/** The number of an account's records. */
+function shallowPage<Row>(client: ClientBase, listing: Listing<Row>): Promise<Page<Row> | null> {
+  const { offset, after = null } = listing
+  if (after !== null) return walk(client, listing, 'after', [after])
+  return offset === 0 ? walk(client, listing, 'first', []) : walk(client, listing, 'near', [offset])
+}
+
 async function countRecords(client: ClientBase, { of, account }: AnyListing): Promise<number> {
   const [row = []] = await runText(client, `select ${totalOf(of)}`, [account])
   return Number(row[0])
 }
 
-/** Null when records were stored or deleted meanwhile, for where the page lies from the end depends on the total. */
+/** Null when records were stored or deleted meanwhile: where the page lies from the end depends on the total. */
 async function pageFromEnd<Row>(client: ClientBase, listing: Listing<Row>, total: number): Promise<Page<Row> | null> {
   const { offset, limit } = listing
   const end = Math.min(total, offset + limit)
@@ -42,17 +47,17 @@ async function pageFromEnd<Row>(client: ClientBase, listing: Listing<Row>, total
   return page?.total === total ? page : null
 }
 
-type Way = 'first' | 'near' | 'deep' | 'fromEnd'
+type Way = 'first' | 'near' | 'after' | 'deep' | 'fromEnd'
 
-/** The page, or null when it has no rows, and so none that tells the total. `range` is the offset, and the limit. */
+/** The page; null when it has no rows, and so none that tells the total. */
 async function walk<Row>(
   client: ClientBase,
   listing: Listing<Row>,
   way: Way,
-  range: readonly number[],
+  values: readonly number[],
 ): Promise<Page<Row> | null> {
   const { name, text } = statementOf(listing, way)
-  const rows = await runText(client, text, [listing.account, ...range], name)
+  const rows = await runText(client, text, [listing.account, ...values], name)
   const [first] = rows
   return first === undefined
     ? null
@@ -75,19 +80,20 @@ function statementOf(listing: AnyListing, way: Way): Prepared {
 }
 
 /**
- * Parameter 2 is the offset, 3 the limit of those that are prepared for any. The limit of shallow pages is written out:
- * the planner would take a parameter for a tenth of the table, and so plan anew for each page.
+ * Parameter 2 is the offset or the id, 3 the limit of deep pages. The limit of the others is written out: for a
+ * parameter the planner expects a tenth of the table, and would plan each page again.
  */
 const ways: Readonly<Record<Way, (listing: AnyListing) => string>> = {
   first: (listing) => `${inOrder(listing)} limit ${listing.limit}`,
   near: (listing) => `${inOrder(listing)} limit ${listing.limit} offset $2`,
+  after: (listing) => `${inOrder(listing, ` and ${isAfter(listing, '$2')}`)} limit ${listing.limit}`,
   deep: (listing) => byIds(listing, listing.direction),
   fromEnd: (listing) => byIds(listing, opposite(listing.direction)),
 }
 
-function inOrder(listing: AnyListing): string {
+function inOrder(listing: AnyListing, condition = ''): string {
   const { of, direction } = listing
-  return `select ${of.columns}, ${totalOf(of)} from ${of.table} where account_id = $1
+  return `select ${of.columns}, ${totalOf(of)} from ${of.table} where account_id = $1${condition}
     order by ${orderTerms(listing, direction)}`
 }
 

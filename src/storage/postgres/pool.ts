@@ -3,76 +3,67 @@ import { databaseUnavailable } from '../../errors.ts'
 import { durations, Histogram } from '../../histogram.ts'
 import type { Meter } from '../port.ts'
 import { isBroken } from './errors.ts'
-import { wireOf } from './one-packet.ts'
-import { SilenceWatch } from './silence-watch.ts'
+import { PacketClient } from './packet-client.ts'
 
-/** Longest a statement may run; the server ends it. Milliseconds. */
-const statementTimeoutMs = 5_000
-/** Longest that making a connection, or waiting for one of the pool, may take. */
+/** The server ends a statement that runs longer. Milliseconds. */
+const statementTimeoutMs = 2_500
+/** Limit on making a connection, and on waiting for one of the pool. Milliseconds. */
 const connectTimeoutMs = 1_500
-/** A connection on which an answer is missing for so long is given up. */
-const answerTimeoutMs = statementTimeoutMs + 1_000
-/** How soon a server that is there lets somebody in. */
-const probeTimeoutMs = 600
-/** After so long without use a connection is closed. */
+/**
+ * A connection on which an answer takes longer is given up. With the wait for a connection before, this bounds what a
+ * server that falls silent costs a request: 4.5 s. Milliseconds.
+ */
+const answerTimeoutMs = statementTimeoutMs + 500
+/** A connection that is idle for longer is closed. Milliseconds. */
 const idleMs = 60_000
+/** When the kernel begins to probe an idle connection, once a second; after ten misses the connection is gone. Milliseconds. */
+const keepAliveMs = 10_000
 
-/** Connections to one server: made when they are needed, replaced when they break. */
+/** A connection of the pool. */
+export type Connection = PoolClient & PacketClient
+
+/** Connections to one server: opened when needed, replaced when they break. */
 export class Pool {
   readonly #pool: pg.Pool
-  readonly #url: string
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
     {
       name: 'use_seconds',
-      help: 'Time from the wish for a connection to its last answer: that of a transaction, a search, or the reads or writes of one turn.',
+      help: 'Time from asking for a connection to its last answer: that of a transaction, a search, or the reads or writes of one turn.',
       value: this.#seconds,
     },
     { name: 'connections', help: 'Connections that are open.', value: () => this.#pool.totalCount },
-    { name: 'idle_connections', help: 'Connections that nobody uses.', value: () => this.#pool.idleCount },
+    { name: 'idle_connections', help: 'Connections that are not in use.', value: () => this.#pool.idleCount },
     {
       name: 'waiting_uses',
       help: 'Transactions, searches, and reads and writes of one turn that wait for a connection.',
       value: () => this.#pool.waitingCount,
     },
   ]
-  /** Every connection, and whether somebody uses it. */
-  readonly #uses = new Map<PoolClient, { isUsed: boolean }>()
-  readonly #watch = new SilenceWatch(
-    () => this.#probe(),
-    () => this.#giveUp(),
-  )
 
-  /** Connects when it is first used. */
+  /** Connects on first use; opens at most `size` connections. */
   constructor(url: string, size: number) {
-    this.#url = url
-    this.#pool = new pg.Pool({ ...settingsOf(url), pipeline: true, max: size, idleTimeoutMillis: idleMs })
-    this.#pool.on('connect', (client) => {
-      this.#uses.set(client, { isUsed: false })
-      // Whoever uses it hears of its end from the statement; without a listener the error would end the process.
-      client.on('error', ignored)
-    })
-    this.#pool.on('remove', (client) => this.#uses.delete(client))
-    // A connection that ends while it is idle has left the pool by now.
+    this.#pool = new pg.Pool({ ...settingsOf(url), Client: PacketClient, max: size, idleTimeoutMillis: idleMs })
+    // The statements of a connection that breaks report it. Without a listener the error would end the process.
+    this.#pool.on('connect', (client) => client.on('error', ignored))
+    // An idle connection that breaks has left the pool by now.
     this.#pool.on('error', ignored)
   }
 
   /**
-   * What `work` makes of a connection that nobody else uses meanwhile. Throws `database_unavailable` when none is to be
-   * had, and whatever `work` throws.
+   * What `work` returns, given a connection of its own. Throws `database_unavailable` when none can be had, and what
+   * `work` throws.
    */
-  async with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+  async with<T>(work: (client: Connection) => Promise<T>): Promise<T> {
     const start = performance.now()
     const client = await this.#connect()
-    this.#mark(client, true)
-    this.#watch.asked()
     try {
       const result = await work(client)
-      this.#release(client, false)
+      client.release()
       this.#seconds.add((performance.now() - start) / 1000)
       return result
     } catch (error) {
-      this.#release(client, isBroken(error))
+      client.release(isBroken(error))
       throw error
     }
   }
@@ -80,45 +71,14 @@ export class Pool {
   /** Waits for the statements under way, then closes. */
   async close(): Promise<void> {
     await this.#pool.end()
-    this.#watch.close()
   }
 
-  async #connect(): Promise<PoolClient> {
+  async #connect(): Promise<Connection> {
     try {
-      return await this.#pool.connect()
+      return (await this.#pool.connect()) as Connection
     } catch (error) {
       throw databaseUnavailable(error)
     }
-  }
-
-  #release(client: PoolClient, isBroken: boolean): void {
-    this.#watch.answered()
-    this.#mark(client, false)
-    client.release(isBroken)
-  }
-
-  #mark(client: PoolClient, isUsed: boolean): void {
-    const use = this.#uses.get(client)
-    if (use !== undefined) use.isUsed = isUsed
-  }
-
-  async #probe(): Promise<void> {
-    const client = new pg.Client({ ...settingsOf(this.#url), connectionTimeoutMillis: probeTimeoutMs })
-    client.on('error', ignored)
-    try {
-      await client.connect()
-    } catch (error) {
-      // A server that refuses, since it has connections enough, is not silent.
-      if (error instanceof pg.DatabaseError) return
-      throw error
-    }
-    await client.end()
-  }
-
-  /** What waits for an answer fails at once. */
-  #giveUp(): void {
-    for (const [client, { isUsed }] of this.#uses)
-      if (isUsed) wireOf(client).destroy(new Error('The database has fallen silent.'))
   }
 }
 
@@ -135,12 +95,13 @@ export function settingsOf(url: string): pg.ClientConfig {
     query_timeout: answerTimeoutMs,
     idle_in_transaction_session_timeout: answerTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
   }
 }
 
 /**
- * `pg` takes "require" for "verify-full", and warns at each start that it may one day not. Waymark goes on to verify;
- * whoever sets `uselibpqcompat` has chosen otherwise.
+ * `pg` reads "require" as "verify-full", and warns at each start that it may stop doing so. Waymark keeps verifying,
+ * unless the operator sets `uselibpqcompat`.
  */
 function verifyingServer(url: string): string {
   const parts = new URL(url)
@@ -152,7 +113,7 @@ function verifyingServer(url: string): string {
 
 const bigintType = 20
 
-/** Ids and counts are numbers: they do not grow past 2^53. */
+/** Ids and counts are numbers: they stay below 2^53. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (id, format) => (id === bigintType ? Number : pg.types.getTypeParser(id, format)),
 }

@@ -1,68 +1,59 @@
 import type { ClientBase } from 'pg'
 import { BoundedMap } from '../../bounded-map.ts'
-import type { AnyListing } from './lists-sql.ts'
-import { searchedText } from './lists-sql.ts'
+import { type AnyListing, searchedTexts } from './lists-sql.ts'
 import { runText } from './run.ts'
 
-/** The newest records of an account, which are taken for a sample of all. Of fewer, none is worth leaving out. */
-const sampled = 1_000
-/** A sample is taken again after so long. Milliseconds. */
-const keptMs = 600_000
-const keptAccounts = 64
+/** An account's newest records stand for all of them. With fewer, every lookup is fast. */
+const sampleSize = 1_000
+const sampleLifetimeMs = 600_000
+const maxSamples = 64
 /** Code points of the part that the index is asked for: three trigrams. */
 const partLength = 5
-const gramLength = 3
+const trigramLength = 3
 
-interface Learnt {
-  readonly until: number
-  /** How many of the sampled records have each trigram. */
+interface Sample {
+  readonly expires: number
+  /** The number of sampled records that have each trigram. */
   readonly counts: ReadonlyMap<string, number>
 }
 
 /**
- * Finds the part of a term that the fewest records have. The index reads through the records of each trigram that it is
- * asked for, and names have parts in common: asked for "ab3k.example.com", it would read most of itself.
+ * Finds the part of a term that the fewest records have. The index reads the whole list of each trigram that it is asked
+ * for, and names share parts: asked for "ab3k.example.com", it would read most of itself.
  */
 export class RareParts {
-  readonly #learnt = new BoundedMap<string, Learnt>(keptAccounts)
+  readonly #samples = new BoundedMap<string, Sample>(maxSamples)
 
-  /** A part of the term, by a guess that rests on the account's own records; the term itself where it is short. */
+  /** A part of the term, by an estimate from the account's own records; a short term itself. Throws as `runText` does. */
   async of(client: ClientBase, listing: AnyListing, term: string): Promise<string> {
-    const points = [...term]
-    if (points.length <= partLength) return term
+    const parts = windows(term, partLength)
+    if (parts.length < 2) return term
     const counts = await this.#countsOf(client, listing)
     if (counts.size === 0) return term
-    const frequency = (part: string) => gramsOf(part).reduce((sum, gram) => sum + (counts.get(gram) ?? 0), 0)
-    const parts = windowsOf(points, partLength)
+    const frequency = (part: string) =>
+      windows(part, trigramLength).reduce((sum, trigram) => sum + (counts.get(trigram) ?? 0), 0)
     return parts.reduce((rarest, part) => (frequency(part) < frequency(rarest) ? part : rarest))
   }
 
-  async #countsOf(client: ClientBase, listing: AnyListing): Promise<Learnt['counts']> {
-    const key = `${listing.of.table} ${listing.account}`
-    const known = this.#learnt.get(key)
-    if (known !== undefined && performance.now() < known.until) return known.counts
-    const counts = count(await sample(client, listing))
-    this.#learnt.set(key, { until: performance.now() + keptMs, counts })
+  async #countsOf(client: ClientBase, listing: AnyListing): Promise<Sample['counts']> {
+    const { of, account } = listing
+    const text = `concat_ws(chr(10), ${searchedTexts(listing)})`
+    const key = `${of.table} ${account} ${text}`
+    const known = this.#samples.get(key)
+    if (known !== undefined && performance.now() < known.expires) return known.counts
+    const newest = `select ${text} from ${of.table} where account_id = $1 order by id desc limit ${sampleSize}`
+    const rows = await runText(client, newest, [account])
+    const counts = new Map<string, number>()
+    for (const [sampled] of rows.length < sampleSize ? [] : rows)
+      for (const trigram of new Set(windows(String(sampled), trigramLength)))
+        counts.set(trigram, (counts.get(trigram) ?? 0) + 1)
+    this.#samples.set(key, { expires: performance.now() + sampleLifetimeMs, counts })
     return counts
   }
 }
 
-async function sample(client: ClientBase, { of, account }: AnyListing): Promise<string[]> {
-  const newest = `select ${searchedText(of)} from ${of.table} where account_id = $1 order by id desc limit ${sampled}`
-  const rows = await runText(client, newest, [account])
-  return rows.length < sampled ? [] : rows.map(([text]) => String(text))
-}
-
-function count(texts: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>()
-  for (const text of texts) for (const gram of new Set(gramsOf(text))) counts.set(gram, (counts.get(gram) ?? 0) + 1)
-  return counts
-}
-
-function gramsOf(text: string): string[] {
-  return windowsOf([...text], gramLength)
-}
-
-function windowsOf(points: readonly string[], length: number): string[] {
+/** All parts of `text` that are `length` code points long. */
+function windows(text: string, length: number): string[] {
+  const points = [...text]
   return points.slice(length - 1).map((_, at) => points.slice(at, at + length).join(''))
 }

@@ -3,7 +3,7 @@ import { bind, type Statement } from '../statement.ts'
 import { compiledOf } from './compiled.ts'
 import { translated } from './errors.ts'
 
-/** Runs one statement, prepared once for each connection. Throws what `translated` makes of the server's error. */
+/** Runs one statement, which each connection prepares once. Throws what `translated` makes of the server's error. */
 export async function run<Params extends object, Row>(
   client: ClientBase,
   statement: Statement<Params, Row>,
@@ -19,7 +19,7 @@ export async function run<Params extends object, Row>(
   }
 }
 
-/** Runs SQL with values by position; its rows are arrays. With a name it stays prepared. Throws as `run` does. */
+/** Runs SQL with values by position. Rows are arrays. With a name the statement stays prepared. Throws as `run` does. */
 export async function runText(client: ClientBase, text: string, values: unknown[], name = ''): Promise<unknown[][]> {
   const query = { text, values, rowMode: 'array' as const, ...(name !== '' && { name }) }
   try {

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { ClientBase } from 'pg'
 import { tooManySearches } from '../../errors.ts'
+import { resources } from '../../resources.ts'
 import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { Gate } from './gate.ts'
@@ -13,26 +14,25 @@ import { transact } from './transaction.ts'
 import { TurnReader } from './turn-reader.ts'
 import { TurnWriter } from './turn-writer.ts'
 
-/** PostgreSQL, 14 or newer. Each transaction has a connection of the pool for itself, as has each search. */
+/** PostgreSQL, 14 or newer. Transactions and slow lists have a connection each; short reads and writes share one per turn. */
 export class PostgresStorage implements Storage {
   readonly #url: string
   readonly #pool: Pool
   readonly #reader: TurnReader
   readonly #writer: TurnWriter
-  /** Some connections are kept for what is read in no time, where there are more than one. */
+  /** Slow lists pass here, so that they leave connections to the rest. */
   readonly #gate: Gate
   readonly #rareParts = new RareParts()
-  #underWay = 0
-  #whenIdle: () => void = () => undefined
+  readonly #underWay = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
 
-  /** The database has been migrated; `size` is the most connections it may have at a time. */
+  /** The database has been migrated. Opens at most `size` connections. */
   constructor(url: string, size: number) {
     this.#url = url
     this.#pool = new Pool(url, size)
     this.#reader = new TurnReader(this.#pool)
     this.#writer = new TurnWriter(this.#pool, Math.ceil(size / 2))
-    this.#gate = new Gate(Math.max(1, size - keptFree), longestSearchWaitMs, tooManySearches)
+    this.#gate = new Gate(Math.max(1, size - reserved), maxSlowWaitMs, tooManySearches)
   }
 
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
@@ -54,7 +54,7 @@ export class PostgresStorage implements Storage {
   }
 
   start(onProblem: (error: unknown) => void): void {
-    makeTextIndexes(this.#url).catch(onProblem)
+    makeTextIndexes(this.#url, resources).catch(onProblem)
   }
 
   async ping(): Promise<void> {
@@ -71,29 +71,24 @@ export class PostgresStorage implements Storage {
   }
 
   async #close(): Promise<void> {
-    if (this.#underWay > 0) {
-      await new Promise<void>((resolve) => {
-        this.#whenIdle = resolve
-      })
-    }
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
     await this.#pool.close()
   }
 
-  /** What `work` resolves to; the storage does not close before. */
+  /** What `work` resolves to. The storage does not close before. */
   async #awaited<T>(work: Promise<T>): Promise<T> {
-    this.#underWay += 1
+    this.#underWay.add(work)
     try {
       return await work
     } finally {
-      this.#underWay -= 1
-      if (this.#underWay === 0) this.#whenIdle()
+      this.#underWay.delete(work)
     }
   }
 }
 
-/** Connections that searches leave to others: those take one for all that a turn reads, and one for what it writes. */
-const keptFree = 3
-/** Milliseconds; a search takes a few. */
-const longestSearchWaitMs = 500
+/** Connections that slow lists leave to the rest, if there are more: the reads of a turn take one, its writes another. */
+const reserved = 3
+/** A search takes a few milliseconds. */
+const maxSlowWaitMs = 500
 
 const anything = statement((db: Kysely<object>) => db.selectNoFrom(sql<number>`1`.as('one')))

@@ -5,8 +5,8 @@ import { translated } from './errors.ts'
 import { listOn } from './lists.ts'
 import type { Pool } from './pool.ts'
 import { RareParts } from './rare-parts.ts'
+import { retry } from './retry.ts'
 import { run } from './run.ts'
-import { untilDone } from './until-done.ts'
 
 const begin: Readonly<Record<Isolation, string>> = {
   default: 'begin',
@@ -15,7 +15,7 @@ const begin: Readonly<Record<Isolation, string>> = {
 
 /** See `Db.write`. */
 export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
-  return untilDone(() => pool.with((client) => transactOn(client, isolation, work)))
+  return retry(() => pool.with((client) => transactOn(client, isolation, work)))
 }
 
 async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {

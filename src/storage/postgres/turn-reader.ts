@@ -1,58 +1,58 @@
 import type { ClientBase } from 'pg'
 import { isBroken, wasNotPrepared } from './errors.ts'
-import { inOnePacket, Turn } from './one-packet.ts'
-import type { Pool } from './pool.ts'
+import type { Connection, Pool } from './pool.ts'
+import { Turn } from './turn.ts'
 
-/** No read of a packet takes nearly so long, but for one that waits for a lock. Milliseconds. */
+/** No read takes nearly this long, unless it waits for a lock. Milliseconds. */
 const patienceMs = 250
 
-interface Reading {
+interface Read {
   readonly work: (client: ClientBase) => Promise<unknown>
-  /** Whoever resolves or rejects first is heard. */
+  /** Only the first call of either counts. */
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: unknown) => void
 }
 
 /**
- * Reads that take no time each: those that one turn of the event loop asks for go to the server together, over one
- * connection, and are answered one after the other. Each sees what was committed when the server came to it. When one
- * does not get on, those behind it are asked for again over another connection.
+ * Short reads. Those of one turn of the event loop go to the server together, over one connection, and each sees what
+ * was committed when the server came to it. If one of them takes long, those behind it are sent again over another
+ * connection.
  */
 export class TurnReader {
   readonly #pool: Pool
-  readonly #turn = new Turn<Reading>((readings) => void this.#run(readings))
+  readonly #turn = new Turn<Read>((reads) => void this.#run(reads))
 
   constructor(pool: Pool) {
     this.#pool = pool
   }
 
-  /** What `work` makes of a connection, on which others read as well; it may be called twice. Throws as `Pool.with` does. */
+  /** What `work` returns. It shares the connection with other reads, and may be called twice. Throws as `Pool.with` does. */
   read<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#turn.add({ work, resolve: resolve as (value: unknown) => void, reject })
     })
   }
 
-  async #run(readings: readonly Reading[]): Promise<void> {
+  async #run(reads: readonly Read[]): Promise<void> {
     try {
-      await this.#pool.with((client) => this.#readOn(client, readings))
+      await this.#pool.with((client) => this.#readOn(client, reads))
     } catch (error) {
-      // For all of them where there was no connection; no more than a repetition where each has heard of its own.
-      for (const { reject } of readings) reject(error)
+      // Without a connection this is the answer to all of them. Otherwise each has had its own, which stands.
+      for (const { reject } of reads) reject(error)
     }
   }
 
-  /** Each hears of its own answer as soon as that is there. Throws one that breaks the connection, so that it is replaced. */
-  async #readOn(client: ClientBase, readings: readonly Reading[]): Promise<void> {
-    const waiting = new Set(readings)
+  /** Answers each read as soon as possible. Throws an error that breaks the connection, so that it is replaced. */
+  async #readOn(client: Connection, reads: readonly Read[]): Promise<void> {
+    const waiting = new Set(reads)
     const patience = setTimeout(() => {
       const [, ...behind] = waiting
       if (behind.length > 0) void this.#run(behind)
     }, patienceMs)
-    const answers = inOnePacket(client, () =>
-      readings.map(async (reading) => {
-        const error = await this.#readOne(client, reading, readings.length === 1)
-        waiting.delete(reading)
+    const answers = client.inOnePacket(() =>
+      reads.map(async (read) => {
+        const error = await this.#readOne(client, read, reads.length === 1)
+        waiting.delete(read)
         patience.refresh()
         return error
       }),
@@ -64,14 +64,14 @@ export class TurnReader {
   }
 
   /** Null, or what went wrong. */
-  async #readOne(client: ClientBase, reading: Reading, isAlone: boolean): Promise<unknown> {
+  async #readOne(client: ClientBase, read: Read, isAlone: boolean): Promise<unknown> {
     try {
-      reading.resolve(await reading.work(client))
+      read.resolve(await read.work(client))
       return null
     } catch (error) {
-      // Another read of the packet, which came first, was to prepare the statement for all of them, and failed.
-      if (wasNotPrepared(error) && !isAlone) void this.#run([reading])
-      else reading.reject(error)
+      // An earlier read of the packet was to prepare the statement for all of them, and failed.
+      if (wasNotPrepared(error) && !isAlone) void this.#run([read])
+      else read.reject(error)
       return error
     }
   }

@@ -1,21 +1,20 @@
-import type { ClientBase } from 'pg'
 import { overloaded } from '../../errors.ts'
 import { groupSizes, Histogram } from '../../histogram.ts'
 import type { Meter } from '../port.ts'
 import type { Statement } from '../statement.ts'
 import { isBroken, translated } from './errors.ts'
 import { Gate } from './gate.ts'
-import { inOnePacket, Turn } from './one-packet.ts'
-import type { Pool } from './pool.ts'
+import type { Connection, Pool } from './pool.ts'
+import { retry } from './retry.ts'
 import { run } from './run.ts'
-import { untilDone } from './until-done.ts'
+import { Turn } from './turn.ts'
 
-/** Others that have locked a row are waited for longer by each write alone, where it holds up nobody. */
+/** A write alone may wait longer for a lock, because it holds up no other. */
 const begin = `begin isolation level read committed; set local lock_timeout = '20ms'`
-/** A write that runs alone waits so long at most for its turn. Milliseconds. */
-const longestWaitMs = 1_500
+/** Limit on how long a write that is to run alone waits for its turn. Milliseconds. */
+const maxWaitMs = 1_500
 
-interface Writing {
+interface Write {
   readonly statement: Statement<object, unknown>
   readonly params: object
   readonly resolve: (rows: unknown[]) => void
@@ -23,12 +22,12 @@ interface Writing {
 }
 
 /**
- * Writes of one statement each: those of one turn of the event loop go to the server together and share a transaction,
- * and so a flush. When one of them fails nothing is kept, and each is run again alone: so none fails for another.
+ * Writes of one statement each. Those of one turn of the event loop go to the server together: `begin`, the writes and
+ * `commit` in one packet, and so one transaction and one flush. Each write is answered for itself.
  */
 export class TurnWriter {
   readonly #pool: Pool
-  readonly #turn = new Turn<Writing>((writings) => void this.#run(writings))
+  readonly #turn = new Turn<Write>((writes) => void this.#run(writes))
   readonly #alone: Gate
   readonly #sizes = new Histogram(groupSizes)
   #again = 0
@@ -36,7 +35,7 @@ export class TurnWriter {
     { name: 'write_group_size', help: 'Writes that were sent as one transaction.', value: this.#sizes },
     {
       name: 'writes_run_again',
-      help: 'Writes that ran again alone, since one of their group failed or waited for a lock.',
+      help: 'Writes that ran again alone, because one of their group failed or waited for a lock.',
       value: () => this.#again,
     },
   ]
@@ -44,34 +43,33 @@ export class TurnWriter {
   /** At most `width` writes run alone at a time. */
   constructor(pool: Pool, width: number) {
     this.#pool = pool
-    this.#alone = new Gate(width, longestWaitMs, () => overloaded('Too many writes are waiting. Try again shortly.'))
+    this.#alone = new Gate(width, maxWaitMs, () => overloaded('Too many writes are waiting. Try again shortly.'))
   }
 
   /** The rows that the statement returns, once what it wrote is on the disk. Throws as `Pool.with` and `run` do. */
   write<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      const writing = { statement, params, resolve, reject } as unknown as Writing
-      this.#turn.add(writing)
+      this.#turn.add({ statement, params, resolve, reject } as unknown as Write)
     })
   }
 
-  async #run(writings: readonly Writing[]): Promise<void> {
-    this.#sizes.add(writings.length)
-    const [only] = writings
-    if (writings.length === 1 && only !== undefined) return this.#runAlone(only)
+  async #run(writes: readonly Write[]): Promise<void> {
+    this.#sizes.add(writes.length)
+    const [first] = writes
+    if (writes.length === 1 && first !== undefined) return this.#runAlone(first)
     try {
-      if (await this.#pool.with((client) => writeTogether(client, writings))) return
+      if (await this.#pool.with((client) => runTogether(client, writes))) return
     } catch (error) {
-      for (const { reject } of writings) reject(error)
+      for (const { reject } of writes) reject(error)
       return
     }
-    this.#again += writings.length
-    for (const writing of writings) void this.#alone.through(() => this.#runAlone(writing)).catch(writing.reject)
+    this.#again += writes.length
+    for (const write of writes) this.#alone.through(() => this.#runAlone(write)).catch(write.reject)
   }
 
-  async #runAlone({ statement, params, resolve, reject }: Writing): Promise<void> {
+  async #runAlone({ statement, params, resolve, reject }: Write): Promise<void> {
     try {
-      resolve(await untilDone(() => this.#pool.with((client) => run(client, statement, params))))
+      resolve(await retry(() => this.#pool.with((client) => run(client, statement, params))))
     } catch (error) {
       reject(error)
     }
@@ -79,32 +77,37 @@ export class TurnWriter {
 }
 
 /**
- * Whether each has heard what became of it; if not, none was kept. Throws `database_unavailable` when that is not known,
- * since the connection broke.
+ * Runs the writes as one transaction. What becomes of them depends on the answer to `commit` alone:
+ *
+ * | answer     | because                                                     | kept                    | each write                  |
+ * |------------|-------------------------------------------------------------|-------------------------|-----------------------------|
+ * | `COMMIT`   | no write failed, or one failed before it was sent           | all that were sent      | has its own answer          |
+ * | `COMMIT`   | `begin` failed: each write was a transaction of its own     | those that did not fail | has its own answer          |
+ * | `ROLLBACK` | a write failed, or waited for a lock for 20 ms              | none                    | runs again alone            |
+ * | an error   | the server refused the commit, for a deferred check         | none                    | runs again alone            |
+ * | none       | the connection broke                                        | none, or, if it broke during the commit, unknown | `database_unavailable` |
+ * | not asked  | there was no connection                                     | none                    | `database_unavailable`      |
+ *
+ * True when each write has its answer, false when each is to run again; throws what all of them are to be told. Each row
+ * has a test in `turn-writer.test.ts`.
  */
-async function writeTogether(client: ClientBase, writings: readonly Writing[]): Promise<boolean> {
-  const [begun, written, ended] = inOnePacket(client, () => [
+async function runTogether(client: Connection, writes: readonly Write[]): Promise<boolean> {
+  const [begun, written, committed] = client.inOnePacket(() => [
     client.query(begin),
-    writings.map(({ statement, params }) => run(client, statement, params)),
+    writes.map(({ statement, params }) => run(client, statement, params)),
     client.query('commit'),
   ])
-  const [[beginning, end], outcomes] = await Promise.all([
-    Promise.allSettled([begun, ended]),
-    Promise.allSettled(written),
-  ])
-  if (end.status === 'rejected') {
-    const error = translated(end.reason)
+  const [[, commit], answers] = await Promise.all([Promise.allSettled([begun, committed]), Promise.allSettled(written)])
+  if (commit.status === 'rejected') {
+    const error = translated(commit.reason)
     if (isBroken(error)) throw error
     return false
   }
-  // A server that is told to commit after a statement has failed rolls back, and says so. Without a beginning there was
-  // nothing to roll back: each statement stood for itself.
-  if (end.value.command !== 'COMMIT' && beginning.status === 'fulfilled') return false
-  for (const [at, outcome] of outcomes.entries()) settle(writings[at] as Writing, outcome)
+  if (commit.value.command !== 'COMMIT') return false
+  for (const [at, answer] of answers.entries()) {
+    const { resolve, reject } = writes[at] as Write
+    if (answer.status === 'fulfilled') resolve(answer.value)
+    else reject(answer.reason)
+  }
   return true
-}
-
-function settle({ resolve, reject }: Writing, outcome: PromiseSettledResult<unknown[]>): void {
-  if (outcome.status === 'fulfilled') resolve(outcome.value)
-  else reject(outcome.reason)
 }

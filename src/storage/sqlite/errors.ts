@@ -1,4 +1,4 @@
-import { databaseUnavailable } from '../../errors.ts'
+import { databaseUnavailable, ForeignKeyViolation } from '../../errors.ts'
 
 /** The primary result codes of SQLite that this program tells apart. */
 export const resultCodes = {
@@ -19,8 +19,15 @@ export const resultCodes = {
 /** All of them say "the database cannot do this now", not "the program is wrong". */
 const unavailable: ReadonlySet<number> = new Set(Object.values(resultCodes))
 
-/** The domain's words for an engine error: `database_unavailable` where that is what it means, else the error itself. */
+/**
+ * The domain's words for an engine error: `database_unavailable` or `ForeignKeyViolation` where that is what it means,
+ * else the error itself.
+ */
 export function translated(error: unknown): unknown {
+  // The extended code does not tell: it is another where the constraint says `on delete restrict`.
+  if (error instanceof Error && error.message === 'FOREIGN KEY constraint failed') {
+    return new ForeignKeyViolation(null, error)
+  }
   return unavailable.has(resultCode(error)) ? databaseUnavailable(error) : error
 }
 

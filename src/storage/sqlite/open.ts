@@ -116,7 +116,9 @@ function refuseStrangeFile(path: string, timeoutMs: number): void {
 
 /** Throws `StartupFailure` when the database at `path` is one of another program. */
 export function refuseStranger(path: string, database: DatabaseSync): void {
-  const isEmpty = database.prepare('select name from sqlite_schema').all().length === 0
+  // Kysely's migrator makes its own tables first; a migration that fails leaves them alone in the file.
+  const others = `select name from sqlite_schema where tbl_name not in ('kysely_migration', 'kysely_migration_lock')`
+  const isEmpty = database.prepare(others).all().length === 0
   if (isEmpty || holdsRecords(database)) return
   throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
 }

@@ -1,0 +1,78 @@
+/**
+ * A wire between a client and the PostgreSQL server that can be cut, go silent, or change what passes.
+ */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+/** What becomes of bytes on their way; null cuts every connection instead. */
+export type Passing = (bytes: Buffer) => Buffer | null
+
+export class Wire {
+  /** What clients send. */
+  onSent: Passing = (bytes) => bytes
+  /** What the server answers. */
+  onAnswer: Passing = (bytes) => bytes
+  readonly #sockets = new Set<Socket>()
+  readonly #server = createServer((near) => this.#join(near))
+  readonly #target: URL
+  #isSilent = false
+  #isCut = false
+
+  constructor(url: string) {
+    this.#target = new URL(url)
+  }
+
+  /** The URL of the database at the near end. */
+  async url(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    const url = new URL(this.#target)
+    url.port = String((this.#server.address() as AddressInfo).port)
+    return url.href
+  }
+
+  /** Nothing passes any more, as when a cable is pulled. */
+  silence(): void {
+    this.#isSilent = true
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  /** Connections are reset, and new ones too. */
+  cut(): void {
+    this.#isCut = true
+    for (const socket of this.#sockets) socket.resetAndDestroy()
+  }
+
+  mend(): void {
+    this.#isSilent = false
+    this.#isCut = false
+    for (const socket of this.#sockets) socket.resume()
+  }
+
+  close(): void {
+    this.cut()
+    this.#server.close()
+  }
+
+  #join(near: Socket): void {
+    if (this.#isCut) return void near.resetAndDestroy()
+    const far = connect(Number(this.#target.port), this.#target.hostname)
+    this.#carry(near, far, (bytes) => this.onSent(bytes))
+    this.#carry(far, near, (bytes) => this.onAnswer(bytes))
+  }
+
+  #carry(from: Socket, to: Socket, passing: Passing): void {
+    this.#sockets.add(from)
+    from.on('error', () => undefined)
+    from.on('data', (bytes: Buffer) => {
+      const passed = passing(bytes)
+      if (passed === null) this.cut()
+      else to.write(passed)
+    })
+    from.on('close', () => {
+      this.#sockets.delete(from)
+      to.destroy()
+    })
+    if (this.#isSilent) from.pause()
+  }
+}
