@@ -1,5 +1,5 @@
 import { nameTaken } from '../errors.ts'
-import type { HostName, HostName } from '../names/host-name.ts'
+import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest } from '../storage/port.ts'
