@@ -176,6 +176,9 @@ describe('POST /domains', () => {
     ['1.2.3.4.5', 'numeric_last_label'],
     ['acme.123', 'numeric_last_label'],
     ['xn--a.com', 'invalid_punycode'],
+    ['xn--pple-43d.com', 'mixed_scripts'],
+    ['acme.com⁄path', 'lookalike_character'],
+    ['go\u3164acme.com', 'invisible_character'],
     ['com', 'public_suffix'],
     ['co.uk', 'public_suffix'],
     ['CO.UK.', 'public_suffix'],
@@ -217,6 +220,9 @@ describe('POST /domains', () => {
     ['https://acme.com\\path', 'has_backslash'],
     ['https://acme.com/\0', 'control_characters'],
     ['https://acme.com:99999', 'invalid_url'],
+    ['https://*.acme.com', 'has_wildcard'],
+    ['https://acme.com/\u202e', 'bidi_control'],
+    ['https://acme.com/\u200b', 'invisible_character'],
     [`https://acme.com/${'a'.repeat(2032)}`, 'too_long'],
   ]
   for (const field of urls) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { describe, test } from 'node:test'
+import { domainToASCII } from 'node:url'
 import fc from 'fast-check'
 import { Refusal, type ViolationCode } from '../errors.ts'
 import { type HostName, parseHostName } from './host-name.ts'
@@ -33,6 +34,11 @@ const accepted: readonly (readonly [text: string, name: string, nameUnicode?: st
   ['例え.テスト', 'xn--r8jz45g.xn--zckzah', '例え.テスト'],
   ['אבג.com', 'xn--4dbcd.com', 'אבג.com'],
   ['💩.la', 'xn--ls8h.la', '💩.la'],
+  ['i❤\ufe0f.ws', 'xn--i-7iq.ws', 'i❤.ws'],
+  ['пример.example', 'xn--e1afmkfd.example', 'пример.example'],
+  ['مثال.إختبار', 'xn--mgbh0fb.xn--kgbechtv', 'مثال.إختبار'],
+  ['क्\u200dष.भारत', 'xn--11b2ezcw70k.xn--h2brj9c', 'क्\u200dष.भारत'],
+  ['نامه\u200cای.com', 'xn--mgba3gch31f060k.com', 'نامه\u200cای.com'],
 ]
 
 const refused: Readonly<Record<string, readonly string[]>> = {
@@ -60,6 +66,16 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   ],
   invalid_punycode: ['xn--', 'xn--a', 'XN--A.com', 'xn--abc-', 'xn--0.pt', 'xn--1ug', 'xn--ü.de', 'ｘｎ--a', 'ü.xn--a'],
   numeric_last_label: ['foo.1', 'foo.0x7f', '1.2.3.4.5', 'ü.1', 'foo.１', 'foo.0x', 'foo.1.', '1a.2'],
+  lookalike_character: ['example.com⁄path', 'a∕b.com', '½.com', 'a։80', 'example·com', 'xn--ab-6bv.de', 'com⁄.пример'],
+  invisible_character: [
+    'go\u2800acme.com',
+    'go\u3164.acme.com',
+    '\u2800',
+    'a\u115f\u1160b',
+    'a\uffa0b.com',
+    'a\u180eb',
+  ],
+  mixed_scripts: ['аpple.com', 'goοgle.com', 'shop.pаypal.de', 'αб.com', 'Ꭰa.de', 'xn--pple-43d.com', 'аррlе.рф'],
   public_suffix: [
     ...['com', 'COM.', 'co.uk', 'de', 'ck', 'foo.ck', 'github.io', 's3.amazonaws.com', 'in-addr.arpa'],
     ...['рф', 'xn--p1ai', '公司.cn', 'co。uk', 'ｃｏｍ', 'co\u00adm'],
@@ -76,6 +92,12 @@ describe('parseHostName', () => {
   for (const [code, texts] of Object.entries(refused)) {
     test(`refuses with ${code} what calls for it`, () => {
       for (const text of texts) assert.equal(refusalOf(text).code, code, shown(text))
+    })
+  }
+
+  for (const code of ['lookalike_character', 'mixed_scripts'] as const) {
+    test(`refuses with ${code} what calls for it in Punycode, too`, () => {
+      for (const text of refused[code] ?? []) assert.equal(refusalOf(domainToASCII(text)).code, code, shown(text))
     })
   }
 
@@ -99,6 +121,15 @@ describe('parseHostName', () => {
     ['javascript:alert(1)', 'Leave out the scheme ("https://"): write a name such as go.acme.com.'],
     ['xn--', 'A label that begins with "xn--" must be valid Punycode: write a name such as go.acme.com.'],
     ['1.2.3.4', 'An IP address is not a host name: write a name such as go.acme.com.'],
+    ['go\u2800\u3164.acme.com', 'Leave out blank characters: write go.acme.com.'],
+    [
+      'аpple.com',
+      'Write each label, the text between two dots, in the letters of one script: write a name such as go.acme.com.',
+    ],
+    [
+      'acme.com⁄path',
+      'Leave out characters that look like a slash, a dot, a colon or other punctuation: write a name such as go.acme.com.',
+    ],
     [`${'a.'.repeat(50)}.de`, 'Put one dot between labels and none at the start: write a name such as go.acme.com.'],
   ]
   for (const [text, message] of hints) {
@@ -157,6 +188,59 @@ describe('parseHostName, whatever it reads,', () => {
   })
 })
 
+describe('parseHostName, however long its name,', () => {
+  const chinese = Array.from({ length: 1024 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
+  const hostile = [
+    ...[
+      'a',
+      'a.',
+      'a-',
+      '-.',
+      '-',
+      '_-',
+      '.',
+      '@',
+      ':',
+      '/',
+      '*',
+      ' ',
+      'ü',
+      'ü.',
+      'аb.',
+      'xn--4ca.',
+      'xn--a.',
+      '\u00ad',
+    ],
+    ...['\u0301\u0316', 'e\u0301', 'ノ', 'ꭰ.', '㌀', '\ufdfa', '…', '❤.', '\ud800', 'ᄀ', '\u3164', '۰1'],
+  ].map((part) => part.repeat(1024 / part.length))
+
+  test('looks at 1024 characters with a bounded number of matches and normalizations', (t) => {
+    const { mock: matches } = t.mock.method(RegExp.prototype, 'exec')
+    const { mock: normalizations } = t.mock.method(String.prototype, 'normalize')
+    for (const text of [...hostile, chinese, `a${'\u0345'.repeat(511)}${'\u0334'.repeat(511)}`]) {
+      parseHostName(text)
+      assert.ok(matches.callCount() <= 3 * 1024, `${shown(text)}: ${matches.callCount()}`)
+      assert.ok(normalizations.callCount() <= 4, `${shown(text)}: ${normalizations.callCount()}`)
+      matches.resetCalls()
+      normalizations.resetCalls()
+    }
+  })
+
+  test('leaves to Punycode and to normalization, which take quadratic time, no more than fits in a label', () => {
+    for (const text of [chinese, `a${'\u0301\u0316'.repeat(500)}`, `${chinese.slice(0, 64)}.de`])
+      assert.equal(refusalOf(text).code, 'label_too_long')
+    assert.equal(refusalOf(`${chinese.slice(0, 50)}.`.repeat(6)).code, 'too_long')
+    for (const [text, name] of [
+      [`${'J\u030c'.repeat(40)}.de`, `${'ǰ'.repeat(40)}.de`],
+      [`${'a\u00ad\u0308'.repeat(40)}.de`, `${'ä'.repeat(40)}.de`],
+      [`${'\u00ad'.repeat(500)}ü.de`, 'ü.de'],
+    ] as const) {
+      const found = parseHostName(text)
+      assert.equal(found instanceof Refusal ? found.code : found.nameUnicode, name)
+    }
+  })
+})
+
 const numRuns = 400
 
 const hostLike = fc
@@ -178,6 +262,11 @@ const hostLike = fc
         'ｘ',
         '\ufeff',
         '\u2024',
+        '⁄',
+        '\u2800',
+        '\u3164',
+        'а',
+        'ノ',
       ),
       fc.constantFrom('com', 'co.uk', 'github.io', 'acme', 'https:', 'xn--kln-sna', 'xn--a', '0x7f', '1', '127', '::1'),
       fc.string({ maxLength: 3 }),

@@ -1,10 +1,11 @@
 /**
- * What a domain may be called. Pure rules: text in, host name or refusal out.
+ * The rules of host names, for domains and for the hosts of URLs. Pure: text in, host name or refusal out.
  */
 import { isIPv6 } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { parse as splitAtSuffix } from 'tldts'
 import { Refusal, type ViolationCode } from '../errors.ts'
+import { blanks, findSpoof } from './spoofing.ts'
 
 /** A host name in the two spellings of RFC 5890 §2.3.2.1. Parsing either of them gives the same host name again. */
 export interface HostName {
@@ -20,10 +21,11 @@ export interface HostName {
  */
 export function parseHostName(text: string): HostName | Refusal {
   const found = examine(text)
-  return typeof found === 'string' ? new Refusal(found, `${advice[found]}: write ${hint(found, text)}.`) : found
+  return typeof found === 'string' ? new Refusal(found, `${hostAdvice[found]}: write ${hint(found, text)}.`) : found
 }
 
-const advice = {
+/** What to do about each problem, as the beginning of a sentence. */
+export const hostAdvice = {
   has_scheme: 'Leave out the scheme ("https://")',
   has_port: 'Leave out the port',
   has_path: 'Leave out the path, query and fragment',
@@ -40,15 +42,18 @@ const advice = {
   invalid_character: 'A host name has only letters, digits, hyphens and dots',
   invalid_punycode: 'A label that begins with "xn--" must be valid Punycode',
   numeric_last_label: 'The text after the last dot cannot be a number',
+  lookalike_character: 'Leave out characters that look like a slash, a dot, a colon or other punctuation',
+  invisible_character: 'Leave out blank characters',
+  mixed_scripts: 'Write each label, the text between two dots, in the letters of one script',
   public_suffix: 'Anyone may register names under this suffix, so put a name of yours in front of it',
 } as const satisfies Partial<Record<ViolationCode, string>>
 
-type Problem = keyof typeof advice
+export type HostProblem = keyof typeof hostAdvice
 
 /** Bounds the work spent on one name. Mapping may shorten a name, so this is above `longestName`. */
 const longestInput = 1024
 /** RFC 1035 §2.3.4 allows 255 octets on the wire, which is 253 characters with dots. */
-const longestName = 253
+export const longestName = 253
 /** RFC 1035 §2.3.4. */
 const longestLabel = 63
 const longestHint = 64
@@ -60,11 +65,13 @@ const acePrefix = /(?:^|\.)xn--/i
 const schemePrefix = /^(?:(?:[a-z][a-z\d+.-]*)?:)?\/\/|^https?:/
 /** As in `mailto:x`. With a dot, or before a digit, it is meant as a host and its port. */
 const bareScheme = /^[a-z][a-z\d+-]*:(?=\D)/
+/** More combining marks in a row than fit in a label: normalization would take quadratic time. */
+const longMarks = /(?<!\p{M})\p{M}{64}/u
 const ascii = /^[\0-\x7f]*$/
 /** What the IPv4 parser of the URL Standard reads as a number: decimal, octal, and `0x` even without digits. */
 const ipv4Number = /^(?:\d+|0x[\da-f]*)$/
 
-function examine(text: string): HostName | Problem {
+function examine(text: string): HostName | HostProblem {
   if (text.length > longestInput) return 'too_long'
   if (plainName.test(text) && !acePrefix.test(text)) {
     const name = withoutRootDot(text.toLowerCase())
@@ -78,15 +85,15 @@ function withoutRootDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name
 }
 
-/** Nearly the mapping of UTS 46, but it keeps what a host name may not have, so that this can be named. */
+/** Nearly the mapping of UTS 46, but keeps what a host name may not have, so that the refusal can name it. */
 function fold(text: string): string {
-  // Most text is ASCII, where there is no other spelling to look for.
-  const mapped = ascii.test(text) ? text : text.normalize('NFKC').replaceAll('\u3002', '.')
+  const isFolded = ascii.test(text) || longMarks.test(text)
+  const mapped = isFolded ? text : text.normalize('NFKC').replaceAll('\u3002', '.')
   return mapped.toLowerCase()
 }
 
 /** Refuses all ASCII but letters, digits, hyphens and dots: `domainToASCII` would decode it, cut it off or skip it. */
-function misplacedPart(text: string, folded: string): Problem | null {
+function misplacedPart(text: string, folded: string): HostProblem | null {
   if (schemePrefix.test(folded)) return 'has_scheme'
   if (isIpv6Like(folded)) return 'ip_address'
   if (/\s/.test(text)) return 'has_space'
@@ -111,15 +118,25 @@ function untilPath(text: string): string {
 }
 
 /** Judges what UTS 46 makes of the text or, where it makes nothing of it, the text itself. */
-function examineMapped(text: string, folded: string): HostName | Problem {
-  const mapped = withoutRootDot(domainToASCII(text))
+function examineMapped(text: string, folded: string): HostName | HostProblem {
+  const mapped = isOverlong(folded) ? '' : withoutRootDot(domainToASCII(text))
   const name = mapped === '' ? withoutRootDot(folded) : mapped
   const problem = malformedLabel(name) ?? unusable(name)
   if (problem !== null) return problem
-  return mapped === '' ? 'invalid_character' : { name, nameUnicode: domainToUnicode(name) }
+  if (mapped === '') return 'invalid_character'
+  const nameUnicode = domainToUnicode(name)
+  return text.search(blanks) !== -1 ? 'invisible_character' : (findSpoof(nameUnicode) ?? { name, nameUnicode })
 }
 
-function malformedLabel(name: string): Problem | null {
+/** Whether a label or the name is too long even before Punycode, which takes quadratic time for long labels. */
+function isOverlong(folded: string): boolean {
+  if (folded.length <= longestLabel || ascii.test(folded)) return false
+  if (longMarks.test(folded)) return true
+  const mapped = folded.replace(/\p{Default_Ignorable_Code_Point}+/gu, '').normalize('NFC')
+  return /[^.]{64}|^.{255}/su.test(mapped)
+}
+
+function malformedLabel(name: string): HostProblem | null {
   for (const label of name.split('.')) {
     if (label === '') return 'empty_label'
     if (label.length > longestLabel) return 'label_too_long'
@@ -135,8 +152,21 @@ function isUnicodeLabelOf(aLabel: string, written: string): boolean {
   return /[^\0-\x7f]/.test(written) && domainToASCII(written) === aLabel
 }
 
+/**
+ * Judges the host of a URL as `URL.parse` gives it. It may be what the name of a domain may not: an IP address, a public
+ * suffix, or a name with underscores, of which the web has some.
+ */
+export function findHostProblem(hostname: string): HostProblem | null {
+  const name = withoutRootDot(hostname)
+  if (name.length > longestName) return 'too_long'
+  if (name.startsWith('[') || (plainName.test(hostname) && !acePrefix.test(name))) return null
+  if (name.includes('*')) return 'has_wildcard'
+  if (/[^a-z\d._-]/.test(name)) return 'invalid_character'
+  return malformedLabel(name) ?? findSpoof(domainToUnicode(name))
+}
+
 /** Refuses well-formed names that are too long, are numbers to the URL Standard, or belong to everyone. */
-function unusable(name: string): Problem | null {
+function unusable(name: string): HostProblem | null {
   if (name.length > longestName) return 'too_long'
   if (ipv4Number.test(name.slice(name.lastIndexOf('.') + 1))) {
     const labels = name.split('.')
@@ -149,17 +179,17 @@ function unusable(name: string): Problem | null {
 const suffixOptions = { allowPrivateDomains: true, detectIp: false, extractHostname: false, validateHostname: false }
 
 /** The host name that was probably meant, when that is short and can be told from the text. */
-function hint(problem: Problem, text: string): string {
+function hint(problem: HostProblem, text: string): string {
   if (problem === 'invalid_punycode') return exampleHint
   if (problem === 'public_suffix') return shortHint(`go.acme.${text}`, 'a name such as ')
-  return shortHint(withoutMistakes(text.slice(0, longestInput)), '')
+  return shortHint(withoutMistakes(text.slice(0, longestName)), '')
 }
 
 const exampleHint = 'a name such as go.acme.com'
 
 /** Repeats U-labels only in letters that any terminal shows in their order. */
 function shortHint(candidate: string, introduction: string): string {
-  const meant = examine(candidate)
+  const meant = candidate.length > longestHint ? 'too_long' : examine(candidate)
   if (typeof meant === 'string' || meant.name.length > longestHint) return exampleHint
   const { name, nameUnicode } = meant
   return introduction + (/^[\p{Script=Latin}\d.-]+$/u.test(nameUnicode) ? nameUnicode : name)
@@ -173,7 +203,8 @@ function withoutMistakes(text: string): string {
     .replace(/^.*@/s, '')
     .replace(/:.*$/s, '')
     .replace(/[\s*]/g, '')
+    .replaceAll(blanks, '')
     .replaceAll('_', '-')
     .replace(/\.{2,}/g, '.')
-    .replace(/^[.-]+|-+(?=\.|$)|(?<=\.)-+/g, '')
+    .replace(/^[.-]+|(?<!-)-+(?=\.|$)|(?<=\.)-+/g, '')
 }

@@ -1,15 +1,17 @@
 /**
- * Which URLs a domain may lead to. Pure rules: text in, the same text or a refusal out.
+ * The rules of URLs that visitors may be sent to. Pure: text in, the same text or a refusal out.
  */
 import { Refusal, type ViolationCode } from '../errors.ts'
+import { findHostProblem, type HostProblem, hostAdvice, longestName } from './host-name.ts'
 
 /**
  * Reads an absolute http or https URL with a host, and returns it as sent. Whatever the parser of the URL Standard
- * would silently repair is refused: missing or superfluous slashes, backslashes, white space, control characters.
+ * would silently repair is refused: missing or superfluous slashes, backslashes, white space, control characters. So is
+ * what people cannot see or what misleads them. The host is an IP address or a host name, which may have underscores.
  */
 export function parseWebUrl(text: string): string | Refusal {
-  const problem = examine(text)
-  return problem === null ? text : new Refusal(problem, `${advice[problem]}: write ${hint(text)}.`)
+  const found = examine(text)
+  return found === null ? text : new Refusal(found[0], `${found[1]}: write ${hint(text)}.`)
 }
 
 const advice = {
@@ -22,6 +24,8 @@ const advice = {
   has_credentials: 'Leave out the user name and password',
   host_missing: 'The URL must have a host after its two slashes',
   invalid_url: 'The host or the port is not valid',
+  bidi_control: 'Leave out characters that change the direction of text, or percent-encode them',
+  invisible_character: 'Leave out characters that do not show, or percent-encode them',
 } as const satisfies Partial<Record<ViolationCode, string>>
 
 type Problem = keyof typeof advice
@@ -29,19 +33,56 @@ type Problem = keyof typeof advice
 /** In code points. */
 export const longestUrl = 2048
 const longestHint = 64
+/** All of ASCII that a URL may have: no control characters, space or backslash. */
+const visibleAscii = /^[!-[\]-~]*$/
+/** U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069. */
+const bidiControls = /\p{Bidi_Control}/u
+/** Such as U+200B to U+200D; not the variation selectors, which emoji need. */
+const invisibles = /[\p{Default_Ignorable_Code_Point}--\p{Variation_Selector}]/v
 
-function examine(text: string): Problem | null {
+type Finding = readonly [code: ViolationCode, advice: string]
+
+function examine(text: string): Finding | null {
+  const mistake = findMistake(text)
+  if (mistake !== null) return inUrl(mistake)
+  const authority = /^https?:\/\/([^/?#]*)/i.exec(text)?.[1]
+  if (authority === undefined) return inUrl(hasOtherScheme(text) ? 'unsupported_scheme' : 'not_absolute')
+  if (authority.includes('@')) return inUrl('has_credentials')
+  if (/^(?::\d*)?$/.test(authority)) return inUrl('host_missing')
+  const host = isParsable(authority) ? URL.parse(text)?.hostname : undefined
+  if (host === undefined || authority.includes('%')) return inUrl('invalid_url')
+  if (/^\.*$/.test(host)) return inUrl('host_missing')
+  const hidden = findHidden(text)
+  if (hidden !== null) return inUrl(hidden)
+  const problem = findHostProblem(host)
+  return problem === null ? null : inHost(problem)
+}
+
+function inUrl(problem: Problem): Finding {
+  return [problem, advice[problem]]
+}
+
+function inHost(problem: HostProblem): Finding {
+  return [problem, hostAdvice[problem]]
+}
+
+function findMistake(text: string): Problem | null {
   if (isTooLong(text)) return 'too_long'
+  if (visibleAscii.test(text)) return null
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) return 'control_characters'
   if (/\s/.test(text)) return 'has_space'
-  if (text.includes('\\')) return 'has_backslash'
-  const authority = /^https?:\/\/([^/?#]*)/i.exec(text)?.[1]
-  if (authority === undefined) return hasOtherScheme(text) ? 'unsupported_scheme' : 'not_absolute'
-  if (authority.includes('@')) return 'has_credentials'
-  if (/^(?::\d*)?$/.test(authority)) return 'host_missing'
-  const url = URL.parse(text)
-  if (url === null || authority.includes('%')) return 'invalid_url'
-  return /^\.*$/.test(url.hostname) ? 'host_missing' : null
+  return text.includes('\\') ? 'has_backslash' : null
+}
+
+function findHidden(text: string): Problem | null {
+  if (visibleAscii.test(text)) return null
+  if (bidiControls.test(text)) return 'bidi_control'
+  return invisibles.test(text) ? 'invisible_character' : null
+}
+
+/** `URL.parse` takes quadratic time to write a host in Punycode. */
+function isParsable(authority: string): boolean {
+  return authority.length <= longestName + ':65535'.length || visibleAscii.test(authority)
 }
 
 function isTooLong(text: string): boolean {
@@ -56,7 +97,9 @@ function hasOtherScheme(text: string): boolean {
 
 /** The URL that was probably meant, when that is short and can be told from the text. */
 function hint(text: string): string {
-  const meant = text.length > longestHint ? '' : withoutMistakes(text)
+  // `mailto:a@acme.com` has no host that could be meant.
+  const isOpaque = hasOtherScheme(text) && !text.includes('://')
+  const meant = isOpaque || text.length > longestHint ? '' : withoutMistakes(text)
   const isPlain = meant.length <= longestHint && /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/.test(meant)
   const isMeant = isPlain && examine(meant) === null && /^https?:\/\/[^/?#[]*[^/?#.[]\.[^/?#.]/i.test(meant)
   return isMeant ? meant : 'a URL such as https://go.acme.com/path'
@@ -65,9 +108,10 @@ function hint(text: string): string {
 function withoutMistakes(text: string): string {
   const scheme = /^http:/i.test(text) ? 'http' : 'https'
   const rest = text
+    .replace(/\p{Cc}/gu, '')
     .replaceAll('\\', '/')
     .replace(/^(?:[a-z][a-z\d+.-]*:\/\/|https?:|\/\/)\/*/i, '')
     .replace(/^[^/?#]*@/, '')
-    .replace(/\s/g, '%20')
+    .replace(/[\s\p{Default_Ignorable_Code_Point}]/gu, encodeURIComponent)
   return `${scheme}://${rest}`
 }

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { domainToASCII, domainToUnicode } from 'node:url'
+import fc from 'fast-check'
+import { findSpoof } from './spoofing.ts'
+
+describe('findSpoof', () => {
+  test('finds symbols that look like / \\ . : # ? %, wherever they stand', () => {
+    const symbols = '⁄∕╱⧸⟋⁁⫽𝈺〳㇓\u0338 ∖╲⧵⟍⧹𝈏㇔ ۔܁•‧∙⋅⸱꘎ꞏ᛫𝅭 ːˑ˸։׃܃᛬᠃᠉⁚∶∷⧴꞉፡ ♯⋕⌗ ʔˀ؟⸮ ‰‱⁒٪؉'.replaceAll(' ', '')
+    for (const symbol of symbols)
+      for (const label of [`a${symbol}b`, symbol, `${symbol}я`, `例${symbol}`])
+        assert.equal(findSpoof(`www.${label}.de`), 'lookalike_character', symbol)
+  })
+
+  test('finds letters that look like them beside Latin letters and digits, but not among letters of their own', () => {
+    for (const label of [
+      'comノ',
+      'comノa',
+      '1ノ-',
+      'ソa',
+      '80ン1',
+      'a丶b',
+      '127۰1',
+      '1ꓸ2',
+      '80ः1',
+      'x丿',
+      'aॽ',
+      '\u0660' + '1',
+    ])
+      assert.equal(findSpoof(label), 'lookalike_character', label)
+    for (const label of [
+      'ノート',
+      'ビタミンb6',
+      'パソコンshop',
+      'ノ',
+      'ソ-ス',
+      '۱۰۰',
+      'दुःख',
+      'aパンb',
+      'ꓡꓸ',
+      '丿',
+      '日本のノa',
+    ])
+      assert.equal(findSpoof(label), null, label)
+  })
+
+  test('leaves the middle dots of Catalan and Japanese where they belong', () => {
+    for (const label of ['col·legi', 'l·l', 'ア・イ', '例・れい']) assert.equal(findSpoof(label), null, label)
+    for (const label of ['a·b', 'l·', '·l', 'ア·イ', 'a・ア', 'ア・a', '・', '1・2'])
+      assert.equal(findSpoof(label), 'lookalike_character', label)
+  })
+
+  test('finds blank characters', () => {
+    for (const blank of '\u2800\u3164\u115f\u1160\uffa0\u180e\u{1d159}\u{16fe4}\u{13441}')
+      assert.equal(findSpoof(`a.${blank}`), 'invisible_character', blank)
+  })
+
+  test('finds letters of two scripts in one label, though not in two', () => {
+    for (const name of ['аpple', 'pаypal.com', 'ɑα', 'αа', 'aՕ', 'Ꭰa', 'аא', 'ไก่a', 'アꀀ', '한ア', 'ㄅ한', 'ㄅあ'])
+      assert.equal(findSpoof(name), 'mixed_scripts', name)
+    for (const name of ['пример.com', 'яндекс.bücher', 'α.а.a', 'ა.Ա']) assert.equal(findSpoof(name), null, name)
+  })
+
+  test('leaves the scripts that languages write together', () => {
+    for (const label of ['東京タワーtokyo', 'かなカナ漢字', '漢字한글abc', '漢字ㄅㄆabc', '한국korea', '々', 'ーア'])
+      assert.equal(findSpoof(label), null, label)
+  })
+
+  test('leaves whole labels of one script, with digits, hyphens, marks and emoji', () => {
+    const labels =
+      'bücher-1 straße пример-2 ελληνικά ישראל مثال भारत বাংলা ไทย 中国 日本 한국 ქართული հայ ᎠᎡ ⵜⵉⴼ i❤ 💩 oʻzbek'
+    for (const label of labels.split(' ')) assert.equal(findSpoof(label), null, label)
+  })
+
+  test('finds the same, whatever was looked at before', () => {
+    const label = fc.constantFrom('аpple', 'bücher', 'a⁄b', 'a\u2800b', 'ノート', 'comノ', 'Ꭰa', 'пример', 'l·l', 'a·b')
+    const expected = new Map<string, string | null>()
+    fc.assert(
+      fc.property(fc.array(label, { maxLength: 6 }), (labels) => {
+        for (const text of labels) {
+          const found = findSpoof(text)
+          assert.equal(found, expected.get(text) ?? found)
+          expected.set(text, found)
+        }
+      }),
+    )
+  })
+
+  test('leaves nothing that UTS 46 keeps and that does not show, but the joiners of Indic and Arabic letters', () => {
+    for (let code = 0x80; code < 0x20000; code++) {
+      const written = domainToUnicode(domainToASCII(`a${String.fromCodePoint(code)}b`))
+      if (findSpoof(written) === null) assert.doesNotMatch(written, /[\s\p{Default_Ignorable_Code_Point}\u2800]/u)
+    }
+  })
+})
