@@ -8,6 +8,7 @@ import { RateLimits } from './api/rate-limit.ts'
 import { OperationRoutes } from './api/routes.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
+import { domainTransfer } from './domains/transfer.ts'
 import type { Histogram } from './histogram.ts'
 import { Connections } from './http/connections.ts'
 import type { Drain } from './http/gate.ts'
@@ -21,6 +22,7 @@ import { KeptAnswers } from './idempotency/kept-answers.ts'
 import { Keyring } from './keys/keyring.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
+import { spaceTransfer } from './spaces/transfer.ts'
 import type { Storage } from './storage/port.ts'
 
 export interface AppOptions {
@@ -48,6 +50,9 @@ export interface App {
 
 /** Every operation of the API, in the order of the documents. */
 export const operations = [...Object.values(domainOperations), ...Object.values(spaceOperations)]
+
+/** What exports and imports carry: each kind of record after those that it refers to. */
+export const transferables = [domainTransfer, spaceTransfer]
 
 /** Puts everything together. Tests use the same function; there is no other app. */
 export function buildApp(options: AppOptions): App {

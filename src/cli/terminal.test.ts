@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable, Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { type TestContext, test } from 'node:test'
 import { newDatabase, newFolder } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
@@ -30,7 +31,17 @@ async function bigDatabase(t: TestContext): Promise<void> {
   database.close()
 }
 
-async function atTerminal(...args: string[]): Promise<{ code: number; err: string; out: string }> {
+interface Said {
+  readonly code: number
+  readonly err: string
+  readonly out: string
+}
+
+function atTerminal(...args: string[]): Promise<Said> {
+  return atTerminalWith(Readable.from([]), ...args)
+}
+
+async function atTerminalWith(input: Readable, ...args: string[]): Promise<Said> {
   const said = { out: '', err: '' }
   const terminal = (name: 'out' | 'err') =>
     Object.assign(
@@ -44,7 +55,9 @@ async function atTerminal(...args: string[]): Promise<{ code: number; err: strin
       }),
       { isTTY: true },
     )
-  const code = await runCli(args, { input: () => Readable.from([]), out: terminal('out'), err: terminal('err') })
+  const streams = { input: () => input, out: terminal('out'), err: terminal('err') }
+  const code = await runCli(args, { ...streams, serve: async () => undefined })
+  for (const stream of [streams.out, streams.err]) await finished(stream.end())
   // Where a line begins anew.
   return { code, out: said.out, err: said.err.replaceAll('\r\u001b[K', '\r') }
 }
@@ -55,7 +68,7 @@ test('backup, export and import say how far they are, in one line that goes away
   const backup = await atTerminal('backup', join(folder, 'backup.db'))
   assert.match(backup.err, /^(\r\d+ % is copied)+\r$/)
   const exported = await atTerminal('export', join(folder, 'export.jsonl'))
-  assert.match(exported.err, /^(\r\d\.\d MB are exported)+\r$/)
+  assert.match(exported.err, /^(\r\d\.\d MB are exported)+\rExported to \S+\. domains: 0, spaces: 600\.\n$/)
   const imported = await atTerminal('import', join(folder, 'export.jsonl'))
   assert.match(imported.err, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
   assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])
@@ -70,6 +83,14 @@ test('an export that is printed waits for whoever reads it', async (t) => {
   await atTerminal('export', file)
   const withoutHeader = (text: string) => text.replace(/^.*\n/, '')
   assert.equal(withoutHeader(readFileSync(file, 'utf8')), withoutHeader(out))
+})
+
+test('an import without a file says what it waits for where it reads from a terminal', async (t) => {
+  await bigDatabase(t)
+  const waits = 'Waiting for the lines of an export. End with Ctrl-D, or name a file: npx waymark import FILE\n'
+  const typed = await atTerminalWith(Object.assign(Readable.from([]), { isTTY: true }), 'import')
+  assert.deepEqual([typed.code, typed.err.startsWith(waits)], [1, true])
+  assert.ok(!(await atTerminal('import')).err.includes('Waiting'))
 })
 
 test('an empty standard input is no export', async (t) => {
