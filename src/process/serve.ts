@@ -6,9 +6,9 @@ import { Failure, StartupFailure } from '../errors.ts'
 import { opsServer } from '../ops/server.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
-import { version } from '../version.ts'
 import { isWithoutKeys, makeFirstKey, registerBootstrapKey } from './first-key.ts'
-import { ensureFree, type Listening, listen } from './listen.ts'
+import { greet, type KeyNews } from './greeting.ts'
+import { ensureFree, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder, type Parts } from './shutdown.ts'
 import { announce, hasOwnSocket, isFirst, isSupervisor, opsPlaces, opsPrefix, superviseWorkers } from './workers.ts'
@@ -41,7 +41,7 @@ async function start(): Promise<void> {
     const listening = await listen(app.server, config, { reusePort: hasOwnSocket() })
     if (config.ops.port !== 0) await listenForOperator(config, { app, storage, log })
     announce(listening.port)
-    if (isFirst()) greet(listening, await keyToShow(storage))
+    if (isFirst()) greet(listening, await keyNews(storage))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
     flushCompileCache()
@@ -63,39 +63,12 @@ async function listenForOperator({ ops }: Config, { app, storage, log }: Parts):
 async function register({ bootstrapKey }: Config, storage: Storage, logger: Logger): Promise<void> {
   if (bootstrapKey === null || (await registerBootstrapKey(storage, bootstrapKey))) return
   logger.warn(
-    'BOOTSTRAP_KEY is not a key of this database: it is registered at the first start only. Issue a key with "waymark keys create", or unset BOOTSTRAP_KEY.',
+    'BOOTSTRAP_KEY is not a key of this database: it is registered at the first start only. Issue a key with "npx waymark keys create", or unset BOOTSTRAP_KEY.',
   )
 }
 
-/** The key that was just made; null when there is none that is good, undefined when there is one already. */
-async function keyToShow(storage: Storage): Promise<string | null | undefined> {
-  return (await makeFirstKey(storage)) ?? ((await isWithoutKeys(storage)) ? null : undefined)
-}
-
-/** Nobody hears it where stdout cannot be written, which is no reason not to serve. */
-function greet(listening: Listening, key: string | null | undefined): void {
-  process.stdout.on('error', ({ message }) => {
-    process.stderr.write(
-      `Standard output cannot be written: ${message}. The first API key, where one was made, is lost.\n`,
-    )
-  })
-  process.stdout.write(greeting(listening, key))
-}
-
-function greeting({ url, localUrl }: Listening, key: string | null | undefined): string {
-  const banner = `Waymark ${version} is listening on ${url} (documentation: /docs)\n`
-  if (key === null) {
-    return `${banner}No API key is good. Issue one: npm run -s waymark -- keys create --name mine --account 1\n`
-  }
-  if (key === undefined) return banner
-  return `${banner}
-This API key is shown once; keep it safe:
-
-  ${key}
-
-Try it:
-
-  curl -H "Authorization: Bearer ${key}" ${localUrl}/api/v1/domains
-
-`
+async function keyNews(storage: Storage): Promise<KeyNews> {
+  const secret = await makeFirstKey(storage)
+  if (secret !== undefined) return { secret }
+  return (await isWithoutKeys(storage)) ? 'none' : 'kept'
 }
