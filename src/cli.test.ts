@@ -4,11 +4,10 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Readable, Writable } from 'node:stream'
 import { type TestContext, test as testOf } from 'node:test'
-import { type Ended, newDatabase, newFolder, runNpm, startProgram, waymark } from '../test/processes.ts'
+import { runHere, type Said } from '../test/command-line.ts'
+import { newDatabase, newFolder, runNpm, startProgram, waymark } from '../test/processes.ts'
 import { commandArguments } from '../test/scripts.ts'
-import { runCli } from './cli/run.ts'
 import { isWellFormedKey } from './keys/key.ts'
 import { scopes } from './keys/scope.ts'
 import { openStorage } from './storage/open.ts'
@@ -21,40 +20,19 @@ type Say = (...args: readonly string[]) => Promise<string>
 interface FreshDatabase {
   readonly path: string
   readonly say: Say
-  refused(...args: readonly string[]): Promise<Ended>
+  refused(...args: readonly string[]): Promise<Said>
 }
 
 /** Runs commands on one fresh database; each must succeed, and its stdout is returned. */
 function onFreshDatabase(t: TestContext): FreshDatabase {
   const { path, variables } = newDatabase(t)
-  const refused = (...args: readonly string[]) => waymark(t, args, variables)
+  const refused = (...args: readonly string[]) => runHere(args, { variables })
   const say: Say = async (...args) => {
     const { code, stdout, stderr } = await refused(...args)
     assert.deepEqual([code, stderr], [0, ''])
     return stdout.trimEnd()
   }
   return { path, say, refused }
-}
-
-/** Runs in this process what must end before a database is opened; `serve` stands for the server. */
-async function inProcess(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  const out: string[] = []
-  const err: string[] = []
-  const serve = async () => {
-    out.push('The server listens.')
-  }
-  const input = () => Readable.from([])
-  const code = await runCli(args, { input, out: collecting(out), err: collecting(err), serve })
-  return { code, out: out.join(''), err: err.join('') }
-}
-
-function collecting(texts: string[]): Writable {
-  return new Writable({
-    write(chunk, _, done) {
-      texts.push(String(chunk))
-      done()
-    },
-  })
 }
 
 test('npm run -s waymark prints what the command prints, and nothing else', async (t) => {
@@ -186,10 +164,18 @@ test('a key may be named by its name, where that leaves no doubt', async (t) => 
   assert.equal((await refused('keys', 'revoke', 'ci')).code, 2)
 })
 
-test('a database that cannot be used is a sentence, with exit code 1', async (t) => {
-  const { code, stderr } = await waymark(t, ['keys', 'list'], { DATABASE_URL: 'mysql://here' })
+test('a database that cannot be used is a sentence, with exit code 1', async () => {
+  const { code, stderr } = await runHere(['keys', 'list'], { variables: { DATABASE_URL: 'mysql://here' } })
   assert.equal(code, 1)
   assert.match(stderr, /^DATABASE_URL must name a database file, such as [^\n]+\n$/)
+})
+
+test('exit code 2 when the file that is named is the database itself', async (t) => {
+  const { path, say, refused } = onFreshDatabase(t)
+  await say('accounts', 'create', '--name', 'Acme')
+  const { code, stderr } = await refused('backup', path, '--force')
+  assert.equal(code, 2)
+  assert.match(stderr, /^\S+ is the database itself\. Name another file\.\n\nUsage: npx waymark backup FILE /)
 })
 
 test('only "accounts create" makes a database', async (t) => {
@@ -242,29 +228,37 @@ test('help explains every level, in each way to ask for it, with exit code 0', a
     ['import', 'Usage: npx waymark import [FILE] '],
   ] as const) {
     for (const line of [`${words} --help`, `${words} -h`, `help ${words}`, `help ${words} --help`]) {
-      const { code, out, err } = await inProcess(...line.split(' ').filter((word) => word !== ''))
+      const { code, stdout: out, stderr: err } = await runHere(line.split(' ').filter((word) => word !== ''))
       assert.deepEqual([code, err], [0, ''], line)
       assert.ok(out.includes(usage), out)
     }
   }
-  assert.match((await inProcess('keys', 'help')).out, /^Usage: npx waymark keys COMMAND$/m)
+  assert.match((await runHere(['keys', 'help'])).stdout, /^Usage: npx waymark keys COMMAND$/m)
 })
 
 test('help names the scopes that there are, what --json prints, and the exit codes', async () => {
-  assert.ok((await inProcess('help', 'keys', 'create')).out.includes(` ${scopes.join(', ')}\n`))
-  assert.match((await inProcess('help', 'import')).out, /"missing"/)
-  assert.match((await inProcess('help')).out, /^Exit codes: 0 done; 1 not done, or only in part; 2 the command line /m)
+  assert.ok((await runHere(['help', 'keys', 'create'])).stdout.includes(` ${scopes.join(', ')}\n`))
+  assert.match((await runHere(['help', 'import'])).stdout, /"missing"/)
+  assert.match(
+    (await runHere(['help'])).stdout,
+    /^Exit codes: 0 done; 1 not done, or only in part; 2 the command line /m,
+  )
 })
 
 test('version, --version and -v print the version', async () => {
   for (const word of ['version', '--version', '-v']) {
-    const { code, out } = await inProcess(word)
-    assert.deepEqual([code, out], [0, `${version}\n`])
+    const { code, stdout } = await runHere([word])
+    assert.deepEqual([code, stdout], [0, `${version}\n`])
   }
 })
 
 test('start starts the server', async () => {
-  assert.deepEqual(await inProcess('start'), { code: 0, out: 'The server listens.', err: '' })
+  let starts = 0
+  const serve = async () => {
+    starts += 1
+  }
+  assert.deepEqual(await runHere(['start'], { serve }), { code: 0, stdout: '', stderr: '' })
+  assert.equal(starts, 1)
 })
 
 const wrongUses: [args: string[], sentence: string | RegExp][] = [
@@ -310,7 +304,7 @@ const wrongUses: [args: string[], sentence: string | RegExp][] = [
 
 for (const [args, sentence] of wrongUses) {
   test(`exit code 2 for "waymark ${args.join(' ').slice(0, 60)}"`, async () => {
-    const { code, out, err } = await inProcess(...args)
+    const { code, stdout: out, stderr: err } = await runHere(args)
     const [said = '', empty, usage = ''] = err.split('\n')
     assert.deepEqual([code, out, empty], [2, '', ''])
     if (typeof sentence === 'string') assert.equal(said, sentence)

@@ -1,4 +1,4 @@
-/** `waymark export` and `waymark import`, as processes of their own. */
+/** `waymark export` and `waymark import`. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,6 +11,7 @@ import { changeDomain, insertDomain, listDomains } from '../src/domains/store.ts
 import { changeSpace, insertSpace, listSpaces, removeSpace } from '../src/spaces/store.ts'
 import { openStorage, type StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
+import { runHere, type Said } from './command-line.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
 import { eventually, newDatabase, newFolder, type Variables, waymark } from './processes.ts'
 import { commandArguments, repository } from './scripts.ts'
@@ -20,7 +21,7 @@ const test = (promise: string, work: (t: TestContext) => Promise<void>) => testO
 interface Place {
   readonly storage: Storage
   readonly variables: Variables
-  say(...args: string[]): ReturnType<typeof waymark>
+  say(...args: string[]): Promise<Said>
 }
 
 /** A database with one account, number 1. */
@@ -40,7 +41,7 @@ async function placeAt(t: TestContext, location: StorageLocation, variables: Var
   const storage = await openStorage(location)
   t.after(() => storage.close())
   if ((await listAccounts(storage)).length === 0) await createAccount(storage, 'Acme')
-  return { storage, variables, say: (...args) => waymark(t, args, variables) }
+  return { storage, variables, say: (...args) => runHere(args, { variables }) }
 }
 
 async function fill({ storage }: Place, count: number): Promise<void> {
@@ -101,7 +102,7 @@ test('what is exported and imported is the same, but for the ids', async (t) => 
   await fill(from, 700)
   const file = join(newFolder(t), 'export.jsonl')
   const told = `Exported to ${file}. domains: 700, spaces: 700.\n`
-  assert.deepEqual(await from.say('export', file), { code: 0, signal: null, stdout: '', stderr: told })
+  assert.deepEqual(await from.say('export', file), { code: 0, stdout: '', stderr: told })
   const imported = await to.say('import', file)
   assert.deepEqual(
     [imported.code, imported.stdout, imported.stderr],
@@ -212,7 +213,8 @@ test('from SQLite to PostgreSQL and back it is the same, also when it is importe
   const folder = newFolder(t)
   const [there, back] = [join(folder, 'there.jsonl'), join(folder, 'back.jsonl')]
   await from.say('export', there)
-  const both = await Promise.all([over.say('import', there, '--json'), over.say('import', there, '--json')])
+  const twice = () => waymark(t, ['import', there, '--json'], over.variables)
+  const both = await Promise.all([twice(), twice()])
   const imported = both.map(({ stdout }) => JSON.parse(stdout))
   for (const { refused, missing } of imported) assert.deepEqual([refused, missing], [0, null])
   assert.equal(imported[0].stored + imported[1].stored, 600)

@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { version } from '../version.ts'
 import type { Listening } from './listen.ts'
 
@@ -27,11 +28,9 @@ Try it:
 const issue = 'npx waymark keys create --name mine'
 
 /** Prints the greeting. A standard output that cannot be written is no reason not to serve. */
-export function greet(listening: Listening, key: KeyNews): void {
-  process.stdout.on('error', ({ message }) => {
-    process.stderr.write(
-      `Standard output cannot be written: ${message}. The first API key, if one was made, is lost.\n`,
-    )
+export function greet(text: string, out: Writable = process.stdout, err: Writable = process.stderr): void {
+  out.on('error', ({ message }) => {
+    err.write(`Standard output cannot be written: ${message}. The first API key, if one was made, is lost.\n`)
   })
-  process.stdout.write(greeting(listening, key))
+  out.write(text)
 }

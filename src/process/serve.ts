@@ -7,7 +7,7 @@ import { opsServer } from '../ops/server.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { isWithoutKeys, makeFirstKey, registerBootstrapKey } from './first-key.ts'
-import { greet, type KeyNews } from './greeting.ts'
+import { greet, greeting, type KeyNews } from './greeting.ts'
 import { ensureFree, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder, type Parts } from './shutdown.ts'
@@ -41,7 +41,7 @@ async function start(): Promise<void> {
     const listening = await listen(app.server, config, { reusePort: hasOwnSocket() })
     if (config.ops.port !== 0) await listenForOperator(config, { app, storage, log })
     announce(listening.port)
-    if (isFirst()) greet(listening, await keyNews(storage))
+    if (isFirst()) greet(greeting(listening, await keyNews(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
     flushCompileCache()
