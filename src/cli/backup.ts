@@ -2,18 +2,18 @@ import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { copiesOf } from '../storage/open.ts'
 import { requiredFileOf } from './arguments.ts'
-import type { Command } from './command.ts'
+import { type Command, program } from './command.ts'
 import { Progress } from './progress.ts'
 
 export const backupCommands = {
   backup: {
     summary: 'Write a consistent copy of the database, in use or not, into a file.',
     synopsis: 'FILE [--force]',
-    details: `  FILE      where the copy goes: accounts, keys, domains and spaces as they are at this moment
-  --force   replace the file when there is one
+    details: `  FILE      where the copy goes: accounts, keys and all records as they are at this moment
+  --force   replace the file if there is one
 
-The copy is checked, and gets its name once it is whole and on the disk. The search index is not in it: it is made
-anew from the data. For PostgreSQL it says which of its own commands to use.`,
+The copy is checked, and gets its name once it is complete and on the disk. It leaves out the search index, which is
+rebuilt from the data. For PostgreSQL, this command prints which of PostgreSQL's own tools to use.`,
     options: { force: { type: 'boolean' } },
     takesOperand: true,
     prepareAt: (given) => {
@@ -31,13 +31,13 @@ anew from the data. For PostgreSQL it says which of its own commands to use.`,
   },
 
   restore: {
-    summary: 'Put a backup in the place of the database, once it has been checked.',
+    summary: 'Check a backup and replace the database with it.',
     synopsis: 'FILE [--stopped]',
-    details: `  FILE        what "waymark backup" wrote
+    details: `  FILE        what "${program} backup" wrote
   --stopped   you have stopped the server: needed only when the database is too damaged to tell
 
-Nothing may have the database open. What was there before is kept beside it under a dated name. Keys that were revoked
-after the backup was made are good again. For PostgreSQL it says which of its own commands to use.`,
+Nothing may have the database open. The old database is kept beside the new one under a dated name. Keys that were
+revoked after the backup work again. For PostgreSQL, this command prints which of PostgreSQL's own tools to use.`,
     options: { stopped: { type: 'boolean' } },
     takesOperand: true,
     prepareAt: (given) => {
