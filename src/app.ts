@@ -10,14 +10,16 @@ import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
 import type { Histogram } from './histogram.ts'
 import { Connections } from './http/connections.ts'
-import type { Drain } from './http/gate.ts'
+import { Drain } from './http/drain.ts'
 import { Overload } from './http/overload.ts'
 import { Proxies } from './http/proxies.ts'
 import { RequestLog } from './http/request-log.ts'
 import { RequestCounts } from './http/request-metrics.ts'
 import { Routes } from './http/router.ts'
 import { apiServer } from './http/server.ts'
+import { UnreadAnswers } from './http/unread-answers.ts'
 import { KeptAnswers } from './idempotency/kept-answers.ts'
+import { hasKey } from './keys/key.ts'
 import { Keyring } from './keys/keyring.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
@@ -58,9 +60,10 @@ export function buildApp(options: AppOptions): App {
   const proxies = new Proxies(options.trustProxy)
   const keyring = new Keyring(storage)
   const kept = new KeptAnswers(storage)
-  const drain = { isDraining: false }
   const overload = new Overload()
   const connections = new Connections(options.mostConnections)
+  const drain = new Drain(connections)
+  const surroundings = { log, rateLimits, proxies, unread: new UnreadAnswers(), isSecret: hasKey }
 
   const routes = new Routes()
   const address = publicAddress(options.baseUrl)
@@ -70,7 +73,7 @@ export function buildApp(options: AppOptions): App {
   documents(routes, operations)
   domainRoutes(guarded, storage, kept, address)
   spaceRoutes(guarded, storage, kept, address)
-  const server = apiServer(routes, { log, rateLimits, proxies }, { drain, overload, connections })
+  const server = apiServer(routes, surroundings, { drain, overload, connections })
 
   const begin = () => {
     overload.begin()

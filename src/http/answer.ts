@@ -31,6 +31,7 @@ const patienceMs = 75_000
 function awaitReader(exchange: Exchange): void {
   const { response, surroundings } = exchange
   response.setTimeout(patienceMs)
+  surroundings.unread.add(response)
   response.on('close', () => surroundings.log.ended(exchange, !response.writableFinished))
 }
 

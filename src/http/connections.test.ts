@@ -1,152 +1,165 @@
 import assert from 'node:assert/strict'
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { eventually } from '../../test/processes.ts'
-import type { Storage } from '../storage/port.ts'
+import { sendJson } from './answer.ts'
 
-const most = 20
-const path = '/api/v1/domains'
+const limit = 20
+const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`
 
-/** Connections that say nothing. */
-async function idle(t: TestContext, { port }: TestApp, count: number): Promise<Socket[]> {
-  const sockets = Array.from({ length: count }, () => connect(port, '127.0.0.1').on('error', () => undefined))
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-  })
-  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
-  return sockets
+interface Crowd {
+  readonly app: TestApp
+  /** Opens a connection that says nothing. */
+  readonly dial: (localAddress?: string) => Promise<Socket>
+  /** Opens connections, one after another. */
+  readonly dialMany: (count: number, localAddress?: string) => Promise<Socket[]>
+  /** Has a request under way on each connection until `finish`. */
+  readonly occupy: (sockets: readonly Socket[]) => Promise<void>
+  readonly finish: () => void
 }
 
-test('503 overloaded on a connection past the limit, which is closed; 200 once others have closed', async (t) => {
-  const app = await startApp({ mostConnections: most })
-  const [first] = await idle(t, app, most)
-  const request = `GET ${path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${app.key}\r\n\r\n`
-  await eventually(async () => {
-    const [answer] = await app.raw(request)
-    return answer?.status === 503
+/** An app of `limit` connections, with a path that is answered only when the test says so, and one that is at once. */
+async function crowd(t: TestContext, mostConnections = limit): Promise<Crowd> {
+  const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
+  // Before the app ends, which waits for its requests.
+  t.after(() => finish())
+  const app = await startApp({ mostConnections })
+  let underWay = 0
+  app.routes.add(['GET'], '/fast', (exchange) => sendJson(exchange, 200, '{}'))
+  app.routes.add(['GET'], '/slow', async (exchange) => {
+    underWay += 1
+    await finished
+    sendJson(exchange, 200, '{}')
   })
-  const [answer] = await app.raw(request)
-  assert.deepEqual([answer?.status, answer?.body.code], [503, 'overloaded'])
-  assert.deepEqual([answer?.headers.connection, answer?.headers['retry-after']], ['close', '1'])
-  const [health] = await app.raw('GET /health HTTP/1.1\r\nHost: here\r\n\r\n')
-  assert.deepEqual([health?.status, health?.headers.connection], [200, 'close'])
+  const dial = async (localAddress = '127.0.0.1') => {
+    const socket = connect({ port: app.port, host: '127.0.0.1', localAddress, noDelay: true })
+    t.after(() => socket.destroy())
+    // A socket that nothing reads does not see its end.
+    socket
+      .setEncoding('latin1')
+      .on('error', () => undefined)
+      .on('data', () => undefined)
+    await once(socket, 'connect')
+    return socket
+  }
+  const dialMany = async (count: number, localAddress?: string) => {
+    const sockets: Socket[] = []
+    while (sockets.length < count) sockets.push(await dial(localAddress))
+    return sockets
+  }
+  const occupy = async (sockets: readonly Socket[]) => {
+    const wanted = underWay + sockets.length
+    for (const socket of sockets) socket.write(request('/slow'))
+    await eventually(() => underWay === wanted)
+  }
+  return { app, dial, dialMany, occupy, finish }
+}
 
-  first?.destroy()
-  await eventually(
-    async () => (await app.raw(request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')))[0]?.status === 200,
-  )
+/** Sends a request, and resolves with what comes back at once; null when the connection is closed instead. */
+async function ask(socket: Socket, path = '/fast'): Promise<string | null> {
+  if (socket.destroyed) return null
+  const closed = new Promise<[null]>((resolve) => socket.once('close', () => resolve([null])))
+  const received = once(socket, 'data') as Promise<[string]>
+  socket.write(request(path))
+  const [text] = await Promise.race([received, closed])
+  return text
+}
+
+const isServed = async (socket: Socket) => (await ask(socket))?.startsWith('HTTP/1.1 200 ') ?? false
+const isClosed = async (socket: Socket) => socket.closed || (await once(socket, 'close').then(() => true))
+
+test('200 on a new connection to a full server: that without a request for longest makes room', async (t) => {
+  const { dial, dialMany } = await crowd(t)
+  const [first, second, ...others] = (await dialMany(limit)) as [Socket, Socket, ...Socket[]]
+  assert.ok(await isServed(first))
+  const newcomer = await dial()
+  assert.ok(await isServed(newcomer))
+  assert.ok(await isClosed(second))
+  for (const socket of [first, newcomer, ...others]) assert.ok(await isServed(socket))
 })
 
-test('a flood of connections is cut off, and those that were there first are served', async (t) => {
-  const app = await startApp({ mostConnections: most })
-  const [early] = await idle(t, app, most)
+test('a hundredth of the connections is cut at a time', async (t) => {
+  const { dial, dialMany } = await crowd(t, 200)
+  const sockets = await dialMany(200)
+  assert.ok(await isServed(await dial()))
+  for (const cut of sockets.slice(0, 2)) assert.ok(await isClosed(cut))
+  for (const kept of sockets.slice(2)) assert.ok(await isServed(kept))
+})
+
+test('a connection whose headers are incomplete makes room, too', async (t) => {
+  const { dial, dialMany } = await crowd(t)
+  const [partial, ...others] = (await dialMany(limit)) as [Socket, ...Socket[]]
+  for (const socket of others) assert.ok(await isServed(socket))
+  partial.write('GET /fast HTTP/1.1\r\nHost: he')
+  assert.ok(await isServed(await dial()))
+  assert.ok(await isClosed(partial))
+  for (const socket of others) assert.ok(await isServed(socket))
+})
+
+test('503 overloaded on a new connection, which is closed, when all others have a request under way', async (t) => {
+  const { app, dial, dialMany, occupy, finish } = await crowd(t)
+  const busy = await dialMany(limit)
+  await occupy(busy)
+  const [answer] = await app.raw(request('/fast'))
+  assert.deepEqual([answer?.status, answer?.body.code], [503, 'overloaded'])
+  assert.deepEqual([answer?.headers.connection, answer?.headers['retry-after']], ['close', '1'])
+  const [health] = await app.raw(request('/health'))
+  assert.deepEqual([health?.status, health?.headers.connection], [200, 'close'])
+
+  const answers = busy.map((socket) => once(socket, 'data') as Promise<[string]>)
+  finish()
+  for (const answered of answers) assert.match((await answered)[0], /^HTTP\/1\.1 200 /)
+  await eventually(async () => await isServed(await dial()))
+})
+
+test('a flood of connections is closed at once, and requests under way are answered', async (t) => {
+  const { app, dialMany, occupy, finish } = await crowd(t)
+  const busy = await dialMany(limit)
+  await occupy(busy)
   const flood = Array.from({ length: 500 }, () => connect(app.port, '127.0.0.1').on('error', () => undefined))
   t.after(() => {
     for (const socket of flood) socket.destroy()
   })
-  await Promise.all(flood.slice(most).map((socket) => once(socket, 'close')))
+  await Promise.all(flood.slice(limit).map((socket) => once(socket, 'close')))
 
-  early?.write(`GET ${path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${app.key}\r\n\r\n`)
-  const [bytes] = await once(early as Socket, 'data')
-  assert.match(String(bytes), /^HTTP\/1\.1 200 /)
+  const answers = busy.map((socket) => once(socket, 'data') as Promise<[string]>)
+  finish()
+  for (const answered of answers) assert.match((await answered)[0], /^HTTP\/1\.1 200 /)
 })
 
-interface Connection {
-  readonly client: Socket
-  /** The same connection, as the server has it. */
-  readonly server: Socket
-}
-
-async function bothEnds(t: TestContext, app: TestApp): Promise<Connection> {
-  const accepted = Promise.withResolvers<Socket>()
-  const listener = (message: unknown) => accepted.resolve((message as { socket: Socket }).socket)
-  subscribe('net.server.socket', listener)
-  const [client] = (await idle(t, app, 1)) as [Socket]
-  const server = await accepted.promise
-  unsubscribe('net.server.socket', listener)
-  return { client, server }
-}
-
-/** A client of the largest file there is, several times over, that reads nothing yet. */
-async function slowReader(t: TestContext, app: TestApp): Promise<Connection> {
-  const { client, server } = await bothEnds(t, app)
-  client.write('GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nHost: here\r\n\r\n'.repeat(12))
-  await eventually(async () => server.writableLength > 0)
-  return { client, server }
-}
-
-function finishedFiles({ logs }: TestApp): (boolean | undefined)[] {
-  return logs.filter(({ route }) => route === '/docs/*').map(({ aborted }) => aborted as boolean | undefined)
-}
-
-test('a client that reads slowly gets its answers, and they are logged once it has them', async (t) => {
-  const app = await startApp()
-  const { client, server } = await slowReader(t, app)
-  assert.ok(finishedFiles(app).length < 12)
-  client.resume()
-  await eventually(async () => finishedFiles(app).length === 12)
-  assert.deepEqual(new Set(finishedFiles(app)), new Set([undefined]))
-  assert.equal(server.destroyed, false)
+test('one address with any number of idle connections does not shut out another', async (t) => {
+  const { dial, dialMany } = await crowd(t)
+  const other = await dialMany(2, '127.0.0.2')
+  const flood = await dialMany(300, '127.0.0.1')
+  // Older than all of the flood, and yet none makes room for it.
+  for (const socket of other) assert.ok(await isServed(socket))
+  for (let n = 0; n < 10; n++) assert.ok(await isServed(await dial('127.0.0.2')))
+  assert.ok(await isServed(flood.at(-1) as Socket))
 })
 
-test('a client that does not read is cut off, after 75 seconds at the earliest, and its answers count as aborted', async (t) => {
-  const app = await startApp()
-  const { server } = await slowReader(t, app)
-  assert.equal(server.timeout, 75_000)
-  server.setTimeout(1)
-  await once(server, 'close')
-  await eventually(async () => finishedFiles(app).includes(true))
-  await eventually(async () => app.measured.counts.underWay === 0)
+test('an address that has more than its share, all of it busy, makes room neither for itself nor among others', async (t) => {
+  const { dial, dialMany, occupy } = await crowd(t)
+  await occupy(await dialMany(limit - 3, '127.0.0.1'))
+  const other = await dialMany(3, '127.0.0.2')
+  assert.match(String(await ask(await dial('127.0.0.1'))), /^HTTP\/1\.1 503 /)
+  for (const socket of other) assert.ok(await isServed(socket))
+  // Another address may give way to itself.
+  await eventually(async () => await isServed(await dial('127.0.0.2')))
+  assert.ok(await isClosed(other[0] as Socket))
 })
 
-function post({ key }: TestApp, body: string, length = body.length): string {
-  const head = `POST ${path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json`
-  return `${head}\r\nContent-Length: ${length}\r\n\r\n${body}`
-}
-
-test('answers that a connection does not take any more count as aborted, each once', async (t) => {
-  const app = await startApp()
-  const count = 100
-  for (let n = 0; n < count; n++) {
-    const [client] = (await idle(t, app, 1)) as [Socket]
-    // A refusal is sent before the server looks at the connection again.
-    client.write(`GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`, () => client.resetAndDestroy())
+test('behind a proxy, which is one address, idle connections make room and busy ones stay', async (t) => {
+  const { dial, dialMany, occupy, finish } = await crowd(t)
+  const busy = await dialMany(limit / 2)
+  await occupy(busy)
+  const idle = await dialMany(limit / 2)
+  for (const [at, socket] of idle.entries()) {
+    assert.ok(await isServed(await dial()), `newcomer ${at}`)
+    assert.ok(await isClosed(socket), `idle connection ${at}`)
   }
-  const ended = () => app.logs.filter(({ status }) => status === 401)
-  await eventually(async () => ended().length === count && app.measured.counts.underWay === 0)
-  const aborted = ended().filter(({ aborted }) => aborted === true)
-  assert.ok(aborted.length > count / 2, `${aborted.length} of ${count} count as aborted`)
+  const answers = busy.map((socket) => once(socket, 'data') as Promise<[string]>)
+  finish()
+  for (const answered of answers) assert.match((await answered)[0], /^HTTP\/1\.1 200 /)
 })
-
-for (const [what, length] of [
-  ['in the middle of', 100],
-  ['behind', undefined],
-] as const) {
-  test(`a client that leaves ${what} its body, while its key is looked up, counts as aborted`, async (t) => {
-    const { promise: release, resolve: letGo } = Promise.withResolvers<void>()
-    let lookUps = 0
-    const slow = (real: Storage): Storage =>
-      Object.create(real, {
-        all: {
-          value: async (...args: Parameters<Storage['all']>) => {
-            lookUps += 1
-            await release
-            return real.all(...args)
-          },
-        },
-      })
-    const app = await startApp({ storage: slow })
-    const { client, server } = await bothEnds(t, app)
-    client.write(post(app, '{"name":"left.example.com"}', length))
-    await eventually(async () => lookUps === 1)
-    const left = new Promise((resolve) => server.once('close', resolve))
-    client.resetAndDestroy()
-    await left
-    letGo()
-    await eventually(async () => app.logs.some(({ method, aborted }) => method === 'POST' && aborted === true))
-    assert.equal(app.measured.counts.underWay, 0)
-  })
-}

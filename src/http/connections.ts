@@ -1,42 +1,128 @@
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Failure, overloaded } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Beyond the limit, connections that are told so; what comes on top is closed unheard. A share of the limit. */
-const toldShare = 0.1
+/** Connections past the limit whose requests are refused with a 503. The rest is closed at once. A share of the limit. */
+const surplusShare = 0.1
+/** An address that holds a larger share of the limit makes room for others. */
+const fairShare = 0.1
+/** How many connections are cut at a time, so that one scan serves many newcomers. A share of the limit. */
+const batchShare = 0.01
+/** A scan that found too few connections to cut is not repeated for this long. Milliseconds. */
+const scanPauseMs = 100
 
-/** Bounds the connections that a process serves, and so the memory and the files that they take. */
+const latest = Symbol('latest response')
+const order = Symbol('order of the latest request')
+
+type Tracked = Socket & {
+  /** The response to the latest request. */
+  [latest]?: ServerResponse
+  /** When the latest request arrived, or else the connection, as a place in the order of all such events. */
+  [order]: number
+}
+
+/**
+ * The response that the connection waits for; undefined if it waits for none. Of pipelined requests, the response to the
+ * last: responses leave in order. The connection is one of a server that `Connections` tracks.
+ */
+export function awaitedResponse(socket: Socket): ServerResponse | undefined {
+  const response = (socket as Tracked)[latest]
+  return response === undefined || response.closed ? undefined : response
+}
+
+/**
+ * Bounds the connections that a server keeps open, and so the memory and the file descriptors that they take. When the
+ * server is full, connections without a request under way make room for new ones.
+ */
 export class Connections {
-  readonly #most: number
+  readonly #max: number
+  readonly #addresses = new Map<Tracked, string | undefined>()
   readonly #surplus = new Set<Socket>()
-  #open = 0
+  #events = 0
+  #nextScanAt = 0
 
-  /** Connections past `most` get one answer, which is a refusal. */
-  constructor(most: number) {
-    this.#most = most
+  /** `max`: how many connections are served at once. */
+  constructor(max: number) {
+    this.#max = max
   }
 
-  /** Bounds the connections of this server from now on. */
+  /** Every connection that is open. */
+  get open(): Iterable<Socket> {
+    return this.#addresses.keys()
+  }
+
+  /** Tracks and bounds the connections of this server from now on. */
   watch(server: Server): void {
-    server.maxConnections = this.#most + Math.ceil(this.#most * toldShare)
-    server.prependListener('connection', (socket) => {
-      this.#open += 1
-      if (this.#open > this.#most) this.#surplus.add(socket)
-      socket.once('close', () => {
-        this.#open -= 1
-        this.#surplus.delete(socket)
-      })
+    server.maxConnections = this.#max + Math.ceil(this.#max * surplusShare)
+    server.prependListener('connection', (socket) => this.#admit(socket as Tracked))
+    // A property of the connection: a Set that changes with every request keeps thousands of old responses alive.
+    server.prependListener('request', ({ socket }, response) => {
+      const tracked = socket as Tracked
+      tracked[latest] = response
+      tracked[order] = ++this.#events
     })
   }
 
-  /** Whether the request's connection is one too many: it is to be closed behind the answer. */
+  /** Whether the request came on a connection past the limit, which is closed after the response. */
   isSurplus({ request }: Exchange): boolean {
     return this.#surplus.size > 0 && this.#surplus.has(request.socket)
   }
+
+  #admit(socket: Tracked): void {
+    socket[order] = ++this.#events
+    this.#addresses.set(socket, socket.remoteAddress)
+    socket.once('close', () => this.#forget(socket))
+    if (this.#addresses.size > this.#max) this.#makeRoom(socket)
+    if (this.#addresses.size > this.#max) this.#surplus.add(socket)
+  }
+
+  #forget(socket: Tracked): void {
+    this.#addresses.delete(socket)
+    this.#surplus.delete(socket)
+  }
+
+  /** Cuts those that have gone longest without a request, of the connections that must make room for this one. */
+  #makeRoom(newcomer: Tracked): void {
+    const now = performance.now()
+    if (now < this.#nextScanAt) return
+    const batch = Math.max(1, Math.floor(this.#max * batchShare))
+    const idle = this.#idleFor(newcomer).sort((a, b) => a[order] - b[order])
+    if (idle.length < batch) this.#nextScanAt = now + scanPauseMs
+    for (const socket of idle.slice(0, batch)) {
+      this.#forget(socket)
+      socket.destroy()
+    }
+  }
+
+  /**
+   * The idle connections among which room is made: those of the address with the most connections, if it has more than its
+   * share, and otherwise all. An address with more than its share never makes another one give way.
+   */
+  #idleFor(newcomer: Tracked): Tracked[] {
+    const [address, count] = this.#largestHolder()
+    const idle = [...this.#addresses.keys()].filter(
+      (socket) => socket !== newcomer && awaitedResponse(socket) === undefined,
+    )
+    if (count <= this.#max * fairShare) return idle
+    const own = idle.filter((socket) => this.#addresses.get(socket) === address)
+    return own.length > 0 || this.#addresses.get(newcomer) === address ? own : idle
+  }
+
+  /** The address with the most connections, and how many it has. */
+  #largestHolder(): [address: string | undefined, count: number] {
+    const counts = new Map<string | undefined, number>()
+    let largest: [string | undefined, number] = [undefined, 0]
+    for (const address of this.#addresses.values()) {
+      const count = (counts.get(address) ?? 0) + 1
+      counts.set(address, count)
+      if (count > largest[1]) largest = [address, count]
+    }
+    return largest
+  }
 }
 
-/** What a request gets on a connection that is one too many. The health check is never turned away. */
+/** What a request gets on a connection past the limit. The health check is always served. */
 export function crowded({ route }: Exchange): Failure | undefined {
   if (route.template === '/health') return undefined
   return overloaded('The server has as many connections as it can serve.')

@@ -1,48 +1,54 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test as testOf } from 'node:test'
-import { followResponses, Traffic } from './drain.ts'
+import { Connections } from './connections.ts'
+import { Drain } from './drain.ts'
 
 /** A deadline that no test reaches: what ends, ends for another reason. */
 const never = 3_600_000
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
-async function serve(
-  t: TestContext,
-  answer: RequestListener,
-): Promise<{ traffic: Traffic; dial: () => Promise<Socket> }> {
+interface Served {
+  readonly drain: Drain
+  readonly stop: (deadlineMs: number) => Promise<void>
+  readonly dial: () => Promise<Socket>
+}
+
+async function serve(t: TestContext, answer: RequestListener): Promise<Served> {
   const server = createServer(answer)
-  followResponses(server)
+  const connections = new Connections(100)
+  connections.watch(server)
+  const drain = new Drain(connections)
   server.listen(0, '127.0.0.1')
   t.after(() => server.closeAllConnections())
-  const traffic = new Traffic(server)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const dial = async () => {
+    const accepted = once(server, 'connection')
     const socket = connect(port, '127.0.0.1').setEncoding('utf8')
     t.after(() => socket.destroy())
     socket.on('error', () => undefined)
-    await once(socket, 'connect')
+    await Promise.all([once(socket, 'connect'), accepted])
     return socket
   }
-  return { traffic, dial }
+  return { drain, stop: (deadlineMs) => drain.stop(server, deadlineMs), dial }
 }
 
 const get = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
 
 test('a server without connections stops at once', async (t) => {
-  const { traffic } = await serve(t, () => undefined)
+  const { stop } = await serve(t, () => undefined)
   const later = new Promise((resolve) => setImmediate(resolve, 'later'))
-  assert.equal(await Promise.race([traffic.stop(never), later]), undefined)
+  assert.equal(await Promise.race([stop(never), later]), undefined)
 })
 
 test('an idle connection may bring one more request while the server stops', async (t) => {
-  const { traffic, dial } = await serve(t, (_, response) => response.setHeader('connection', 'close').end('late'))
+  const { stop, dial } = await serve(t, (_, response) => response.setHeader('connection', 'close').end('late'))
   const socket = await dial()
-  const stopped = traffic.stop(never)
+  const stopped = stop(never)
   socket.write(get)
   const [text] = await once(socket, 'data')
   assert.match(text, /late/)
@@ -50,17 +56,44 @@ test('an idle connection may bring one more request while the server stops', asy
 })
 
 test('an idle connection that brings nothing is not awaited', async (t) => {
-  const { traffic, dial } = await serve(t, () => undefined)
+  const { stop, dial } = await serve(t, () => undefined)
   const socket = await dial()
-  await Promise.all([traffic.stop(never), once(socket, 'close')])
+  await Promise.all([stop(never), once(socket, 'close')])
+})
+
+test('a listener says that it drains from the moment that it is told to stop', async (t) => {
+  const { drain, stop } = await serve(t, () => undefined)
+  assert.equal(drain.isDraining, false)
+  const stopped = stop(never)
+  assert.equal(drain.isDraining, true)
+  await stopped
+})
+
+test('a connection is refused from the moment that the server is told to stop', async (t) => {
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<ServerResponse>()
+  const { stop, dial } = await serve(t, (_, response) => arrive(response))
+  const answered = conversation(await dial())
+  const response = await arrived
+  const stopped = stop(never)
+  await assert.rejects(dial(), { code: 'ECONNREFUSED' })
+  response.end('done')
+  assert.match(await answered, /done$/)
+  await stopped
+})
+
+test('headers that are never completed are not awaited', async (t) => {
+  const { stop, dial } = await serve(t, () => undefined)
+  const socket = await dial()
+  socket.write('GET / HTTP/1.1\r\nHost: he')
+  await Promise.all([stop(never), once(socket, 'close')])
 })
 
 test('a request under way is awaited, and its connection is closed behind it', async (t) => {
   const order: string[] = []
-  const { traffic, dial } = await serve(t, (_, response) => {
+  const { stop, dial } = await serve(t, (_, response) => {
     response.once('finish', () => order.push('answered'))
     setTimeout(() => response.end('done'), 600)
-    void traffic.stop(never).then(() => order.push('stopped'))
+    void stop(never).then(() => order.push('stopped'))
   })
   const socket = await dial()
   const text = await conversation(socket)
@@ -69,16 +102,16 @@ test('a request under way is awaited, and its connection is closed behind it', a
 })
 
 test('an answer that has begun goes on to its end', async (t) => {
-  const { traffic, dial } = await serve(t, (_, response) => {
+  const { stop, dial } = await serve(t, (_, response) => {
     response.write('first ')
-    void traffic.stop(never)
+    void stop(never)
     response.end('second')
   })
   assert.match(await conversation(await dial()), /first [\s\S]*second/)
 })
 
 test('what takes longer than the deadline is cut', async (t) => {
-  const { traffic, dial } = await serve(t, () => void traffic.stop(500))
+  const { stop, dial } = await serve(t, () => void stop(500))
   const begun = performance.now()
   assert.equal(await conversation(await dial()), '')
   const took = performance.now() - begun

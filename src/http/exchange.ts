@@ -7,12 +7,16 @@ import type { Proxies } from './proxies.ts'
 import { requestIdOf } from './request-id.ts'
 import type { RequestLog } from './request-log.ts'
 import type { Match, Route } from './router.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
 
 /** What every exchange of a server has to do with. */
 export interface Surroundings {
   readonly log: RequestLog
   readonly rateLimits: RateLimits
   readonly proxies: Proxies
+  readonly unread: UnreadAnswers
+  /** Whether the text holds a secret, such as an API key, that must not be logged. */
+  readonly isSecret: (text: string) => boolean
 }
 
 /** One request, and the answer to it. */
@@ -39,7 +43,7 @@ export class Exchange {
   failure: ErrorCode | null = null
 
   constructor(surroundings: Surroundings, request: IncomingMessage, response: ServerResponse, match: Match) {
-    this.id = requestIdOf(request)
+    this.id = requestIdOf(request, surroundings.isSecret)
     this.method = request.method as string
     this.headers = request.headers
     this.params = match.params

@@ -2,34 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import { Failure } from '../errors.ts'
 import { addHeader } from './answer.ts'
 import { type Connections, crowded } from './connections.ts'
+import type { Drain } from './drain.ts'
 import type { Exchange } from './exchange.ts'
 import { MalformedForm } from './form-encoding.ts'
 import type { Overload } from './overload.ts'
-
-/** Characters that a request target may have. */
-export const longestTarget = 8 * 1024
-
-/**
- * Puts the target of the request into origin form. One in absolute form, which a server must accept (RFC 9112 §3.2.2),
- * becomes its path, and its host the Host.
- */
-export function takeOriginForm(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
-  const { url = '/' } = request
-  const absolute = url.startsWith('/') ? null : /^https?:\/\/([^/?#]+)(.*)$/i.exec(url)
-  if (absolute === null) return
-  const [, host, rest = ''] = absolute
-  request.headers.host = host
-  request.url = rest.startsWith('/') ? rest : `/${rest}`
-}
-
-/** Set once the process has been told to stop. */
-export interface Drain {
-  isDraining: boolean
-}
+import { headFault } from './target.ts'
 
 /** What can turn any request away. */
 export interface Gate {
-  readonly drain: Drain
+  readonly drain: Pick<Drain, 'isDraining'>
   readonly overload: Overload
   readonly connections: Connections
 }
@@ -40,15 +21,21 @@ export interface Gate {
  */
 export function refusalAt({ drain, overload, connections }: Gate, exchange: Exchange): Failure | undefined {
   const isSurplus = connections.isSurplus(exchange)
-  if (drain.isDraining || isSurplus) addHeader(exchange, 'connection', 'close')
+  if (drain.isDraining || isSurplus || asksToUpgrade(exchange)) addHeader(exchange, 'connection', 'close')
   if (drain.isDraining) return new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 })
   return (isSurplus ? crowded(exchange) : undefined) ?? overload.refusal(exchange) ?? fault(exchange)
 }
 
+/** Node drops what follows such a request in the same packet, so that its connection must end (RFC 9112 §9.3.2). */
+function asksToUpgrade({ headers }: Exchange): boolean {
+  return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
+}
+
 /** What is wrong with the request as such; undefined when nothing is. */
 function fault(exchange: Exchange): Failure | undefined {
-  const { target, query, request } = exchange
-  if (target.length > longestTarget) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
+  const { query, request } = exchange
+  const malformed = headFault(request)
+  if (malformed !== undefined) return malformed
   if (query instanceof MalformedForm) {
     return new Failure('malformed_url', `The query of the URL cannot be read. ${query.message}`)
   }

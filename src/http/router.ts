@@ -3,7 +3,7 @@ import { answerUnanswered } from '../api/unanswered.ts'
 import { Failure } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 import { type Fields, type MalformedForm, parseQuery } from './form-encoding.ts'
-import { longestTarget } from './gate.ts'
+import { maxTargetBytes } from './target.ts'
 
 /** Answers an exchange; whatever it throws, or rejects with, becomes the answer (`attempt`). */
 export type Handler = (exchange: Exchange) => void | Promise<void>
@@ -31,7 +31,7 @@ export class Routes {
   readonly declared: { readonly method: Method; readonly template: string }[] = []
   readonly #router = Router({
     // The target was measured before.
-    maxParamLength: longestTarget,
+    maxParamLength: maxTargetBytes,
     querystringParser: parseQuery,
     onBadUrl: () => undefined,
   })

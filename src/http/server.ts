@@ -1,9 +1,10 @@
 import { createServer, type Server } from 'node:http'
 import { Exchange, type Surroundings } from './exchange.ts'
 import { attempt, fail } from './failing.ts'
-import { type Gate, refusalAt, takeOriginForm } from './gate.ts'
+import { type Gate, refusalAt } from './gate.ts'
 import type { Routes } from './router.ts'
 import { answerSocketErrors } from './socket-errors.ts'
+import { maxHeadBytes, takeOriginForm } from './target.ts'
 
 /** How long headers and whole requests may take to arrive, and an idle connection stays open. Milliseconds. */
 const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 }
@@ -14,7 +15,7 @@ export function apiServer(routes: Routes, surroundings: Surroundings, gate: Gate
     ...timeouts,
     connectionsCheckingInterval: 1_000,
     requireHostHeader: false,
-    maxHeaderSize: 32 * 1024,
+    maxHeaderSize: maxHeadBytes,
   }
   const server = createServer(options, (request, response) => {
     takeOriginForm(request)

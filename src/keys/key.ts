@@ -23,6 +23,11 @@ export function isWellFormedKey(text: string): boolean {
   return keyPattern.test(text) && crc32(text.slice(0, -checksumLength)) === base62Value(text.slice(-checksumLength))
 }
 
+/** Whether there is something of the form of a key anywhere in the text, for what must not be logged. */
+export function hasKey(text: string): boolean {
+  return /wm_[0-9A-Za-z]{49}/.test(text)
+}
+
 /** SHA-256 of the whole key: what is stored in its place. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')

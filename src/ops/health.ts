@@ -1,10 +1,10 @@
 import { databaseUnavailable, Failure } from '../errors.ts'
-import type { Drain } from '../http/gate.ts'
+import type { Drain } from '../http/drain.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Report } from './server.ts'
 
 export interface Health {
-  readonly drain: Drain
+  readonly drain: Pick<Drain, 'isDraining'>
   readonly storage: Pick<Storage, 'ping'>
 }
 

@@ -1,5 +1,4 @@
 import type { App } from '../app.ts'
-import { Traffic } from '../http/drain.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Log } from './log.ts'
 
@@ -23,14 +22,13 @@ export interface Parts {
 /** From now on SIGTERM, SIGINT and errors that nobody caught end the process by way of a drain. */
 export function endInGoodOrder(parts: Parts): void {
   const { logger, exit } = parts.log
-  const traffic = new Traffic(parts.app.server)
   let startedAt: number | undefined
   let exitCode = 0
 
   const begin = () => {
     startedAt = performance.now()
     setTimeout(() => void exit(1), deadlineMs + closingMs).unref()
-    void stop(parts, traffic).then((isInOrder) => exit(isInOrder ? exitCode : 1))
+    void stop(parts).then((isInOrder) => exit(isInOrder ? exitCode : 1))
   }
   const onSignal = (signal: NodeJS.Signals) => {
     if (startedAt === undefined) {
@@ -51,10 +49,9 @@ export function endInGoodOrder(parts: Parts): void {
   })
 }
 
-async function stop({ app, storage, log: { logger } }: Parts, traffic: Traffic): Promise<boolean> {
+async function stop({ app, storage, log: { logger } }: Parts): Promise<boolean> {
   try {
-    app.drain.isDraining = true
-    await traffic.stop(deadlineMs)
+    await app.drain.stop(app.server, deadlineMs)
     await app.close()
     await storage.close()
     logger.info('stopped')

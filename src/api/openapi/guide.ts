@@ -1,5 +1,5 @@
 import { mostFields } from '../../http/form-encoding.ts'
-import { longestTarget } from '../../http/gate.ts'
+import { maxTargetBytes } from '../../http/target.ts'
 import { largestBody } from '../body.ts'
 import { apiPrefix } from '../operation.ts'
 
@@ -19,7 +19,7 @@ curl -H "Authorization: Bearer $KEY" -d name=go.acme.com -d homepage_url=https:/
 Bodies are \`application/x-www-form-urlencoded\` or \`application/json\`, in UTF-8, up to ${kib(largestBody)} and ${mostFields} fields.
 Strings are trimmed. An **empty string is no value**: \`homepage_url=\` clears the field, \`search=\` is no search. A field that is
 **not sent** stays as it is. Whole numbers are written plainly: \`3\`, not \`03\` or \`3.0\`; JSON may have them as numbers.
-A field that is not known, or is sent twice, is refused rather than ignored; those that the server sets, such as \`id\`, are ignored. URLs may have ${kib(longestTarget)}.
+A field that is not known, or is sent twice, is refused rather than ignored; those that the server sets, such as \`id\`, are ignored. URLs may have ${kib(maxTargetBytes)}.
 
 ## Answers
 
