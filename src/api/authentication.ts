@@ -39,6 +39,8 @@ function refusalOf(exchange: Exchange, caller: Caller | Failure, scope: NeededSc
   const { rateLimits } = exchange.surroundings
   if (caller instanceof Failure) return rateLimits.refuse(exchange) ?? caller
   exchange.caller = caller
+  exchange.logged.account = caller.account
+  exchange.logged.key = caller.key
   const surplus = rateLimits.spend(caller, exchange)
   if (surplus !== undefined || allows(caller.scopes, scope)) return surplus
   return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })

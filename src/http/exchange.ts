@@ -35,6 +35,8 @@ export class Exchange {
   caller: Caller | null = null
   /** Of the request's body; none until it has been read, or when it has none. */
   fields: Fields = noFields
+  /** What the listener adds to the log line. */
+  readonly logged: Record<string, string | number> = {}
   /** The code of the failure that was answered; null when there was none. */
   failure: ErrorCode | null = null
 
