@@ -11,6 +11,7 @@ import { traceOf } from './trace-context.ts'
 export class RequestLog {
   readonly #logger: Logger
   readonly #counts: RequestCounts
+  readonly #children = new Map<string, Logger>()
 
   constructor(logger: Logger, counts: RequestCounts) {
     this.#logger = logger
@@ -46,12 +47,9 @@ export class RequestLog {
     this.#counts.ended(route.template ?? noRoute, method, isAborted ? 'aborted' : statusCode, ms)
     if (failure !== null) this.#counts.failed(failure)
     const trace = traceOf(headers.traceparent)
-    this.#logger.info(
+    this.#loggerOf(method, route.template, statusCode).info(
       {
         request_id: id,
-        method,
-        route: route.template,
-        status: statusCode,
         ms: Math.round(ms * 1_000) / 1_000,
         code: failure ?? undefined,
         ...logged,
@@ -61,5 +59,15 @@ export class RequestLog {
       },
       'request',
     )
+  }
+
+  /** A child keeps what many lines share as text: without it a line takes twice as long (ADR 18). */
+  #loggerOf(method: string, route: string | null, status: number): Logger {
+    const name = `${method} ${status} ${route}`
+    const known = this.#children.get(name)
+    if (known !== undefined) return known
+    const child = this.#logger.child({ method, route, status })
+    this.#children.set(name, child)
+    return child
   }
 }

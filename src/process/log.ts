@@ -1,4 +1,4 @@
-import { destination, type Logger, pino, stdTimeFunctions } from 'pino'
+import { destination, type Logger, pino } from 'pino'
 
 /**
  * Lines are written once this many bytes wait. One write of this size to a pipe that workers share is never mixed with
@@ -33,7 +33,7 @@ export function openLog(level: string): Log {
     maxLength: maxWaiting,
     periodicFlush: flushEveryMs,
   })
-  const logger = pino({ level, timestamp: stdTimeFunctions.isoTime, redact: secrets }, stdout)
+  const logger = pino({ level, timestamp: timeWriter(), redact: secrets }, stdout)
   let lines = 0
   stdout.on('drop', () => {
     lines += 1
@@ -57,4 +57,16 @@ export function openLog(level: string): Log {
     })
   }
   return { logger, exit }
+}
+
+/** Writes the time of a line in ISO 8601. Many lines fall into one millisecond, and formatting takes a quarter of a line. */
+function timeWriter(): () => string {
+  let at = 0
+  let text = ''
+  return () => {
+    const now = Date.now()
+    if (now !== at) text = `,"time":"${new Date(now).toISOString()}"`
+    at = now
+    return text
+  }
 }
