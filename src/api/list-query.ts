@@ -1,9 +1,9 @@
-import { Type } from 'typebox'
 import { type Failure, Refusal } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Listing } from '../storage/port.ts'
 import { form, optional, type Rule } from './fields.ts'
 import { integerWithin, positiveInteger } from './integer.ts'
+import { Type } from './json-schema.ts'
 
 const pageSizes = [10, 25, 50, 100] as const
 const longestSearch = 255

@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox'
 import { clearable, fixed, form, optional, type Rule, required } from '../api/fields.ts'
+import { Type } from '../api/json-schema.ts'
 import { listQuery } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
@@ -41,7 +41,15 @@ export const domainSchema = Type.Object(
   { $id: 'Domain', additionalProperties: false },
 )
 
-export type Domain = Static<typeof domainSchema>
+export interface Domain {
+  readonly id: number
+  readonly name: string
+  readonly name_unicode: string
+  readonly homepage_url: string | null
+  readonly not_found_url: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
 
 export const storeDomain = form(
   {

@@ -1,6 +1,6 @@
-import { type Static, Type } from 'typebox'
 import { change, form, optional, type Rule, required } from '../api/fields.ts'
 import { integerWithin } from '../api/integer.ts'
+import { Type } from '../api/json-schema.ts'
 import { listQuery } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
@@ -23,7 +23,13 @@ export const spaceSchema = Type.Object(
   { $id: 'Space', additionalProperties: false },
 )
 
-export type Space = Static<typeof spaceSchema>
+export interface Space {
+  readonly id: number
+  readonly name: string
+  readonly color: number
+  readonly created_at: string
+  readonly updated_at: string
+}
 
 export const storeSpace = form({ name: required(spaceName), color: optional(color, 1) }, assignedFields)
 

@@ -1,10 +1,11 @@
 /**
  * The operations on resources, in the document.
  */
-import type { TObject, TSchema } from 'typebox'
+
 import type { ErrorCode } from '../../errors.ts'
 import type { Field, Form } from '../fields.ts'
 import { longestIdempotencyKey } from '../idempotency.ts'
+import type { TObject, TSchema } from '../json-schema.ts'
 import { apiPrefix, type Body, type Operation } from '../operation.ts'
 import { assignedFields, idSchema } from '../record-schema.ts'
 import { type HeaderName, headerReferences, onApiAnswers } from './headers.ts'
