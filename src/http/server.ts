@@ -1,7 +1,8 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { Exchange, type Surroundings } from './exchange.ts'
 import { attempt, fail } from './failing.ts'
 import { type Gate, refusalAt, takeOriginForm } from './gate.ts'
+import { createServer } from './node-http.ts'
 import type { Routes } from './router.ts'
 import { answerSocketErrors } from './socket-errors.ts'
 

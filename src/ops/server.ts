@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { Failure } from '../errors.ts'
+import { createServer } from '../http/node-http.ts'
 import { failureOf, problemOf } from '../http/problem.ts'
 import { newRequestId } from '../http/request-id.ts'
 import { type Health, health } from './health.ts'
