@@ -6,10 +6,7 @@ export type TObject = TSchema & { readonly properties: Readonly<Record<string, T
 
 const isOptional = Symbol('optional')
 
-/**
- * Makes schemas, under the names that TypeBox gives these functions. TypeBox itself is a third of the modules that a start
- * would load, for types that two interfaces say as well (ADR 18).
- */
+/** Makes schemas, with TypeBox's names for these functions. TypeBox itself was half of the modules of a start (ADR 18). */
 export const Type = {
   String: (options: TSchema = {}): TSchema => ({ type: 'string', ...options }),
   Integer: (options: TSchema = {}): TSchema => ({ type: 'integer', ...options }),
