@@ -4,22 +4,22 @@
 import { cpus } from 'node:os'
 import type { Reading, Result, Round } from './measure.ts'
 import type { Options } from './options.ts'
-import { leastRatio, leastRatioOnPostgres, mostGrowth, mostHoldMs, mostRssMb, mostStartMs } from './targets.ts'
+import { maxGrowth, maxHoldMs, maxRssMb, maxStartMs, minRatio, minRatioOnPostgres } from './targets.ts'
 
-/** The figures of one case over one database: medians over its rounds, but the longest hold of them all. */
+/** The figures of one case over one database: medians over its rounds, and the longest hold of all rounds. */
 export interface CaseFigures {
   readonly name: string
   readonly title: string
   readonly records: number
   readonly waymark: Reading
   readonly raw: Reading
-  /** Waymark's requests a second as a share of the raw server's of the same round. */
+  /** Waymark's requests per second as a share of the raw server's of the same round. */
   readonly rateRatio: number
   /** The raw server's processor time per request as a share of Waymark's of the same round. */
   readonly cpuRatio: number
 }
 
-/** How often a case is slower with the most records than with the fewest, in the same round. */
+/** How many times slower a case is with the most records than with the fewest, in the same round. */
 export interface GrowthFigures {
   readonly name: string
   readonly title: string
@@ -37,7 +37,7 @@ export interface ProcessFigures {
 }
 
 export interface Verdict {
-  /** What was to be reached. */
+  /** The bound, in words. */
   readonly target: string
   readonly figure: number
   readonly reached: boolean
@@ -49,6 +49,7 @@ export interface Figures {
   readonly cases: readonly CaseFigures[]
   readonly growth: readonly GrowthFigures[]
   readonly processes: readonly ProcessFigures[]
+  /** Of `--gate`; none without it. */
   readonly verdicts: readonly Verdict[]
 }
 
@@ -61,12 +62,21 @@ export function figuresOf(results: readonly Result[], processes: readonly Proces
     cases,
     growth,
     processes,
-    verdicts: [
-      ...(options.nodes > 1 ? [] : cases.flatMap(options.postgres ? verdictsOnPostgres : ratioVerdicts)),
-      ...growth.flatMap(growthVerdicts),
-      ...processes.flatMap(processVerdicts),
-    ],
+    verdicts: options.gate ? verdictsOf(cases, growth, processes, options) : [],
   }
+}
+
+function verdictsOf(
+  cases: readonly CaseFigures[],
+  growth: readonly GrowthFigures[],
+  processes: readonly ProcessFigures[],
+  { postgres }: Options,
+): Verdict[] {
+  return [
+    ...cases.flatMap(postgres ? verdictsOnPostgres : ratioVerdicts),
+    ...growth.flatMap(growthVerdicts),
+    ...processes.flatMap(processVerdicts),
+  ]
 }
 
 export function median(values: readonly number[]): number {
@@ -121,46 +131,46 @@ function growthFigures(results: readonly Result[], sizes: readonly number[]): Gr
 }
 
 function verdictsOnPostgres({ name, title, records, rateRatio }: CaseFigures): Verdict[] {
-  const least = leastRatioOnPostgres[name]
-  if (least === undefined) return []
-  const target = `${title}, ${records} records, PostgreSQL: requests/s ≥ ${least} of raw`
-  return [{ target, figure: rateRatio, reached: rateRatio >= least }]
+  const min = minRatioOnPostgres[name]
+  if (min === undefined) return []
+  const target = `${title}, ${records} records, PostgreSQL: requests/s ≥ ${min} of raw`
+  return [{ target, figure: rateRatio, reached: rateRatio >= min }]
 }
 
 function ratioVerdicts({ name, title, records, rateRatio, cpuRatio, waymark }: CaseFigures): Verdict[] {
   const what = `${title}, ${records} records`
   const verdicts: Verdict[] = []
-  const least = leastRatio[name]
-  if (least !== undefined) {
+  const min = minRatio[name]
+  if (min !== undefined) {
     verdicts.push(
-      { target: `${what}: requests/s ≥ ${least} of raw`, figure: rateRatio, reached: rateRatio >= least },
-      { target: `${what}: CPU ratio ≥ ${least}`, figure: cpuRatio, reached: cpuRatio >= least },
+      { target: `${what}: requests/s ≥ ${min} of raw`, figure: rateRatio, reached: rateRatio >= min },
+      { target: `${what}: CPU ratio ≥ ${min}`, figure: cpuRatio, reached: cpuRatio >= min },
     )
   }
   if (name === 'short-search') {
     const held = waymark.longestHold
     verdicts.push({
-      target: `${what}: event loop never held > ${mostHoldMs} ms`,
+      target: `${what}: event loop never held > ${maxHoldMs} ms`,
       figure: held,
-      reached: held <= mostHoldMs,
+      reached: held <= maxHoldMs,
     })
   }
   return verdicts
 }
 
 function growthVerdicts({ name, title, rate, cpu }: GrowthFigures): Verdict[] {
-  const most = mostGrowth[name]
-  if (most === undefined) return []
+  const max = maxGrowth[name]
+  if (max === undefined) return []
   return [
-    { target: `${title}: requests/s within ${most}× of few records`, figure: rate, reached: rate <= most },
-    { target: `${title}: CPU per request within ${most}× of few records`, figure: cpu, reached: cpu <= most },
+    { target: `${title}: requests/s within ${max}× of few records`, figure: rate, reached: rate <= max },
+    { target: `${title}: CPU per request within ${max}× of few records`, figure: cpu, reached: cpu <= max },
   ]
 }
 
 function processVerdicts({ records, rssMb, startMs }: ProcessFigures): Verdict[] {
   const start = median(startMs)
   return [
-    { target: `RSS with ${records} records < ${mostRssMb} MB`, figure: rssMb, reached: rssMb < mostRssMb },
-    { target: `start with ${records} records < ${mostStartMs} ms`, figure: start, reached: start < mostStartMs },
+    { target: `RSS with ${records} records < ${maxRssMb} MB`, figure: rssMb, reached: rssMb < maxRssMb },
+    { target: `start with ${records} records < ${maxStartMs} ms`, figure: start, reached: start < maxStartMs },
   ]
 }

@@ -11,35 +11,35 @@ export interface Options {
   readonly rounds: number
   readonly roundSeconds: number
   readonly warmUpSeconds: number
-  /** Servers are started this often to take the time. */
+  /** How many starts are timed. */
   readonly starts: number
   readonly quick: boolean
   /** On PostgreSQL instead of SQLite. */
   readonly postgres: boolean
-  /** Waymark processes over each database, which share the load. */
+  /** How many Waymark processes share the load of each database. */
   readonly nodes: number
   readonly json: boolean
-  /** Whether the figures are printed as README.md here shows them. */
+  /** Whether the figures are printed as in README.md here. */
   readonly markdown: boolean
-  /** Whether a missed target fails the run. */
+  /** Whether the figures are held to the targets, and a missed one fails the run. */
   readonly gate: boolean
 }
 
 export const usage = `npm run bench -- [options]
 
-  --quick             1 000 records, the main cases, three short rounds: less than a minute
+  --quick             1 000 records, the main cases, three short rounds: about a minute
   --records 1000,…    numbers of records (default: 1000,1000000)
-  --only show,list    these cases alone; "search" stands for every case whose name begins so
+  --only show,list    these cases alone; "search" stands for every case whose name begins with it
   --rounds 5          rounds per case
-  --postgres          on PostgreSQL: the server that TEST_POSTGRES_URL names, else one of the bench's own
-  --nodes 2           as many Waymark processes over each database, which share the 32 connections
+  --postgres          on PostgreSQL: the server at TEST_POSTGRES_URL, or one that the bench starts
+  --nodes 2           several Waymark processes per database, which share the 32 connections
   --json              figures as JSON on stdout
-  --markdown          figures on stdout as bench/README.md shows them
-  --gate              exit code 1 when a target is missed
+  --markdown          figures on stdout, as in bench/README.md
+  --gate              holds the figures to the targets in bench/targets.ts: exit code 1 when one is missed
   --help              this text
 `
 
-/** A command line that cannot be understood; the message is a sentence for whoever wrote it. */
+/** A command line that cannot be understood. The message is a sentence for the user. */
 export class WrongUse extends Error {}
 
 /** Reads the command line; null when it asks for help. Throws `WrongUse`. */
@@ -48,7 +48,7 @@ export function readOptions(args: readonly string[]): Options | null {
   if (values.help) return null
   const pace = values.quick ? quickPace : fullPace
   const nodes = nodesOf(values.nodes)
-  if (nodes > 1 && values.gate) throw new WrongUse('The targets that --gate holds are those of one node.')
+  if (nodes > 1 && values.gate) throw new WrongUse('--gate has targets for one node only: leave out --nodes.')
   return {
     ...pace,
     sizes: values.records === undefined ? pace.sizes : integers(values.records, '--records').sort((a, b) => a - b),
@@ -90,7 +90,7 @@ function parse(args: readonly string[]) {
 
 function nodesOf(text = '1'): number {
   if (/^(1|2|4|8)$/.test(text)) return Number(text)
-  throw new WrongUse(`--nodes takes 1, 2, 4 or 8, not "${text}".`)
+  throw new WrongUse(`--nodes must be 1, 2, 4 or 8, not "${text}".`)
 }
 
 function integers(list: string, option: string): number[] {

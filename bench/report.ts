@@ -9,15 +9,15 @@ export function asText(figures: Figures): string {
   if (cases.length > 0) parts.push(table(caseHead, cases.map(caseRow)))
   if (growth.length > 0) parts.push(table(['growth', 'records', 'requests/s', 'CPU'], growth.map(growthRow)))
   parts.push(table(['process', 'RSS MB', 'peak MB', 'start ms'], processes.map(processRow)))
-  parts.push(
-    table(
-      ['target', 'figure', ''],
-      verdicts.map(({ target, figure, reached }) => [target, short(figure), reached ? 'pass' : 'FAIL']),
-    ),
-  )
-  const missed = verdicts.filter(({ reached }) => !reached).length
-  parts.push(missed === 0 ? 'Every target is reached.\n' : `${missed} of ${verdicts.length} targets are missed.\n`)
+  if (verdicts.length > 0) parts.push(...judged(verdicts))
   return parts.join('\n')
+}
+
+function judged(verdicts: Figures['verdicts']): string[] {
+  const rows = verdicts.map(({ target, figure, reached }) => [target, short(figure), reached ? 'pass' : 'FAIL'])
+  const missed = verdicts.filter(({ reached }) => !reached).length
+  const sum = missed === 0 ? 'Every target is reached.\n' : `${missed} of ${verdicts.length} targets are missed.\n`
+  return [table(['target', 'figure', ''], rows), sum]
 }
 
 /** The text with a line that says when it was measured, for README.md here. */

@@ -1,4 +1,4 @@
-/** A map that forgets its oldest entry when it is full. */
+/** A map with at most `capacity` entries: when it is full, the oldest makes room. */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #capacity: number

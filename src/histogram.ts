@@ -1,10 +1,8 @@
-/**
- * Counts values into buckets: a histogram that costs some nanoseconds a value, and allocates nothing.
- */
+/** Counts values into buckets. Takes some nanoseconds per value, and allocates nothing: see ADR 18 for prom-client's. */
 export class Histogram {
-  /** What the buckets reach up to, inclusive, in ascending order; one more takes whatever is above. */
+  /** The upper bounds of the buckets, inclusive, ascending. One bucket more takes the values above. */
   readonly bounds: readonly number[]
-  /** The values in each bucket alone, then their sum. */
+  /** The number of values in each bucket, then the sum of all values. */
   readonly #numbers: Float64Array
 
   constructor(bounds: readonly number[]) {
@@ -21,12 +19,12 @@ export class Histogram {
     numbers[bounds.length + 1] = this.sum + value
   }
 
-  /** Of all values so far. */
+  /** The sum of all values. */
   get sum(): number {
     return this.#numbers[this.bounds.length + 1] as number
   }
 
-  /** For each bound the number of values up to it, then the number of all. */
+  /** The number of values up to each bound, then the number of all values. */
   cumulated(): number[] {
     let total = 0
     return Array.from(this.#numbers.subarray(0, -1), (count) => {
@@ -36,7 +34,7 @@ export class Histogram {
   }
 }
 
-/** Bounds for what takes from a tenth of a millisecond to ten seconds. In seconds. */
+/** Bounds for times from a tenth of a millisecond to ten seconds. In seconds. */
 export const durations = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
-/** Bounds for how many were done at once. */
+/** Bounds for the sizes of groups that are done together. */
 export const groupSizes = [1, 2, 4, 8, 16, 32, 64, 128]

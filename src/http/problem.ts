@@ -1,8 +1,8 @@
 /**
  * Failures as answers: one object on every path, which serves clients of Laravel's shape (`message`, `errors`) and of
- * RFC 9457 (`type`, `title`, `status`, `detail`) at once.
+ * RFC 9457 (`type`, `title`, `status`, `detail`) alike.
  */
-import { type ErrorCode, Failure, type Violation } from '../errors.ts'
+import { Failure, type Violation } from '../errors.ts'
 import { entityTagOf } from './conditions.ts'
 import { failures } from './failures.ts'
 
@@ -12,63 +12,49 @@ export interface Problem {
   readonly body: string
 }
 
-/** The answer to a failure. `accept` is the request's Accept header, where one could be read. */
+/** The answer to a failure. `accept` is the request's Accept header, if one could be read. */
 export function problemOf(failure: Failure, requestId: string, accept: string | undefined): Problem {
   const { status } = failures[failure.code]
   return { status, headers: headersOf(failure, status, accept), body: bodyOf(failure, requestId) }
 }
 
-/** What became of anything that was thrown: a failure stays what it is, all else is an internal error. */
+/** The failure that was thrown, or `internal_error` for anything else. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
   return new Failure(
     'internal_error',
     'Something went wrong on the server. The request_id leads to the details in its log.',
-    {
-      cause: error,
-    },
+    { cause: error },
   )
 }
 
-/** Put together as text: JSON.stringify takes three times as long for the whole, and a flood of refusals must be cheap. */
-function bodyOf({ code, message: detail, facts }: Failure, requestId: string): string {
-  const sentence = JSON.stringify(detail)
-  const message = failures[code].status === 401 ? '"Unauthenticated."' : sentence
-  const [errors, violations] = facts.violations === undefined ? ['', ''] : listsOf(facts.violations)
-  return `{"message":${message}${errors}${kinds[code]},"detail":${sentence},"code":"${code}"${violations},"request_id":"${requestId}"}`
-}
-
-/** The members that all problems of a code have. */
-const kinds = Object.fromEntries(
-  Object.entries(failures).map(([code, { status, title }]) => [
+function bodyOf({ code, message: detail, facts: { violations } }: Failure, requestId: string): string {
+  const { status, title } = failures[code]
+  return JSON.stringify({
+    message: status === 401 ? 'Unauthenticated.' : detail,
+    errors: violations && messagesByField(violations),
+    type: `/problems/${code}`,
+    title,
+    status,
+    detail,
     code,
-    `,"type":"/problems/${code}","title":${JSON.stringify(title)},"status":${status}`,
-  ]),
-) as Record<ErrorCode, string>
-
-/** The members `errors` and `violations`: the sentences by field, and one after the other. */
-function listsOf(violations: readonly Violation[]): [errors: string, violations: string] {
-  const byField = new Map<string, string>()
-  let inTurn = ''
-  for (const violation of violations) {
-    const field = JSON.stringify(violation.field)
-    const message = JSON.stringify(violation.message)
-    const earlier = byField.get(field)
-    byField.set(field, earlier === undefined ? message : `${earlier},${message}`)
-    inTurn += `${inTurn === '' ? '' : ','}{"field":${field},"code":"${violation.code}","message":${message}}`
-  }
-  let errors = ''
-  for (const [field, messages] of byField) errors += `${errors === '' ? '' : ','}${field}:[${messages}]`
-  return [`,"errors":{${errors}}`, `,"violations":[${inTurn}]`]
+    violations: violations?.map(({ field, code, message }) => ({ field, code, message })),
+    request_id: requestId,
+  })
 }
 
-/** `application/problem+json`, unless the client names `application/json` and not the former. */
+function messagesByField(violations: readonly Violation[]): Record<string, string[]> {
+  const byField = Map.groupBy(violations, ({ field }) => field)
+  return Object.fromEntries(Array.from(byField, ([field, those]) => [field, those.map(({ message }) => message)]))
+}
+
+/** `application/problem+json`, unless the client accepts `application/json` and does not name the former. */
 function contentType(accept: string | undefined): string {
   const isPlain = accept !== undefined && plainJson.test(accept) && !problemJson.test(accept)
   return isPlain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
 }
 
-/** Media types are matched in any case (RFC 9110 §8.3.1), and whole. */
+/** Media types are matched whole, in any case (RFC 9110 §8.3.1). */
 const plainJson = /(?:^|[\s,])application\/json(?=[\s,;]|$)/i
 const problemJson = /(?:^|[\s,])application\/problem\+json(?=[\s,;]|$)/i
 

@@ -1,51 +1,42 @@
 import type { ErrorCode } from '../errors.ts'
 import { durations, Histogram } from '../histogram.ts'
 
-/** Requests of one route, method and outcome. */
+/** The requests of one route, method and outcome. */
 export interface RequestSeries {
-  /** The route's template, never the path; `noRoute` where no route has the path. */
+  /** The route's template, never the path; `noRoute` if no route has the path. */
   readonly route: string
-  /** `other` where the API answers no such method. */
+  /** `other` for a method that no route has. */
   readonly method: string
-  /** `aborted` when the client left before it had its answer. */
+  /** `aborted` if the client left before it had its answer. */
   readonly status: number | 'aborted'
   /** In seconds. */
-  readonly tally: Histogram
+  readonly durations: Histogram
 }
 
 export const noRoute = 'none'
 
-type ByStatus = Map<RequestSeries['status'], RequestSeries>
-
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/**
- * What the requests of this process came to, in series that are bounded in number whatever is sent. Counting is plain
- * arithmetic, since every request does it; whoever wants to know adds it up.
- */
+/** Counts the requests of this process. The number of series has a bound, whatever is sent. */
 export class RequestCounts {
   /** Requests that have no answer yet. */
   underWay = 0
-  readonly #routes = new Map<string, Map<string, ByStatus>>()
+  readonly #series = new Map<string, RequestSeries>()
   readonly #failures = new Map<ErrorCode, number>()
 
-  /** A request has ended. `ms` is what it took. Returns the series that it was counted in. */
-  ended(route: string, method: string, status: RequestSeries['status'], ms: number): RequestSeries {
+  /** Counts a request that has ended. `ms` is how long it took. */
+  ended(route: string, method: string, status: RequestSeries['status'], ms: number): void {
     this.underWay -= 1
-    const series = this.#seriesOf(route, methods.has(method) ? method : 'other', status)
-    series.tally.add(ms / 1000)
-    return series
+    this.#seriesOf(route, methods.has(method) ? method : 'other', status).durations.add(ms / 1000)
   }
 
-  /** A failure was answered. */
+  /** Counts a failure that was answered. */
   failed(code: ErrorCode): void {
-    this.#failures.set(code, (this.#failures.get(code) ?? 0) + 1)
+    this.#failures.set(code, this.failures(code) + 1)
   }
 
-  *series(): Iterable<RequestSeries> {
-    for (const byMethod of this.#routes.values()) {
-      for (const byStatus of byMethod.values()) yield* byStatus.values()
-    }
+  series(): Iterable<RequestSeries> {
+    return this.#series.values()
   }
 
   failures(code: ErrorCode): number {
@@ -53,14 +44,11 @@ export class RequestCounts {
   }
 
   #seriesOf(route: string, method: string, status: RequestSeries['status']): RequestSeries {
-    return this.#routes.get(route)?.get(method)?.get(status) ?? this.#newSeries(route, method, status)
-  }
-
-  #newSeries(route: string, method: string, status: RequestSeries['status']): RequestSeries {
-    const byMethod = this.#routes.get(route) ?? new Map<string, ByStatus>()
-    const byStatus: ByStatus = byMethod.get(method) ?? new Map()
-    const series = { route, method, status, tally: new Histogram(durations) }
-    this.#routes.set(route, byMethod.set(method, byStatus.set(status, series)))
+    const name = `${method} ${status} ${route}`
+    const known = this.#series.get(name)
+    if (known !== undefined) return known
+    const series = { route, method, status, durations: new Histogram(durations) }
+    this.#series.set(name, series)
     return series
   }
 }

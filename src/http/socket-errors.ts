@@ -1,8 +1,9 @@
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Failure } from '../errors.ts'
 import { awaitedResponse } from './connections.ts'
 import type { Surroundings } from './exchange.ts'
+import { STATUS_CODES } from './node-http.ts'
 import { newRequestId } from './request-id.ts'
 import { headersTooLarge } from './target.ts'
 

@@ -9,11 +9,10 @@ export const maxTargetBytes = 8 * 1024
 const maxHeaderBytes = 32 * 1024
 
 /**
- * Bytes that the parser reads of a target and headers together; Node's `maxHeaderSize`. Past it the parser gives up, which
- * is a 431: it no longer knows whether the target was too long. So a target that is too long is a 414 up to this size,
- * however its bytes arrive.
+ * Bytes of target and headers together at which the parser gives up; Node's `maxHeaderSize`. That is a 431, since the parser
+ * no longer knows which of them was too long. A target below this size that is too long is a 414, however its bytes arrive.
  */
-export const maxHeadBytes = maxTargetBytes + maxHeaderBytes
+export const maxHeadBytes = maxTargetBytes + maxHeaderBytes + 1
 
 /**
  * Puts the target of the request into origin form. One in absolute form, which a server must accept (RFC 9112 §3.2.2),

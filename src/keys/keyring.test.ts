@@ -23,7 +23,7 @@ async function open(t: TestContext): Promise<{ storage: Storage; issue: (count: 
   return { storage, issue }
 }
 
-test('so many keys are remembered; one more takes the place of the one remembered longest', async (t) => {
+test('a keyring remembers a limited number of keys; one more replaces the one remembered longest', async (t) => {
   const { storage, issue } = await open(t)
   const keyring = new Keyring(storage, 100)
   t.after(() => keyring.close())
@@ -38,7 +38,7 @@ test('so many keys are remembered; one more takes the place of the one remembere
   assert.ok(!isRemembered(second))
 })
 
-test('401 for an unknown or revoked key is remembered for five seconds, however many there are; good keys stay', async (t) => {
+test('401 for an unknown or revoked key is remembered for five seconds; however many there are, good keys stay', async (t) => {
   const { storage, issue } = await open(t)
   const keyring = new Keyring(storage, 10)
   t.after(() => keyring.close())
@@ -66,7 +66,7 @@ test('401 for an unknown or revoked key is remembered for five seconds, however 
   assert.ok(keyring.identify(secret) instanceof Promise)
 })
 
-test('the last use is written down when the keyring is closed', async (t) => {
+test('the last use is written when the keyring is closed', async (t) => {
   const { storage, issue } = await open(t)
   const keyring = new Keyring(storage)
   const [used = ''] = await issue(2)
@@ -77,7 +77,7 @@ test('the last use is written down when the keyring is closed', async (t) => {
   assert.equal(second?.last_used_at, null)
 })
 
-test('uses that cannot be written down are no failure, and are written down the next time', async (t) => {
+test('uses that cannot be written fail no request, and are written the next time', async (t) => {
   const { storage, issue } = await open(t)
   const [used = ''] = await issue(1)
   let isAvailable = false

@@ -6,24 +6,24 @@ import { fingerprintOf, isWellFormedKey } from './key.ts'
 import type { Scope } from './scope.ts'
 import { findKeyByHash, type Key, noteUses } from './store.ts'
 
-/** Whoever a request acts for. */
+/** The key of a request, and what it stands for. */
 export interface Caller {
   readonly key: number
   readonly account: number
   readonly scopes: readonly Scope[]
 }
 
-/** A key that was revoked, or a process that issued one, elsewhere is noticed after this long at the latest. */
+/** A key that another process issued or revoked is noticed after this long at the latest. Milliseconds. */
 const trustMs = 5_000
-/** Good keys that a keyring remembers at most; and as many that are not, lest these drive out those. */
-const mostRemembered = 10_000
+/** How many good keys a keyring remembers. It remembers as many refused ones apart, so that these never displace those. */
+const maxRemembered = 10_000
 const noteUsesEveryMs = 30_000
 
 interface Good {
   readonly caller: Caller
-  /** Unix milliseconds; infinite for a key that does not expire. */
+  /** Unix milliseconds; infinity for a key that does not expire. */
   readonly expiresAt: number
-  /** On the monotonic clock, which no clock change moves. */
+  /** On the monotonic clock, which is never set. */
   readonly until: number
 }
 
@@ -32,54 +32,28 @@ interface Refused {
   readonly until: number
 }
 
-/**
- * What is remembered of keys. By 30 bits of the fingerprint, since a map of texts would look each of them up among all
- * texts of the process first; of two keys that have these bits in common, one is forgotten.
- */
-class ByFingerprint<Value> {
-  readonly #entries: BoundedMap<number, { readonly fingerprint: string; readonly value: Value }>
-
-  constructor(capacity: number) {
-    this.#entries = new BoundedMap(capacity)
-  }
-
-  get(fingerprint: string): Value | undefined {
-    const found = this.#entries.get(thirtyBitsOf(fingerprint))
-    return found?.fingerprint === fingerprint ? found.value : undefined
-  }
-
-  set(fingerprint: string, value: Value): void {
-    this.#entries.set(thirtyBitsOf(fingerprint), { fingerprint, value })
-  }
-}
-
-function thirtyBitsOf(fingerprint: string): number {
-  const byte = (at: number) => fingerprint.charCodeAt(at)
-  return (byte(0) << 22) | (byte(1) << 14) | (byte(2) << 6) | (byte(3) >> 2)
-}
-
 const malformed = new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
 const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue one with "waymark keys create".')
 
-/** Tells keys that are good from those that are not, and remembers either for a few seconds. */
+/** Tells good keys from others, and remembers both for a few seconds. */
 export class Keyring {
   readonly #db: Db
-  readonly #good: ByFingerprint<Good>
-  readonly #refused: ByFingerprint<Refused>
+  readonly #good: BoundedMap<string, Good>
+  readonly #refused: BoundedMap<string, Refused>
   #uses = new Map<number, string>()
   readonly #timer: NodeJS.Timeout
 
-  /** Of more than `capacity` keys of either kind, the one remembered longest makes room. */
-  constructor(db: Db, capacity = mostRemembered) {
+  /** Remembers `capacity` keys of either kind; beyond, the one remembered longest makes room. */
+  constructor(db: Db, capacity = maxRemembered) {
     this.#db = db
-    this.#good = new ByFingerprint(capacity)
-    this.#refused = new ByFingerprint(capacity)
+    this.#good = new BoundedMap(capacity)
+    this.#refused = new BoundedMap(capacity)
     this.#timer = setInterval(() => void this.#noteUses(), noteUsesEveryMs).unref()
   }
 
   /**
-   * The caller that the secret stands for, or why it stands for none. A promise only when the database must be asked,
-   * which a secret with a wrong checksum never is.
+   * The caller that the secret stands for, or the reason why it stands for none. A promise only if the database must be
+   * asked, which a secret with a wrong checksum never causes.
    */
   identify(secret: string): Caller | Failure | Promise<Caller | Failure> {
     if (!isWellFormedKey(secret)) return malformed
@@ -92,7 +66,7 @@ export class Keyring {
     return this.#lookUp(fingerprint)
   }
 
-  /** Writes down the last uses. */
+  /** Writes the last uses to the database. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#noteUses()
@@ -124,7 +98,7 @@ export class Keyring {
     return caller
   }
 
-  /** Uses that cannot be written down now are kept for the next time: they are no reason for anything to fail. */
+  /** Uses that cannot be written now are kept for the next time: no request fails because of them. */
   async #noteUses(): Promise<void> {
     if (this.#uses.size === 0) return
     const uses = this.#uses

@@ -1,4 +1,4 @@
-import type { Metric, MetricValueWithName, Registry } from 'prom-client'
+import type { MetricValueWithName, Registry } from 'prom-client'
 import type { ErrorCode } from '../errors.ts'
 import { Histogram } from '../histogram.ts'
 import { failures } from '../http/failures.ts'
@@ -15,7 +15,7 @@ export interface Measured {
 
 type Labels = Readonly<Record<string, string | number>>
 
-/** One metric: its type for Prometheus, and what it is at this moment. */
+/** One metric, and how to read its present values. */
 interface Reading {
   readonly name: string
   readonly help: string
@@ -24,25 +24,26 @@ interface Reading {
 }
 
 /**
- * The metrics in the text format of Prometheus. Requests and database work are counted from the start, and read here only
- * when somebody asks; what Node knows of the process is watched from the first question on, so that nobody pays for
- * metrics that nobody reads.
+ * The metrics in Prometheus' text format. Requests and database work are counted from the start. prom-client is loaded by
+ * the first scrape, and watches the process from then on: without a scrape it costs nothing.
  */
 export function metricsOf(measured: Measured): () => Promise<Report> {
-  let registry: Promise<Registry> | undefined
+  const readings = readingsOf(measured)
+  let ofNode: Promise<Registry> | undefined
   return async () => {
-    registry ??= registryOf(measured)
-    const known = await registry
-    return { contentType: known.contentType, body: await known.metrics() }
+    ofNode ??= nodeMetrics()
+    const { AggregatorRegistry } = await import('prom-client')
+    const ours = AggregatorRegistry.aggregate([readings.map(asJson)])
+    const known = await ofNode
+    return { contentType: known.contentType, body: `${await ours.metrics()}\n${await known.metrics()}` }
   }
 }
 
-async function registryOf(measured: Measured): Promise<Registry> {
+async function nodeMetrics(): Promise<Registry> {
   const { Registry, collectDefaultMetrics } = await import('prom-client')
   const registry = new Registry()
-  for (const reading of readingsOf(measured)) registry.registerMetric(new Collected(reading) as unknown as Metric)
   collectDefaultMetrics({ register: registry })
-  // They begin anew with each scrape, and lose the first delay after it; see `waymark_event_loop_delay_seconds`.
+  // They start over with each scrape and lose the first delay after it; see `waymark_event_loop_delay_seconds`.
   for (const { name } of registry.getMetricsAsArray()) {
     if (name.startsWith('nodejs_eventloop_lag')) registry.removeSingleMetric(name)
   }
@@ -55,7 +56,7 @@ function readingsOf({ counts, loopDelays, storage }: Measured): Reading[] {
   return [
     {
       name: 'waymark_build_info',
-      help: 'The version that runs; always 1.',
+      help: 'The running version; always 1.',
       type: 'gauge',
       read: () => [[{ version, node: process.version }, 1]],
     },
@@ -63,7 +64,7 @@ function readingsOf({ counts, loopDelays, storage }: Measured): Reading[] {
       name: 'waymark_http_request_duration_seconds',
       help: 'Requests by route, method and status, from their arrival to the last byte of the answer.',
       type: 'histogram',
-      read: () => Iterator.from(counts.series()).map(({ tally, ...labels }) => [labels, tally] as const),
+      read: () => Iterator.from(counts.series()).map(({ durations, ...labels }) => [labels, durations] as const),
     },
     {
       name: 'waymark_http_requests_under_way',
@@ -73,13 +74,13 @@ function readingsOf({ counts, loopDelays, storage }: Measured): Reading[] {
     },
     {
       name: 'waymark_http_failures_total',
-      help: 'Answers of failure by their code, those to what never became a request included.',
+      help: 'Failures answered, by code, including those to what never became a request.',
       type: 'counter',
       read: () => codes.map((code) => [{ code }, counts.failures(code)] as const),
     },
     {
       name: 'waymark_event_loop_delay_seconds',
-      help: 'How late the event loop ran, looked at every 20 ms.',
+      help: 'How late the event loop ran, sampled every 20 ms.',
       type: 'histogram',
       read: () => [[{}, loopDelays]],
     },
@@ -96,21 +97,10 @@ function ofDatabase({ name, help, value }: Meter): Reading {
   }
 }
 
-/** What a registry asks of a metric, without the counting: that has been done. */
-class Collected {
-  readonly name: string
-  readonly #reading: Reading
-
-  constructor(reading: Reading) {
-    this.name = reading.name
-    this.#reading = reading
-  }
-
-  async get() {
-    const { name, help, type, read } = this.#reading
-    const values = [...read()].flatMap(([labels, value]) => valuesOf(name, labels, value))
-    return { name, help, type, values }
-  }
+/** As prom-client's `getMetricsAsJSON` would have it. */
+function asJson({ name, help, type, read }: Reading): object {
+  const values = Array.from(read()).flatMap(([labels, value]) => valuesOf(name, labels, value))
+  return { name, help, type, values, aggregator: 'first' }
 }
 
 function valuesOf(name: string, labels: Labels, value: Histogram | number): MetricValueWithName<string>[] {

@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { change, form, optional, type Rule, required } from '../api/fields.ts'
 import { integerWithin } from '../api/integer.ts'
+import { Type } from '../api/json-schema.ts'
 import { listQueryOf } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'

@@ -1,6 +1,4 @@
-/**
- * What clients have tried, or could: each must harm nobody but the client.
- */
+/** Requests that have done harm elsewhere, or could: each must hurt no client but its own. */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
@@ -27,7 +25,7 @@ function statuses(received: string): string[] {
   return [...received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status = '']) => status)
 }
 
-test('a CONNECT that is reset harms nobody', async () => {
+test('a CONNECT that is reset does not harm other clients', async () => {
   const app = await startApp()
   const request = `CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${'x'.repeat(100_000)}`
   await Promise.all(
@@ -38,7 +36,7 @@ test('a CONNECT that is reset harms nobody', async () => {
   assert.equal((await app.send('GET', '/health', { key: null })).status, 200)
 })
 
-test('a connection that was refused is closed, whether its client closes it or not', async () => {
+test('a refused connection is closed even if its client does not close it', async () => {
   const app = await startApp()
   const socket = connect({ host: '127.0.0.1', port: app.port, allowHalfOpen: true })
   const closed = new Promise((resolve) => socket.on('error', resolve).on('close', resolve))
@@ -49,7 +47,7 @@ test('a connection that was refused is closed, whether its client closes it or n
   clearInterval(kept)
 })
 
-test('201 for a request that garbage follows: nothing overtakes its answer', async () => {
+test('201 for a request with garbage behind it: nothing overtakes its answer', async () => {
   const app = await startApp()
   const body = '{"name":"Kept"}'
   const request = `POST ${spaces} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
@@ -91,7 +89,7 @@ test('200 for a target in absolute form, with links to its host', async () => {
   assert.deepEqual(statuses(await get('http://links.example')), ['302'])
 })
 
-test('a name of 64 KiB of combining marks is refused without being normalised', async () => {
+test('422 for a name of 60 KB of combining marks, without normalising it', async () => {
   const app = await startApp()
   const began = performance.now()
   const answers = await Promise.all(
@@ -105,7 +103,7 @@ test('a name of 64 KiB of combining marks is refused without being normalised', 
   assert.ok(performance.now() - began < 5_000)
 })
 
-test('100 Continue is not said to a body that will be refused', async () => {
+test('100 Continue is not sent for a body that will be refused', async () => {
   const app = await startApp()
   const ask = (length: number, key: string, body = '') =>
     exchange(
@@ -120,9 +118,9 @@ test('100 Continue is not said to a body that will be refused', async () => {
 
 for (const [what, version, expectation] of [
   ['a client of HTTP/1.0', '1.0', '100-continue'],
-  ['whoever expects something else', '1.1', '200-ok'],
+  ['a client that expects something else', '1.1', '200-ok'],
 ] as const) {
-  test(`100 Continue is not said to ${what}`, async () => {
+  test(`100 Continue is not sent to ${what}`, async () => {
     const app = await startApp()
     const body = '{"name":"Awaited"}'
     const request = `POST ${spaces} HTTP/${version}\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: ${expectation}\r\nConnection: close\r\n\r\n${body}`

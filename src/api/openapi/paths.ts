@@ -1,7 +1,8 @@
+import type { TObject, TSchema } from 'typebox'
 /**
  * The operations on resources, in the document.
  */
-import type { TObject, TSchema } from 'typebox'
+
 import type { ErrorCode } from '../../errors.ts'
 import type { Field, Form } from '../fields.ts'
 import { maxIdempotencyKey } from '../idempotency.ts'

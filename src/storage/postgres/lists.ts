@@ -17,5 +17,5 @@ export function mayTakeLong(listing: AnyListing): boolean {
 
 /** Whether the listing searches or filters. */
 function isSelective(listing: AnyListing): boolean {
-  return listing.search !== null || filtersOf(listing).length > 0
+  return listing.search !== null || (listing.filter !== undefined && filtersOf(listing).length > 0)
 }

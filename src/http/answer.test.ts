@@ -1,0 +1,119 @@
+/** What becomes of answers whose clients do not take them. */
+import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startApp, type TestApp } from '../../test/app.ts'
+import { eventually } from '../../test/processes.ts'
+import type { Storage } from '../storage/port.ts'
+import { send } from './answer.ts'
+
+const path = '/api/v1/domains'
+
+/** A connection that says nothing. */
+async function dial(t: TestContext, { port }: TestApp): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  return socket
+}
+
+interface Connection {
+  readonly client: Socket
+  /** The same connection, as the server has it. */
+  readonly server: Socket
+}
+
+async function bothEnds(t: TestContext, app: TestApp): Promise<Connection> {
+  const accepted = Promise.withResolvers<Socket>()
+  const listener = (message: unknown) => accepted.resolve((message as { socket: Socket }).socket)
+  subscribe('net.server.socket', listener)
+  const client = await dial(t, app)
+  const server = await accepted.promise
+  unsubscribe('net.server.socket', listener)
+  return { client, server }
+}
+
+/** A client of several large answers that reads nothing yet. */
+async function slowReader(t: TestContext, app: TestApp): Promise<Connection> {
+  const large = 'x'.repeat(2_000_000)
+  app.router.add(['GET'], '/large', (exchange) => send(exchange, 200, large))
+  const { client, server } = await bothEnds(t, app)
+  client.write('GET /large HTTP/1.1\r\nHost: here\r\n\r\n'.repeat(12))
+  await eventually(async () => server.writableLength > 0)
+  return { client, server }
+}
+
+function endedAnswers({ logs }: TestApp): (boolean | undefined)[] {
+  return logs.filter(({ route }) => route === '/large').map(({ aborted }) => aborted as boolean | undefined)
+}
+
+test('a client that reads slowly gets its answers, and they are logged once it has them', async (t) => {
+  const app = await startApp()
+  const { client, server } = await slowReader(t, app)
+  assert.ok(endedAnswers(app).length < 12)
+  client.resume()
+  await eventually(async () => endedAnswers(app).length === 12)
+  assert.deepEqual(new Set(endedAnswers(app)), new Set([undefined]))
+  assert.equal(server.destroyed, false)
+})
+
+test('a client that does not read is cut off, after 75 seconds at the earliest, and its answers count as aborted', async (t) => {
+  const app = await startApp()
+  const { server } = await slowReader(t, app)
+  assert.equal(server.timeout, 75_000)
+  server.setTimeout(1)
+  await once(server, 'close')
+  await eventually(async () => endedAnswers(app).includes(true))
+  await eventually(async () => app.measured.counts.underWay === 0)
+})
+
+function post({ key }: TestApp, body: string, length = body.length): string {
+  const head = `POST ${path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json`
+  return `${head}\r\nContent-Length: ${length}\r\n\r\n${body}`
+}
+
+test('answers that a connection does not take any more count as aborted, each once', async (t) => {
+  const app = await startApp()
+  const count = 100
+  for (let n = 0; n < count; n++) {
+    const client = await dial(t, app)
+    // A refusal is sent before the server looks at the connection again.
+    client.write(`GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`, () => client.resetAndDestroy())
+  }
+  const ended = () => app.logs.filter(({ status }) => status === 401)
+  await eventually(async () => ended().length === count && app.measured.counts.underWay === 0)
+  const aborted = ended().filter(({ aborted }) => aborted === true)
+  assert.ok(aborted.length > count / 2, `${aborted.length} of ${count} count as aborted`)
+})
+
+for (const [what, length] of [
+  ['in the middle of', 100],
+  ['behind', undefined],
+] as const) {
+  test(`a client that leaves ${what} its body, while its key is looked up, counts as aborted`, async (t) => {
+    const { promise: release, resolve: letGo } = Promise.withResolvers<void>()
+    let lookUps = 0
+    const slow = (real: Storage): Storage =>
+      Object.create(real, {
+        all: {
+          value: async (...args: Parameters<Storage['all']>) => {
+            lookUps += 1
+            await release
+            return real.all(...args)
+          },
+        },
+      })
+    const app = await startApp({ storage: slow })
+    const { client, server } = await bothEnds(t, app)
+    client.write(post(app, '{"name":"left.example.com"}', length))
+    await eventually(async () => lookUps === 1)
+    const left = new Promise((resolve) => server.once('close', resolve))
+    client.resetAndDestroy()
+    await left
+    letGo()
+    await eventually(async () => app.logs.some(({ method, aborted }) => method === 'POST' && aborted === true))
+    assert.equal(app.measured.counts.underWay, 0)
+  })
+}

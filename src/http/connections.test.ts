@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startApp, type TestApp } from '../../test/app.ts'
+import { eventually } from '../../test/processes.ts'
+import { sendJson } from './answer.ts'
+
+const limit = 20
+const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`
+
+interface Crowd {
+  readonly app: TestApp
+  /** Opens a connection that says nothing. */
+  readonly dial: (localAddress?: string) => Promise<Socket>
+  /** Opens connections, one after another. */
+  readonly dialMany: (count: number, localAddress?: string) => Promise<Socket[]>
+  /** Has a request under way on each connection until `finish`. */
+  readonly occupy: (sockets: readonly Socket[]) => Promise<void>
+  readonly finish: () => void
+}
+
+/** An app of `limit` connections, with a path that is answered only when the test says so, and one that is at once. */
+async function crowd(t: TestContext, mostConnections = limit): Promise<Crowd> {
+  const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
+  // Before the app ends, which waits for its requests.
+  t.after(() => finish())
+  const app = await startApp({ mostConnections })
+  let underWay = 0
+  app.router.add(['GET'], '/fast', (exchange) => sendJson(exchange, 200, '{}'))
+  app.router.add(['GET'], '/slow', async (exchange) => {
+    underWay += 1
+    await finished
+    sendJson(exchange, 200, '{}')
+  })
+  const dial = async (localAddress = '127.0.0.1') => {
+    const socket = connect({ port: app.port, host: '127.0.0.1', localAddress, noDelay: true })
+    t.after(() => socket.destroy())
+    // A socket that nothing reads does not see its end.
+    socket
+      .setEncoding('latin1')
+      .on('error', () => undefined)
+      .on('data', () => undefined)
+    await once(socket, 'connect')
+    return socket
+  }
+  const dialMany = async (count: number, localAddress?: string) => {
+    const sockets: Socket[] = []
+    while (sockets.length < count) sockets.push(await dial(localAddress))
+    return sockets
+  }
+  const occupy = async (sockets: readonly Socket[]) => {
+    const wanted = underWay + sockets.length
+    for (const socket of sockets) socket.write(request('/slow'))
+    await eventually(() => underWay === wanted)
+  }
+  return { app, dial, dialMany, occupy, finish }
+}
+
+/** Sends a request, and resolves with what comes back at once; null when the connection is closed instead. */
+async function ask(socket: Socket, path = '/fast'): Promise<string | null> {
+  if (socket.destroyed) return null
+  const closed = new Promise<[null]>((resolve) => socket.once('close', () => resolve([null])))
+  const received = once(socket, 'data') as Promise<[string]>
+  socket.write(request(path))
+  const [text] = await Promise.race([received, closed])
+  return text
+}
+
+const isServed = async (socket: Socket) => (await ask(socket))?.startsWith('HTTP/1.1 200 ') ?? false
+const isClosed = async (socket: Socket) => socket.closed || (await once(socket, 'close').then(() => true))
+
+test('200 on a new connection to a full server: that without a request for longest makes room', async (t) => {
+  const { dial, dialMany } = await crowd(t)
+  const [first, second, ...others] = (await dialMany(limit)) as [Socket, Socket, ...Socket[]]
+  assert.ok(await isServed(first))
+  const newcomer = await dial()
+  assert.ok(await isServed(newcomer))
+  assert.ok(await isClosed(second))
+  for (const socket of [first, newcomer, ...others]) assert.ok(await isServed(socket))
+})
+
+test('a hundredth of the connections is cut at a time', async (t) => {
+  const { dial, dialMany } = await crowd(t, 200)
+  const sockets = await dialMany(200)
+  assert.ok(await isServed(await dial()))
+  for (const cut of sockets.slice(0, 2)) assert.ok(await isClosed(cut))
+  for (const kept of sockets.slice(2)) assert.ok(await isServed(kept))
+})
+
+test('a connection whose headers are incomplete makes room, too', async (t) => {
+  const { dial, dialMany } = await crowd(t)
+  const [partial, ...others] = (await dialMany(limit)) as [Socket, ...Socket[]]
+  for (const socket of others) assert.ok(await isServed(socket))
+  partial.write('GET /fast HTTP/1.1\r\nHost: he')
+  assert.ok(await isServed(await dial()))
+  assert.ok(await isClosed(partial))
+  for (const socket of others) assert.ok(await isServed(socket))
+})
+
+test('503 overloaded on a new connection, which is closed, when all others have a request under way', async (t) => {
+  const { app, dial, dialMany, occupy, finish } = await crowd(t)
+  const busy = await dialMany(limit)
+  await occupy(busy)
+  const [answer] = await app.raw(request('/fast'))
+  assert.deepEqual([answer?.status, answer?.body.code], [503, 'overloaded'])
+  assert.deepEqual([answer?.headers.connection, answer?.headers['retry-after']], ['close', '1'])
+  const [health] = await app.raw(request('/health'))
+  assert.deepEqual([health?.status, health?.headers.connection], [200, 'close'])
+
+  const answers = busy.map((socket) => once(socket, 'data') as Promise<[string]>)
+  finish()
+  for (const answered of answers) assert.match((await answered)[0], /^HTTP\/1\.1 200 /)
+  await eventually(async () => await isServed(await dial()))
+})
+
+test('a flood of connections is closed at once, and requests under way are answered', async (t) => {
+  const { app, dialMany, occupy, finish } = await crowd(t)
+  const busy = await dialMany(limit)
+  await occupy(busy)
+  const flood = Array.from({ length: 500 }, () => connect(app.port, '127.0.0.1').on('error', () => undefined))
+  t.after(() => {
+    for (const socket of flood) socket.destroy()
+  })
+  await Promise.all(flood.slice(limit).map((socket) => once(socket, 'close')))
+
+  const answers = busy.map((socket) => once(socket, 'data') as Promise<[string]>)
+  finish()
+  for (const answered of answers) assert.match((await answered)[0], /^HTTP\/1\.1 200 /)
+})
+
+test('one address with any number of idle connections does not shut out another', async (t) => {
+  const { dial, dialMany } = await crowd(t)
+  const other = await dialMany(2, '127.0.0.2')
+  const flood = await dialMany(300, '127.0.0.1')
+  // Older than all of the flood, and yet none makes room for it.
+  for (const socket of other) assert.ok(await isServed(socket))
+  for (let n = 0; n < 10; n++) assert.ok(await isServed(await dial('127.0.0.2')))
+  assert.ok(await isServed(flood.at(-1) as Socket))
+})
+
+test('an address that has more than its share, all of it busy, makes room neither for itself nor among others', async (t) => {
+  const { dial, dialMany, occupy } = await crowd(t)
+  await occupy(await dialMany(limit - 3, '127.0.0.1'))
+  const other = await dialMany(3, '127.0.0.2')
+  assert.match(String(await ask(await dial('127.0.0.1'))), /^HTTP\/1\.1 503 /)
+  for (const socket of other) assert.ok(await isServed(socket))
+  // Another address may give way to itself.
+  await eventually(async () => await isServed(await dial('127.0.0.2')))
+  assert.ok(await isClosed(other[0] as Socket))
+})
+
+test('behind a proxy, which is one address, idle connections make room and busy ones stay', async (t) => {
+  const { dial, dialMany, occupy, finish } = await crowd(t)
+  const busy = await dialMany(limit / 2)
+  await occupy(busy)
+  const idle = await dialMany(limit / 2)
+  for (const [at, socket] of idle.entries()) {
+    assert.ok(await isServed(await dial()), `newcomer ${at}`)
+    assert.ok(await isClosed(socket), `idle connection ${at}`)
+  }
+  const answers = busy.map((socket) => once(socket, 'data') as Promise<[string]>)
+  finish()
+  for (const answered of answers) assert.match((await answered)[0], /^HTTP\/1\.1 200 /)
+})
