@@ -4,8 +4,9 @@ import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
 import { startApp } from './app.ts'
+import { sendRequest } from './client.ts'
 import { damage } from './lists-model.ts'
-import { listening, newDatabase, type RunningServer, startProgram, startServer } from './processes.ts'
+import { freePort, listening, newDatabase, type RunningServer, startProgram, startServer } from './processes.ts'
 import { serverArguments } from './scripts.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
@@ -30,13 +31,32 @@ async function storeUntilRefused(server: RunningServer, most: number): Promise<n
   return stored
 }
 
+/** What the two health checks answer: status, and what the body says of it. */
+async function healthOf(server: RunningServer, opsPort: number): Promise<unknown[]> {
+  const answers = await Promise.all([
+    server.send('GET', '/health', { key: null }),
+    sendRequest({ agent: undefined, port: opsPort, method: 'GET', path: '/health/ready' }, { key: null }),
+  ])
+  return answers.map(({ status, body }) => [status, status === 200 ? body.status : body.code, body.reason])
+}
+
+/** What the log says of failures that come from the database: reason and sentence of each line. */
+function troubles(server: RunningServer): unknown[] {
+  return [...server.stdout().matchAll(/^.*"code":"database_unavailable","reason".*$/gm)].map(([line]) => {
+    const { reason, msg } = JSON.parse(line)
+    return [reason, msg]
+  })
+}
+
 test('503 for writes when the disk takes no more; reads go on, and nothing acknowledged is lost', async (t) => {
   const { path, variables } = newDatabase(t)
   // No file may grow beyond this many blocks of 512 bytes: writing fails where a full disk makes it fail.
   const line = 'ulimit -f 3000 && exec "$0" "$@"'
+  const OPS_PORT = String(await freePort())
   const server = await listening(
     startProgram(t, ['sh', '-c', line, process.execPath, ...serverArguments], {
       PORT: '0',
+      OPS_PORT,
       ...variables,
     }),
   )
@@ -48,7 +68,22 @@ test('503 for writes when the disk takes no more; reads go on, and nothing ackno
   assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
   for (const id of stored) assert.equal((await server.send('GET', `${domains}/${id}`)).status, 200)
   assert.equal((await server.send('GET', `${domains}?search=n1`)).status, 200)
-  await server.said(/"msg":"The database is not available/)
+  assert.equal(refused.body.reason, 'disk_full')
+  const degraded = [200, 'degraded', 'disk_full']
+  assert.deepEqual(await healthOf(server, Number(OPS_PORT)), [degraded, degraded])
+  for (let n = 0; n < 5; n++) await server.send('POST', domains, { form: { name: `late${n}.example.com` } })
+  await server.send('GET', '/health', { headers: { 'x-request-id': 'last' } })
+  await server.said(/"request_id":"last"/)
+  assert.deepEqual(troubles(server), [['disk_full', 'The database is not available right now. Try again shortly.']])
+
+  // A process without this limit makes room: it moves the log into the database file.
+  const other = new DatabaseSync(path)
+  assert.equal(other.prepare('pragma wal_checkpoint(truncate)').get()?.busy, 0)
+  other.close()
+  assert.deepEqual(await healthOf(server, Number(OPS_PORT)), [
+    [200, 'ok', undefined],
+    [200, 'ready', undefined],
+  ])
   await server.end('SIGKILL')
 
   const again = await startServer(t, variables)
@@ -77,15 +112,23 @@ test('503 for what lies on a damaged page, the rest is served, and the file is n
   damage(path, 'https://example.com/n30.example.com/')
   const { length } = readFileSync(path)
 
-  const server = await startServer(t, variables)
+  const OPS_PORT = String(await freePort())
+  const server = await startServer(t, { ...variables, OPS_PORT })
+  assert.deepEqual(await healthOf(server, Number(OPS_PORT)), [
+    [200, 'ok', undefined],
+    [200, 'ready', undefined],
+  ])
   const statuses = new Map<number, number>()
   for (const id of stored) {
     const { status, body } = await server.send('GET', `${domains}/${id}`, { key: first.key })
-    if (status === 503) assert.equal(body.code, 'database_unavailable')
+    if (status === 503) assert.deepEqual([body.code, body.reason], ['database_unavailable', 'database_corrupt'])
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
   assert.deepEqual([...statuses.keys()].sort(), [200, 503])
   assert.ok((statuses.get(200) ?? 0) > 50, JSON.stringify([...statuses]))
+  const corrupt = [503, 'database_unavailable', 'database_corrupt']
+  assert.deepEqual(await healthOf(server, Number(OPS_PORT)), [corrupt, corrupt])
+  await server.said(/"reason":"database_corrupt"/)
   assert.equal((await server.end('SIGTERM')).code, 0)
   assert.ok(readFileSync(path).length >= length)
 })

@@ -35,7 +35,8 @@ function bodyOf({ code, message: detail, facts }: Failure, requestId: string): s
   const sentence = JSON.stringify(detail)
   const message = failures[code].status === 401 ? '"Unauthenticated."' : sentence
   const [errors, violations] = facts.violations === undefined ? ['', ''] : listsOf(facts.violations)
-  return `{"message":${message}${errors}${kinds[code]},"detail":${sentence},"code":"${code}"${violations},"request_id":"${requestId}"}`
+  const reason = facts.reason === undefined ? '' : `,"reason":"${facts.reason}"`
+  return `{"message":${message}${errors}${kinds[code]},"detail":${sentence},"code":"${code}"${reason}${violations},"request_id":"${requestId}"}`
 }
 
 /** The members that all problems of a code have. */

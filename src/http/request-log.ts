@@ -3,6 +3,7 @@ import type { Failure } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 import { noRoute, type RequestCounts, type RequestSeries } from './request-metrics.ts'
 import { traceOf } from './trace-context.ts'
+import { Troubles } from './troubles.ts'
 
 /** What pino keeps of a logger for those that write lines of their own. */
 interface Internals {
@@ -19,6 +20,7 @@ interface Internals {
 export class RequestLog {
   readonly #logger: Logger & Internals
   readonly #counts: RequestCounts
+  readonly #troubles: Troubles
   readonly #isWritten: boolean
   #time = { ms: 0, text: '' }
   readonly #texts = new Map<RequestSeries, string>()
@@ -26,6 +28,7 @@ export class RequestLog {
   constructor(logger: Logger, counts: RequestCounts) {
     this.#logger = logger as Logger & Internals
     this.#counts = counts
+    this.#troubles = new Troubles(logger)
     this.#isWritten = logger.isLevelEnabled('info')
   }
 
@@ -40,9 +43,9 @@ export class RequestLog {
     this.#logger.info({ request_id: requestId, status, code: failure.code }, 'refused')
   }
 
-  /** A failure that the operator can do something about, with what caused it. */
+  /** A failure that the operator can mend, with its cause unless the same was logged within the last minute. */
   trouble(requestId: string, failure: Failure): void {
-    this.#logger.warn({ request_id: requestId, code: failure.code, err: failure.facts.cause }, failure.message)
+    this.#troubles.add(requestId, failure)
   }
 
   /** An error that nobody expected, with its stack. */

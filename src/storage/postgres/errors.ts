@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { databaseUnavailable, Failure } from '../../errors.ts'
+import { type DatabaseTrouble, databaseUnavailable, Failure } from '../../errors.ts'
 
 /**
  * The SQLSTATEs, or their classes, that say "the database cannot do this now" and not "the program is wrong": lost
@@ -10,7 +10,14 @@ const unavailable = /^(08|28|53|57|58|3D000$|40001$|40P01$|55P03$|25006$|25P0[34
 
 /** The domain's words for an error of a statement: `database_unavailable` where that is what it means, else itself. */
 export function translated(error: unknown): unknown {
-  return isOfConnection(error) || unavailable.test(stateOf(error)) ? databaseUnavailable(error) : error
+  const state = stateOf(error)
+  return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
+}
+
+const reasons: Readonly<Record<string, DatabaseTrouble>> = {
+  '53100': 'disk_full',
+  XX001: 'database_corrupt',
+  XX002: 'database_corrupt',
 }
 
 /** Whether the transaction was given up for others that were in its way, and may succeed when it runs again. */

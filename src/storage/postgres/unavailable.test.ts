@@ -120,7 +120,7 @@ async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
 /** Every way in. */
 function everything({ storage, account }: Fixture): Promise<unknown>[] {
   return [
-    storage.ping(),
+    storage.condition(),
     listAccounts(storage),
     insertSpace(storage, account, 'x', 1),
     insertSpace(storage, account, 'z', 1),
@@ -162,7 +162,7 @@ test('a database that says nothing any more is unavailable within 2 s, and back 
   fixture.wire.mend()
   await eventually(
     () =>
-      fixture.storage.ping().then(
+      fixture.storage.condition().then(
         () => true,
         () => false,
       ),
@@ -203,15 +203,15 @@ test('a transaction whose connection is lost is not kept', async (t) => {
 test('whoever waits too long for a connection of the pool is told so', async (t) => {
   const { storage } = await open(t, 1)
   const busy = storage.write((tx) => tx.all(slow, { seconds: 3 }))
-  await within(2_000, () => assert.rejects(storage.ping(), isUnavailable))
+  await within(2_000, () => assert.rejects(storage.condition(), isUnavailable))
   await busy
-  await storage.ping()
+  await storage.condition()
 })
 
 test('a statement that takes too long is ended, and its connection serves on', async (t) => {
   const { storage } = await open(t, 1)
   await within(7_000, () => assert.rejects(storage.all(slow, { seconds: 30 }), isUnavailable))
-  await storage.ping()
+  await storage.condition()
 })
 
 test('searches that wait do not hold up what is read in no time; those that are too many are refused', async (t) => {
@@ -223,7 +223,7 @@ test('searches that wait do not hold up what is read in no time; those that are 
   const search = () => listSpaces(storage, account, { ...page, search: 'x' })
   const first = search()
   const others = Promise.allSettled(Array.from({ length: 300 }, search))
-  await within(400, () => Promise.all([storage.ping(), listAccounts(storage)]))
+  await within(400, () => Promise.all([storage.condition(), listAccounts(storage)]))
   for (const outcome of await within(1_000, () => others)) {
     assert.equal(outcome.status, 'rejected')
     assert.equal(outcome.reason.code, 'overloaded')
@@ -243,9 +243,9 @@ test('a server that lets nobody else in is not silent: what it works on is finis
   await eventually(
     async () => (await execute(url, `select 1 from pg_stat_activity where usename = '${role}'`)).length > 0,
   )
-  await within(500, () => assert.rejects(storage.ping(), isUnavailable))
+  await within(500, () => assert.rejects(storage.condition(), isUnavailable))
   await working
-  await storage.ping()
+  await storage.condition()
   await storage.close()
   await execute(url, `drop role ${role}`)
 })
@@ -260,7 +260,7 @@ test('a database that may only be read refuses writes and answers reads', async 
     where datname = current_database() and pid <> pg_backend_pid()`,
   )
   await eventually(() =>
-    storage.ping().then(
+    storage.condition().then(
       () => true,
       () => false,
     ),

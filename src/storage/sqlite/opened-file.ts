@@ -1,7 +1,7 @@
 import { type Stats, statSync } from 'node:fs'
 import { databaseUnavailable } from '../../errors.ts'
 
-/** The file that is at a path when this is made. SQLite goes on with a file that has been deleted, and nobody finds it. */
+/** The file that is at a path when this is made. SQLite goes on with a file that was deleted, and what it writes is lost at the end. */
 export class OpenedFile {
   readonly #path: string
   readonly #opened: Stats

@@ -95,7 +95,7 @@ test('a search index that cannot be used is reported', async (t) => {
 
 test('a database file that is no longer at its path is unavailable', async (t) => {
   const { storage, other } = await open(t)
-  await storage.ping()
+  await storage.condition()
   rmSync(String(other.location()))
-  await assert.rejects(storage.ping(), { code: 'database_unavailable' })
+  await assert.rejects(storage.condition(), { code: 'database_unavailable' })
 })
