@@ -11,7 +11,16 @@ import { isWithoutKeys, makeFirstKey, registerBootstrapKey } from './first-key.t
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder, type Parts } from './shutdown.ts'
-import { announce, hasOwnSocket, isFirst, isSupervisor, opsPlaces, opsPrefix, superviseWorkers } from './workers.ts'
+import {
+  announce,
+  hasOwnSocket,
+  isFirst,
+  isSupervisor,
+  listenersOf,
+  opsPrefix,
+  placesOf,
+  superviseWorkers,
+} from './workers.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
 export async function serve(): Promise<void> {
@@ -27,8 +36,9 @@ export async function serve(): Promise<void> {
 async function start(): Promise<void> {
   const config = readConfig()
   if (isSupervisor(config.workers)) {
-    await ensureFree([config, ...opsPlaces(config)])
-    return superviseWorkers(config, openLog(config.logLevel))
+    const listeners = listenersOf(config)
+    await ensureFree(placesOf(listeners, config.workers))
+    return superviseWorkers(listeners, config.workers, openLog(config.logLevel))
   }
   const storage = await openStorage(config.storage)
   const log = openLog(config.logLevel)
@@ -40,7 +50,7 @@ async function start(): Promise<void> {
     if (isFirst()) await register(config, storage, logger)
     const listening = await listen(app.server, config, { reusePort: hasOwnSocket() })
     if (config.ops.port !== 0) await listenForOperator(config, { app, storage, log })
-    announce(listening.port)
+    announce({ '': listening.port })
     if (isFirst()) greet(listening, await keyToShow(storage))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.

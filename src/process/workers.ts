@@ -4,26 +4,51 @@ import type { Config } from '../config.ts'
 import type { Place } from './listen.ts'
 import type { Log } from './log.ts'
 
-/** How long to wait before a worker is replaced that did not live for `soundLifeMs`; doubled each time. Milliseconds. */
+/**
+ * How long the supervisor waits before it replaces a worker, in milliseconds. The pause of a slot doubles each time, up to
+ * the maximum, and begins at the minimum again after a worker that lived for `soundLifeMs`.
+ */
+const minPauseMs = 100
+const maxPauseMs = 30_000
 const soundLifeMs = 10_000
-const shortestPauseMs = 100
-const longestPauseMs = 30_000
+
+/** A place where the server listens, and how the variables that name it begin: `OPS_` for `OPS_HOST` and `OPS_PORT`. */
+export interface ListenerPlace extends Place {
+  readonly prefix: string
+  /** Whether each worker has a port of its own, in a row that begins with `port`. Otherwise all workers share the port. */
+  readonly isPerWorker: boolean
+}
+
+/** The ports that a process listens on, by the prefix of their listener. */
+type Ports = Readonly<Record<string, number>>
 
 /** What a worker tells its supervisor once it listens. */
 interface Up {
-  readonly port: number
+  readonly ports: Ports
 }
 
-/** What the supervisor needs to know to start workers. */
-type Plan = Pick<Config, 'workers' | 'ops'>
-
-/** How the variables begin that say where the operator asks. */
+/** How the variables of the ops listener begin. */
 export const opsPrefix = 'OPS_'
 
-/** Where the operator asks each worker: one port after the other; none when nobody may ask. */
-export function opsPlaces({ workers, ops: { host, port } }: Plan): Place[] {
-  if (port === 0) return []
-  return Array.from({ length: workers }, (_, slot) => ({ host, port: port + slot, prefix: opsPrefix }))
+/** Every place where the configuration has the server listen. */
+export function listenersOf({ host, port, ops }: Pick<Config, 'host' | 'port' | 'ops'>): ListenerPlace[] {
+  const api = { prefix: '', host, port, isPerWorker: false }
+  return ops.port === 0 ? [api] : [api, { prefix: opsPrefix, ...ops, isPerWorker: true }]
+}
+
+/** The places of all workers together. */
+export function placesOf(listeners: readonly ListenerPlace[], workers: number): Place[] {
+  return listeners.flatMap((listener) =>
+    Array.from({ length: listener.isPerWorker ? workers : 1 }, (_, slot) => ({
+      ...listener,
+      port: portOf(listener, slot),
+    })),
+  )
+}
+
+/** Port 0, which leaves the choice to the system, is no beginning of a row. */
+function portOf({ port, isPerWorker }: ListenerPlace, slot: number): number {
+  return isPerWorker && port !== 0 ? port + slot : port
 }
 
 /** Whether this process answers requests alone, or is the first of several that do. */
@@ -31,64 +56,71 @@ export function isFirst(): boolean {
   return cluster.isPrimary || cluster.worker?.id === 1
 }
 
-/** Whether this process is to start the ones that answer requests. */
+/** Whether this process starts the ones that answer requests. */
 export function isSupervisor(workers: number): boolean {
   return workers > 1 && cluster.isPrimary
 }
 
 /**
- * Whether each worker has a socket of its own on the port, among which the kernel shares out the connections. Where it
- * cannot, the supervisor hands them out; a connection that is on its way to a worker that dies is lost then.
+ * Whether each worker opens its own socket on a shared port, so that the kernel distributes the connections. On other
+ * systems the supervisor does, and loses a connection that it hands to a worker that dies.
  */
 export function hasOwnSocket(): boolean {
   return cluster.isWorker && process.platform === 'linux'
 }
 
-/** Tells the supervisor, where there is one, that this process listens. */
-export function announce(port: number): void {
-  const up: Up = { port }
+/** Tells the supervisor, if there is one, that this process listens. */
+export function announce(ports: Ports): void {
+  const up: Up = { ports }
   if (cluster.isWorker) process.send?.(up)
 }
 
 /**
- * Starts the workers, which share the port, and replaces those that die. The first starts alone: it migrates the
- * database, and when it cannot start, nothing does. Signals are passed on; this process ends with the last worker, with
- * exit code 0 when all of them ended in good order.
+ * Starts `workers` workers and replaces those that die. The first one starts alone: it migrates the database, and when it
+ * cannot start, no other is started. The supervisor passes signals on and ends with the last worker; its exit code is 0
+ * when all workers ended in good order.
  */
-export async function superviseWorkers(plan: Plan, log: Log): Promise<void> {
-  const supervisor = new Supervisor(plan, log)
+export async function superviseWorkers(listeners: readonly ListenerPlace[], workers: number, log: Log): Promise<void> {
+  const supervisor = new Supervisor(listeners, log)
   process.on('SIGTERM', (signal) => supervisor.stop(signal))
   process.on('SIGINT', (signal) => supervisor.stop(signal))
   await supervisor.startFirst()
-  for (let slot = 1; slot < plan.workers; slot++) supervisor.start(slot)
+  for (let slot = 1; slot < workers; slot++) supervisor.start(slot)
 }
 
 /** A worker that runs. */
 interface Life {
-  /** Counted from 0; whoever replaces the worker has the same. */
+  /** Counted from 0; its replacement has the same. */
   readonly slot: number
   readonly startedAt: number
+  /** Whether it listens. */
+  isUp: boolean
 }
 
 class Supervisor {
-  readonly #opsPorts: readonly number[]
+  readonly #listeners: readonly ListenerPlace[]
   readonly #log: Log
   readonly #lives = new Map<number, Life>()
-  /** The one that the first worker was given, and that the others take, also where it was to be any. */
-  #port: number | undefined
+  /** By slot, the pause before its last worker was replaced. */
+  readonly #pauses = new Map<number, number>()
+  /** The ports of the first worker, which may have been chosen by the system. The others share them. */
+  #ports: Ports | undefined
   #isStopping = false
   #exitCode = 0
-  #pauseMs = shortestPauseMs
 
-  constructor(plan: Plan, log: Log) {
-    this.#opsPorts = opsPlaces(plan).map(({ port }) => port)
+  constructor(listeners: readonly ListenerPlace[], log: Log) {
+    this.#listeners = listeners
     this.#log = log
+    cluster.on('message', ({ id }) => {
+      const life = this.#lives.get(id)
+      if (life !== undefined) life.isUp = true
+    })
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
   }
 
   async startFirst(): Promise<void> {
     const [up] = await once(this.#fork(0), 'message')
-    this.#port = (up as Up).port
+    this.#ports = (up as Up).ports
   }
 
   start(slot: number): void {
@@ -102,28 +134,39 @@ class Supervisor {
   }
 
   #fork(slot: number): Worker {
-    const worker = cluster.fork({
-      ...variable('PORT', this.#port),
-      ...variable('OPS_PORT', this.#opsPorts[slot]),
-      ...variable('WORKERS', 1),
+    const ports = this.#listeners.map((listener) => {
+      const port = listener.isPerWorker ? undefined : this.#ports?.[listener.prefix]
+      return variable(`${listener.prefix}PORT`, port ?? portOf(listener, slot))
     })
-    this.#lives.set(worker.id, { slot, startedAt: performance.now() })
+    const worker = cluster.fork(Object.assign({}, ...ports, variable('WORKERS', 1)))
+    this.#lives.set(worker.id, { slot, startedAt: performance.now(), isUp: false })
     return worker
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {
-    const { slot, startedAt } = this.#lives.get(worker.id) as Life
+    const life = this.#lives.get(worker.id) as Life
     this.#lives.delete(worker.id)
-    if (this.#port === undefined || this.#isStopping) {
-      // One that had not begun to listen for signals has nothing to put in order.
+    if (this.#ports === undefined || this.#isStopping) {
+      // A worker that did not listen for signals yet has nothing to put in order.
       this.#exitCode ||= code ?? (this.#isStopping && isStop(signal) ? 0 : 1)
       this.#endIfAlone()
     } else {
-      this.#log.logger.error({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
-      const isSound = performance.now() - startedAt >= soundLifeMs
-      this.#pauseMs = isSound ? shortestPauseMs : Math.min(this.#pauseMs * 2, longestPauseMs)
-      setTimeout(() => this.start(slot), this.#pauseMs)
+      const pauseMs = this.#pauseAfter(life)
+      this.#log.logger.error(
+        { worker: worker.process.pid, code, signal, pause_ms: pauseMs },
+        'a worker died and is replaced',
+      )
+      setTimeout(() => this.start(life.slot), pauseMs)
     }
+  }
+
+  /** The last worker that served is replaced at once: until then, every connection is refused. */
+  #pauseAfter({ slot, startedAt, isUp }: Life): number {
+    if (isUp && ![...this.#lives.values()].some((other) => other.isUp)) return 0
+    const last = performance.now() - startedAt >= soundLifeMs ? undefined : this.#pauses.get(slot)
+    const pauseMs = last === undefined ? minPauseMs : Math.min(last * 2, maxPauseMs)
+    this.#pauses.set(slot, pauseMs)
+    return pauseMs
   }
 
   #endIfAlone(): void {
@@ -135,7 +178,7 @@ function isStop(signal: string | null): boolean {
   return signal === 'SIGTERM' || signal === 'SIGINT'
 }
 
-/** A variable for a worker, in the place of whatever says the same; none where nothing is to be said. */
-function variable(name: string, value: number | undefined): Readonly<Record<string, string>> {
-  return value === undefined ? {} : { [name]: String(value), [`${name}_FILE`]: '' }
+/** A variable for a worker, which replaces the supervisor's own in either form. */
+function variable(name: string, value: number): Readonly<Record<string, string>> {
+  return { [name]: String(value), [`${name}_FILE`]: '' }
 }

@@ -5,6 +5,7 @@ import type { BackupOptions, Copies } from '../copies.ts'
 import { refuseFolder, writeWhole } from '../whole-file.ts'
 import { appendChecksum } from './checksum.ts'
 import { reasonOf } from './errors.ts'
+import { removeBeside } from './opened-file.ts'
 
 /** How long a backup waits for a lock of another process. Milliseconds. */
 const lockTimeoutMs = 10_000
@@ -38,6 +39,8 @@ async function backUp(path: string, target: string, { onProgress }: BackupOption
     throw reasonOf(error) === 'database_corrupt'
       ? damaged(message)
       : new StartupFailure(`The backup could not be made: ${message}.`)
+  } finally {
+    removeBeside(target)
   }
 }
 

@@ -22,6 +22,7 @@ import { refuseFolder, syncToDisk } from '../whole-file.ts'
 import { takeChecksum } from './checksum.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { holdsRecords, makeFolder, refuseStranger } from './open.ts'
+import { removeBeside } from './opened-file.ts'
 import { removeSearchFile } from './search/index-file.ts'
 
 /** See `Copies.restore`. */
@@ -50,7 +51,8 @@ export async function restore(
     if (error instanceof StartupFailure) throw error
     throw new StartupFailure(`The backup could not be restored: ${(error as Error).message}. Nothing was replaced.`)
   } finally {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(candidate + suffix, { force: true })
+    rmSync(candidate, { force: true })
+    removeBeside(candidate)
   }
 }
 
