@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
-import type { OnProgress } from '../storage/copies.ts'
 import { copiesOf } from '../storage/open.ts'
 import { requiredFileOf } from './arguments.ts'
 import type { Command } from './command.ts'
@@ -53,7 +52,9 @@ revoked after the backup work again. For PostgreSQL it says which of its own com
   },
 } as const satisfies Record<string, Command>
 
-async function withProgress<T>(err: Writable, work: (onProgress: OnProgress) => Promise<T>): Promise<T> {
+type Told = (step: string, share: number) => void
+
+async function withProgress<T>(err: Writable, work: (onProgress: Told) => Promise<T>): Promise<T> {
   const progress = new Progress(err)
   try {
     return await work((step, share) => progress.tell(() => `${Math.floor(100 * share)} % is ${step}`))
