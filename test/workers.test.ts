@@ -117,7 +117,7 @@ test('each slot has a pause of its own before its worker is replaced, and the la
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
-test('each worker is asked on an OPS_PORT of its own, which whoever replaces it takes over', async (t) => {
+test('each worker is asked on an OPS_PORT of its own, which its replacement takes over', async (t) => {
   const first = await freePortRow(workers)
   const ports = Array.from({ length: workers }, (_, slot) => first + slot)
   const ask = async (port: number, target: string) =>

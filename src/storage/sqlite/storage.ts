@@ -151,7 +151,7 @@ class SqliteTransaction implements Db {
 /**
  * The cache holds the index pages that random names touch at a million records. The WAL is copied back every 16 MB,
  * since a page that was changed many times is then copied once, and is cut afterwards. While readers overlap without a
- * gap it cannot be begun anew, and grows.
+ * gap it cannot start over, and grows.
  */
 const writerPragmas =
   'pragma cache_size = -12000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
