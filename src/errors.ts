@@ -49,8 +49,16 @@ export interface FailureFacts {
   readonly scope?: string
   /** The version that the record has instead of the one that was expected. */
   readonly version?: string
+  /** What is wrong with the database, where that is known. */
+  readonly reason?: DatabaseTrouble
   readonly cause?: unknown
 }
+
+/**
+ * What an operator must mend: damaged data stays damaged until a backup is restored; a disk that takes no more writes
+ * still serves reads.
+ */
+export type DatabaseTrouble = 'database_corrupt' | 'disk_full'
 
 /**
  * An expected failure: the caller's mistake or a state of the service that the caller must know about. It is an `Error`
@@ -176,9 +184,10 @@ function ofIdempotencyKey(code: ErrorCode, violation: ViolationCode, message: st
  * The database did not answer, or could not: nothing of the request was kept, unless its connection broke in the moment
  * of the commit.
  */
-export function databaseUnavailable(cause: unknown): Failure {
+export function databaseUnavailable(cause: unknown, reason?: DatabaseTrouble): Failure {
   return new Failure('database_unavailable', 'The database is not available right now. Try again shortly.', {
     retryAfter: 1,
+    ...(reason && { reason }),
     cause,
   })
 }

@@ -11,75 +11,15 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { PassThrough } from 'node:stream'
 import { type TestContext, test as testOf } from 'node:test'
-import { type Ended, newDatabase, newFolder, type RunningServer, startServer, waymark } from './processes.ts'
+import { backupCommands } from '../src/cli/backup.ts'
+import { backedUp, namesAt, namesIn, newPlace, pagesOf, sentence, spaces, store } from './backups.ts'
+import { newFolder, waymark } from './processes.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
-const spaces = '/api/v1/spaces'
-
-interface Place {
-  readonly path: string
-  readonly folder: string
-  /** A file beside the folder of the database. */
-  file(name: string): string
-  start(): Promise<RunningServer>
-  say(...args: string[]): Promise<Ended>
-  /** Like `say`; it must succeed. */
-  done(...args: string[]): Promise<string>
-}
-
-function newPlace(t: TestContext): Place {
-  const { path, variables } = newDatabase(t)
-  const say = (...args: string[]) => waymark(t, args, variables)
-  return {
-    path,
-    folder: dirname(path),
-    file: (name) => join(dirname(dirname(path)), name),
-    start: () => startServer(t, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' }),
-    say,
-    done: async (...args) => {
-      const { code, stdout, stderr } = await say(...args)
-      assert.deepEqual([code, stderr], [0, ''])
-      return stdout
-    },
-  }
-}
-
-/** A place whose database has one space of this name, and a backup of it; no server runs. */
-async function backedUp(t: TestContext, name: string) {
-  const place = newPlace(t)
-  const server = await place.start()
-  await store(server, name)
-  await place.done('backup', place.file('backup.db'))
-  await server.end('SIGTERM')
-  return { ...place, backup: place.file('backup.db'), key: server.key }
-}
-
-async function store(server: RunningServer, name: string, key = server.key): Promise<void> {
-  assert.equal((await server.send('POST', spaces, { form: { name }, key })).status, 201)
-}
-
-async function namesAt(server: RunningServer, key = server.key): Promise<string[]> {
-  const { body } = await server.send('GET', `${spaces}?per_page=100&sort=asc`, { key })
-  return body.data.map(({ name }: { name: string }) => name)
-}
-
-function namesIn(path: string): unknown[] {
-  const database = new DatabaseSync(path)
-  const names = database.prepare('select name from spaces order by id').all()
-  database.close()
-  return names.map(({ name }) => name)
-}
-
-/** The one line that a failed command says. */
-function sentence({ code, stdout, stderr }: Ended): string {
-  assert.deepEqual([code, stdout], [1, ''])
-  assert.match(stderr, /^[^\n]+\.\n$/)
-  return stderr.trimEnd()
-}
-
 test('a backup that is made while the server writes is whole, and has every write that was answered before', async (t) => {
   const place = newPlace(t)
   const server = await place.start()
@@ -128,7 +68,7 @@ test('a backup replaces a file only with --force, and leaves nothing behind when
   writeFileSync(path, bytes.fill(0xff, 3 * 4096, bytes.length))
   assert.match(
     sentence(await say('backup', file('damaged.db'))),
-    /^The database is damaged, and so would be its backup: /,
+    /^The database is damaged, so no backup of it was made: /,
   )
   assert.equal(existsSync(file('damaged.db')), false)
   assert.deepEqual(
@@ -146,7 +86,7 @@ test('a restored database is that of the backup; what was there before is kept b
   assert.ok(statSync(`${path}-wal`).size > 0)
 
   const said = await done('restore', backup)
-  const [, replaced = ''] = /What was there before is in (\S+\.replaced-[\dT.-]+Z)\.\n$/.exec(said) ?? []
+  const [, replaced = ''] = /The previous database is in (\S+\.replaced-[\dT.-]+Z)\.\n$/.exec(said) ?? []
   assert.deepEqual(readdirSync(folder).sort(), [basename(path), basename(replaced)].sort())
   assert.deepEqual(namesIn(replaced), ['Kept', 'Too late'])
 
@@ -191,12 +131,12 @@ test('what is no good backup replaces nothing', async (t) => {
   writeFileSync(file('text.db'), 'Not a database.\n'.repeat(1000))
   make('songs.db', 'create table songs (id)')
   make('empty.db', 'vacuum')
-  writeFileSync(file('newer.db'), readFileSync(backup))
+  writeFileSync(file('newer.db'), pagesOf(backup))
   make('newer.db', `insert into kysely_migration values ('9999-later', '2027-01-01T00:00:00.000Z')`)
-  writeFileSync(file('damaged.db'), readFileSync(backup).fill(0xff, 3 * 4096))
+  writeFileSync(file('damaged.db'), pagesOf(backup).fill(0xff, 3 * 4096))
   writeFileSync(file('cut.db'), readFileSync(backup))
   truncateSync(file('cut.db'), 5 * 4096)
-  writeFileSync(file('schema.db'), readFileSync(backup).fill(0xff, 100, 4096))
+  writeFileSync(file('schema.db'), pagesOf(backup).fill(0xff, 100, 4096))
   writeFileSync(file('raw.db'), readFileSync(backup))
   writeFileSync(file('raw.db-wal'), 'log')
   mkdirSync(file('folder.db'))
@@ -204,7 +144,7 @@ test('what is no good backup replaces nothing', async (t) => {
   const before = readFileSync(path)
   for (const [name, expected] of [
     ['missing.db', /^There is no file \S+\.$/],
-    ['folder.db', /^There is no file \S+\.$/],
+    ['folder.db', /^The path \S+ is a folder\. Name the backup in it\.$/],
     ['text.db', /^The file \S+ is not a database\.$/],
     ['songs.db', /^The file \S+ is not a database of Waymark\.$/],
     ['empty.db', /^The file \S+ is not a database of Waymark\.$/],
@@ -246,13 +186,6 @@ test('a folder that cannot be written is said in one sentence, and nothing is re
   assert.match(stderr, /^The folder \S+ of the database cannot be made: /)
 })
 
-test('a database that is a folder is said in one sentence', async (t) => {
-  const { backup } = await backedUp(t, 'One')
-  const { code, stderr } = await waymark(t, ['restore', backup], { DATABASE_URL: `sqlite:${newFolder(t)}` })
-  assert.equal(code, 1)
-  assert.match(stderr, /^The backup could not be restored: .* Nothing was replaced\.\n$/)
-})
-
 test('a database of another program is not replaced', async (t) => {
   const { backup, path, say } = await backedUp(t, 'One')
   const database = new DatabaseSync(path)
@@ -281,12 +214,29 @@ test('exit code 2 for a FILE that is the database itself, whatever it is called,
   assert.deepEqual(readFileSync(path), before)
 })
 
+test('on a terminal, backup and restore tell how far they are', async (t) => {
+  const { backup, path } = await backedUp(t, 'One')
+  const [location, said] = [{ engine: 'sqlite', path } as const, [] as string[]]
+  const err = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: true })
+  err.on('data', (text) => said.push(text))
+  const streams = { input: () => process.stdin, out: process.stdout, err, serve: async () => undefined }
+  for (const [command, values] of [
+    [backupCommands.backup, { force: true }],
+    [backupCommands.restore, {}],
+  ] as const) {
+    assert.equal((await command.prepareAt({ values, operand: backup })(location, streams)).code, 0)
+    const text = said.splice(0).join('')
+    assert.match(text, /\d+ % is (copied|checked)/)
+    assert.ok(text.endsWith('\r\u001b[K'), 'the line is taken away')
+  }
+})
+
 test('a FILE must be named, and there must be a database', async (t) => {
   const { say } = newPlace(t)
   for (const command of ['backup', 'restore']) {
     const { code, stderr } = await say(command)
     assert.equal(code, 2)
-    assert.match(stderr, new RegExp(`^The FILE is missing\\.\\n\\nUsage: waymark ${command} FILE`))
+    assert.match(stderr, new RegExp(`^The FILE is missing\\.\\n\\nUsage: npx waymark ${command} FILE`))
   }
   const { code, stderr } = await say('backup', 'a.db')
   assert.equal(code, 1)

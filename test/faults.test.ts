@@ -4,8 +4,17 @@ import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
 import { startApp } from './app.ts'
+import { sendRequest } from './client.ts'
 import { damage } from './lists-model.ts'
-import { listening, newDatabase, type RunningServer, startProgram, startServer } from './processes.ts'
+import {
+  freePort,
+  listening,
+  newDatabase,
+  type RunningServer,
+  startProgram,
+  startServer,
+  type Variables,
+} from './processes.ts'
 import { serverArguments } from './scripts.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
@@ -14,7 +23,7 @@ const domains = '/api/v1/domains'
 /** Long, so that few of them fill a page. */
 const urlOf = (name: string) => `https://example.com/${name}/${'x'.repeat(1_500)}`
 
-/** Stores domains until the server says that it cannot, or until there are so many; returns the ids it acknowledged. */
+/** Stores domains until the server says that it cannot, or until there are `most`; returns the ids of those that it stored. */
 async function storeUntilRefused(server: RunningServer, most: number): Promise<number[]> {
   const stored: number[] = []
   while (stored.length < most) {
@@ -30,16 +39,38 @@ async function storeUntilRefused(server: RunningServer, most: number): Promise<n
   return stored
 }
 
-test('503 for writes when the disk takes no more; reads go on, and nothing acknowledged is lost', async (t) => {
-  const { path, variables } = newDatabase(t)
-  // No file may grow beyond this many blocks of 512 bytes: writing fails where a full disk makes it fail.
-  const line = 'ulimit -f 3000 && exec "$0" "$@"'
-  const server = await listening(
+/** What the two health checks answer: status, and what the body says of it. */
+async function healthOf(server: RunningServer, opsPort: number): Promise<unknown[]> {
+  const answers = await Promise.all([
+    server.send('GET', '/health', { key: null }),
+    sendRequest({ agent: undefined, port: opsPort, method: 'GET', path: '/health/ready' }, { key: null }),
+  ])
+  return answers.map(({ status, body }) => [status, status === 200 ? body.status : body.code, body.reason])
+}
+
+/** What the log says of failures that come from the database: reason and sentence of each line. */
+function troubles(server: RunningServer): unknown[] {
+  return [...server.stdout().matchAll(/^.*"code":"database_unavailable","reason".*$/gm)].map(([line]) => {
+    const { reason, msg } = JSON.parse(line)
+    return [reason, msg]
+  })
+}
+
+/** A server of which no file may grow beyond `blocks` of 512 bytes: writing fails where a full disk makes it fail. */
+function startLimited(t: TestContext, blocks: number, variables: Variables): Promise<RunningServer> {
+  const line = `ulimit -f ${blocks} && exec "$0" "$@"`
+  return listening(
     startProgram(t, ['sh', '-c', line, process.execPath, ...serverArguments], {
       PORT: '0',
+      RATE_LIMIT: '0',
       ...variables,
     }),
   )
+}
+
+test('503 for writes when the disk takes no more; reads go on, and nothing acknowledged is lost', async (t) => {
+  const { path, variables } = newDatabase(t)
+  const server = await startLimited(t, 3_000, variables)
   const stored = await storeUntilRefused(server, 20_000)
   assert.ok(stored.length > 10 && stored.length < 20_000, String(stored.length))
   const refused = await server.send('POST', domains, {
@@ -48,7 +79,6 @@ test('503 for writes when the disk takes no more; reads go on, and nothing ackno
   assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
   for (const id of stored) assert.equal((await server.send('GET', `${domains}/${id}`)).status, 200)
   assert.equal((await server.send('GET', `${domains}?search=n1`)).status, 200)
-  await server.said(/"msg":"The database is not available/)
   await server.end('SIGKILL')
 
   const again = await startServer(t, variables)
@@ -60,16 +90,41 @@ test('503 for writes when the disk takes no more; reads go on, and nothing ackno
   await again.end('SIGTERM')
   const database = new DatabaseSync(path)
   t.after(() => database.close())
-  assert.deepEqual(
-    database
-      .prepare('pragma integrity_check')
-      .all()
-      .map((row) => ({ ...row })),
-    [{ integrity_check: 'ok' }],
-  )
+  assert.equal(database.prepare('pragma integrity_check').get()?.integrity_check, 'ok')
 })
 
-test('503 for what lies on a damaged page, the rest is served, and the file is not made anew', async (t) => {
+test('200 degraded, reason disk_full, from both health checks while writes find no room, and logged once', async (t) => {
+  const { path, variables } = newDatabase(t)
+  const OPS_PORT = String(await freePort())
+  // More than Node writes of its own when coverage is measured.
+  const server = await startLimited(t, 10_000, { ...variables, OPS_PORT })
+  const health = () => healthOf(server, Number(OPS_PORT))
+  const well = [
+    [200, 'ok', undefined],
+    [200, 'ready', undefined],
+  ]
+  assert.deepEqual(await health(), well)
+  await storeUntilRefused(server, 20_000)
+  const name = 'late.example.com'
+  const refused = await server.send('POST', domains, { form: { name, homepage_url: urlOf(name) } })
+  assert.deepEqual([refused.status, refused.body.reason], [503, 'disk_full'])
+  const degraded = [200, 'degraded', 'disk_full']
+  assert.deepEqual(await health(), [degraded, degraded])
+  for (let n = 0; n < 5; n++) await server.send('POST', domains, { form: { name: `late${n}.example.com` } })
+  await server.send('GET', '/health', { headers: { 'x-request-id': 'last' } })
+  await server.said(/"request_id":"last"/)
+  assert.deepEqual(troubles(server), [['disk_full', 'The database is not available right now. Try again shortly.']])
+
+  // A process without this limit makes room: it moves the log into the database file.
+  const other = new DatabaseSync(path)
+  assert.equal(other.prepare('pragma wal_checkpoint(truncate)').get()?.busy, 0)
+  other.close()
+  assert.deepEqual(await health(), well)
+  assert.equal((await server.send('POST', domains, { form: { name } })).status, 201)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+})
+
+test('503 for what lies on a damaged page, the rest is served, and the file is kept', async (t) => {
   const { path, variables } = newDatabase(t)
   const first = await startServer(t, variables)
   const stored = await storeUntilRefused(first, 60)
@@ -77,15 +132,23 @@ test('503 for what lies on a damaged page, the rest is served, and the file is n
   damage(path, 'https://example.com/n30.example.com/')
   const { length } = readFileSync(path)
 
-  const server = await startServer(t, variables)
+  const OPS_PORT = String(await freePort())
+  const server = await startServer(t, { ...variables, OPS_PORT })
+  assert.deepEqual(await healthOf(server, Number(OPS_PORT)), [
+    [200, 'ok', undefined],
+    [200, 'ready', undefined],
+  ])
   const statuses = new Map<number, number>()
   for (const id of stored) {
     const { status, body } = await server.send('GET', `${domains}/${id}`, { key: first.key })
-    if (status === 503) assert.equal(body.code, 'database_unavailable')
+    if (status === 503) assert.deepEqual([body.code, body.reason], ['database_unavailable', 'database_corrupt'])
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
   assert.deepEqual([...statuses.keys()].sort(), [200, 503])
   assert.ok((statuses.get(200) ?? 0) > 50, JSON.stringify([...statuses]))
+  const corrupt = [503, 'database_unavailable', 'database_corrupt']
+  assert.deepEqual(await healthOf(server, Number(OPS_PORT)), [corrupt, corrupt])
+  await server.said(/"reason":"database_corrupt"/)
   assert.equal((await server.end('SIGTERM')).code, 0)
   assert.ok(readFileSync(path).length >= length)
 })

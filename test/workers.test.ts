@@ -86,7 +86,38 @@ test('a worker that is killed amid writes is replaced; the others go on, and not
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
-test('each worker is asked on an OPS_PORT of its own, which whoever replaces it takes over', async (t) => {
+test('each slot has a pause of its own before its worker is replaced, and the last worker that serves has none', async (t) => {
+  const server = await startWorkers(t, { WORKERS: '2' })
+  const [first, other] = (await untilAnswered(server, 2)) as [number, number]
+  const pauseAfterDeathOf = async (pid: number) => {
+    const [line] = await server.said(new RegExp(`^.*"worker":${pid},.*$`, 'm'))
+    return JSON.parse(line).pause_ms
+  }
+  process.kill(first, 'SIGKILL')
+  assert.equal(await pauseAfterDeathOf(first), 100)
+  const second = (await untilAnswered(server, 3)).at(-1) as number
+  process.kill(second, 'SIGKILL')
+  assert.equal(await pauseAfterDeathOf(second), 200)
+  const third = (await untilAnswered(server, 4)).at(-1) as number
+  process.kill(other, 'SIGKILL')
+  assert.equal(await pauseAfterDeathOf(other), 100)
+  const fourth = (await untilAnswered(server, 5)).at(-1) as number
+
+  for (const pid of [third, fourth]) process.kill(pid, 'SIGKILL')
+  const pauses = [await pauseAfterDeathOf(third), await pauseAfterDeathOf(fourth)]
+  assert.equal(Math.min(...pauses), 0, String(pauses))
+  assert.ok(Math.max(...pauses) >= 200, String(pauses))
+  await eventually(() =>
+    server.send('GET', path).then(
+      ({ status }) => status === 200,
+      () => false,
+    ),
+  )
+  await untilAnswered(server, 7)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+})
+
+test('each worker is asked on an OPS_PORT of its own, which its replacement takes over', async (t) => {
   const first = await freePortRow(workers)
   const ports = Array.from({ length: workers }, (_, slot) => first + slot)
   const ask = async (port: number, target: string) =>

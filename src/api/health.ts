@@ -3,12 +3,16 @@ import type { Handler } from '../http/exchange.ts'
 import type { Router } from '../http/router.ts'
 import type { Storage } from '../storage/port.ts'
 
-/** `GET /health`: 200 when the database answers, 503 when it does not. */
+/**
+ * `GET /health`: 200 if the database answers, with `degraded` if it takes no writes; 503 if it does not answer, or is
+ * damaged.
+ */
 export function healthRoute(router: Router, storage: Storage): void {
   const handler: Handler = async (exchange) => {
-    await storage.ping()
+    const condition = await storage.condition()
     addHeader(exchange, 'cache-control', 'no-store')
-    return sendJson(exchange, 200, '{"status":"ok"}')
+    const body = condition === 'ok' ? '{"status":"ok"}' : `{"status":"degraded","reason":"${condition}"}`
+    return sendJson(exchange, 200, body)
   }
   router.add(['GET'], '/health', handler, { isAlwaysServed: true })
 }

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Writable } from 'node:stream'
 import { copiesOf } from '../storage/open.ts'
 import { requiredFileOf } from './arguments.ts'
 import { type Command, program } from './command.ts'
@@ -10,46 +11,62 @@ export const backupCommands = {
     summary: 'Write a consistent copy of the database, in use or not, into a file.',
     synopsis: 'FILE [--force]',
     details: `  FILE      where the copy goes: accounts, keys and all records as they are at this moment
-  --force   replace the file if there is one
+  --force   replace the file if it exists
 
-The copy is checked, and gets its name once it is complete and on the disk. It leaves out the search index, which is
-rebuilt from the data. For PostgreSQL, this command prints which of PostgreSQL's own tools to use.`,
+The copy is checked, ends with a checksum, and gets its name once it is complete and on the disk. The search index is
+not in it: the server rebuilds it from the data. For PostgreSQL, this command prints which of PostgreSQL's own tools to
+use.`,
     options: { force: { type: 'boolean' } },
     takesOperand: true,
     prepareAt: (given) => {
       const file = requiredFileOf(given)
       return async (location, { err }) => {
-        const progress = new Progress(err)
-        const onProgress = (done: number, total: number) =>
-          progress.tell(() => `${Math.floor((100 * done) / total)} % is copied`)
         const mayReplace = given.values.force === true
-        await copiesOf(location).backUp(file, { mayReplace, onProgress })
-        progress.clear()
+        await withProgress(err, (onProgress) => copiesOf(location).backUp(file, { mayReplace, onProgress }))
         return { text: `The database is backed up in ${resolve(file)} (${megabytes(file)} MB).`, code: 0 }
       }
     },
   },
 
   restore: {
-    summary: 'Check a backup and replace the database with it.',
+    summary: 'Replace the database with a backup, after checking it.',
     synopsis: 'FILE [--stopped]',
-    details: `  FILE        what "${program} backup" wrote
+    details: `  FILE        a file that "${program} backup" wrote
   --stopped   you have stopped the server: needed only when the database is too damaged to tell
 
-Nothing may have the database open. The old database is kept beside the new one under a dated name. Keys that were
+No process may have the database open. The previous database is kept beside it under a dated name. Keys that were
 revoked after the backup work again. For PostgreSQL, this command prints which of PostgreSQL's own tools to use.`,
     options: { stopped: { type: 'boolean' } },
     takesOperand: true,
     prepareAt: (given) => {
       const file = requiredFileOf(given)
-      return async (location) => {
-        const { replaced } = await copiesOf(location).restore(file, given.values.stopped === true)
-        const kept = replaced === null ? '' : ` What was there before is in ${replaced}.`
+      return async (location, { err }) => {
+        const isStopped = given.values.stopped === true
+        const { replaced, isVerified } = await withProgress(err, (onProgress) =>
+          copiesOf(location).restore(file, { isStopped, onProgress }),
+        )
+        if (!isVerified) err.write(unverified(file))
+        const kept = replaced === null ? '' : ` The previous database is in ${replaced}.`
         return { text: `The database is restored from ${file}.${kept}`, code: 0 }
       }
     },
   },
 } as const satisfies Record<string, Command>
+
+type Told = (step: string, share: number) => void
+
+async function withProgress<T>(err: Writable, work: (onProgress: Told) => Promise<T>): Promise<T> {
+  const progress = new Progress(err)
+  try {
+    return await work((step, share) => progress.tell(() => `${Math.floor(100 * share)} % is ${step}`))
+  } finally {
+    progress.clear()
+  }
+}
+
+function unverified(file: string): string {
+  return `${file} has no checksum, since an older version wrote it: a change inside a text would not have been noticed.\n`
+}
 
 function megabytes(file: string): string {
   return (statSync(file).size / 1e6).toFixed(1)

@@ -28,7 +28,7 @@ export function failureOf(error: unknown): Failure {
   )
 }
 
-function bodyOf({ code, message: detail, facts: { violations } }: Failure, requestId: string): string {
+function bodyOf({ code, message: detail, facts: { reason, violations } }: Failure, requestId: string): string {
   const { status, title } = failures[code]
   return JSON.stringify({
     message: status === 401 ? 'Unauthenticated.' : detail,
@@ -38,6 +38,7 @@ function bodyOf({ code, message: detail, facts: { violations } }: Failure, reque
     status,
     detail,
     code,
+    reason,
     violations: violations?.map(({ field, code, message }) => ({ field, code, message })),
     request_id: requestId,
   })

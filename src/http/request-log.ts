@@ -3,6 +3,7 @@ import type { Failure } from '../errors.ts'
 import type { Exchange, Journal } from './exchange.ts'
 import { noRoute, type RequestCounts } from './request-metrics.ts'
 import { traceOf } from './trace-context.ts'
+import { Troubles } from './troubles.ts'
 
 /**
  * Logs and counts requests: one structured line per request, and one per bug. A line never holds a header (except the
@@ -12,6 +13,7 @@ export class RequestLog implements Journal {
   readonly #logger: Logger
   readonly #counts: RequestCounts
   readonly #level: 'info' | 'debug'
+  readonly #troubles: Troubles
   readonly #children = new Map<string, Logger>()
 
   /** `level` is that of requests without a failure. */
@@ -19,6 +21,7 @@ export class RequestLog implements Journal {
     this.#logger = logger
     this.#counts = counts
     this.#level = level
+    this.#troubles = new Troubles(logger)
   }
 
   /** Counts a request that has arrived. `ended` must follow. */
@@ -32,9 +35,9 @@ export class RequestLog implements Journal {
     this.#logger.info({ request_id: requestId, status, code: failure.code }, 'refused')
   }
 
-  /** Logs a failure that the operator can do something about, with its cause. */
+  /** Logs a failure that the operator can mend, with its cause unless the same was logged within the last minute. */
   trouble(requestId: string, failure: Failure): void {
-    this.#logger.warn({ request_id: requestId, code: failure.code, err: failure.facts.cause }, failure.message)
+    this.#troubles.add(requestId, failure)
   }
 
   /** Logs an unexpected error with its stack. */

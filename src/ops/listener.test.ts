@@ -55,7 +55,7 @@ test('200 for /health/live and /health/ready; 503 shutting_down for the latter w
 })
 
 test('503 database_unavailable for /health/ready when the database has not answered for two seconds', async () => {
-  const { ask } = await startOps({}, { storage: { ping: () => new Promise(() => undefined), meters: [] } })
+  const { ask } = await startOps({}, { storage: { condition: () => new Promise(() => undefined), meters: [] } })
   const { status, body } = await ask('/health/ready')
   assert.deepEqual([status, body.code], [503, 'database_unavailable'])
 })
@@ -91,7 +91,7 @@ test('400 for a path that cannot be decoded, and for a Host that is neither an a
 test('500 without a word of what went wrong, which is for the log', async () => {
   const bug = new TypeError('a bug')
   const broken = { name: 'broken', help: '', value: () => assert.fail(bug) }
-  const { ask, lines } = await startOps({}, { storage: { ping: async () => undefined, meters: [broken] } })
+  const { ask, lines } = await startOps({}, { storage: { condition: async () => 'ok', meters: [broken] } })
   const { status, body, text } = await ask('/metrics')
   assert.deepEqual([status, body.code], [500, 'internal_error'])
   assert.doesNotMatch(text, /a bug/)

@@ -21,7 +21,7 @@ import type { Report } from './report.ts'
 export interface Operated {
   readonly counts: Measured['counts']
   readonly loopDelays: Measured['loopDelays']
-  readonly storage: Pick<Storage, 'ping' | 'meters'>
+  readonly storage: Pick<Storage, 'condition' | 'meters'>
   /** Of the listener whose readiness is asked for. */
   readonly drain: Health['drain']
   readonly logger: Logger

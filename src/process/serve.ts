@@ -26,8 +26,8 @@ export async function serve(): Promise<void> {
 async function start(): Promise<void> {
   const config = readConfig()
   if (isSupervisor(config.workers)) {
-    await ensureFree(placesOf(config))
-    return superviseWorkers(config, openLog(config.logLevel))
+    await ensureFree(placesOf(config.listeners, config.workers))
+    return superviseWorkers(config.listeners, config.workers, openLog(config.logLevel))
   }
   const storage = await openStorage(config.storage)
   const log = openLog(config.logLevel)

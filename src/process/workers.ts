@@ -1,29 +1,37 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import type { Config, Place } from '../config.ts'
+import type { Place } from '../config.ts'
 import type { Log } from './log.ts'
 
-/** How long to wait before a worker is replaced that did not live for `soundLifeMs`; doubled each time. Milliseconds. */
+/**
+ * How long the supervisor waits before it replaces a worker, in milliseconds. The pause of a slot doubles each time, up to
+ * the maximum, and begins at the minimum again after a worker that lived for `soundLifeMs`.
+ */
+const minPauseMs = 100
+const maxPauseMs = 30_000
 const soundLifeMs = 10_000
-const shortestPauseMs = 100
-const longestPauseMs = 30_000
 
-/** The ports that a worker listens on, by the prefix of their variables: what it tells its supervisor. */
+/** The ports that a process listens on, by the prefix of their listener. */
 type Ports = Readonly<Record<string, number>>
 
-/** What the supervisor needs to know to start workers. */
-type Plan = Pick<Config, 'workers' | 'listeners'>
+/** What a worker tells its supervisor once it listens. */
+interface Up {
+  readonly ports: Ports
+}
 
-/** Every place where one of the workers listens. */
-export function placesOf({ workers, listeners }: Plan): Place[] {
-  return listeners.flatMap((place) =>
-    place.isPerWorker ? Array.from({ length: workers }, (_, slot) => ofSlot(place, slot)) : [place],
+/** The places of all workers together. */
+export function placesOf(listeners: readonly Place[], workers: number): Place[] {
+  return listeners.flatMap((listener) =>
+    Array.from({ length: listener.isPerWorker ? workers : 1 }, (_, slot) => ({
+      ...listener,
+      port: portOf(listener, slot),
+    })),
   )
 }
 
-/** The place of the worker in a slot, which is counted from 0. */
-function ofSlot(place: Place, slot: number): Place {
-  return place.isPerWorker ? { ...place, port: place.port + slot } : place
+/** Port 0, which leaves the choice to the system, is no beginning of a row. */
+function portOf({ port, isPerWorker }: Place, slot: number): number {
+  return isPerWorker && port !== 0 ? port + slot : port
 }
 
 /** Whether this process answers requests alone, or is the first of several that do. */
@@ -31,14 +39,14 @@ export function isFirst(): boolean {
   return cluster.isPrimary || cluster.worker?.id === 1
 }
 
-/** Whether this process is to start the ones that answer requests. */
+/** Whether this process starts the ones that answer requests. */
 export function isSupervisor(workers: number): boolean {
   return workers > 1 && cluster.isPrimary
 }
 
 /**
- * Whether each worker has a socket of its own on the port, among which the kernel shares out the connections. Where it
- * cannot, the supervisor hands them out; a connection that is on its way to a worker that dies is lost then.
+ * Whether each worker opens its own socket on a shared port, so that the kernel distributes the connections. On other
+ * systems the supervisor does, and loses a connection that it hands to a worker that dies.
  */
 export function hasOwnSocket(): boolean {
   return cluster.isWorker && process.platform === 'linux'
@@ -46,48 +54,56 @@ export function hasOwnSocket(): boolean {
 
 /** Tells the supervisor, if there is one, that this process listens. */
 export function announce(ports: Ports): void {
-  if (cluster.isWorker) process.send?.(ports)
+  const up: Up = { ports }
+  if (cluster.isWorker) process.send?.(up)
 }
 
 /**
- * Starts the workers, which share the port, and replaces those that die. The first starts alone: it migrates the
- * database, and when it cannot start, nothing does. Signals are passed on; this process ends with the last worker, with
- * exit code 0 when all of them ended in good order.
+ * Starts `workers` workers and replaces those that die. The first one starts alone: it migrates the database, and when it
+ * cannot start, no other is started. The supervisor passes signals on and ends with the last worker; its exit code is 0
+ * when all workers ended in good order.
  */
-export async function superviseWorkers(plan: Plan, log: Log): Promise<void> {
-  const supervisor = new Supervisor(plan, log)
+export async function superviseWorkers(listeners: readonly Place[], workers: number, log: Log): Promise<void> {
+  const supervisor = new Supervisor(listeners, log)
   process.on('SIGTERM', (signal) => supervisor.stop(signal))
   process.on('SIGINT', (signal) => supervisor.stop(signal))
   await supervisor.startFirst()
-  for (let slot = 1; slot < plan.workers; slot++) supervisor.start(slot)
+  for (let slot = 1; slot < workers; slot++) supervisor.start(slot)
 }
 
 /** A worker that runs. */
 interface Life {
-  /** Counted from 0; whoever replaces the worker has the same. */
+  /** Counted from 0; its replacement has the same. */
   readonly slot: number
   readonly startedAt: number
+  /** Whether it listens. */
+  isUp: boolean
 }
 
 class Supervisor {
   readonly #listeners: readonly Place[]
   readonly #log: Log
   readonly #lives = new Map<number, Life>()
-  /** The ports of the first worker. The others take those that are shared, also if the first was to choose one. */
+  /** By slot, the pause before its last worker was replaced. */
+  readonly #pauses = new Map<number, number>()
+  /** The ports of the first worker, which may have been chosen by the system. The others share them. */
   #ports: Ports | undefined
   #isStopping = false
   #exitCode = 0
-  #pauseMs = shortestPauseMs
 
-  constructor(plan: Plan, log: Log) {
-    this.#listeners = plan.listeners
+  constructor(listeners: readonly Place[], log: Log) {
+    this.#listeners = listeners
     this.#log = log
+    cluster.on('message', ({ id }) => {
+      const life = this.#lives.get(id)
+      if (life !== undefined) life.isUp = true
+    })
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
   }
 
   async startFirst(): Promise<void> {
-    const [ports] = await once(this.#fork(0), 'message')
-    this.#ports = ports
+    const [up] = await once(this.#fork(0), 'message')
+    this.#ports = (up as Up).ports
   }
 
   start(slot: number): void {
@@ -101,28 +117,39 @@ class Supervisor {
   }
 
   #fork(slot: number): Worker {
-    const ports = this.#listeners.map((place) => {
-      const { prefix, isPerWorker, port } = ofSlot(place, slot)
-      return variable(`${prefix}PORT`, isPerWorker ? port : (this.#ports?.[prefix] ?? port))
+    const ports = this.#listeners.map((listener) => {
+      const port = listener.isPerWorker ? undefined : this.#ports?.[listener.prefix]
+      return variable(`${listener.prefix}PORT`, port ?? portOf(listener, slot))
     })
     const worker = cluster.fork(Object.assign({}, ...ports, variable('WORKERS', 1)))
-    this.#lives.set(worker.id, { slot, startedAt: performance.now() })
+    this.#lives.set(worker.id, { slot, startedAt: performance.now(), isUp: false })
     return worker
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {
-    const { slot, startedAt } = this.#lives.get(worker.id) as Life
+    const life = this.#lives.get(worker.id) as Life
     this.#lives.delete(worker.id)
     if (this.#ports === undefined || this.#isStopping) {
-      // One that had not begun to listen for signals has nothing to put in order.
+      // A worker that did not listen for signals yet has nothing to put in order.
       this.#exitCode ||= code ?? (this.#isStopping && isStop(signal) ? 0 : 1)
       this.#endIfAlone()
     } else {
-      this.#log.logger.error({ worker: worker.process.pid, code, signal }, 'a worker died and is replaced')
-      const isSound = performance.now() - startedAt >= soundLifeMs
-      this.#pauseMs = isSound ? shortestPauseMs : Math.min(this.#pauseMs * 2, longestPauseMs)
-      setTimeout(() => this.start(slot), this.#pauseMs)
+      const pauseMs = this.#pauseAfter(life)
+      this.#log.logger.error(
+        { worker: worker.process.pid, code, signal, pause_ms: pauseMs },
+        'a worker died and is replaced',
+      )
+      setTimeout(() => this.start(life.slot), pauseMs)
     }
+  }
+
+  /** The last worker that served is replaced at once: until then, every connection is refused. */
+  #pauseAfter({ slot, startedAt, isUp }: Life): number {
+    if (isUp && ![...this.#lives.values()].some((other) => other.isUp)) return 0
+    const last = performance.now() - startedAt >= soundLifeMs ? undefined : this.#pauses.get(slot)
+    const pauseMs = last === undefined ? minPauseMs : Math.min(last * 2, maxPauseMs)
+    this.#pauses.set(slot, pauseMs)
+    return pauseMs
   }
 
   #endIfAlone(): void {
@@ -134,7 +161,7 @@ function isStop(signal: string | null): boolean {
   return signal === 'SIGTERM' || signal === 'SIGINT'
 }
 
-/** A variable for a worker, which replaces any other that says the same. */
+/** A variable for a worker, which replaces the supervisor's own in either form. */
 function variable(name: string, value: number): Readonly<Record<string, string>> {
   return { [name]: String(value), [`${name}_FILE`]: '' }
 }

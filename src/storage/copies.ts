@@ -1,28 +1,37 @@
+/** Hears how far a step has come: a share from 0 to 1. */
+export type OnProgress = (step: 'copied' | 'checked', share: number) => void
+
 export interface BackupOptions {
-  /** Whether a file of that name may be replaced. */
+  /** Whether the backup may replace a file of that name. */
   readonly mayReplace: boolean
-  /** Hears how much is done, in units of the engine's choice. */
-  readonly onProgress: (done: number, total: number) => void
+  readonly onProgress: OnProgress
+}
+
+export interface RestoreOptions {
+  /** The operator vouches that no server runs; a damaged database cannot tell. */
+  readonly isStopped: boolean
+  readonly onProgress: OnProgress
 }
 
 export interface Restored {
-  /** Where the database that was there before is kept; null when there was none. */
+  /** Where the previous database is kept; null when there was none. */
   readonly replaced: string | null
+  /** Whether the backup had a checksum, which was right. Backups of older versions have none. */
+  readonly isVerified: boolean
 }
 
 /** Whole copies of a database as a file, by the means of its engine. Both throw `UseOwnTool` where the engine has better. */
 export interface Copies {
   /**
-   * Writes a consistent copy of the database, in use or not, and checks it. It is as the database was at one moment, and
-   * has its name once it is whole and on the disk. Throws `StartupFailure`.
+   * Writes a consistent copy of the database, in use or not, and checks it. The copy is the database of one moment, ends
+   * with a checksum, and gets its name once it is complete and on the disk. Throws `StartupFailure`.
    */
   backUp(file: string, options: BackupOptions): Promise<void>
   /**
-   * Puts a backup in the place of the database, once it has been checked. Throws `StartupFailure` when the file is no
-   * good or the database is in use, and leaves everything as it was. `isStopped`: the operator vouches that no server
-   * runs, which cannot be seen when the database is damaged.
+   * Replaces the database with a backup, after checking it. Throws `StartupFailure` when the backup is unusable or the
+   * database is in use, and then changes nothing.
    */
-  restore(file: string, isStopped: boolean): Promise<Restored>
+  restore(file: string, options: RestoreOptions): Promise<Restored>
   /** Whether a file is the database itself, by whatever name. */
   isItself(file: string): boolean
 }

@@ -37,8 +37,12 @@ export interface Storage extends Db {
    * harms no request. To be called once, when the server listens; without it, the work begins when it is first needed.
    */
   start(onProblem: (error: unknown) => void): void
-  /** Resolves when the database answers; throws `database_unavailable` otherwise. */
-  ping(): Promise<void>
+  /**
+   * Asks the database how it is. `disk_full`: it answers reads, but the last write found no room, and neither does a
+   * trial write now. Throws `database_unavailable` when it does not answer, and with the reason `database_corrupt` once
+   * any statement has met damaged data, until the storage is opened again.
+   */
+  condition(): Promise<'ok' | 'disk_full'>
   /** Waits for the writes under way, then closes. Idempotent. */
   close(): Promise<void>
   /** What the engine measures of itself; other engines measure other things. */

@@ -236,7 +236,7 @@ function failingToWrite(real: Storage, fault: () => Error | undefined): Storage 
     all: real.all.bind(real),
     writeOne: real.writeOne.bind(real),
     list: real.list.bind(real),
-    ping: real.ping.bind(real),
+    condition: real.condition.bind(real),
     start: real.start.bind(real),
     close: real.close.bind(real),
     meters: real.meters,

@@ -33,7 +33,7 @@ function failing(fault: () => unknown): (real: Storage) => Storage {
     write: orFail(real.write.bind(real)) as Storage['write'],
     writeOne: orFail(real.writeOne.bind(real)) as Storage['writeOne'],
     list: orFail(real.list.bind(real)) as Storage['list'],
-    ping: orFail(real.ping.bind(real)),
+    condition: orFail(real.condition.bind(real)),
     start: real.start.bind(real),
     close: real.close.bind(real),
     meters: real.meters,

@@ -17,7 +17,14 @@ export const serviceSchemas: Readonly<Record<string, Schema>> = {
   Health: {
     type: 'object',
     required: ['status'],
-    properties: { status: { type: 'string', const: 'ok' } },
+    properties: {
+      status: {
+        type: 'string',
+        enum: ['ok', 'degraded'],
+        description: '`degraded`: reads are answered, writes are not.',
+      },
+      reason: { type: 'string', enum: ['disk_full'], description: 'Why, where it is `degraded`.' },
+    },
   },
   ProblemExplanation: {
     type: 'object',
@@ -49,7 +56,7 @@ export const servicePaths = {
       ),
       parameters: [requestId],
       responses: answers(
-        'It does.',
+        'It does, or does in part.',
         { 'application/json': { schema: reference('Health'), example: { status: 'ok' } } },
         ['database_unavailable'],
       ),

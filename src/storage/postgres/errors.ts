@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { databaseUnavailable, Failure, ForeignKeyViolation } from '../../errors.ts'
+import { type DatabaseTrouble, databaseUnavailable, Failure, ForeignKeyViolation } from '../../errors.ts'
 
 /**
  * The SQLSTATEs, or their classes, that say "the database cannot do this now" and not "the program is wrong": lost
@@ -16,7 +16,13 @@ const unavailable = /^(08|28|53|57|58|3D000$|40001$|40P01$|55P03$|25006$|25P0[34
 export function translated(error: unknown): unknown {
   const state = stateOf(error)
   if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
-  return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error) : error
+  return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
+}
+
+const reasons: Readonly<Record<string, DatabaseTrouble>> = {
+  '53100': 'disk_full',
+  XX001: 'database_corrupt',
+  XX002: 'database_corrupt',
 }
 
 /** Whether the server gave up the transaction for a concurrent one (40001, 40P01): it may succeed when it runs again. */

@@ -23,7 +23,7 @@ test('for PostgreSQL the commands of its own are named, without the password', a
     `pg_dump --format=custom --dbname='postgres://way@db.example:5433/links?sslmode=require' --file='it'\\''s.dump'`,
   )
   assert.equal(
-    await commandOf(restore('a.dump', false)),
+    await commandOf(restore('a.dump', { isStopped: false, onProgress: () => assert.fail() })),
     `pg_restore --clean --if-exists --no-owner --single-transaction --dbname='postgres://way@db.example:5433/links?sslmode=require' 'a.dump'`,
   )
 })

@@ -2,13 +2,15 @@ import { type Kysely, sql } from 'kysely'
 import type { ClientBase } from 'pg'
 import { tooManySearches } from '../../errors.ts'
 import { resources } from '../../resources.ts'
+import { Condition } from '../condition.ts'
 import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
+import { stateOf } from './errors.ts'
 import { Gate } from './gate.ts'
 import { listOn, mayTakeLong } from './lists.ts'
 import { Pool } from './pool.ts'
 import { RareParts } from './rare-parts.ts'
-import { run } from './run.ts'
+import { run, runText } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
 import { transact } from './transaction.ts'
 import { TurnReader } from './turn-reader.ts'
@@ -23,6 +25,7 @@ export class PostgresStorage implements Storage {
   /** Slow lists pass here, so that they leave connections to the rest. */
   readonly #gate: Gate
   readonly #rareParts = new RareParts()
+  readonly #condition = new Condition()
   readonly #underWay = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
 
@@ -57,8 +60,9 @@ export class PostgresStorage implements Storage {
     makeTextIndexes(this.#url, resources).catch(onProblem)
   }
 
-  async ping(): Promise<void> {
+  async condition(): ReturnType<Storage['condition']> {
     await this.all(anything, {})
+    return this.#condition.told(() => this.#pool.with(takeRoom))
   }
 
   get meters(): readonly Meter[] {
@@ -80,6 +84,8 @@ export class PostgresStorage implements Storage {
     this.#underWay.add(work)
     try {
       return await work
+    } catch (error) {
+      throw this.#condition.noted(error)
     } finally {
       this.#underWay.delete(work)
     }
@@ -90,5 +96,19 @@ export class PostgresStorage implements Storage {
 const reserved = 3
 /** A search takes a few milliseconds. */
 const maxSlowWaitMs = 500
+
+/** Takes a megabyte of the disk and gives it back: a small write may fit into what was taken earlier. */
+async function takeRoom(client: ClientBase): Promise<void> {
+  const text = `create temp table waymark_room on commit drop as
+    select repeat(md5(n::text), 32) from generate_series(1, 1000) as n`
+  try {
+    await runText(client, text, [])
+  } catch (error) {
+    // A user who may not do this learns of a full disk from the next write.
+    if (stateOf(error) !== insufficientPrivilege) throw error
+  }
+}
+
+const insufficientPrivilege = '42501'
 
 const anything = statement((db: Kysely<object>) => db.selectNoFrom(sql<number>`1`.as('one')))

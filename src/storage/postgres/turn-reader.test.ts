@@ -45,7 +45,7 @@ test('reads that wait for a lock do not hold up the others of their turn for lon
   await other.query('begin; lock table spaces in access exclusive mode')
   const blocked = [findSpace(storage, account, id), findSpace(storage, account, id)]
   const start = performance.now()
-  await Promise.all([listAccounts(storage), storage.ping()])
+  await Promise.all([listAccounts(storage), storage.condition()])
   assert.ok(performance.now() - start < 2_000)
   await other.end()
   for (const found of await Promise.all(blocked)) assert.equal(found?.record.name, 'locked')
@@ -92,7 +92,7 @@ test('32 reads of one turn leave in one packet, over one connection', async (t) 
     await storage.close()
     wire.close()
   })
-  await storage.ping()
+  await storage.condition()
   let packets = 0
   wire.onSent = (bytes) => {
     packets += 1

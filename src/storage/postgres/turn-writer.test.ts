@@ -204,7 +204,7 @@ test('a change runs again after a serialization failure, whatever the default is
 
 test('what was asked for is done before the storage closes', async (t) => {
   const { storage, url, store } = await open(t)
-  const asked = [storage.writeOne(divideByZero, {}), store('One'), store('Two'), storage.ping()]
+  const asked = [storage.writeOne(divideByZero, {}), store('One'), store('Two'), storage.condition()]
   const closed = storage.close()
   const outcomes = await Promise.allSettled(asked)
   await closed

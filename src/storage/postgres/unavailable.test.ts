@@ -57,7 +57,7 @@ async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
 /** Every way in. */
 function everything({ storage, account }: Fixture): Promise<unknown>[] {
   return [
-    storage.ping(),
+    storage.condition(),
     listAccounts(storage),
     insertSpace(storage, account, 'x', 1),
     insertSpace(storage, account, 'z', 1),
@@ -99,7 +99,7 @@ test('a database that falls silent is unavailable within 4.5 s, and back as soon
   fixture.wire.mend()
   await eventually(
     () =>
-      fixture.storage.ping().then(
+      fixture.storage.condition().then(
         () => true,
         () => false,
       ),
@@ -140,15 +140,15 @@ test('a transaction whose connection is lost is not kept', async (t) => {
 test('unavailable after 1.5 s without a free connection', async (t) => {
   const { storage } = await open(t, 1)
   const busy = storage.write((tx) => tx.all(slow, { seconds: 2 }))
-  await within(2_500, () => assert.rejects(storage.ping(), isUnavailable))
+  await within(2_500, () => assert.rejects(storage.condition(), isUnavailable))
   await busy
-  await storage.ping()
+  await storage.condition()
 })
 
 test('a statement is ended after 2.5 s, and its connection serves on', async (t) => {
   const { storage } = await open(t, 1)
   await within(4_500, () => assert.rejects(storage.all(slow, { seconds: 30 }), isUnavailable))
-  await storage.ping()
+  await storage.condition()
 })
 
 test('searches that wait do not hold up short reads, and are refused when too many wait', async (t) => {
@@ -163,7 +163,7 @@ test('searches that wait do not hold up short reads, and are refused when too ma
     isFirstPending = false
   })
   const others = Promise.allSettled(Array.from({ length: 300 }, search))
-  await Promise.all([storage.ping(), listAccounts(storage)])
+  await Promise.all([storage.condition(), listAccounts(storage)])
   for (const outcome of await others) {
     assert.equal(outcome.status, 'rejected')
     assert.equal(outcome.reason.code, 'overloaded')
@@ -184,9 +184,9 @@ test('a server without a free connection refuses at once, and finishes what it w
   await eventually(
     async () => (await execute(url, `select 1 from pg_stat_activity where usename = '${role}'`)).length > 0,
   )
-  await within(1_400, () => assert.rejects(storage.ping(), isUnavailable))
+  await within(1_400, () => assert.rejects(storage.condition(), isUnavailable))
   await working
-  await storage.ping()
+  await storage.condition()
   await storage.close()
   await execute(url, `drop role ${role}`)
 })
@@ -201,7 +201,7 @@ test('a database that only reads refuses writes and answers reads', async (t) =>
     where datname = current_database() and pid <> pg_backend_pid()`,
   )
   await eventually(() =>
-    storage.ping().then(
+    storage.condition().then(
       () => true,
       () => false,
     ),

@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from 'node:sqlite'
 import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { Condition } from '../condition.ts'
 import { bind, type Compiled, compile, type Statement } from '../statement.ts'
 import { translated } from './errors.ts'
 
@@ -20,10 +21,13 @@ export function openDatabase(path: string, timeoutMs: number, extra = ''): Datab
 /** One connection: its statements are compiled and prepared once and kept. Everything here is synchronous. */
 export class Connection {
   readonly database: DatabaseSync
+  readonly #condition: Condition
   readonly #prepared = new Map<Statement<object, unknown>, Prepared>()
 
-  constructor(database: DatabaseSync) {
+  /** `condition` hears of what goes wrong. */
+  constructor(database: DatabaseSync, condition = new Condition()) {
     this.database = database
+    this.#condition = condition
   }
 
   /** Runs the statement to its end and returns its rows. Throws what `translated` makes of the engine's error. */
@@ -42,8 +46,13 @@ export class Connection {
     try {
       return work(this.database)
     } catch (error) {
-      throw translated(error)
+      throw this.translated(error)
     }
+  }
+
+  /** The domain's words for an error of this connection. */
+  translated(error: unknown): unknown {
+    return this.#condition.noted(translated(error))
   }
 
   #prepare(statement: Statement<object, unknown>): Prepared {

@@ -2,20 +2,22 @@ import { existsSync, statSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { StartupFailure } from '../../errors.ts'
 import type { BackupOptions, Copies } from '../copies.ts'
-import { writeWhole } from '../whole-file.ts'
-import { resultCode, resultCodes } from './errors.ts'
+import { refuseFolder, writeWhole } from '../whole-file.ts'
+import { appendChecksum } from './checksum.ts'
+import { reasonOf } from './errors.ts'
+import { removeBeside } from './opened-file.ts'
 
-/** How long a lock of another process is awaited. Milliseconds. */
+/** How long a backup waits for a lock of another process. Milliseconds. */
 const lockTimeoutMs = 10_000
-/** Some megabytes, after which progress is told. */
-const pagesAtOnce = 1_000
+/** Some megabytes. */
+const pagesBetweenProgress = 1_000
 
-/** A backup is one file, without the search index, which is made anew from it. */
+/** A backup is one file. The search index is not in it, since the server can rebuild it from the records. */
 export function sqliteCopies(path: string): Copies {
   return {
     backUp: (file, options) => writeWhole(file, options.mayReplace, (target) => backUp(path, target, options)),
-    // What a restored database is checked by is not loaded for anything else.
-    restore: async (file, isStopped) => (await import('./restore.ts')).restore(path, file, isStopped),
+    // Loaded on demand: no other command needs the checks of a restore.
+    restore: async (file, options) => (await import('./restore.ts')).restore(path, file, options),
     isItself: (file) => isSame(path, file),
   }
 }
@@ -26,35 +28,49 @@ async function backUp(path: string, target: string, { onProgress }: BackupOption
       `There is no Waymark database at ${path} yet. Check DATABASE_URL, or start the server once.`,
     )
   }
-  const source = new DatabaseSync(path, { timeout: lockTimeoutMs })
+  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
   try {
-    // Within a read transaction the copy is that of this moment, whatever is written meanwhile. Without one, SQLite would
-    // begin anew after each write of another process, and never end beside a busy server.
-    source.exec('begin')
-    source.prepare('select count(*) from sqlite_schema').get()
-    await backup(source, target, {
-      rate: pagesAtOnce,
-      progress: ({ totalPages, remainingPages }) => onProgress(totalPages - remainingPages, totalPages),
-    })
+    await copy(path, target, onProgress)
     finish(target)
+    await appendChecksum(target, onProgress)
   } catch (error) {
     if (error instanceof StartupFailure) throw error
     const { message } = error as Error
-    throw isDamage(error) ? damaged(message) : new StartupFailure(`The backup could not be made: ${message}.`)
+    throw reasonOf(error) === 'database_corrupt'
+      ? damaged(message)
+      : new StartupFailure(`The backup could not be made: ${message}.`)
+  } finally {
+    removeBeside(target)
+  }
+}
+
+/**
+ * Copies the database as it is at this moment, whatever others write meanwhile. Without the read transaction, SQLite
+ * would start over after each write of another process, and never finish beside a busy server.
+ */
+async function copy(path: string, target: string, onProgress: BackupOptions['onProgress']): Promise<void> {
+  const source = new DatabaseSync(path, { timeout: lockTimeoutMs })
+  try {
+    source.exec('begin')
+    source.prepare('select count(*) from sqlite_schema').get()
+    await backup(source, target, {
+      rate: pagesBetweenProgress,
+      progress: ({ totalPages, remainingPages }) => onProgress('copied', 1 - remainingPages / totalPages),
+    })
   } finally {
     source.close()
   }
 }
 
-/** Checks the copy, and makes it a file that can be read from anywhere: one that needs no log beside it. */
+/** Checks the copy, and makes it readable without a log beside it. */
 function finish(target: string): void {
-  const copy = new DatabaseSync(target)
+  const database = new DatabaseSync(target)
   try {
-    const [{ quick_check: verdict } = {}] = copy.prepare('pragma quick_check(1)').all()
+    const [{ quick_check: verdict } = {}] = database.prepare('pragma quick_check(1)').all()
     if (verdict !== 'ok') throw damaged(String(verdict))
-    copy.exec('pragma journal_mode = delete')
+    database.exec('pragma journal_mode = delete')
   } finally {
-    copy.close()
+    database.close()
   }
 }
 
@@ -63,11 +79,6 @@ function isSame(path: string, file: string): boolean {
   return own !== undefined && own.ino === other?.ino && own.dev === other.dev
 }
 
-function isDamage(error: unknown): boolean {
-  const code = resultCode(error)
-  return code === resultCodes.corrupt || code === resultCodes.notADatabase
-}
-
 function damaged(why: string): StartupFailure {
-  return new StartupFailure(`The database is damaged, and so would be its backup: ${why}.`)
+  return new StartupFailure(`The database is damaged, so no backup of it was made: ${why}.`)
 }

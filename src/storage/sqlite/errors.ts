@@ -1,4 +1,4 @@
-import { databaseUnavailable, ForeignKeyViolation } from '../../errors.ts'
+import { type DatabaseTrouble, databaseUnavailable, ForeignKeyViolation } from '../../errors.ts'
 
 /** The primary result codes of SQLite that this program tells apart. */
 export const resultCodes = {
@@ -19,6 +19,9 @@ export const resultCodes = {
 /** All of them say "the database cannot do this now", not "the program is wrong". */
 const unavailable: ReadonlySet<number> = new Set(Object.values(resultCodes))
 
+/** A write that the system refused: over a quota or a limit on the size of files (extended code, SQLITE_IOERR_WRITE). */
+const writeRefused = 778
+
 /**
  * The domain's words for an engine error: `database_unavailable` or `ForeignKeyViolation` where that is what it means,
  * else the error itself.
@@ -28,7 +31,14 @@ export function translated(error: unknown): unknown {
   if (error instanceof Error && error.message === 'FOREIGN KEY constraint failed') {
     return new ForeignKeyViolation(null, error)
   }
-  return unavailable.has(resultCode(error)) ? databaseUnavailable(error) : error
+  return unavailable.has(resultCode(error)) ? databaseUnavailable(error, reasonOf(error)) : error
+}
+
+/** What an error says of the database file or its disk; undefined when it is about neither. */
+export function reasonOf(error: unknown): DatabaseTrouble | undefined {
+  const code = resultCode(error)
+  if (code === resultCodes.corrupt || code === resultCodes.notADatabase) return 'database_corrupt'
+  return code === resultCodes.full || extendedCode(error) === writeRefused ? 'disk_full' : undefined
 }
 
 /** Whether another connection holds the write lock. */
@@ -38,6 +48,9 @@ export function isBusy(error: unknown): boolean {
 
 /** The primary result code of an error of SQLite; 0 for any other error. */
 export function resultCode(error: unknown): number {
-  if (!(error instanceof Error) || !('errcode' in error)) return 0
-  return Number(error.errcode) & 0xff
+  return extendedCode(error) & 0xff
+}
+
+function extendedCode(error: unknown): number {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
 }

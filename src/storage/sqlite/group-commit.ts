@@ -3,7 +3,7 @@ import { databaseUnavailable, Failure } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../histogram.ts'
 import type { Db, Meter } from '../port.ts'
 import type { Connection } from './connection.ts'
-import { isBusy, translated } from './errors.ts'
+import { isBusy } from './errors.ts'
 
 /** Transactions that one commit takes at most, so that a flood of writes cannot hold the event loop. */
 const groupSize = 128
@@ -128,7 +128,7 @@ export class GroupCommit {
       return outcomes
     } catch (error) {
       if (database.isTransaction) database.exec('rollback')
-      throw translated(error)
+      throw this.#connection.translated(error)
     }
   }
 
@@ -140,7 +140,7 @@ export class GroupCommit {
         this.#steps.begin.run()
         return
       } catch (error) {
-        if (!isBusy(error)) throw translated(error)
+        if (!isBusy(error)) throw this.#connection.translated(error)
         if (performance.now() > deadline) throw databaseUnavailable(error)
       }
       await new Promise((resolve) => setTimeout(resolve, lockRetryMs))

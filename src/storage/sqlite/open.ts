@@ -5,7 +5,7 @@ import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { type MigrationState, migrate, statesBefore, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { makeOwnFile } from '../whole-file.ts'
+import { makeOwnFile, refuseFolder } from '../whole-file.ts'
 import { openDatabase } from './connection.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { MigrationDialect } from './migration-dialect.ts'
@@ -99,9 +99,7 @@ function refuseReadOnly(path: string): void {
       throw new StartupFailure(`The database cannot be written: ${place} is read-only for this user. ${wayOut}`)
     }
   }
-  if (isFolder(path)) {
-    throw new StartupFailure(`The database ${path} is a folder. Point DATABASE_URL at a file in it.`)
-  }
+  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
 }
 
 /** A file that another program made must not be migrated into. Reads only: opening it fully would change it. */

@@ -1,7 +1,7 @@
-import { type Stats, statSync } from 'node:fs'
+import { rmSync, type Stats, statSync } from 'node:fs'
 import { databaseUnavailable } from '../../errors.ts'
 
-/** The file that is at a path when this is made. SQLite goes on with a file that has been deleted, and nobody finds it. */
+/** The file that is at a path when this object is made. SQLite goes on with a file that was deleted, and what it writes is lost at the end. */
 export class OpenedFile {
   readonly #path: string
   readonly #opened: Stats
@@ -17,4 +17,9 @@ export class OpenedFile {
     if (now?.ino === this.#opened.ino && now.dev === this.#opened.dev) return
     throw databaseUnavailable(new Error(`The database file ${this.#path} has been removed or replaced.`))
   }
+}
+
+/** Removes the files that SQLite makes beside a database and leaves there after an error. */
+export function removeBeside(path: string): void {
+  for (const suffix of ['-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true })
 }

@@ -1,5 +1,6 @@
 /**
- * Puts a backup in the place of a database file. Whatever goes wrong, one of the two is whole and at its place.
+ * Replaces a database file with a backup. Whenever this is interrupted, the file at the path is complete: it is either
+ * the previous database or the backup.
  */
 import {
   chmodSync,
@@ -15,23 +16,34 @@ import {
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartupFailure } from '../../errors.ts'
-import type { Restored } from '../copies.ts'
+import type { Restored, RestoreOptions } from '../copies.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { syncToDisk } from '../whole-file.ts'
+import { refuseFolder, syncToDisk } from '../whole-file.ts'
+import { takeChecksum } from './checksum.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { holdsRecords, makeFolder, refuseStranger } from './open.ts'
+import { removeBeside } from './opened-file.ts'
 import { removeSearchFile } from './search/index-file.ts'
 
 /** See `Copies.restore`. */
-export function restore(path: string, file: string, isStopped: boolean): Restored {
+export async function restore(
+  path: string,
+  file: string,
+  { isStopped, onProgress }: RestoreOptions,
+): Promise<Restored> {
   const candidate = `${path}.restoring-${process.pid}`
+  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
   makeFolder(path)
   try {
     takeCopy(file, candidate)
+    const checksum = await takeChecksum(candidate, onProgress)
+    if (checksum === 'wrong') {
+      throw damaged(file, 'its checksum is wrong, so it has changed since "waymark backup" wrote it')
+    }
     check(file, candidate)
     const lock = existsSync(path) ? lockAlone(path, isStopped) : undefined
     try {
-      return replace(path, candidate)
+      return { replaced: replace(path, candidate), isVerified: checksum === 'right' }
     } finally {
       lock?.close()
     }
@@ -39,16 +51,18 @@ export function restore(path: string, file: string, isStopped: boolean): Restore
     if (error instanceof StartupFailure) throw error
     throw new StartupFailure(`The backup could not be restored: ${(error as Error).message}. Nothing was replaced.`)
   } finally {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(candidate + suffix, { force: true })
+    rmSync(candidate, { force: true })
+    removeBeside(candidate)
   }
 }
 
-/** The backup itself is only read: whoever keeps it may have made it read-only. */
+/** Only reads the backup, which may be read-only. */
 function takeCopy(file: string, candidate: string): void {
+  refuseFolder(file, 'Name the backup in it.')
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new StartupFailure(`There is no file ${file}.`)
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     throw new StartupFailure(
-      `The file ${file} has a log beside it, ${file}-wal: it is in use, or was copied while it was. Restore what "waymark backup" made.`,
+      `The file ${file} has a log beside it, ${file}-wal: it is a database in use, or a copy of one. Restore a file that "waymark backup" wrote.`,
     )
   }
   copyFileSync(file, candidate, constants.COPYFILE_FICLONE)
@@ -81,7 +95,7 @@ function checkContent(file: string, database: DatabaseSync): void {
     .all()
     .some(({ name }) => !(String(name) in known))
   if (newer)
-    throw new StartupFailure(`The file ${file} was made by a newer version of Waymark. Restore it with that one.`)
+    throw new StartupFailure(`The file ${file} was made by a newer version of Waymark. Restore it with that version.`)
 }
 
 function damaged(file: string, why: string): StartupFailure {
@@ -89,9 +103,9 @@ function damaged(file: string, why: string): StartupFailure {
 }
 
 /**
- * Locks the database against everyone, or throws when anyone has it open: whoever does holds a shared lock on it, which
- * SQLite needs to tell who closes it last. What is in the log is brought into the file. Undefined for a file that is
- * damaged and so cannot be asked; then the shared memory beside it tells, and else the operator must.
+ * Locks the database exclusively, and moves its log into the file. Throws when another process has it open: each one
+ * holds a shared lock, by which SQLite knows who closes the file last. A damaged file cannot be locked: then a missing
+ * shared memory file shows that no process has it open, or the operator says so, and the result is undefined.
  */
 function lockAlone(path: string, isStopped: boolean): DatabaseSync | undefined {
   const database = new DatabaseSync(path, { timeout: 0 })
@@ -109,13 +123,16 @@ function lockAlone(path: string, isStopped: boolean): DatabaseSync | undefined {
     }
     if (isStopped || !existsSync(`${path}-shm`)) return undefined
     throw new StartupFailure(
-      `The database ${path} is damaged (${(error as Error).message}), so it cannot be told whether a server has it open. Stop the server, then add --stopped.`,
+      `The database ${path} is damaged (${(error as Error).message}) and cannot tell whether a server has it open. Stop the server, then add --stopped.`,
     )
   }
 }
 
-/** A server that starts in this moment finds one of the two, and never a file with the log of the other. */
-function replace(path: string, candidate: string): Restored {
+/**
+ * A server that starts meanwhile finds one of the two databases, and never one with the log of the other. Returns where
+ * the previous one is kept; null when there was none.
+ */
+function replace(path: string, candidate: string): string | null {
   const old = statSync(path, { throwIfNoEntry: false })
   if (old !== undefined) {
     chmodSync(candidate, old.mode & 0o777)
@@ -129,5 +146,5 @@ function replace(path: string, candidate: string): Restored {
   removeSearchFile(path)
   renameSync(candidate, path)
   syncToDisk(dirname(path))
-  return { replaced: kept }
+  return kept
 }

@@ -5,8 +5,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { damage } from '../../../test/lists-model.ts'
 import { eventually } from '../../../test/processes.ts'
 import { createAccount } from '../../accounts/store.ts'
+import { Failure } from '../../errors.ts'
 import { insertSpace, listSpaces, removeSpace } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
 import { openSqlite } from './open.ts'
@@ -93,9 +95,26 @@ test('a search index that cannot be used is reported', async (t) => {
   assert.match(String(await promise), /search index/)
 })
 
+test('database_corrupt once a thread that searches has met a damaged page', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'test.db')
+  const first = await openSqlite(path)
+  const { id: account } = await createAccount(first, 'Acme')
+  await insertSpace(first, account, 'A name on a page', 1)
+  await first.close()
+  damage(path, 'A name on a page')
+  const storage = await openSqlite(path)
+  t.after(() => storage.close())
+  assert.equal(await storage.condition(), 'ok')
+  const expected = (error: unknown) => error instanceof Failure && error.facts.reason === 'database_corrupt'
+  await assert.rejects(listSpaces(storage, account, { ...page, search: 'name' }), expected)
+  await assert.rejects(storage.condition(), expected)
+})
+
 test('a database file that is no longer at its path is unavailable', async (t) => {
   const { storage, other } = await open(t)
-  await storage.ping()
+  await storage.condition()
   rmSync(String(other.location()))
-  await assert.rejects(storage.ping(), { code: 'database_unavailable' })
+  await assert.rejects(storage.condition(), { code: 'database_unavailable' })
 })

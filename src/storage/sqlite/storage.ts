@@ -1,4 +1,8 @@
+import { statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
+import { databaseUnavailable } from '../../errors.ts'
+import { Condition } from '../condition.ts'
 import type { Db, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { Connection, openDatabase } from './connection.ts'
@@ -18,7 +22,9 @@ interface InternalTables {
  * one writes, many transactions to a commit. Searches and scans run on threads of their own.
  */
 export class SqliteStorage implements Storage {
+  readonly #folder: string
   readonly #file: OpenedFile
+  readonly #condition = new Condition()
   readonly #reader: TurnReader
   readonly #writer: Connection
   readonly #commits: GroupCommit
@@ -29,8 +35,9 @@ export class SqliteStorage implements Storage {
   /** `path` is a file that has been migrated. */
   constructor(path: string) {
     // First the one that does not wait for locks: when it throws, nothing is left open.
-    this.#writer = new Connection(openDatabase(path, 0, writerPragmas))
-    this.#reader = new TurnReader(path)
+    this.#writer = new Connection(openDatabase(path, 0, writerPragmas), this.#condition)
+    this.#reader = new TurnReader(path, this.#condition)
+    this.#folder = dirname(path)
     this.#file = new OpenedFile(path)
     this.#readers = new Readers(path, {
       onIndexed: (seq) => void this.#prune(seq),
@@ -52,8 +59,13 @@ export class SqliteStorage implements Storage {
     return this.#commits.writeOne(() => this.#writer.all(statement, params))
   }
 
-  list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return listOn((work) => this.#reader.read((connection) => connection.run(work)), this.#readers, listing)
+  async list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
+    try {
+      return await listOn((work) => this.#reader.read((connection) => connection.run(work)), this.#readers, listing)
+    } catch (error) {
+      // What the threads met, no connection of this one has noted.
+      throw this.#condition.noted(error)
+    }
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -61,9 +73,10 @@ export class SqliteStorage implements Storage {
     this.#readers.start()
   }
 
-  async ping(): Promise<void> {
+  async condition(): ReturnType<Storage['condition']> {
     this.#file.check()
     await this.all(anything, {})
+    return this.#condition.told(() => this.#tryToWrite())
   }
 
   get meters(): readonly Meter[] {
@@ -80,6 +93,18 @@ export class SqliteStorage implements Storage {
     await this.#commits.drained()
     await this.#reader.close()
     this.#writer.database.close()
+  }
+
+  /**
+   * Writes as many pages as a request does: a write that failed has left room for some of them in the log. A disk whose
+   * file system knows that it is full is not written to.
+   */
+  async #tryToWrite(): Promise<void> {
+    const { bavail, bsize } = statfsSync(this.#folder)
+    if (bavail * bsize < enoughRoom) throw databaseUnavailable(new Error('The disk is full.'), 'disk_full')
+    // An update of a row to the value that it has would write nothing.
+    const writePage = () => this.#writer.run((database) => database.exec('pragma user_version = 0'))
+    for (let page = 0; page < trialPages; page++) await this.#commits.writeOne(writePage)
   }
 
   /** Forgets the changes that the search index holds by now. A failure is no loss: the next one prunes more. */
@@ -126,12 +151,16 @@ class SqliteTransaction implements Db {
 /**
  * The cache holds the index pages that random names touch at a million records. The WAL is copied back every 16 MB,
  * since a page that was changed many times is then copied once, and is cut afterwards. While readers overlap without a
- * gap it cannot be begun anew, and grows.
+ * gap it cannot start over, and grows.
  */
 const writerPragmas =
   'pragma cache_size = -12000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
 
 const anything = statement((db: Kysely<InternalTables>) => db.selectFrom('instance').select('database_id'))
+
+/** More than a request writes. Bytes. */
+const enoughRoom = 1_000_000
+const trialPages = 16
 
 /** So few that no request waits for it. */
 const prunedAtOnce = 200

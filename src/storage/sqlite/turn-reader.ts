@@ -1,8 +1,8 @@
 import type { StatementSync } from 'node:sqlite'
 import { durations, groupSizes, Histogram } from '../../histogram.ts'
+import type { Condition } from '../condition.ts'
 import type { Meter } from '../port.ts'
 import { Connection, openDatabase } from './connection.ts'
-import { translated } from './errors.ts'
 
 /** Reading never waits long: in WAL mode only a recovery after a crash holds readers up. */
 const timeoutMs = 1_000
@@ -36,9 +36,10 @@ export class TurnReader {
   #waiting: Waiting[] = []
   #drained: (() => void) | undefined
 
-  constructor(path: string) {
+  /** `condition` hears of what goes wrong. */
+  constructor(path: string, condition?: Condition) {
     const database = openDatabase(path, timeoutMs, 'pragma query_only = on; pragma cache_size = -8000')
-    this.#connection = new Connection(database)
+    this.#connection = new Connection(database, condition)
     this.#begin = database.prepare('begin')
     this.#end = database.prepare('commit')
   }
@@ -70,7 +71,8 @@ export class TurnReader {
       for (const each of group) this.#settle(each)
       this.#commit()
     } catch (error) {
-      for (const { reject } of group) reject(translated(error))
+      const reason = this.#connection.translated(error)
+      for (const { reject } of group) reject(reason)
     }
     this.#seconds.add((performance.now() - start) / 1000)
     this.#sizes.add(group.length)

@@ -97,7 +97,8 @@ export class Lane {
 
   #receive(message: FromReader): void {
     if (message.kind === 'answer') this.#settle(message.id)?.resolve(message.page)
-    else if (message.kind === 'failed') this.#settle(message.id)?.reject(databaseUnavailable(message.error))
+    else if (message.kind === 'failed')
+      this.#settle(message.id)?.reject(databaseUnavailable(message.error, message.reason))
     // Under `node --watch`, a worker's messages include some that are Node's own.
     else if (message.kind !== undefined) this.#onNotice(message)
   }

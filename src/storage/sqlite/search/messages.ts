@@ -1,6 +1,7 @@
 /**
  * What the main thread and the reader threads say to each other.
  */
+import type { DatabaseTrouble } from '../../../errors.ts'
 import type { AnyListing, RawPage } from '../raw-page.ts'
 
 /** `index` keeps the search index and answers from it; `scan` answers what takes a walk over many records. */
@@ -22,7 +23,7 @@ export type ToReader =
 export type FromReader =
   /** `page` is null when the other lane has to answer. */
   | { readonly kind: 'answer'; readonly id: number; readonly page: RawPage | null }
-  | { readonly kind: 'failed'; readonly id: number; readonly error: unknown }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: unknown; readonly reason?: DatabaseTrouble }
   /** The search changes up to `seq` are in the index, durably. */
   | { readonly kind: 'indexed'; readonly seq: number }
   /** The index could not be used; searches are slower until it can. */

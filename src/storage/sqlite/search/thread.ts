@@ -2,6 +2,7 @@
  * Entry of a reader thread: answers questions one by one, in the order in which they were asked.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { reasonOf } from '../errors.ts'
 import { IndexReader } from './index-reader.ts'
 import type { FromReader, ReaderOptions, ToReader } from './messages.ts'
 import { ScanReader } from './scan-reader.ts'
@@ -22,6 +23,7 @@ function answer({ id, listing }: Extract<ToReader, { kind: 'question' }>): FromR
   try {
     return { kind: 'answer', id, page: reader.answer(listing) }
   } catch (error) {
-    return { kind: 'failed', id, error }
+    const reason = reasonOf(error)
+    return { kind: 'failed', id, error, ...(reason && { reason }) }
   }
 }

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pino } from 'pino'
+import { type DatabaseTrouble, databaseUnavailable } from '../errors.ts'
+import { Troubles } from './troubles.ts'
+
+const minute = 60_000
+
+/** The lines of failures with these causes, each as what it says of its failure. */
+function logger() {
+  const lines: Record<string, unknown>[] = []
+  const troubles = new Troubles(pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))
+  let count = 0
+  const add = (cause: unknown, reason?: DatabaseTrouble) =>
+    troubles.add(`request-${++count}`, databaseUnavailable(cause, reason))
+  const said = () =>
+    lines
+      .splice(0)
+      .map(({ request_id, reason, repeats, err }) => [
+        request_id ?? repeats,
+        reason ?? null,
+        (err as Error | undefined)?.message ?? null,
+      ])
+  return { add, said }
+}
+
+test('the first failure of a kind is logged with its cause, the others in one line a minute', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { add, said } = logger()
+  for (let n = 0; n < 1_000; n++) add(new Error('the disk is full'), 'disk_full')
+  add(new Error('locked'))
+  assert.deepEqual(said(), [
+    ['request-1', 'disk_full', 'the disk is full'],
+    ['request-1001', null, 'locked'],
+  ])
+  t.mock.timers.tick(minute)
+  assert.deepEqual(said(), [[999, 'disk_full', null]])
+  t.mock.timers.tick(minute)
+  assert.deepEqual(said(), [])
+})
+
+test('the next minute begins with a cause again', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { add, said } = logger()
+  for (let n = 0; n < 3; n++) {
+    add('a text')
+    add('a text')
+    assert.equal(said().length, 1)
+    t.mock.timers.tick(minute)
+    assert.deepEqual(said(), [[1, null, null]])
+  }
+})
+
+test('causes without end are counted together', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { add, said } = logger()
+  for (let n = 0; n < 500; n++) add(new Error(`connection ${n}`))
+  assert.equal(said().length, 101)
+  t.mock.timers.tick(minute)
+  assert.deepEqual(said(), [[399, null, null]])
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Kysely, sql } from 'kysely'
+import { execute, newName } from '../../../test/postgres.ts'
+import { newDatabase } from '../../../test/postgres-database.ts'
+import { createAccount } from '../../accounts/store.ts'
+import { statement } from '../statement.ts'
+import { PostgresStorage } from './storage.ts'
+
+/** Has PostgreSQL itself fail with an SQLSTATE. */
+const fail = statement((db: Kysely<object>, { state }: { state: string }) =>
+  db.selectNoFrom(sql`fail(${state})`.as('nothing')),
+)
+
+async function open(t: TestContext): Promise<{ url: string; storage: PostgresStorage }> {
+  const { url, drop } = await newDatabase()
+  await execute(
+    url,
+    `create function fail(state text) returns int language plpgsql as $$ begin
+      raise exception 'as told' using errcode = state; end $$`,
+  )
+  const storage = new PostgresStorage(url, 2)
+  t.after(async () => {
+    await storage.close()
+    await drop()
+  })
+  return { url, storage }
+}
+
+test('disk_full after a write found no room, for as long as none can be taken', async (t) => {
+  const { url, storage } = await open(t)
+  assert.equal(await storage.condition(), 'ok')
+  await execute(
+    url,
+    `create function refuse() returns event_trigger language plpgsql as $$ begin perform fail('53100'); end $$;
+    create event trigger full_disk on ddl_command_start when tag in ('CREATE TABLE AS') execute function refuse()`,
+  )
+  await assert.rejects(storage.all(fail, { state: '53100' }), ({ code, facts }) => {
+    assert.deepEqual([code, facts.reason], ['database_unavailable', 'disk_full'])
+    return true
+  })
+  assert.deepEqual(await Promise.all([storage.condition(), storage.condition()]), ['disk_full', 'disk_full'])
+  await createAccount(storage, 'Small enough')
+  assert.equal(await storage.condition(), 'disk_full')
+  await execute(url, 'drop event trigger full_disk')
+  assert.equal(await storage.condition(), 'ok')
+})
+
+test('a trial that fails for another reason is what the caller hears', async (t) => {
+  const { url, storage } = await open(t)
+  await execute(
+    url,
+    `create function refuse() returns event_trigger language plpgsql as $$ begin perform fail('57014'); end $$;
+    create event trigger refusal on ddl_command_start when tag in ('CREATE TABLE AS') execute function refuse()`,
+  )
+  await assert.rejects(storage.all(fail, { state: '53100' }))
+  await assert.rejects(storage.condition(), ({ code, facts }) => {
+    assert.deepEqual([code, facts.reason], ['database_unavailable', undefined])
+    return true
+  })
+})
+
+test('a user who may not make temporary tables is told ok until the next write fails', async (t) => {
+  const { url } = await open(t)
+  const role = newName('role')
+  const name = new URL(url).pathname.slice(1)
+  await execute(url, `create role ${role} login password 'secret'; revoke temporary on database ${name} from public`)
+  const limited = new PostgresStorage(Object.assign(new URL(url), { username: role, password: 'secret' }).href, 2)
+  await assert.rejects(limited.all(fail, { state: '53100' }))
+  assert.equal(await limited.condition(), 'ok')
+  await limited.close()
+  await execute(url, `drop role ${role}`)
+})
+
+test('database_corrupt once a statement has met damaged data or a damaged index', async (t) => {
+  for (const state of ['XX001', 'XX002']) {
+    const { storage } = await open(t)
+    await assert.rejects(storage.all(fail, { state }))
+    await assert.rejects(storage.condition(), ({ code, facts }) => {
+      assert.deepEqual([code, facts.reason], ['database_unavailable', 'database_corrupt'])
+      return true
+    })
+  }
+})

@@ -1,0 +1,157 @@
+/** `waymark backup` and `waymark restore` when the file, the disk or the process fails. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test as testOf } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { backedUp, namesIn, pagesOf, sentence } from './backups.ts'
+import { newFolder, type Running, startProgram, waymark } from './processes.ts'
+import { commandArguments } from './scripts.ts'
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
+
+/** Makes a database so large that its copy and its checks take some hundred milliseconds. */
+function enlarge(path: string): void {
+  const database = new DatabaseSync(path)
+  database.exec(`create table padding (bytes);
+    with recursive n (i) as (select 1 union all select i + 1 from n where i < 40000)
+    insert into padding select zeroblob(2000) from n`)
+  database.close()
+}
+
+/** Kills commands at different moments after they began to write into `folder`; returns how many were not done by then. */
+async function killEach(folder: string, start: () => Running, check: () => void): Promise<number> {
+  let killed = 0
+  for (const afterMs of [0, 25, 50, 100, 200, 400, 700, 1_200]) {
+    const { promise: isWriting, resolve } = Promise.withResolvers<void>()
+    const watcher = watch(folder, (_, name) => {
+      if (/partial|restoring/.test(String(name))) resolve()
+    })
+    const { child, ended } = start()
+    await Promise.race([isWriting, ended])
+    watcher.close()
+    await wait(afterMs)
+    child.kill('SIGKILL')
+    if ((await ended).signal === 'SIGKILL') killed += 1
+    check()
+  }
+  return killed
+}
+
+test('a folder where a file belongs is said in one sentence', async (t) => {
+  const { backup, say } = await backedUp(t, 'One')
+  const folder = newFolder(t)
+  const wayOut = `The database ${folder} is a folder. Point DATABASE_URL at a file in it.`
+  for (const args of [
+    ['backup', join(newFolder(t), 'other.db')],
+    ['restore', backup],
+  ]) {
+    assert.equal(sentence(await waymark(t, args, { DATABASE_URL: `sqlite:${folder}` })), wayOut)
+  }
+  for (const args of [
+    ['backup', folder],
+    ['backup', folder, '--force'],
+    ['export', folder, '--force'],
+  ]) {
+    assert.equal(sentence(await say(...args)), `The path ${folder} is a folder. Name a file in it.`)
+  }
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('a disk that takes no more is said in one sentence, and leaves nothing behind', async (t) => {
+  const { backup, variables, file, folder, path, done } = await backedUp(t, 'One')
+  enlarge(path)
+  await done('backup', backup, '--force')
+  const before = readFileSync(path)
+  const limited = (...args: string[]) =>
+    startProgram(
+      t,
+      // Blocks of 512 bytes: more than Node writes of its own when coverage is measured.
+      ['sh', '-c', 'ulimit -f 20000 && exec "$0" "$@"', process.execPath, ...commandArguments, ...args],
+      variables,
+    ).ended
+  assert.match(sentence(await limited('backup', file('other.db'))), /^The backup could not be made: disk I\/O error\.$/)
+  assert.match(
+    sentence(await limited('restore', backup)),
+    /^The backup could not be restored: EFBIG: .* Nothing was replaced\.$/,
+  )
+  assert.deepEqual(readFileSync(path), before)
+  assert.deepEqual(
+    [...readdirSync(file('.')), ...readdirSync(folder)].filter((name) => /other|restoring/.test(name)),
+    [],
+  )
+})
+
+test('a backup ends with its SHA-256, which other programs can check, and is a database to SQLite', async (t) => {
+  const { backup } = await backedUp(t, 'One')
+  const [line = ''] = readFileSync(backup, 'latin1').split('\n').slice(-2)
+  const [, digest] = /^Waymark backup\. SHA-256 of all bytes before this line: ([0-9a-f]{64})$/.exec(line) ?? []
+  // The line break before the line belongs to it.
+  assert.equal(createHash('sha256').update(pagesOf(backup)).digest('hex'), digest)
+  const database = new DatabaseSync(backup, { readOnly: true })
+  const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check').all()
+  database.close()
+  assert.equal(verdict, 'ok')
+})
+
+test('a backup in which one bit has changed, or whose end is missing, replaces nothing', async (t) => {
+  const { backup, say, file, path } = await backedUp(t, 'A name')
+  const [before, changed] = [readFileSync(path), readFileSync(backup)]
+  changed[changed.indexOf('A name')] = 'B'.charCodeAt(0)
+  for (const bytes of [changed, readFileSync(backup).subarray(0, -1)]) {
+    writeFileSync(file('changed.db'), bytes)
+    assert.match(
+      sentence(await say('restore', file('changed.db'))),
+      /^The file \S+ is damaged: its checksum is wrong, so it has changed since "waymark backup" wrote it\.$/,
+    )
+  }
+  assert.deepEqual(readFileSync(path), before)
+})
+
+test('a backup of an older version, which has no checksum, is restored with a warning', async (t) => {
+  const { backup, say, file, path } = await backedUp(t, 'Old')
+  writeFileSync(file('old.db'), pagesOf(backup))
+  const { code, stdout, stderr } = await say('restore', file('old.db'))
+  assert.equal(code, 0)
+  assert.match(stdout, /^The database is restored from /)
+  assert.equal(
+    stderr,
+    `${file('old.db')} has no checksum, since an older version wrote it: a change inside a text would not have been noticed.\n`,
+  )
+  assert.deepEqual(namesIn(path), ['Old'])
+})
+
+test('a backup that is killed leaves the file that was there, and another one succeeds', async (t) => {
+  const { backup, done, path, variables } = await backedUp(t, 'One')
+  enlarge(path)
+  const start = () => startProgram(t, [process.execPath, ...commandArguments, 'backup', backup, '--force'], variables)
+  const killed = await killEach(dirname(backup), start, () => {
+    assert.deepEqual(namesIn(backup), ['One'])
+    assert.match(readFileSync(backup, 'latin1').slice(-130), /\nWaymark backup\. SHA-256 .*: [0-9a-f]{64}\n$/)
+  })
+  t.diagnostic(`${killed} of 8 were killed before they were done`)
+  assert.ok(killed >= 3, String(killed))
+  await done('backup', backup, '--force')
+  await done('restore', backup)
+  assert.deepEqual(namesIn(path), ['One'])
+})
+
+test('a restore that is killed leaves one of the two databases, whole, and another one succeeds', async (t) => {
+  const { backup, done, path, folder, variables } = await backedUp(t, 'Kept')
+  enlarge(path)
+  await done('backup', backup, '--force')
+  const database = new DatabaseSync(path)
+  database.exec(`update spaces set name = 'Later'`)
+  database.close()
+  const start = () => startProgram(t, [process.execPath, ...commandArguments, 'restore', backup], variables)
+  const killed = await killEach(folder, start, () => {
+    const [name] = namesIn(path)
+    assert.ok(name === 'Later' || name === 'Kept', String(name))
+  })
+  t.diagnostic(`${killed} of 8 were killed before they were done`)
+  assert.ok(killed >= 3, String(killed))
+  await done('restore', backup)
+  assert.deepEqual(namesIn(path), ['Kept'])
+})

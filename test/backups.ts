@@ -1,0 +1,78 @@
+/** For tests of `waymark backup` and `waymark restore`: databases, and backups of them. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { TestContext } from 'node:test'
+import { type Ended, newDatabase, type RunningServer, startServer, type Variables, waymark } from './processes.ts'
+
+export const spaces = '/api/v1/spaces'
+
+export interface Place {
+  readonly variables: Variables
+  readonly path: string
+  readonly folder: string
+  /** A file beside the folder of the database. */
+  file(name: string): string
+  start(): Promise<RunningServer>
+  say(...args: string[]): Promise<Ended>
+  /** Like `say`; it must succeed. */
+  done(...args: string[]): Promise<string>
+}
+
+export function newPlace(t: TestContext): Place {
+  const { path, variables } = newDatabase(t)
+  const say = (...args: string[]) => waymark(t, args, variables)
+  return {
+    variables,
+    path,
+    folder: dirname(path),
+    file: (name) => join(dirname(dirname(path)), name),
+    start: () => startServer(t, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' }),
+    say,
+    done: async (...args) => {
+      const { code, stdout, stderr } = await say(...args)
+      assert.deepEqual([code, stderr], [0, ''])
+      return stdout
+    },
+  }
+}
+
+/** A place whose database has one space of this name, and a backup of it; no server runs. */
+export async function backedUp(t: TestContext, name: string) {
+  const place = newPlace(t)
+  const server = await place.start()
+  await store(server, name)
+  await place.done('backup', place.file('backup.db'))
+  await server.end('SIGTERM')
+  return { ...place, backup: place.file('backup.db'), key: server.key }
+}
+
+export async function store(server: RunningServer, name: string, key = server.key): Promise<void> {
+  assert.equal((await server.send('POST', spaces, { form: { name }, key })).status, 201)
+}
+
+export async function namesAt(server: RunningServer, key = server.key): Promise<string[]> {
+  const { body } = await server.send('GET', `${spaces}?per_page=100&sort=asc`, { key })
+  return body.data.map(({ name }: { name: string }) => name)
+}
+
+export function namesIn(path: string): unknown[] {
+  const database = new DatabaseSync(path)
+  const names = database.prepare('select name from spaces order by id').all()
+  database.close()
+  return names.map(({ name }) => name)
+}
+
+/** A backup without its checksum, which is less than a page. */
+export function pagesOf(backup: string): Buffer {
+  const bytes = readFileSync(backup)
+  return bytes.subarray(0, bytes.length - (bytes.length % 4096))
+}
+
+/** The one line that a failed command says. */
+export function sentence({ code, stdout, stderr }: Ended): string {
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /^[^\n]+\.\n$/)
+  return stderr.trimEnd()
+}
