@@ -286,7 +286,7 @@ test('a FILE must be named, and there must be a database', async (t) => {
   for (const command of ['backup', 'restore']) {
     const { code, stderr } = await say(command)
     assert.equal(code, 2)
-    assert.match(stderr, new RegExp(`^The FILE is missing\\.\\n\\nUsage: waymark ${command} FILE`))
+    assert.match(stderr, new RegExp(`^The FILE is missing\\.\\n\\nUsage: npx waymark ${command} FILE`))
   }
   const { code, stderr } = await say('backup', 'a.db')
   assert.equal(code, 1)
