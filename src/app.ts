@@ -13,6 +13,7 @@ import { apiFallback, apiManners } from './api/unanswered.ts'
 import type { ListenerName } from './config.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
+import { domainTransfer } from './domains/transfer.ts'
 import type { Histogram } from './histogram.ts'
 import { Connections } from './http/connections.ts'
 import { Drain } from './http/drain.ts'
@@ -29,6 +30,7 @@ import { Keyring } from './keys/keyring.ts'
 import { opsListener } from './ops/listener.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
+import { spaceTransfer } from './spaces/transfer.ts'
 import type { Storage } from './storage/port.ts'
 
 export interface AppOptions {
@@ -67,6 +69,9 @@ export interface App {
 
 /** Every operation of the API, in the order of the documents. */
 export const operations = [...Object.values(domainOperations), ...Object.values(spaceOperations), showOwnKey]
+
+/** What exports and imports carry: each kind of record after those that it refers to. */
+export const transferables = [domainTransfer, spaceTransfer]
 
 /** Puts everything together. Tests use the same function; there is no other app. */
 export function buildApp(options: AppOptions): App {

@@ -4,13 +4,14 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Readable, Writable } from 'node:stream'
 import { type TestContext, test as testOf } from 'node:test'
-import { type Ended, newDatabase, newFolder, runNpm, startProgram, waymark } from '../test/processes.ts'
+import { runHere, type Said } from '../test/command-line.ts'
+import { newDatabase, newFolder, runNpm, startProgram, waymark } from '../test/processes.ts'
 import { commandArguments } from '../test/scripts.ts'
-import { runCli } from './cli/run.ts'
 import { isWellFormedKey } from './keys/key.ts'
+import { scopes } from './keys/scope.ts'
 import { openStorage } from './storage/open.ts'
+import { version } from './version.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
@@ -19,36 +20,19 @@ type Say = (...args: readonly string[]) => Promise<string>
 interface FreshDatabase {
   readonly path: string
   readonly say: Say
-  refused(...args: readonly string[]): Promise<Ended>
+  refused(...args: readonly string[]): Promise<Said>
 }
 
 /** Runs commands on one fresh database; each must succeed, and its stdout is returned. */
 function onFreshDatabase(t: TestContext): FreshDatabase {
   const { path, variables } = newDatabase(t)
-  const refused = (...args: readonly string[]) => waymark(t, args, variables)
+  const refused = (...args: readonly string[]) => runHere(args, { variables })
   const say: Say = async (...args) => {
     const { code, stdout, stderr } = await refused(...args)
     assert.deepEqual([code, stderr], [0, ''])
     return stdout.trimEnd()
   }
   return { path, say, refused }
-}
-
-/** Runs in this process what must end before a database is opened. */
-async function inProcess(...args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
-  const out: string[] = []
-  const err: string[] = []
-  const code = await runCli(args, { input: () => Readable.from([]), out: collecting(out), err: collecting(err) })
-  return { code, out: out.join(''), err: err.join('') }
-}
-
-function collecting(texts: string[]): Writable {
-  return new Writable({
-    write(chunk, _, done) {
-      texts.push(String(chunk))
-      done()
-    },
-  })
 }
 
 test('npm run -s waymark prints what the command prints, and nothing else', async (t) => {
@@ -78,8 +62,8 @@ test('a key can be created, listed, rotated and revoked', async (t) => {
   assert.ok(isWellFormedKey(secret))
   const [first] = JSON.parse(await say('keys', 'list', '--json'))
   assert.deepEqual(
-    [first.id, first.account_id, first.name, first.scopes, first.expires_at, first.revoked_at],
-    [1, 1, 'ci', ['*'], null, null],
+    [first.id, first.account_id, first.name, first.scopes, first.expires_at, first.revoked_at, first.status],
+    [1, 1, 'ci', ['*'], null, null, 'active'],
   )
   assert.ok(secret.startsWith(first.first_characters) && secret.endsWith(first.last_characters))
 
@@ -128,7 +112,10 @@ test('--json prints the whole record, and the secret where there is a new one', 
   assert.ok(isWellFormedKey(key.secret))
   const rotated = JSON.parse(await say('keys', 'rotate', '1', '--overlap', '0s', '--json'))
   assert.ok(isWellFormedKey(rotated.secret) && rotated.id === 2)
-  assert.equal(JSON.parse(await say('keys', 'revoke', '2', '--json')).id, 2)
+  const revoked = JSON.parse(await say('keys', 'revoke', '2', '--json'))
+  assert.deepEqual([revoked.id, revoked.status], [2, 'revoked'])
+  const statuses = JSON.parse(await say('keys', 'list', '--json')).map(({ status }: { status: string }) => status)
+  assert.deepEqual(statuses, ['expired', 'revoked'])
   assert.match(await say('keys', 'list'), /^1 .* expired .*\n2 .* revoked /m)
 })
 
@@ -136,30 +123,59 @@ test('whose key it is must be clear', async (t) => {
   const { path, say, refused } = onFreshDatabase(t)
   await (await openStorage({ engine: 'sqlite', path })).close()
   const none = await refused('keys', 'create', '--name', 'ci')
-  assert.deepEqual([none.code, none.stdout], [2, ''])
-  assert.match(none.stderr, /^There is no account yet\. Make one with .*\n\nUsage: waymark keys create --name/)
+  const makeOne = 'There is no account yet. Make one with "npx waymark accounts create --name NAME".\n'
+  assert.deepEqual([none.code, none.stdout, none.stderr], [1, '', makeOne])
   for (const name of ['Acme', 'Other']) await say('accounts', 'create', '--name', name)
   const many = await refused('keys', 'create', '--name', 'ci')
   assert.equal(many.code, 2)
-  assert.match(many.stderr, /^There is more than one account: say which one with --account ID\.\n/)
-  const unknown = await refused('keys', 'list', '--account', '3')
-  assert.equal(unknown.code, 2)
-  assert.match(unknown.stderr, /^There is no account 3\.\n/)
+  assert.match(many.stderr, /^There is more than one account: say which one with --account ID\.\n\nUsage: npx waymark /)
 })
 
-test('a key that does not exist is a sentence, with exit code 1', async (t) => {
+test('exit code 1 for an account and for a key that does not exist, with a sentence that says where to look', async (t) => {
   const { say, refused } = onFreshDatabase(t)
   await say('accounts', 'create', '--name', 'Acme')
-  for (const verb of ['rotate', 'revoke']) {
-    const { code, stdout, stderr } = await refused('keys', verb, '7')
-    assert.deepEqual([code, stdout, stderr], [1, '', 'There is no such key.\n'])
+  for (const [words, sentence] of [
+    ['keys list --account 3', 'There is no account 3. "npx waymark accounts list" shows the accounts.\n'],
+    ['keys create --name ci --account 3', 'There is no account 3. "npx waymark accounts list" shows the accounts.\n'],
+    ['keys rotate 7', 'There is no key 7. "npx waymark keys list" shows the keys.\n'],
+    ['keys revoke 7', 'There is no key 7. "npx waymark keys list" shows the keys.\n'],
+    ['keys revoke unknown', 'There is no key of that name. "npx waymark keys list" shows the keys.\n'],
+  ] as const) {
+    const { code, stdout, stderr } = await refused(...words.split(' '))
+    assert.deepEqual([code, stdout, stderr], [1, '', sentence])
   }
 })
 
-test('a database that cannot be used is a sentence, with exit code 1', async (t) => {
-  const { code, stderr } = await waymark(t, ['keys', 'list'], { DATABASE_URL: 'mysql://here' })
+test('a key may be named by its name, where that leaves no doubt', async (t) => {
+  const { say, refused } = onFreshDatabase(t)
+  await say('accounts', 'create', '--name', 'Acme')
+  for (const name of ['ci', 'my phone']) await say('keys', 'create', '--name', name)
+  assert.equal(await say('keys', 'revoke', 'my phone'), 'Key 2 (my phone) is revoked.')
+  await say('keys', 'rotate', 'ci', '--overlap', '1h')
+  const both = await refused('keys', 'revoke', 'ci')
+  assert.deepEqual([both.code, both.stdout], [2, ''])
+  assert.match(
+    both.stderr,
+    /^More than one key is called ci: name the one you mean by its ID, out of 1, 3\.\n\nUsage: /,
+  )
+  await say('keys', 'revoke', '1')
+  // The one that is still good is meant; and once none is, a name that was used twice is in doubt again.
+  assert.equal(await say('keys', 'revoke', 'ci'), 'Key 3 (ci) is revoked.')
+  assert.equal((await refused('keys', 'revoke', 'ci')).code, 2)
+})
+
+test('a database that cannot be used is a sentence, with exit code 1', async () => {
+  const { code, stderr } = await runHere(['keys', 'list'], { variables: { DATABASE_URL: 'mysql://here' } })
   assert.equal(code, 1)
   assert.match(stderr, /^DATABASE_URL must name a database file, such as [^\n]+\n$/)
+})
+
+test('exit code 2 when the file that is named is the database itself', async (t) => {
+  const { path, say, refused } = onFreshDatabase(t)
+  await say('accounts', 'create', '--name', 'Acme')
+  const { code, stderr } = await refused('backup', path, '--force')
+  assert.equal(code, 2)
+  assert.match(stderr, /^\S+ is the database itself\. Name another file\.\n\nUsage: npx waymark backup FILE /)
 })
 
 test('only "accounts create" makes a database', async (t) => {
@@ -197,37 +213,70 @@ test('a reader that has read enough is no failure', async (t) => {
   assert.deepEqual(await once(child, 'close'), [0, null])
 })
 
-test('--help explains every level, with exit code 0', async () => {
-  for (const [args, title] of [
-    [[], 'Usage: waymark COMMAND'],
-    [['keys'], 'Usage: waymark keys COMMAND'],
-    [['accounts'], 'Usage: waymark accounts COMMAND'],
-    [['keys', 'create'], 'Usage: waymark keys create --name NAME'],
-    [['keys', 'list'], 'Usage: waymark keys list'],
-    [['keys', 'rotate'], 'Usage: waymark keys rotate ID'],
-    [['keys', 'revoke'], 'Usage: waymark keys revoke ID'],
-    [['accounts', 'create'], 'Usage: waymark accounts create --name NAME'],
-    [['accounts', 'list'], 'Usage: waymark accounts list'],
+test('help explains every level, in each way to ask for it, with exit code 0', async () => {
+  for (const [words, usage] of [
+    ['', 'Usage: npx waymark COMMAND\n'],
+    ['keys', 'Usage: npx waymark keys COMMAND\n'],
+    ['accounts', 'Usage: npx waymark accounts COMMAND\n'],
+    ['keys create', 'Usage: npx waymark keys create --name NAME '],
+    ['keys list', 'Usage: npx waymark keys list '],
+    ['keys rotate', 'Usage: npx waymark keys rotate KEY '],
+    ['keys revoke', 'Usage: npx waymark keys revoke KEY '],
+    ['accounts create', 'Usage: npx waymark accounts create --name NAME '],
+    ['accounts list', 'Usage: npx waymark accounts list '],
+    ['start', 'Usage: npx waymark start\n'],
+    ['import', 'Usage: npx waymark import [FILE] '],
   ] as const) {
-    for (const option of ['--help', '-h']) {
-      const { code, out, err } = await inProcess(...args, option)
-      assert.deepEqual([code, err], [0, ''])
-      assert.ok(out.includes(title), out)
+    for (const line of [`${words} --help`, `${words} -h`, `help ${words}`, `help ${words} --help`]) {
+      const { code, stdout: out, stderr: err } = await runHere(line.split(' ').filter((word) => word !== ''))
+      assert.deepEqual([code, err], [0, ''], line)
+      assert.ok(out.includes(usage), out)
     }
+  }
+  assert.match((await runHere(['keys', 'help'])).stdout, /^Usage: npx waymark keys COMMAND$/m)
+})
+
+test('help names the scopes that there are, what --json prints, and the exit codes', async () => {
+  assert.ok((await runHere(['help', 'keys', 'create'])).stdout.includes(` ${scopes.join(', ')}\n`))
+  assert.match((await runHere(['help', 'import'])).stdout, /"missing"/)
+  assert.match(
+    (await runHere(['help'])).stdout,
+    /^Exit codes: 0 done; 1 not done, or only in part; 2 the command line /m,
+  )
+})
+
+test('version, --version and -v print the version', async () => {
+  for (const word of ['version', '--version', '-v']) {
+    const { code, stdout } = await runHere([word])
+    assert.deepEqual([code, stdout], [0, `${version}\n`])
   }
 })
 
-test('--version prints the version', async () => {
-  assert.match((await inProcess('--version')).out, /^\d+\.\d+\.\d+\n$/)
+test('start starts the server', async () => {
+  let starts = 0
+  const serve = async () => {
+    starts += 1
+  }
+  assert.deepEqual(await runHere(['start'], { serve }), { code: 0, stdout: '', stderr: '' })
+  assert.equal(starts, 1)
 })
 
 const wrongUses: [args: string[], sentence: string | RegExp][] = [
-  [[], 'Say what is to be done.'],
-  [['keys'], 'Say what is to be done.'],
-  [['frob'], 'There is no command or option "frob" here.'],
-  [['keys', 'frob'], 'There is no command or option "frob" here.'],
-  [['toString', 'x'], 'There is no command or option "toString" here.'],
-  [['--frob'], 'There is no command or option "--frob" here.'],
+  [[], 'Name a command.'],
+  [['keys'], 'Name a command.'],
+  [['frob'], 'There is no command "frob" here.'],
+  [['key'], 'There is no command "key" here. Did you mean "keys"?'],
+  [['Import'], 'There is no command "Import" here. Did you mean "import"?'],
+  [['hepl'], 'There is no command "hepl" here. Did you mean "help"?'],
+  [['help', 'frob'], 'There is no command "frob" here.'],
+  [['help', 'keys', 'creat'], 'There is no command "creat" here. Did you mean "create"?'],
+  [['keys', 'frob'], 'There is no command "frob" here.'],
+  [['keys', 'lst'], 'There is no command "lst" here. Did you mean "list"?'],
+  [['toString', 'x'], 'There is no command "toString" here.'],
+  [['--frob'], 'There is no option "--frob" here.'],
+  [['start', 'now'], 'There are more arguments than the command takes.'],
+  [['keys', 'list', '--acount', '1'], 'Unknown option \'--acount\'. Did you mean "--account"?'],
+  [['keys', 'create', '-n', 'ci'], "Unknown option '-n'."],
   [['accounts', 'list', '--all'], "Unknown option '--all'."],
   [['accounts', 'list', 'all'], 'There are more arguments than the command takes.'],
   [['accounts', 'create'], '--name is missing.'],
@@ -245,23 +294,22 @@ const wrongUses: [args: string[], sentence: string | RegExp][] = [
   [['keys', 'create', '--name', 'ci', '--scopes', ''], /^There is no scope ""\./],
   [['keys', 'create', '--name', 'ci', '--expires', '1y'], /^--expires takes a duration such as 30s, 15m, 24h or 90d/],
   [['keys', 'create', '--name', 'ci', '--expires', '0d'], /^--expires must be longer than nothing/],
-  [['keys', 'create', '--name', 'ci', '--account', 'Acme'], /^--account takes the id of an account/],
-  [['keys', 'create', '--name', 'ci', '--account', '9007199254740993'], /^--account takes the id of an account/],
-  [['keys', 'rotate'], 'The ID of the key is missing.'],
+  [['keys', 'create', '--name', 'ci', '--account', 'Acme'], /^--account takes the ID of an account/],
+  [['keys', 'create', '--name', 'ci', '--account', '9007199254740993'], /^--account takes the ID of an account/],
+  [['keys', 'rotate'], 'The KEY is missing: its ID or its name.'],
   [['keys', 'rotate', '1', '--overlap', 'soon'], /^--overlap takes a duration such as 30s/],
-  [['keys', 'revoke', '01'], 'ID is the number of a key, as "waymark keys list" shows it.'],
-  [['keys', 'revoke', 'wm_secret'], 'ID is the number of a key, as "waymark keys list" shows it.'],
+  [['keys', 'revoke', 'wm_secret'], 'KEY is the ID or the name of a key, as "npx waymark keys list" shows it.'],
   [['keys', 'revoke', '1', '2'], 'There are more arguments than the command takes.'],
 ]
 
 for (const [args, sentence] of wrongUses) {
   test(`exit code 2 for "waymark ${args.join(' ').slice(0, 60)}"`, async () => {
-    const { code, out, err } = await inProcess(...args)
+    const { code, stdout: out, stderr: err } = await runHere(args)
     const [said = '', empty, usage = ''] = err.split('\n')
     assert.deepEqual([code, out, empty], [2, '', ''])
     if (typeof sentence === 'string') assert.equal(said, sentence)
     else assert.match(said, sentence)
-    assert.match(usage, /^Usage: waymark /)
+    assert.match(usage, /^Usage: npx waymark /)
   })
 }
 

@@ -28,10 +28,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...['keys/keyring.ts', 'keys/scope.ts', 'keys/store.ts', 'idempotency/', 'limits/'],
   ],
   'idempotency/': ['errors.ts', ...port],
-  'domains/': [...room, 'idempotency/', 'names/'],
+  'domains/': [...room, 'idempotency/', 'names/', 'transfer/'],
   'domains/statements.ts': ['domains/', ...port],
   'domains/store.ts': ['errors.ts', 'resources.ts', 'domains/', 'names/', ...port],
-  'spaces/': [...room, 'idempotency/'],
+  'spaces/': [...room, 'idempotency/', 'transfer/'],
   'spaces/statements.ts': ['spaces/', ...port],
   'spaces/store.ts': ['errors.ts', 'resources.ts', 'spaces/', ...port],
   'app.ts': [
@@ -40,10 +40,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],
   'process/': ['app.ts', ...operator],
-  'main.ts': ['process/serve.ts'],
-  'transfer/': ['errors.ts', 'api/fields.ts', 'domains/', 'names/', 'spaces/', ...port],
-  'cli/': ['storage/whole-file.ts', 'transfer/', ...operator],
-  'cli.ts': ['cli/run.ts'],
+  'main.js': ['process/node-version.js', 'process/serve.ts'],
+  'transfer/': ['errors.ts', 'api/fields.ts', ...port],
+  'cli/': ['app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
+  'cli.js': ['process/node-version.js', 'cli/main.ts'],
 }
 
 /** Packages that not every file may import, and those that may. */
@@ -107,7 +107,7 @@ for (const [file, line] of [
   ['domains/routes.ts', `import { spaceOf } from '../spaces/space.ts'`],
   ['domains/store.ts', `import { listQuery } from '../api/list-query.ts'`],
   ['keys/store.ts', `import { accountOf } from '../accounts/store.ts'`],
-  ['cli/run.ts', `import {\n  buildApp,\n} from '../app.ts'`],
+  ['cli/run.ts', `import {\n  find,\n} from '../http/router.ts'`],
   ['domains/routes.ts', `import Router from "find-my-way"`],
   ['domains/routes.ts', `import { sql } from 'kysely'`],
   ['cli/run.ts', `import 'node:sqlite'`],

@@ -219,7 +219,7 @@ test('on a terminal, backup and restore tell how far they are', async (t) => {
   const [location, said] = [{ engine: 'sqlite', path } as const, [] as string[]]
   const err = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: true })
   err.on('data', (text) => said.push(text))
-  const streams = { input: () => process.stdin, out: process.stdout, err }
+  const streams = { input: () => process.stdin, out: process.stdout, err, serve: async () => assert.fail() }
   for (const [command, values] of [
     [backupCommands.backup, { force: true }],
     [backupCommands.restore, {}],
@@ -236,7 +236,7 @@ test('a FILE must be named, and there must be a database', async (t) => {
   for (const command of ['backup', 'restore']) {
     const { code, stderr } = await say(command)
     assert.equal(code, 2)
-    assert.match(stderr, new RegExp(`^The FILE is missing\\.\\n\\nUsage: waymark ${command} FILE`))
+    assert.match(stderr, new RegExp(`^The FILE is missing\\.\\n\\nUsage: npx waymark ${command} FILE`))
   }
   const { code, stderr } = await say('backup', 'a.db')
   assert.equal(code, 1)

@@ -46,6 +46,7 @@ test('a second start keeps the data and makes no second key', async (t) => {
   assert.equal((await first.send('POST', spaces, { form: { name: 'Kept' } })).status, 201)
   await first.end('SIGTERM')
   const second = await startServer(t, variables)
+  await second.said(/^Lost your API key\? Issue another: npx waymark keys create --name mine$/m)
   assert.doesNotMatch(second.stdout(), /wm_/)
   const { body } = await second.send('GET', spaces, { key: first.key })
   assert.deepEqual(
@@ -58,7 +59,7 @@ test('a start without any good key says how to issue one', async (t) => {
   const { variables } = newDatabase(t)
   await waymark(t, ['accounts', 'create', '--name', 'Acme'], variables)
   const server = await startServer(t, variables)
-  await server.said(/^No API key is good\. Issue one: npm run -s waymark -- keys create --name mine --account 1$/m)
+  await server.said(/^No API key is good\. Issue one: npx waymark keys create --name mine$/m)
   assert.equal(server.key, '')
   await server.end('SIGTERM')
 

@@ -1,15 +1,17 @@
-/** `waymark export` and `waymark import`, as processes of their own. */
+/** `waymark export` and `waymark import`. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
-import { createAccount } from '../src/accounts/store.ts'
-import { insertDomain, listDomains } from '../src/domains/store.ts'
-import { insertSpace, listSpaces, removeSpace } from '../src/spaces/store.ts'
+import { createAccount, listAccounts } from '../src/accounts/store.ts'
+import { changeDomain, insertDomain, listDomains } from '../src/domains/store.ts'
+import { changeSpace, insertSpace, listSpaces, removeSpace } from '../src/spaces/store.ts'
 import { openStorage, type StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
+import { runHere, type Said } from './command-line.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
 import { eventually, newDatabase, newFolder, type Variables, waymark } from './processes.ts'
 import { commandArguments, repository } from './scripts.ts'
@@ -19,7 +21,7 @@ const test = (promise: string, work: (t: TestContext) => Promise<void>) => testO
 interface Place {
   readonly storage: Storage
   readonly variables: Variables
-  say(...args: string[]): ReturnType<typeof waymark>
+  say(...args: string[]): Promise<Said>
 }
 
 /** A database with one account, number 1. */
@@ -38,8 +40,8 @@ async function newPostgresPlace(t: TestContext): Promise<Place> {
 async function placeAt(t: TestContext, location: StorageLocation, variables: Variables): Promise<Place> {
   const storage = await openStorage(location)
   t.after(() => storage.close())
-  await createAccount(storage, 'Acme')
-  return { storage, variables, say: (...args) => waymark(t, args, variables) }
+  if ((await listAccounts(storage)).length === 0) await createAccount(storage, 'Acme')
+  return { storage, variables, say: (...args) => runHere(args, { variables }) }
 }
 
 async function fill({ storage }: Place, count: number): Promise<void> {
@@ -63,6 +65,25 @@ async function recordsOf({ storage }: Place, account = 1) {
   }
 }
 
+/** A copy of the database, which goes its own way from now on. */
+function cloneOf(t: TestContext, { variables }: Place): Promise<Place> {
+  const clone = newDatabase(t)
+  mkdirSync(dirname(clone.path))
+  const original = new DatabaseSync(variables.DATABASE_URL?.replace('sqlite:', '') ?? '')
+  original.exec(`vacuum into '${clone.path}'`)
+  original.close()
+  return placeAt(t, { engine: 'sqlite', path: clone.path }, clone.variables)
+}
+
+async function namesOf(place: Place): Promise<string[]> {
+  return (await recordsOf(place)).spaces.map(({ name }) => name)
+}
+
+function ofYear(year: number) {
+  const time = `${year}-01-02T03:04:05.678Z`
+  return { created_at: time, updated_at: time }
+}
+
 /** An import that reads what the test writes. */
 function importing(t: TestContext, { variables }: Place): ChildProcess {
   const { NODE_V8_COVERAGE: _, ...inherited } = process.env
@@ -80,7 +101,8 @@ test('what is exported and imported is the same, but for the ids', async (t) => 
   const [from, to] = [await newPlace(t), await newPlace(t)]
   await fill(from, 700)
   const file = join(newFolder(t), 'export.jsonl')
-  assert.deepEqual(await from.say('export', file), { code: 0, signal: null, stdout: '', stderr: '' })
+  const told = `Exported to ${file}. domains: 700, spaces: 700.\n`
+  assert.deepEqual(await from.say('export', file), { code: 0, stdout: '', stderr: told })
   const imported = await to.say('import', file)
   assert.deepEqual(
     [imported.code, imported.stdout, imported.stderr],
@@ -123,6 +145,7 @@ test('exit code 1 when lines are refused: each is named with its number and its 
   const file = join(newFolder(t), 'export.jsonl')
   const space = (members: object) => JSON.stringify({ space: { id: 7, name: 'New', color: 2, ...members } })
   const domain = (members: object) => JSON.stringify({ domain: { name: 'new.example.com', ...members } })
+  const [yesterday, tomorrow] = [-1, 1].map((days) => new Date(Date.now() + days * 86_400_000).toISOString())
   const lines: (readonly [line: string | Buffer, said?: RegExp])[] = [
     [JSON.stringify({ waymark_export: 1, source: 'elsewhere' })],
     [domain({})],
@@ -136,11 +159,17 @@ test('exit code 1 when lines are refused: each is named with its number and its 
     [domain({ name: 'late.example.com', created_at: 'now' }), /^created_at and updated_at: /],
     [domain({ name: 'late.example.com', created_at: '2026-02-30T00:00:00.000Z' }), /^created_at and updated_at: /],
     [domain({ name: 'late.example.com', updated_at: '2026-02-03T00:00:00.000Z' }), /^created_at and updated_at: /],
+    [domain({ name: 'late.example.com', created_at: tomorrow }), /^created_at: The time is in the future\.$/],
+    [space({ id: 9, created_at: yesterday, updated_at: tomorrow }), /^updated_at: The time is in the future\.$/],
+    [space({ id: 9, created_at: tomorrow, updated_at: yesterday }), /^updated_at: The time is before created_at\.$/],
     [space({})],
     [space({})],
-    [space({ name: 'Renamed' }), /^id: It is there already, as space 1, with another name or color\.$/],
+    [
+      space({ name: 'Renamed' }),
+      /^id: It was imported before, as space 1, which now differs from it\. --as-new stores it under a new id\.$/,
+    ],
     [space({ id: 8, color: 9 }), /^color: /],
-    [space({ id: undefined }), /^id: A space needs the id that it had at its source/],
+    [space({ id: undefined }), /^id: A space needs the id that it has at its source/],
     [space({ id: 1.5 }), /^id: /],
     ['', /^The line is no JSON object/],
     ['nonsense', /^The line is no JSON object/],
@@ -151,6 +180,7 @@ test('exit code 1 when lines are refused: each is named with its number and its 
     [Buffer.from([0x7b, 0xff, 0x7d]), /^The line is longer than 64 KiB, or not UTF-8\.$/],
     [domain({ homepage_url: `https://${'x'.repeat(70_000)}` }), /^The line is longer than 64 KiB, or not UTF-8\.$/],
     [domain({ name: 'last.example.com', created_at: '2020-01-02T03:04:05.678Z' })],
+    [JSON.stringify({ end: { domains: 'many' } }), /^The "end" does not count the records of each kind\.$/],
     [JSON.stringify({ end: {} })],
   ]
   writeFileSync(file, Buffer.concat(lines.flatMap(([line]) => [Buffer.from(line), Buffer.from('\n')])))
@@ -183,7 +213,8 @@ test('from SQLite to PostgreSQL and back it is the same, also when it is importe
   const folder = newFolder(t)
   const [there, back] = [join(folder, 'there.jsonl'), join(folder, 'back.jsonl')]
   await from.say('export', there)
-  const both = await Promise.all([over.say('import', there, '--json'), over.say('import', there, '--json')])
+  const twice = () => waymark(t, ['import', there, '--json'], over.variables)
+  const both = await Promise.all([twice(), twice()])
   const imported = both.map(({ stdout }) => JSON.parse(stdout))
   for (const { refused, missing } of imported) assert.deepEqual([refused, missing], [0, null])
   assert.equal(imported[0].stored + imported[1].stored, 600)
@@ -214,6 +245,55 @@ test('a space that was imported and deleted is stored again', async (t) => {
   await to.say('import', file)
   assert.ok(await removeSpace(to.storage, 1, 1, null))
   assert.match((await to.say('import', file)).stdout, /^Records stored: 1, there already: 1, /)
+})
+
+test('a clone that has grown refuses ids that mean other records there; --as-new stores those under new ids, once', async (t) => {
+  const from = await newPlace(t)
+  await insertSpace(from.storage, 1, 'Shared', 1)
+  await insertSpace(from.storage, 1, 'Renamed', 1)
+  const clone = await cloneOf(t, from)
+  await changeSpace(clone.storage, 1, 2, { name: 'Renamed here' }, null)
+  // Each gives out the ids 3 and 4; the last two spaces differ in nothing but their times.
+  await insertSpace(from.storage, 1, 'Theirs', 2, ofYear(2020))
+  await insertSpace(from.storage, 1, 'Same', 3, ofYear(2020))
+  await insertSpace(clone.storage, 1, 'Ours', 2, ofYear(2021))
+  await insertSpace(clone.storage, 1, 'Same', 3, ofYear(2021))
+  const [theirs, ours] = [join(newFolder(t), 'theirs.jsonl'), join(newFolder(t), 'ours.jsonl')]
+  await from.say('export', theirs)
+
+  const { code, stdout, stderr } = await clone.say('import', theirs)
+  assert.deepEqual([code, stdout], [1, 'Records stored: 0, there already: 1, refused: 3.\n'])
+  assert.match(stderr, /^Line 3: id: The space 2 now differs from it\. --as-new stores it under a new id\.$/m)
+  assert.match(stderr, /^Line 4: id: The space 3 is another record here, created at 2021-\S+Z\. --as-new /m)
+  assert.match(stderr, /^Line 5: id: The space 4 is another record here, created at 2021-\S+Z\. --as-new /m)
+
+  const asNew = await clone.say('import', theirs, '--as-new')
+  assert.deepEqual([asNew.code, asNew.stdout], [0, 'Records stored: 3, there already: 1, refused: 0.\n'])
+  const all = ['Shared', 'Renamed here', 'Ours', 'Same', 'Renamed', 'Theirs', 'Same']
+  assert.deepEqual(await namesOf(clone), all)
+  // Run again, it stores nothing twice; and an export of the clone still knows itself.
+  assert.match(
+    (await clone.say('import', theirs, '--as-new')).stdout,
+    /^Records stored: 0, there already: 4, refused: 0\.$/m,
+  )
+  await clone.say('export', ours)
+  assert.match((await clone.say('import', ours)).stdout, /^Records stored: 0, there already: 7, refused: 0\.$/m)
+})
+
+test('--as-new stores what was imported and changed since under a new id, once; a name stays unique', async (t) => {
+  const [from, to] = [await newPlace(t), await newPlace(t)]
+  await fill(from, 1)
+  const file = join(newFolder(t), 'export.jsonl')
+  await from.say('export', file)
+  await to.say('import', file)
+  await changeSpace(to.storage, 1, 1, { name: 'Changed' }, null)
+  await changeDomain(to.storage, 1, 1, { homepage_url: 'https://changed.example' }, null)
+  for (const stored of [1, 0]) {
+    const { code, stdout, stderr } = await to.say('import', file, '--as-new')
+    assert.deepEqual([code, stdout], [1, `Records stored: ${stored}, there already: ${1 - stored}, refused: 1.\n`])
+    assert.match(stderr, /^Line 2: name: d0\.acme\.com is there already, with other URLs; its id is 1\.\n$/)
+  }
+  assert.deepEqual(await namesOf(to), ['Changed', 'Space 0'])
 })
 
 test('exit code 1 for a file that was cut off, or that is no export', async (t) => {
@@ -247,11 +327,13 @@ test('exit codes 1 and 2 say what cannot be read, written or meant', async (t) =
   const file = join(folder, 'export.jsonl')
   writeFileSync(file, 'something else')
   for (const [args, code, sentence] of [
-    [['import', join(folder, 'missing')], 1, /^The file \S+ cannot be read: ENOENT.*\.\n$/],
+    [['import', join(folder, 'missing')], 1, /^There is no file \S+missing\.\n$/],
+    [['import', folder], 1, /^\S+ is a folder\. Name the file in it that "npx waymark export" wrote\.\n$/],
+    [['import', join(file, 'below')], 1, /^The file \S+ cannot be read: ENOTDIR.*\.\n$/],
     [['export', join(folder, 'missing', 'file')], 1, /^The file \S+ cannot be written: there is no folder \S+\.\n$/],
     [['export', file], 1, /^There is a file \S+ already\. .*--force\.\n$/],
-    [['export', '--account', '7'], 2, /^There is no account 7\.\n\nUsage: waymark export /],
-    [['import', file, file], 2, /^There are more arguments than the command takes\.\n\nUsage: waymark import /],
+    [['export', '--account', '7'], 1, /^There is no account 7\. "npx waymark accounts list" shows the accounts\.\n$/],
+    [['import', file, file], 2, /^There are more arguments than the command takes\.\n\nUsage: npx waymark import /],
   ] as const) {
     const said = await place.say(...args)
     assert.deepEqual([said.code, said.stdout], [code, ''])

@@ -1,16 +1,16 @@
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { nameOf } from './arguments.ts'
-import { type Command, json, jsonOption } from './command.ts'
+import { type Command, json, jsonOption, program } from './command.ts'
 import { table } from './table.ts'
 
 export const accountCommands = {
   create: {
-    summary: 'Make an account, and print its id.',
+    summary: 'Make an account and print its ID.',
     synopsis: '--name NAME [--json]',
-    details: `  --name NAME   what people call it, 1 to 255 characters
+    details: `  --name NAME   its name in lists, 1 to 255 characters
   --json        print the whole record as JSON
 
-It makes the database when there is none. No other command does.`,
+It makes the database if there is none, as only it and "${program} migrate" do.`,
     options: { name: { type: 'string' }, ...jsonOption },
     takesOperand: false,
     makesDatabase: true,

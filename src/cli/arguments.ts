@@ -2,21 +2,21 @@
  * Reads single arguments. Each function throws `WrongUse` with a sentence that says what to write.
  */
 import { isScope, type Scope, scopes } from '../keys/scope.ts'
-import { type Given, WrongUse } from './command.ts'
+import { type Given, program, WrongUse } from './command.ts'
 import { parseDuration } from './duration.ts'
 
-const longestName = 255
+const maxName = 255
 
-/** `--name`, which must be given. */
+/** `--name`, which is required. */
 export function nameOf({ values }: Given): string {
   const name = String(values.name ?? '').trim()
   if (name === '') throw new WrongUse('--name is missing.')
   const isPlain = !/\p{Cc}/u.test(name) && name.isWellFormed()
-  if (isPlain && [...name].length <= longestName) return name
-  throw new WrongUse(`--name takes 1 to ${longestName} characters, none of them a control character.`)
+  if (isPlain && [...name].length <= maxName) return name
+  throw new WrongUse(`--name takes 1 to ${maxName} characters, none of them a control character.`)
 }
 
-/** `--scopes`, of which `*` holds all others. */
+/** `--scopes`; `*` includes all others. */
 export function scopesOf({ values }: Given): Scope[] {
   const wanted = new Set(
     String(values.scopes ?? '*')
@@ -29,7 +29,7 @@ export function scopesOf({ values }: Given): Scope[] {
   throw new WrongUse(`There is no scope "${unknown}". --scopes takes ${scopes.join(', ')}, separated by commas.`)
 }
 
-/** `--expires`: in milliseconds; null when it is not given. */
+/** `--expires`, in milliseconds; null when it is not given. */
 export function lifetimeOf(given: Given): number | null {
   if (given.values.expires === undefined) return null
   const milliseconds = durationOf(given, 'expires')
@@ -37,7 +37,7 @@ export function lifetimeOf(given: Given): number | null {
   return milliseconds
 }
 
-/** An option that takes a duration; in milliseconds. */
+/** An option that takes a duration, in milliseconds. */
 export function durationOf({ values }: Given, option: string): number {
   const milliseconds = parseDuration(String(values[option]))
   if (milliseconds !== undefined) return milliseconds
@@ -48,14 +48,16 @@ export function durationOf({ values }: Given, option: string): number {
 export function accountOf({ values }: Given): number | undefined {
   const text = values.account
   if (text === undefined) return undefined
-  return idFrom(String(text)) ?? refuse('--account takes the id of an account, as "waymark accounts list" shows it.')
+  return idFrom(String(text)) ?? refuse(`--account takes the ID of an account, as "${program} accounts list" shows it.`)
 }
 
-/** The ID of a key, which must be given. */
-export function keyIdOf({ operand }: Given): number {
-  if (operand === undefined) throw new WrongUse('The ID of the key is missing.')
-  // What was written is not repeated: it may be the key itself.
-  return idFrom(operand) ?? refuse('ID is the number of a key, as "waymark keys list" shows it.')
+/** What KEY, which is required, says: the ID of a key, or its name. */
+export function keyNamedBy({ operand }: Given): number | string {
+  if (operand === undefined) throw new WrongUse('The KEY is missing: its ID or its name.')
+  // What was written is not repeated: it may be the secret.
+  if (/^wm_/.test(operand))
+    throw new WrongUse(`KEY is the ID or the name of a key, as "${program} keys list" shows it.`)
+  return idFrom(operand) ?? operand.trim()
 }
 
 /** The FILE, where one is given. */
@@ -63,7 +65,7 @@ export function fileOf({ operand }: Given): string | undefined {
   return operand === undefined || operand === '-' ? undefined : operand
 }
 
-/** The FILE, which must be given. */
+/** The FILE, which is required. */
 export function requiredFileOf(given: Given): string {
   return fileOf(given) ?? refuse('The FILE is missing.')
 }

@@ -3,18 +3,19 @@ import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { copiesOf } from '../storage/open.ts'
 import { requiredFileOf } from './arguments.ts'
-import type { Command } from './command.ts'
+import { type Command, program } from './command.ts'
 import { Progress } from './progress.ts'
 
 export const backupCommands = {
   backup: {
     summary: 'Write a consistent copy of the database, in use or not, into a file.',
     synopsis: 'FILE [--force]',
-    details: `  FILE      where the copy goes: accounts, keys, domains and spaces as they are at this moment
+    details: `  FILE      where the copy goes: accounts, keys and all records as they are at this moment
   --force   replace the file if it exists
 
 The copy is checked, ends with a checksum, and gets its name once it is complete and on the disk. The search index is
-not in it: the server rebuilds it from the data. For PostgreSQL it says which of its own commands to use.`,
+not in it: the server rebuilds it from the data. For PostgreSQL, this command prints which of PostgreSQL's own tools
+to use.`,
     options: { force: { type: 'boolean' } },
     takesOperand: true,
     prepareAt: (given) => {
@@ -30,11 +31,11 @@ not in it: the server rebuilds it from the data. For PostgreSQL it says which of
   restore: {
     summary: 'Replace the database with a backup, after checking it.',
     synopsis: 'FILE [--stopped]',
-    details: `  FILE        a file that "waymark backup" wrote
+    details: `  FILE        what "${program} backup" wrote
   --stopped   you have stopped the server: needed only when the database is too damaged to tell
 
 No process may have the database open. The previous database is kept beside it under a dated name. Keys that were
-revoked after the backup work again. For PostgreSQL it says which of its own commands to use.`,
+revoked after the backup work again. For PostgreSQL, this command prints which of PostgreSQL's own tools to use.`,
     options: { stopped: { type: 'boolean' } },
     takesOperand: true,
     prepareAt: (given) => {

@@ -3,28 +3,33 @@ import type { ParseArgsOptionsConfig } from 'node:util'
 import type { StorageLocation } from '../storage/open.ts'
 import type { Db } from '../storage/port.ts'
 
+/** What a user types to run this program, in any folder where Waymark is installed. */
+export const program = 'npx waymark'
+
 /** What was written after the name of a command. */
 export interface Given {
   readonly values: Readonly<Record<string, string | boolean | undefined>>
-  /** The ID or FILE, where the command takes one. */
+  /** The KEY or FILE, where the command takes one. */
   readonly operand: string | undefined
 }
 
-/** Where a command reads, prints its result, and says what else there is to say. */
-export interface Streams {
+/** What a command works with: where it reads, prints its result and says everything else. */
+export interface Surroundings {
   readonly input: () => Readable
   readonly out: Writable
   readonly err: Writable
+  /** Starts the server, and returns once it listens. */
+  readonly serve: () => Promise<void>
 }
 
-/** What a command prints, where there is anything, and the exit code of the process. */
+/** What a command prints, if anything, and the exit code of the process. */
 export interface Printed {
   readonly text: string
   readonly code: 0 | 1
 }
 
-/** Does what was asked, and returns what is to be printed; with exit code 0 where it is only a text. */
-export type Work = (db: Db, streams: Streams) => Promise<string | Printed>
+/** Does the work and returns what to print; a text alone means exit code 0. */
+export type Work = (db: Db, surroundings: Surroundings) => Promise<string | Printed>
 
 interface Described {
   /** A line for the list of commands. */
@@ -34,25 +39,30 @@ interface Described {
   /** A line for each argument. */
   readonly details: string
   readonly options: ParseArgsOptionsConfig
-  /** Whether an ID or a FILE may follow. */
+  /** Whether a KEY or a FILE may follow. */
   readonly takesOperand: boolean
 }
 
 /** A command on records. */
 export interface RecordCommand extends Described {
-  /** Whether it makes the database when there is none. Others fail: the name is likelier wrong than the database new. */
+  /** Whether it makes a missing database. Others fail: a wrong name is likelier than a new database. */
   readonly makesDatabase: boolean
-  /** Checks what was given before the database is opened. Throws `WrongUse`. */
+  /** Checks the arguments before the database is opened. Throws `WrongUse`. */
   readonly prepare: (given: Given) => Work
 }
 
-/** A command on the database as a whole, which opens it as it likes. */
+/** A command on the database as a whole, which opens it itself. */
 export interface DatabaseCommand extends Described {
-  /** Checks what was given before anything is done. Throws `WrongUse`. */
-  readonly prepareAt: (given: Given) => (location: StorageLocation, streams: Streams) => Promise<Printed>
+  /** Checks the arguments before anything is done. Throws `WrongUse`. */
+  readonly prepareAt: (given: Given) => (location: StorageLocation, surroundings: Surroundings) => Promise<Printed>
 }
 
-export type Command = RecordCommand | DatabaseCommand
+/** The command that becomes the server, which reads its own configuration. */
+export interface ServerCommand extends Described {
+  readonly serves: true
+}
+
+export type Command = RecordCommand | DatabaseCommand | ServerCommand
 
 /** The command line is wrong: the sentence and the usage are printed, and the exit code is 2. */
 export class WrongUse extends Error {}

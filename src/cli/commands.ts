@@ -1,16 +1,19 @@
 import { version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
 import { backupCommands } from './backup.ts'
-import type { Command } from './command.ts'
+import { type Command, program } from './command.ts'
 import { keyCommands } from './keys.ts'
 import { migrateCommand } from './migrate.ts'
+import { startCommand } from './start.ts'
 import { table } from './table.ts'
 import { transferCommands } from './transfer.ts'
 
 type Topic = Readonly<Record<string, Command>>
+type Commands = Readonly<Record<string, Topic | Command>>
 
 /** Commands by their first word: a topic, which a second word follows, or a command that is one word. */
-const topics: Readonly<Record<string, Topic | Command>> = {
+const topics: Commands = {
+  start: startCommand,
   accounts: accountCommands,
   keys: keyCommands,
   migrate: migrateCommand,
@@ -18,9 +21,11 @@ const topics: Readonly<Record<string, Topic | Command>> = {
   ...transferCommands,
 }
 
-/** What the first arguments name: a command, or, where they name none, the place at which one is to be named. */
+/** What the first arguments name: a command, or a topic (or nothing) within which a command is still to be named. */
 export interface Asked {
   readonly command: Command | undefined
+  /** The words that could follow where no command is named. */
+  readonly names: readonly string[]
   /** The arguments that follow. */
   readonly rest: readonly string[]
   readonly usage: string
@@ -31,16 +36,16 @@ export interface Asked {
 export function find(args: readonly string[]): Asked {
   const [topicName = '', commandName = '', ...rest] = args
   const topic = own(topics, topicName)
-  if (topic === undefined) return place(args, 'waymark', topics)
+  if (topic === undefined) return place(args, program, topics, Object.keys(topics))
   if (isCommand(topic)) return asked(topic, topicName, args.slice(1))
   const command = own(topic, commandName)
-  if (command === undefined) return place(args.slice(1), `waymark ${topicName}`, { [topicName]: topic })
-  return asked(command, `${topicName} ${commandName}`, rest)
+  if (command !== undefined) return asked(command, `${topicName} ${commandName}`, rest)
+  return place(args.slice(1), `${program} ${topicName}`, { [topicName]: topic }, Object.keys(topic))
 }
 
 function asked(command: Command, name: string, rest: readonly string[]): Asked {
-  const usage = `Usage: waymark ${name} ${command.synopsis}\n\n${command.details}`
-  return { command, rest, usage, help: `${command.summary}\n\n${usage}` }
+  const usage = `${`Usage: ${program} ${name} ${command.synopsis}`.trimEnd()}\n\n${command.details}`
+  return { command, names: [], rest, usage, help: `${command.summary}\n\n${usage}` }
 }
 
 function isCommand(topic: Topic | Command): topic is Command {
@@ -51,15 +56,17 @@ function own<T>(named: Readonly<Record<string, T>>, name: string): T | undefined
   return Object.hasOwn(named, name) ? named[name] : undefined
 }
 
-function place(rest: readonly string[], path: string, within: Readonly<Record<string, Topic | Command>>): Asked {
+function place(rest: readonly string[], path: string, within: Commands, names: readonly string[]): Asked {
   const commands = Object.entries(within).flatMap(([topic, commands]) =>
     isCommand(commands)
-      ? [[`  waymark ${topic}`, commands.summary]]
-      : Object.entries(commands).map(([name, { summary }]) => [`  waymark ${topic} ${name}`, summary]),
+      ? [[`  ${program} ${topic}`, commands.summary]]
+      : Object.entries(commands).map(([name, { summary }]) => [`  ${program} ${topic} ${name}`, summary]),
   )
   const usage = `Usage: ${path} COMMAND\n\n${table(commands)}\n\n${hint}`
-  return { command: undefined, rest, usage, help: `Waymark ${version}\n\n${usage}` }
+  return { command: undefined, names, rest, usage, help: `Waymark ${version}\n\n${usage}` }
 }
 
-const hint = `"--help" after a command explains it. Everything is done at the database that DATABASE_URL names,
-whether or not a server runs.`
+const hint = `"${program} help COMMAND" explains a command, "${program} version" prints the version. The commands work
+on the database that DATABASE_URL names, whether or not a server runs.
+
+Exit codes: 0 done; 1 not done, or only in part; 2 the command line is wrong, or another program does this.`

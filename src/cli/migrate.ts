@@ -3,12 +3,12 @@ import { type Command, json, jsonOption, type Printed } from './command.ts'
 import { table } from './table.ts'
 
 export const migrateCommand: Command = {
-  summary: 'Bring the database to the schema of this version, or tell whether it is there.',
+  summary: "Bring the database to this version's schema, or say whether it has it.",
   synopsis: '[--status] [--json]',
   details: `  --status   change nothing: list the migrations; the exit code is 1 when any is pending
   --json     print the migrations as JSON
 
-The server migrates by itself when it starts. To migrate before it, run this with the new version.`,
+The server migrates when it starts. To migrate before that, run this with the new version.`,
   options: { status: { type: 'boolean' }, ...jsonOption },
   takesOperand: false,
   prepareAt: ({ values }) => {

@@ -1,10 +1,10 @@
-import type { Writable } from 'node:stream'
+import type { Stream, Writable } from 'node:stream'
 
 /** How often a terminal is told, and how often anything else, such as a log. Milliseconds. */
 const onTerminalMs = 100
 const elsewhereMs = 5_000
 
-/** Says how far a long work is: on a terminal in one line that is written over, elsewhere in a line now and then. */
+/** Says how far a long task is: on a terminal in one line that is overwritten, elsewhere in a line now and then. */
 export class Progress {
   readonly #out: Writable
   readonly #isTerminal: boolean
@@ -13,7 +13,7 @@ export class Progress {
 
   constructor(out: Writable) {
     this.#out = out
-    this.#isTerminal = 'isTTY' in out && out.isTTY === true
+    this.#isTerminal = isTerminal(out)
     this.#saidAt = this.#isTerminal ? Number.NEGATIVE_INFINITY : performance.now()
   }
 
@@ -26,9 +26,14 @@ export class Progress {
     this.#out.write(this.#isTerminal ? `\r\u001b[K${line()}` : `${line()}\n`)
   }
 
-  /** Before anything else is said: takes the open line away. */
+  /** Removes the open line; to be called before anything else is written. */
   clear(): void {
     if (this.#isOpen) this.#out.write('\r\u001b[K')
     this.#isOpen = false
   }
+}
+
+/** Whether a person is at the other end. */
+export function isTerminal(stream: Stream): boolean {
+  return 'isTTY' in stream && stream.isTTY === true
 }

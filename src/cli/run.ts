@@ -3,18 +3,20 @@ import { readStorageLocation } from '../config.ts'
 import { Failure, StartupFailure, UseOwnTool } from '../errors.ts'
 import { copiesOf, isThere, openStorage, placeOf, type StorageLocation } from '../storage/open.ts'
 import { version } from '../version.ts'
-import { type Command, type Given, type Printed, type RecordCommand, type Streams, WrongUse } from './command.ts'
+import { type Command, type Given, type Printed, type RecordCommand, type Surroundings, WrongUse } from './command.ts'
 import { type Asked, find } from './commands.ts'
+import { didYouMean } from './nearest.ts'
 
 /**
- * Runs one command and returns the exit code: 0 when it was done, 1 when it could not be or not wholly, 2 when the
- * arguments are wrong or another program is to be used. Results go to `out`, sentences about failures to `err`.
+ * Runs one command and returns the exit code: 0 when it is done, 1 when it could not be done or only in part, 2 when the
+ * command line is wrong or another program does this. Results go to `out`, sentences about failures to `err`.
  */
-export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
-  const { out, err } = streams
-  const asked = find(args)
+export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { out, err } = surroundings
+  const [first, ...named] = args
+  const asked = find(first === 'help' ? named : args)
   try {
-    const { text, code } = await answer(asked, streams)
+    const { text, code } = first === 'help' ? help(asked) : await answer(asked, surroundings)
     if (text !== '') out.write(`${text}\n`)
     return code
   } catch (error) {
@@ -28,31 +30,46 @@ export async function runCli(args: readonly string[], streams: Streams): Promise
   }
 }
 
-async function answer({ command, rest, help }: Asked, streams: Streams): Promise<Printed> {
+const helpOptions = ['--help', '-h']
+const versionWords = ['version', '--version', '-v']
+
+function help({ help, names, rest: [next] }: Asked): Printed {
+  if (next === undefined || helpOptions.includes(next)) return done(help)
+  throw unknownCommand(next, names)
+}
+
+async function answer({ command, names, rest, help }: Asked, surroundings: Surroundings): Promise<Printed> {
   const [next] = rest
   if (command === undefined) {
-    if (next === '--help' || next === '-h') return done(help)
-    if (next === '--version') return done(version)
-    throw new WrongUse(next === undefined ? 'Say what is to be done.' : `There is no command or option "${next}" here.`)
+    if (next === undefined) throw new WrongUse('Name a command.')
+    if (helpOptions.includes(next) || next === 'help') return done(help)
+    if (versionWords.includes(next)) return done(version)
+    throw unknownCommand(next, names)
   }
   const given = parse(command, rest)
   if (given === 'help') return done(help)
-  if (!('prepareAt' in command)) return atDatabase(command, given, streams)
-  const work = command.prepareAt(given)
-  return work(locationFor(given), streams)
+  if ('prepare' in command) return atDatabase(command, given, surroundings)
+  if ('prepareAt' in command) {
+    const work = command.prepareAt(given)
+    return work(locationFor(given), surroundings)
+  }
+  await surroundings.serve()
+  return done('')
 }
 
 function done(text: string): Printed {
   return { text, code: 0 }
 }
 
+function unknownCommand(word: string, names: readonly string[]): WrongUse {
+  const what = word.startsWith('-') ? 'option' : 'command'
+  return new WrongUse(`There is no ${what} "${word}" here.${didYouMean(word, [...names, 'help', 'version'])}`)
+}
+
 function parse(command: Command, args: readonly string[]): Given | 'help' {
-  const { values, positionals } = strictly(() =>
-    parseArgs({
-      args: [...args],
-      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    }),
+  const options = { ...command.options, help: { type: 'boolean', short: 'h' } } as const
+  const { values, positionals } = strictly(Object.keys(options), () =>
+    parseArgs({ args: [...args], options, allowPositionals: true }),
   )
   if (values.help) return 'help'
   const [operand, ...others] = command.takesOperand ? positionals : [undefined, ...positionals]
@@ -61,16 +78,18 @@ function parse(command: Command, args: readonly string[]): Given | 'help' {
 }
 
 /** Makes sentences of what `parseArgs` throws; its second sentence tells of positional arguments. */
-function strictly<T>(work: () => T): T {
+function strictly<T>(names: readonly string[], work: () => T): T {
   try {
     return work()
   } catch (error) {
     const [sentence = ''] = (error as Error).message.split(/\.\s|\n/)
-    throw new WrongUse(sentence.endsWith('.') ? sentence : `${sentence}.`)
+    const [, unknown = ''] = /^Unknown option '(--?[^']+)'/.exec(sentence) ?? []
+    const options = names.map((name) => `--${name}`)
+    throw new WrongUse(`${sentence.replace(/\.$/, '')}.${didYouMean(unknown, options)}`)
   }
 }
 
-async function atDatabase(command: RecordCommand, given: Given, streams: Streams): Promise<Printed> {
+async function atDatabase(command: RecordCommand, given: Given, surroundings: Surroundings): Promise<Printed> {
   const work = command.prepare(given)
   const location = locationFor(given)
   if (!(command.makesDatabase || (await isThere(location)))) {
@@ -81,7 +100,7 @@ async function atDatabase(command: RecordCommand, given: Given, streams: Streams
   }
   const storage = await openStorage(location)
   try {
-    const printed = await work(storage, streams)
+    const printed = await work(storage, surroundings)
     return typeof printed === 'string' ? done(printed) : printed
   } finally {
     await storage.close()

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Readable, Writable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { runHere, type Said } from '../../test/command-line.ts'
 import { newDatabase, newFolder } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertSpace } from '../spaces/store.ts'
 import { openStorage } from '../storage/open.ts'
-import { runCli } from './run.ts'
 
 /** A database that takes more than one step to copy, and with more records than a page of an export has. */
 async function bigDatabase(t: TestContext): Promise<void> {
@@ -30,40 +30,33 @@ async function bigDatabase(t: TestContext): Promise<void> {
   database.close()
 }
 
-async function atTerminal(...args: string[]): Promise<{ code: number; err: string; out: string }> {
-  const said = { out: '', err: '' }
-  const terminal = (name: 'out' | 'err') =>
-    Object.assign(
-      new Writable({
-        // Each text fills it, so that who writes has to wait.
-        highWaterMark: 1,
-        write(chunk, _, done) {
-          said[name] += String(chunk)
-          setImmediate(done)
-        },
-      }),
-      { isTTY: true },
-    )
-  const code = await runCli(args, { input: () => Readable.from([]), out: terminal('out'), err: terminal('err') })
-  // Where a line begins anew.
-  return { code, out: said.out, err: said.err.replaceAll('\r\u001b[K', '\r') }
+function atTerminal(...args: string[]): Promise<Said> {
+  return atTerminalWith(Readable.from([]), ...args)
+}
+
+async function atTerminalWith(input: Readable, ...args: string[]): Promise<Said> {
+  const said = await runHere(args, { input, isTerminal: true })
+  // Where a line is overwritten.
+  return { ...said, stderr: said.stderr.replaceAll('\r\u001b[K', '\r') }
 }
 
 test('backup, export and import say how far they are, in one line that goes away', async (t) => {
   await bigDatabase(t)
   const folder = newFolder(t)
   const backup = await atTerminal('backup', join(folder, 'backup.db'))
-  assert.match(backup.err, /^(\r\d+ % is copied)+\r$/)
+  assert.match(backup.stderr, /^(\r\d+ % is copied)+\r$/)
   const exported = await atTerminal('export', join(folder, 'export.jsonl'))
-  assert.match(exported.err, /^(\r\d\.\d MB are exported)+\r$/)
+  assert.match(exported.stderr, /^(\r\d\.\d MB are exported)+\rExported to \S+\. domains: 0, spaces: 600\.\n$/)
   const imported = await atTerminal('import', join(folder, 'export.jsonl'))
-  assert.match(imported.err, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
+  assert.match(imported.stderr, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
   assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])
+  const restored = await atTerminal('restore', join(folder, 'backup.db'))
+  assert.match(restored.stdout, /^The database is restored from \S+\. What was there before is in \S+\.\n$/)
 })
 
 test('an export that is printed waits for whoever reads it', async (t) => {
   await bigDatabase(t)
-  const { code, out } = await atTerminal('export')
+  const { code, stdout: out } = await atTerminal('export')
   assert.equal(code, 0)
   assert.equal(out.split('\n').length, 603)
   const file = join(newFolder(t), 'export.jsonl')
@@ -72,8 +65,16 @@ test('an export that is printed waits for whoever reads it', async (t) => {
   assert.equal(withoutHeader(readFileSync(file, 'utf8')), withoutHeader(out))
 })
 
+test('an import without a file says what it waits for where it reads from a terminal', async (t) => {
+  await bigDatabase(t)
+  const waits = 'Waiting for the lines of an export. End with Ctrl-D, or name a file: npx waymark import FILE\n'
+  const typed = await atTerminalWith(Object.assign(Readable.from([]), { isTTY: true }), 'import')
+  assert.deepEqual([typed.code, typed.stderr.startsWith(waits)], [1, true])
+  assert.ok(!(await runHere(['import'])).stderr.includes('Waiting'))
+})
+
 test('an empty standard input is no export', async (t) => {
   await bigDatabase(t)
-  const { code, err } = await atTerminal('import')
-  assert.deepEqual([code, err], [1, 'The file is no export of Waymark: its first line is no header.\n'])
+  const { code, stderr } = await atTerminal('import')
+  assert.deepEqual([code, stderr], [1, 'The file is no export of Waymark: its first line is no header.\n'])
 })

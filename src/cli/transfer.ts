@@ -1,25 +1,29 @@
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { StartupFailure } from '../errors.ts'
-import type { Db } from '../storage/port.ts'
+import { resourceNames } from '../resources.ts'
 import { writeWhole } from '../storage/whole-file.ts'
-import type { Imported } from '../transfer/import.ts'
+import type { Totals } from '../transfer/format.ts'
+import type { Imported, Listener } from '../transfer/import.ts'
 import { accountOf, fileOf } from './arguments.ts'
 import { chosenAccount } from './chosen-account.ts'
-import { type Command, json, jsonOption, type Streams } from './command.ts'
-import { Progress } from './progress.ts'
+import { type Command, json, jsonOption, program, type Surroundings } from './command.ts'
+import { isTerminal, Progress } from './progress.ts'
+
+const records = new Intl.ListFormat('en').format(resourceNames)
 
 export const transferCommands = {
   export: {
-    summary: "Write an account's domains and spaces as JSON Lines.",
+    summary: `Write the ${records} of an account as JSON Lines.`,
     synopsis: '[FILE] [--account ID] [--force]',
-    details: `  FILE           where they go; printed when it is left out or "-"
-  --account ID   whose records; may be left out when there is one account
-  --force        replace the file when there is one
+    details: `  FILE           where they go; standard output when it is left out or "-"
+  --account ID   whose records; may be left out when there is only one account
+  --force        replace the file if there is one
 
-A line for each record, with its fields, between a header and an end. Keys and accounts are not in it.`,
+Each record is a line with its fields, between a header and an end. Keys and accounts are left out.`,
     options: { account: { type: 'string' }, force: { type: 'boolean' } },
     takesOperand: true,
     makesDatabase: false,
@@ -27,13 +31,17 @@ A line for each record, with its fields, between a header and an end. Keys and a
       const file = fileOf(given)
       const named = accountOf(given)
       return async (db, { out, err }) => {
-        // Loaded when needed: the rules of all fields take longer to load than most commands take.
-        const { exported } = await import('../transfer/export.ts')
         const account = await chosenAccount(db, named)
+        const { exported, transferables } = await transfer()
         const progress = new Progress(err)
-        const writeAll = (stream: Writable) => writeTo(stream, exported(db, account), progress)
+        const writeAll = (stream: Writable) => writeTo(stream, exported(db, account, transferables), progress)
         if (file === undefined) await writeAll(out)
-        else await writeWhole(file, given.values.force === true, (temporary) => intoFile(temporary, writeAll))
+        else {
+          const totals = await writeWhole(file, given.values.force === true, (path) => intoFile(path, writeAll))
+          progress.clear()
+          const counts = Object.entries(totals).map(([plural, total]) => `${plural}: ${total}`)
+          err.write(`Exported to ${resolve(file)}. ${counts.join(', ')}.\n`)
+        }
         progress.clear()
         return ''
       }
@@ -42,23 +50,29 @@ A line for each record, with its fields, between a header and an end. Keys and a
 
   import: {
     summary: 'Store the records of an export in an account.',
-    synopsis: '[FILE] [--account ID] [--json]',
-    details: `  FILE           what "waymark export" wrote; read from the standard input when it is left out or "-"
-  --account ID   whose records they become; may be left out when there is one account
-  --json         print the summary as JSON
+    synopsis: '[FILE] [--account ID] [--as-new] [--json]',
+    details: `  FILE           what "${program} export" wrote; standard input when it is left out or "-"
+  --account ID   whose records they become; may be left out when there is only one account
+  --as-new       store a record under a new id when its old one means another record here, or one that differs
+  --json         print the summary as JSON: the numbers "stored", "known" (there already) and "refused", and
+                 "missing", a sentence that says what the file lacks, or null when it is complete
 
-Records get new ids, in the order of the old ones, and keep their times. It may be ended at any time and run again:
-a domain is known by its name, a space by where it came from. Lines that are refused are named on stderr, and the exit
-code is 1 then.`,
-    options: { account: { type: 'string' }, ...jsonOption },
+Records get new ids, in the order of the old ones, and keep their times. You may stop an import at any time and run it
+again: it recognises a domain by its name, and other records by where they came from. Refused lines are named on
+stderr, and the exit code is then 1.`,
+    options: { account: { type: 'string' }, 'as-new': { type: 'boolean' }, ...jsonOption },
     takesOperand: true,
     makesDatabase: false,
     prepare: (given) => {
       const file = fileOf(given)
       const named = accountOf(given)
-      return async (db, streams) => {
+      const asNew = given.values['as-new'] === true
+      return async (db, surroundings) => {
         const account = await chosenAccount(db, named)
-        const imported = await readInto(db, account, file, streams)
+        const { importRecords, transferables } = await transfer()
+        const imported = await reading(file, surroundings, (input, listener) =>
+          importRecords(db, { account, asNew, transferables }, input, listener),
+        )
         const isComplete = imported.refused === 0 && imported.missing === null
         return { text: given.values.json ? json(imported) : summary(imported), code: isComplete ? 0 : 1 }
       }
@@ -66,31 +80,51 @@ code is 1 then.`,
   },
 } as const satisfies Record<string, Command>
 
-/** Writes the texts as fast as they are taken. */
-async function writeTo(out: Writable, texts: AsyncIterable<string>, progress: Progress): Promise<void> {
+/** Loaded when needed: the rules of all fields take longer to load than most commands take. */
+async function transfer() {
+  const [{ exported }, { importRecords }, { transferables }] = await Promise.all([
+    import('../transfer/export.ts'),
+    import('../transfer/import.ts'),
+    import('../app.ts'),
+  ])
+  return { exported, importRecords, transferables }
+}
+
+/** Writes the texts as fast as they are taken, and returns what was written. */
+async function writeTo(out: Writable, texts: AsyncGenerator<string, Totals>, progress: Progress): Promise<Totals> {
   let written = 0
-  for await (const text of texts) {
-    if (!out.write(text)) await once(out, 'drain')
-    written += text.length
+  for (;;) {
+    const { done, value } = await texts.next()
+    if (done) return value
+    if (!out.write(value)) await once(out, 'drain')
+    written += value.length
     progress.tell(() => `${(written / 1e6).toFixed(1)} MB are exported`)
   }
 }
 
-async function intoFile(path: string, write: (stream: Writable) => Promise<void>): Promise<void> {
+async function intoFile<T>(path: string, write: (stream: Writable) => Promise<T>): Promise<T> {
   const stream = createWriteStream(path)
   const isWritten = finished(stream)
-  await Promise.race([write(stream), isWritten])
+  const writing = write(stream)
+  await Promise.race([writing, isWritten])
   stream.end()
   await isWritten
+  return writing
 }
 
-async function readInto(db: Db, account: number, file: string | undefined, streams: Streams): Promise<Imported> {
-  const { importRecords } = await import('../transfer/import.ts')
-  const { err } = streams
+/** Opens the file, or standard input where none is given, and says on stderr what becomes of its lines. */
+async function reading(
+  file: string | undefined,
+  { input, err }: Surroundings,
+  read: (input: Readable, listener: Listener) => Promise<Imported>,
+): Promise<Imported> {
   const progress = new Progress(err)
-  const input: Readable = file === undefined ? streams.input() : createReadStream(file)
+  const source = file === undefined ? input() : createReadStream(file)
+  if (isTerminal(source)) {
+    err.write(`Waiting for the lines of an export. End with Ctrl-D, or name a file: ${program} import FILE\n`)
+  }
   try {
-    return await importRecords(db, account, input, {
+    return await read(source, {
       refused: (line, reason) => {
         progress.clear()
         err.write(`Line ${line}: ${reason}\n`)
@@ -98,14 +132,21 @@ async function readInto(db: Db, account: number, file: string | undefined, strea
       progressed: (counts) => progress.tell(() => summary(counts)),
     })
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (file !== undefined && typeof code === 'string' && code.startsWith('E')) {
-      throw new StartupFailure(`The file ${file} cannot be read: ${message}.`)
-    }
-    throw error
+    throw file === undefined ? error : unreadable(file, error as NodeJS.ErrnoException)
   } finally {
     progress.clear()
   }
+}
+
+/** What the system says of the file, as a sentence; any other error as it is. */
+function unreadable(file: string, error: NodeJS.ErrnoException): Error {
+  const { code, message } = error
+  if (code === 'ENOENT') return new StartupFailure(`There is no file ${file}.`)
+  if (code === 'EISDIR') {
+    return new StartupFailure(`${file} is a folder. Name the file in it that "${program} export" wrote.`)
+  }
+  const isOfSystem = typeof code === 'string' && /^E[A-Z]+$/.test(code)
+  return isOfSystem ? new StartupFailure(`The file ${file} cannot be read: ${message}.`) : error
 }
 
 function summary({ stored, known, refused, missing = null }: Omit<Imported, 'missing'> & Partial<Imported>): string {

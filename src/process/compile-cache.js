@@ -6,7 +6,8 @@
  * The code is kept within `node_modules`: whoever may write there may change the code itself, which cannot be said of a
  * folder for temporary files. Where that folder cannot be written, a start is slower and nothing else.
  */
-import { enableCompileCache } from 'node:module'
+import * as module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/waymark', import.meta.url)))
+// Missing from the older versions that `node-version.js` refuses.
+module.enableCompileCache?.(fileURLToPath(new URL('../../node_modules/.cache/waymark', import.meta.url)))

@@ -17,7 +17,7 @@ export async function registerBootstrapKey(db: Db, secret: string): Promise<bool
   return (await findKeyByHash(db, hashKey(secret))) !== undefined
 }
 
-/** Whether nobody can use the API: there is no key that is neither revoked nor expired. */
+/** Whether no key can be used: each is revoked or expired. */
 export async function isWithoutKeys(db: Db): Promise<boolean> {
   const now = new Date().toISOString()
   const keys = await listKeys(db, null)

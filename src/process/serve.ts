@@ -5,8 +5,8 @@ import { type Config, type Place, readConfig } from '../config.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
-import { version } from '../version.ts'
 import { isWithoutKeys, makeFirstKey, registerBootstrapKey } from './first-key.ts'
+import { greet, greeting, type KeyNews } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder } from './shutdown.ts'
@@ -27,10 +27,10 @@ async function start(): Promise<void> {
   const config = readConfig()
   if (isSupervisor(config.workers)) {
     await ensureFree(placesOf(config.listeners, config.workers))
-    return superviseWorkers(config.listeners, config.workers, openLog(config.logLevel))
+    return superviseWorkers(config.listeners, config.workers, await openLog(config.logLevel))
   }
   const storage = await openStorage(config.storage)
-  const log = openLog(config.logLevel)
+  const log = await openLog(config.logLevel)
   const { logger } = log
   const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, logger })
   endInGoodOrder({ app, storage, log })
@@ -39,7 +39,7 @@ async function start(): Promise<void> {
     if (isFirst()) await register(config, storage, logger)
     const listening = await listenAll(config, app)
     announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
-    if (isFirst()) greet(listening[0] as Listening, await keyToShow(storage))
+    if (isFirst()) greet(greeting(listening[0] as Listening, await keyNews(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
     flushCompileCache()
@@ -73,39 +73,12 @@ function opsHostsOf({ listeners }: Config): string[] {
 async function register({ bootstrapKey }: Config, storage: Storage, logger: Logger): Promise<void> {
   if (bootstrapKey === null || (await registerBootstrapKey(storage, bootstrapKey))) return
   logger.warn(
-    'BOOTSTRAP_KEY is not a key of this database: it is registered at the first start only. Issue a key with "waymark keys create", or unset BOOTSTRAP_KEY.',
+    'BOOTSTRAP_KEY is not a key of this database: it is registered at the first start only. Issue a key with "npx waymark keys create", or unset BOOTSTRAP_KEY.',
   )
 }
 
-/** The key that was just made; null when there is none that is good, undefined when there is one already. */
-async function keyToShow(storage: Storage): Promise<string | null | undefined> {
-  return (await makeFirstKey(storage)) ?? ((await isWithoutKeys(storage)) ? null : undefined)
-}
-
-/** Nobody hears it where stdout cannot be written, which is no reason not to serve. */
-function greet(listening: Listening, key: string | null | undefined): void {
-  process.stdout.on('error', ({ message }) => {
-    process.stderr.write(
-      `Standard output cannot be written: ${message}. The first API key, where one was made, is lost.\n`,
-    )
-  })
-  process.stdout.write(greeting(listening, key))
-}
-
-function greeting({ url, localUrl }: Listening, key: string | null | undefined): string {
-  const banner = `Waymark ${version} is listening on ${url} (documentation: /docs)\n`
-  if (key === null) {
-    return `${banner}No API key is good. Issue one: npm run -s waymark -- keys create --name mine --account 1\n`
-  }
-  if (key === undefined) return banner
-  return `${banner}
-This API key is shown once; keep it safe:
-
-  ${key}
-
-Try it:
-
-  curl -H "Authorization: Bearer ${key}" ${localUrl}/api/v1/domains
-
-`
+async function keyNews(storage: Storage): Promise<KeyNews> {
+  const secret = await makeFirstKey(storage)
+  if (secret !== undefined) return { secret }
+  return (await isWithoutKeys(storage)) ? 'none' : 'kept'
 }

@@ -1,35 +1,33 @@
-import { domainsAfter } from '../domains/store.ts'
-import { spacesAfter } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
-import { formatVersion, lineOf } from './format.ts'
+import { formatVersion, headerLine, lineOf, type Totals } from './format.ts'
 import { databaseId } from './store.ts'
+import type { Transferable } from './transferable.ts'
 
 /** Records that are read, and kept in memory, at once. */
 const pageSize = 500
 
 /**
- * The account's domains, then its spaces, each in the order of their ids, as texts of many lines. What is stored, changed or
- * deleted meanwhile is in it or not, record by record.
+ * The account's records, kind by kind and in the order of their ids, as texts of many lines. Returns how many there were.
+ * A record that is stored, changed or deleted meanwhile may or may not be included.
  */
-export async function* exported(db: Db, account: number): AsyncGenerator<string> {
-  const totals = { domains: 0, spaces: 0 }
+export async function* exported(
+  db: Db,
+  account: number,
+  transferables: readonly Transferable[],
+): AsyncGenerator<string, Totals> {
+  const totals: Record<string, number> = {}
   const exported_at = new Date().toISOString()
-  yield lineOf.header({ waymark_export: formatVersion, source: await databaseId(db), account, exported_at })
-  for await (const domains of pages((after) => domainsAfter(db, account, after, pageSize))) {
-    totals.domains += domains.length
-    yield domains.map(lineOf.domain).join('')
+  yield headerLine({ waymark_export: formatVersion, source: await databaseId(db), account, exported_at })
+  for (const { plural, singular, after } of transferables) {
+    let count = 0
+    let page = await after(db, account, 0, pageSize)
+    while (page.length > 0) {
+      count += page.length
+      yield page.map((line) => lineOf(singular, line)).join('')
+      page = await after(db, account, page.at(-1)?.id ?? 0, pageSize)
+    }
+    totals[plural] = count
   }
-  for await (const spaces of pages((after) => spacesAfter(db, account, after, pageSize))) {
-    totals.spaces += spaces.length
-    yield spaces.map(lineOf.space).join('')
-  }
-  yield lineOf.end(totals)
-}
-
-async function* pages<Row extends { id: number }>(read: (after: number) => Promise<Row[]>): AsyncGenerator<Row[]> {
-  let page = await read(0)
-  while (page.length > 0) {
-    yield page
-    page = await read(page.at(-1)?.id ?? 0)
-  }
+  yield lineOf('end', totals)
+  return totals
 }

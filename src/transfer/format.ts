@@ -1,55 +1,43 @@
 /**
- * The file of an export: JSON Lines, of which the first says what it is, the last how much there was, and each line
- * between them is one record as the API answers it.
+ * The file of an export: JSON Lines. The first line says what it is, the last how much there was, and each line between
+ * them is one record as the API answers it.
  */
-
-import type { Reading } from '../api/fields.ts'
-import { type Domain, storeDomain } from '../domains/schema.ts'
-import type { Violation } from '../errors.ts'
-import type { HostName } from '../names/host-name.ts'
-import { type Space, storeSpace } from '../spaces/schema.ts'
+import { idIn, type Members, type Store, type Transferable, Unusable } from './transferable.ts'
 
 /** Raised when a program that knows only the present format would read a file wrongly. */
 export const formatVersion = 1
 
 export interface Header {
   readonly waymark_export: number
-  /** What tells the database that the records are from. */
+  /** The id of the database that the records come from. */
   readonly source: string
 }
 
-export interface Totals {
-  readonly domains: number
-  readonly spaces: number
-}
+/** The number of records of each kind, by the plural of its name. */
+export type Totals = Readonly<Record<string, number>>
 
-export type Times = Pick<Domain, 'created_at' | 'updated_at'>
-
-/** A line that can be stored. The id is the one that the record had at its source. */
+/** A line that can be stored, with the id that the record had at its source. */
 export type Entry =
-  | { readonly domain: { name: HostName; homepage_url: string | null; not_found_url: string | null }; times?: Times }
-  | { readonly space: { name: string; color: number }; id: number; times?: Times }
-  | { readonly end: Partial<Totals> }
+  | { readonly of: string; readonly id: number | undefined; readonly store: Store }
+  | { readonly end: Totals }
 
-/** The reason for which a line cannot be stored, in a sentence or several. */
-export class Unusable extends Error {}
-
-export const lineOf = {
-  header: (header: Header & Record<string, unknown>) => line(header),
-  domain: ({ id, name, homepage_url, not_found_url, created_at, updated_at }: Domain) =>
-    line({ domain: { id, name, homepage_url, not_found_url, created_at, updated_at } }),
-  space: ({ id, name, color, created_at, updated_at }: Space) =>
-    line({ space: { id, name, color, created_at, updated_at } }),
-  end: ({ domains, spaces }: Totals) => line({ end: { domains, spaces } }),
+/** The text of a line that has one member. */
+export function lineOf(name: string, value: object): string {
+  return textOf({ [name]: value })
 }
 
-function line(value: object): string {
+/** The text of the first line. */
+export function headerLine(header: Header & Members): string {
+  return textOf(header)
+}
+
+function textOf(value: object): string {
   return `${JSON.stringify(value)}\n`
 }
 
 /** Reads the first line. Throws `Unusable`. */
 export function readHeader(text: string): Header {
-  const { waymark_export: version, source } = objectFrom(text, 'is no export of Waymark: its first line is no header')
+  const { waymark_export: version, source } = objectFrom(text) ?? {}
   if (typeof version !== 'number') throw new Unusable('is no export of Waymark: its first line is no header')
   if (version !== formatVersion)
     throw new Unusable(`has format ${version}; this version of Waymark reads ${formatVersion}`)
@@ -60,66 +48,32 @@ export function readHeader(text: string): Header {
 }
 
 /** Reads any other line, by the rules that hold for the API. Throws `Unusable`. */
-export function readEntry(text: string): Entry {
-  const members = objectFrom(text, shape)
-  const [[kind, value] = [], ...others] = Object.entries(members)
-  const read = kind !== undefined && Object.hasOwn(readers, kind) ? readers[kind as keyof typeof readers] : undefined
-  if (read === undefined || others.length > 0 || !isObject(value)) throw new Unusable(shape)
-  return read(value)
+export function readEntry(text: string, transferables: readonly Transferable[]): Entry {
+  const [[name, value] = [], ...others] = Object.entries(objectFrom(text) ?? {})
+  const kind = transferables.find(({ singular }) => singular === name)
+  if (others.length > 0 || !isObject(value) || (kind === undefined && name !== 'end')) {
+    const names = transferables.map(({ singular }) => `"${singular}"`).join(', ')
+    throw new Unusable(`The line is no JSON object with one member: ${names} or "end".`)
+  }
+  if (kind === undefined) return { end: totalsFrom(value) }
+  return { of: kind.plural, id: idIn(value), store: kind.read(value) }
 }
 
-const shape = 'The line is no JSON object with a "domain", a "space" or the "end" in it.'
-
-const readers = {
-  domain: (value: Fields): Entry => ({ domain: checked(storeDomain.read(value)), ...timesOf(value) }),
-  space: (value: Fields): Entry => {
-    const { id } = value
-    if (!Number.isSafeInteger(id) || Number(id) < 1) {
-      throw new Unusable('id: A space needs the id that it had at its source, so that it is known when it comes again.')
-    }
-    return { space: checked(storeSpace.read(value)), id: Number(id), ...timesOf(value) }
-  },
-  end: (value: Fields): Entry => ({ end: value as Partial<Totals> }),
+function totalsFrom(value: Members): Totals {
+  const areCounts = Object.values(value).every((total) => Number.isSafeInteger(total) && Number(total) >= 0)
+  if (!areCounts) throw new Unusable('The "end" does not count the records of each kind.')
+  return value as Totals
 }
 
-type Fields = Record<string, unknown>
-
-function checked<T>({ values, violations }: Reading<T>): T {
-  if (violations.length > 0) throw new Unusable(violations.map(sentence).join(' '))
-  return values as T
-}
-
-function sentence({ field, message }: Violation): string {
-  return `${field}: ${message}`
-}
-
-/** A record without times is stored as one of now. */
-function timesOf({ created_at, updated_at = created_at }: Fields): { times?: Times } {
-  if (created_at === undefined && updated_at === undefined) return {}
-  if (isTime(created_at) && isTime(updated_at)) return { times: { created_at, updated_at } }
-  throw new Unusable('created_at and updated_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
-}
-
-function isTime(value: unknown): value is string {
-  return typeof value === 'string' && timePattern.test(value) && new Date(value).toJSON() === value
-}
-
-const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-
-function objectFrom(text: string, otherwise: string): Fields {
-  const value = parsed(text)
-  if (!isObject(value)) throw new Unusable(otherwise)
-  return value
-}
-
-function parsed(text: string): unknown {
+function objectFrom(text: string): Members | undefined {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
-function isObject(value: unknown): value is Fields {
+function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,0 +1,90 @@
+/** How the programs start, whatever Node the machine has. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type TestContext, test as testOf } from 'node:test'
+import { eventually, listening, measureProcesses, newDatabase, startProgram } from '../../test/processes.ts'
+import { commandArguments, repository, scripts, serverArguments } from '../../test/scripts.ts'
+import { version } from '../version.ts'
+
+const test = (promise: string, work: (t: TestContext) => Promise<void> | void) =>
+  testOf(promise, { timeout: 60_000 }, work)
+
+const bin = join(repository, 'bin/waymark.js')
+const sentence = /^Waymark runs on Node 26, and this is Node \d+\.\d+\.\d+\. Run "npm ci" once, [^\n]+\n$/
+
+// Nothing else runs what `waymark start` runs.
+measureProcesses()
+
+/** A Node of this machine that is too old to run the source, where there is one. */
+function olderNode(): string | undefined {
+  const candidates = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'))
+  return candidates.filter(existsSync).find((node) => {
+    const { stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' })
+    return Number.parseInt(stdout.slice(1), 10) < 26
+  })
+}
+
+const older = olderNode()
+const withOlder = { skip: older === undefined ? 'no older Node is in the PATH' : false, timeout: 60_000 }
+
+testOf('an older Node says in a sentence what to do, with exit code 1', withOlder, async (t) => {
+  for (const words of [['src/main.js'], ['src/cli.js', 'version'], serverArguments, commandArguments]) {
+    const ended = await startProgram(t, [older as string, ...words], {}).ended
+    assert.deepEqual([ended.code, ended.stdout], [1, ''])
+    assert.match(ended.stderr, sentence)
+  }
+})
+
+testOf('bin/waymark.js finds Node 26 when an older Node runs it', withOlder, async (t) => {
+  const { code, stdout, stderr } = await startProgram(t, [older as string, bin, 'version'], {}).ended
+  assert.deepEqual([code, stdout, stderr], [0, `${version}\n`, ''])
+})
+
+test('a Node that calls itself 20 is refused', async (t) => {
+  const disguise = `data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})`
+  const ended = await startProgram(t, [process.execPath, '--import', disguise, 'src/main.js'], {}).ended
+  assert.equal(ended.code, 1)
+  assert.match(ended.stderr, /^Waymark runs on Node 26, and this is Node 20\.1\.0\. /)
+})
+
+test('npx waymark runs the command line, and ends with its exit code', async (t) => {
+  const ended = await startProgram(t, ['npx', 'waymark', 'version'], {}).ended
+  assert.deepEqual([ended.code, ended.stdout], [0, `${version}\n`])
+  const wrong = await startProgram(t, ['npm', 'exec', 'waymark', 'frob'], {}).ended
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.stderr, /^There is no command "frob" here\.$/m)
+})
+
+test('waymark start is the server, which ends in good order when the program is told to', async (t) => {
+  const { variables } = newDatabase(t)
+  const program = startProgram(t, [process.execPath, bin, 'start'], { ...variables, PORT: '0' })
+  const server = await listening(program)
+  assert.equal((await server.send('GET', '/api/v1/spaces')).status, 200)
+  const { code, stdout } = await server.end('SIGTERM')
+  assert.equal(code, 0)
+  assert.match(stdout, /"msg":"stopped"/)
+})
+
+test('npx waymark start leaves no server behind when npx is killed', async (t) => {
+  const { variables } = newDatabase(t)
+  const server = await listening(startProgram(t, ['npx', 'waymark', 'start'], { ...variables, PORT: '0' }))
+  server.child.kill('SIGTERM')
+  const isGone = () =>
+    fetch(server.url).then(
+      () => false,
+      () => true,
+    )
+  await eventually(isGone, 20_000)
+})
+
+test('bin/waymark.js gives Node the options of npm start, and knows each package that brings it', () => {
+  const source = readFileSync(bin, 'utf8')
+  const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
+  const options = scripts.start.split(' || ')[0]?.match(/--(?!import)\S+/g) ?? []
+  const [, given = ''] = /serverOptions = \[(.*)\]/.exec(source) ?? []
+  assert.deepEqual(given.replaceAll("'", '').split(', '), options)
+  const packages = [...source.matchAll(/^ {2}'[\w-]+': '(node-[\w-]+)',$/gm)].map(([, name]) => name)
+  assert.deepEqual(packages, Object.keys(manifest.optionalDependencies))
+})

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { pino } from 'pino'
+import { startProgram } from '../../test/processes.ts'
+import { terminalStream } from './terminal-log.ts'
+
+/** The lines that people see of what `log` writes. */
+function seen(log: (logger: pino.Logger) => void): string[] {
+  const texts: string[] = []
+  const terminal = { write: (text: string) => texts.push(text) > 0 }
+  log(pino({}, terminalStream(terminal)))
+  return stripVTControlCharacters(texts.join('')).trimEnd().split('\n')
+}
+
+test('a request is one line that a person can read: time, level, what was asked, and how it ended', () => {
+  const [line, ...more] = seen((logger) =>
+    logger.info(
+      { request_id: 'r1', method: 'GET', route: '/api/v1/spaces', status: 200, ms: 1.234, key: 7 },
+      'request',
+    ),
+  )
+  assert.match(
+    line ?? '',
+    /^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: GET \/api\/v1\/spaces 200 in 1\.2 ms \{"request_id":"r1","key":7\}$/,
+  )
+  assert.deepEqual(more, [])
+})
+
+test('a request to no route, one that was refused, and any other message are lines, too', () => {
+  const lines = seen((logger) => {
+    logger.info({ method: 'GET', route: null, status: 404, ms: 0.5 }, 'request')
+    logger.info({ status: 400, code: 'malformed_request' }, 'refused')
+    logger.info('stopped')
+  })
+  assert.deepEqual(
+    lines.map((line) => line.replace(/^\S+ /, '').trimEnd()),
+    ['INFO: GET (no such path) 404 in 0.5 ms', 'INFO: refused 400 {"code":"malformed_request"}', 'INFO: stopped'],
+  )
+})
+
+test('an error is told with its stack', () => {
+  const lines = seen((logger) => logger.error({ err: new Error('boom') }, 'internal error')).join('\n')
+  assert.match(lines, /ERROR: internal error *\n[\s\S]*"message": "boom"[\s\S]*at \S*terminal-log\.test\.ts/)
+})
+
+const script = ['/usr/bin/script', '/bin/script'].find(existsSync)
+
+test('a terminal shows colors, and every line before the process ends', {
+  skip: script === undefined || process.platform !== 'linux' ? 'there is no script(1) of util-linux' : false,
+}, async (t: TestContext) => {
+  const source = `
+    import { pino } from 'pino'
+    const { terminalStream } = await import('${new URL('terminal-log.ts', import.meta.url)}')
+    pino({}, terminalStream()).info('stopped')
+    process.exit(0)`
+  const command = `'${process.execPath}' --input-type=module --eval "$SOURCE"`
+  const line = [script as string, '--quiet', '--return', '--command', command, '/dev/null']
+  const { code, stdout } = await startProgram(t, line, { SOURCE: source, TERM: 'xterm', SHELL: '/bin/sh' }).ended
+  assert.equal(code, 0)
+  assert.notEqual(stdout, stripVTControlCharacters(stdout))
+  assert.match(stripVTControlCharacters(stdout), /^\[[\d:.]+\] INFO: stopped\r\n$/)
+})

@@ -1,0 +1,90 @@
+/**
+ * What a resource gives so that its records can be exported and imported. This folder knows no resource: it is handed the
+ * list of them, in the order in which one may refer to another.
+ */
+import type { Reading } from '../api/fields.ts'
+import type { Violation } from '../errors.ts'
+import type { Db } from '../storage/port.ts'
+
+/** The members of a JSON object. */
+export type Members = Readonly<Record<string, unknown>>
+
+/** A record as its line has it. */
+export type Line = Members & { readonly id: number }
+
+/** One kind of record. */
+export interface Transferable {
+  /** The resource's name, under which the last line counts its records. */
+  readonly plural: string
+  /** What its lines call one of them. */
+  readonly singular: string
+  /** The account's records whose ids come after `after`, in the order of their ids; at most `limit`. */
+  readonly after: (db: Db, account: number, after: number, limit: number) => Promise<readonly Line[]>
+  /** Reads the members of a line by the rules of the API, and returns how to store them. Throws `Unusable`. */
+  readonly read: (members: Members) => Store
+}
+
+/** Stores the record in a transaction, unless it is there already. Throws `Unusable`. */
+export type Store = (tx: Db, target: Target) => Promise<Stored>
+
+/** What became of a record, and the id that it has here. */
+export interface Stored {
+  readonly became: 'stored' | 'known'
+  readonly id: number
+}
+
+/** Where the records of a file go. */
+export interface Target {
+  readonly account: number
+  /** The id of the database that the file comes from. */
+  readonly source: string
+  /** Whether that database is this one, or one that this one is a copy of. */
+  readonly isOwn: boolean
+  /** Whether a record that clashes with another is stored under a new id, where that is possible. */
+  readonly asNew: boolean
+  /** The id that a record of the file has here; undefined when it was refused, or has not come yet. */
+  readonly idOf: (plural: string, sourceId: number) => number | undefined
+}
+
+/** The times of a record. */
+export interface Times {
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+/** Why a line cannot be stored, in one or more sentences. */
+export class Unusable extends Error {}
+
+/** The values, when all of them hold. Throws `Unusable` with every violation. */
+export function checked<T>({ values, violations }: Reading<T>): T {
+  if (violations.length > 0) throw new Unusable(violations.map(sentence).join(' '))
+  return values as T
+}
+
+function sentence({ field, message }: Violation): string {
+  return `${field}: ${message}`
+}
+
+/** The record's times; undefined when the line has none, which makes it a record of now. Throws `Unusable`. */
+export function timesOf({ created_at, updated_at = created_at }: Members): Times | undefined {
+  if (created_at === undefined && updated_at === undefined) return undefined
+  if (!(isTime(created_at) && isTime(updated_at))) {
+    throw new Unusable('created_at and updated_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
+  }
+  if (updated_at < created_at) throw new Unusable('updated_at: The time is before created_at.')
+  if (updated_at > new Date().toISOString()) {
+    throw new Unusable(`${created_at === updated_at ? 'created_at' : 'updated_at'}: The time is in the future.`)
+  }
+  return { created_at, updated_at }
+}
+
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && timePattern.test(value) && new Date(value).toJSON() === value
+}
+
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** The id that the record has at its source; undefined when the line has none. */
+export function idIn({ id }: Members): number | undefined {
+  return Number.isSafeInteger(id) && Number(id) > 0 ? Number(id) : undefined
+}
