@@ -219,7 +219,7 @@ test('on a terminal, backup and restore tell how far they are', async (t) => {
   const [location, said] = [{ engine: 'sqlite', path } as const, [] as string[]]
   const err = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: true })
   err.on('data', (text) => said.push(text))
-  const streams = { input: () => process.stdin, out: process.stdout, err, serve: async () => undefined }
+  const streams = { input: () => process.stdin, out: process.stdout, err, serve: async () => assert.fail() }
   for (const [command, values] of [
     [backupCommands.backup, { force: true }],
     [backupCommands.restore, {}],

@@ -14,8 +14,8 @@ export const backupCommands = {
   --force   replace the file if it exists
 
 The copy is checked, ends with a checksum, and gets its name once it is complete and on the disk. The search index is
-not in it: the server rebuilds it from the data. For PostgreSQL, this command prints which of PostgreSQL's own tools to
-use.`,
+not in it: the server rebuilds it from the data. For PostgreSQL, this command prints which of PostgreSQL's own tools
+to use.`,
     options: { force: { type: 'boolean' } },
     takesOperand: true,
     prepareAt: (given) => {
@@ -31,7 +31,7 @@ use.`,
   restore: {
     summary: 'Replace the database with a backup, after checking it.',
     synopsis: 'FILE [--stopped]',
-    details: `  FILE        a file that "${program} backup" wrote
+    details: `  FILE        what "${program} backup" wrote
   --stopped   you have stopped the server: needed only when the database is too damaged to tell
 
 No process may have the database open. The previous database is kept beside it under a dated name. Keys that were

@@ -1,8 +1,8 @@
 import { Failure } from '../errors.ts'
+import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
 import { checked, type Stored, type Times, type Transferable, timesOf, Unusable } from '../transfer/transferable.ts'
-import type { HostName } from '../names/host-name.ts'
 import { storeDomain } from './schema.ts'
 import { domainsAfter, findDomainByName, insertDomain } from './store.ts'
 

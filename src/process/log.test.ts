@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { eventually, freePort, newDatabase, startProgram } from '../../test/processes.ts'
 import { serverArguments } from '../../test/scripts.ts'
+import { openLog } from './log.ts'
 
 test('lines are kept up to a bound while stdout takes none; those that are lost are counted in a line', async (t) => {
   const script = `
     import { openLog } from '${new URL('log.ts', import.meta.url)}'
-    const { logger, exit } = openLog('info')
+    const { logger, exit } = await openLog('info')
     process.once('SIGTERM', () => exit(0))
     setInterval(() => undefined, 1_000)
     for (let n = 0; n < 500; n++) logger.info('x'.repeat(50_000))`
@@ -39,4 +40,20 @@ test('a stdout that cannot be written keeps the process neither from its work no
   server.child.kill('SIGTERM')
   const { code, stderr } = await server.ended
   assert.deepEqual([code, /^Standard output cannot be written: ENOSPC/.test(stderr)], [0, true])
+})
+
+test('at a terminal the log is a line for people, and JSON elsewhere', async (t) => {
+  const { isTTY } = process.stdout
+  t.after(() => Object.assign(process.stdout, { isTTY }))
+  const written: string[] = []
+  const write = t.mock.method(process.stdout, 'write', (text: string) => written.push(text) > 0)
+  for (const atTerminal of [true, false]) {
+    Object.assign(process.stdout, { isTTY: atTerminal })
+    const { logger } = await openLog('info')
+    logger.info({ signal: 'SIGTERM' }, 'stopping')
+  }
+  write.mock.restore()
+  const line = written.find((text) => text.includes('stopping')) ?? ''
+  assert.match(line, /INFO.*stopping/)
+  assert.throws(() => JSON.parse(line))
 })

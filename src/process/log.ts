@@ -1,4 +1,4 @@
-import { destination, type Logger, pino } from 'pino'
+import { destination, type Logger, type LoggerOptions, pino } from 'pino'
 
 /**
  * Lines are written once this many bytes wait. One write of this size to a pipe that workers share is never mixed with
@@ -17,14 +17,26 @@ const secrets = ['authorization', 'headers.authorization', 'req.headers.authoriz
 
 /** The log of the process, and its end. */
 export interface Log {
-  /** One JSON object per line, on stdout. */
+  /** One JSON object per line, on stdout; at a terminal, a line for people. */
   readonly logger: Logger
   /** Writes the log and ends the process. If stdout is not read, the process ends by SIGKILL: nothing else would end it. */
   exit(code: number): void
 }
 
-/** Opens the log. Lines that are dropped because stdout is not read are counted in a line of their own. */
-export function openLog(level: string): Log {
+/** Opens the log. */
+export async function openLog(level: string): Promise<Log> {
+  const options = { level, timestamp: timeWriter(), redact: secrets }
+  return process.stdout.isTTY ? openTerminal(options) : openStream(options)
+}
+
+/** A terminal takes each line at once. */
+async function openTerminal(options: LoggerOptions): Promise<Log> {
+  const { terminalStream } = await import('./terminal-log.ts')
+  return { logger: pino(options, terminalStream()), exit: (code) => process.exit(code) }
+}
+
+/** Lines that are dropped because stdout is not read are counted in a line of their own. */
+function openStream(options: LoggerOptions): Log {
   const stdout = destination({
     dest: 1,
     sync: false,
@@ -33,7 +45,7 @@ export function openLog(level: string): Log {
     maxLength: maxWaiting,
     periodicFlush: flushEveryMs,
   })
-  const logger = pino({ level, timestamp: timeWriter(), redact: secrets }, stdout)
+  const logger = pino(options, stdout)
   let lines = 0
   stdout.on('drop', () => {
     lines += 1

@@ -27,10 +27,10 @@ async function start(): Promise<void> {
   const config = readConfig()
   if (isSupervisor(config.workers)) {
     await ensureFree(placesOf(config.listeners, config.workers))
-    return superviseWorkers(config.listeners, config.workers, openLog(config.logLevel))
+    return superviseWorkers(config.listeners, config.workers, await openLog(config.logLevel))
   }
   const storage = await openStorage(config.storage)
-  const log = openLog(config.logLevel)
+  const log = await openLog(config.logLevel)
   const { logger } = log
   const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, logger })
   endInGoodOrder({ app, storage, log })
