@@ -67,7 +67,7 @@ export function buildApp(options: AppOptions): App {
   const guarded = new OperationRoutes(routes, keyring)
   healthRoute(routes, storage)
   problemPages(routes)
-  documents(routes, operations)
+  documents(routes, operations, address)
   domainRoutes(guarded, storage, kept, address)
   spaceRoutes(guarded, storage, kept, address)
   const server = apiServer(routes, { log, rateLimits, proxies }, { drain, overload, connections })
