@@ -1,15 +1,15 @@
 /**
  * The operations on resources, in the document.
  */
-import type { TObject, TSchema } from 'typebox'
 import type { ErrorCode } from '../../errors.ts'
 import type { Field, Form } from '../fields.ts'
 import { longestIdempotencyKey } from '../idempotency.ts'
-import { apiPrefix, type Body, type Operation } from '../operation.ts'
-import { assignedFields, idSchema } from '../record-schema.ts'
+import { apiPrefix, type Operation } from '../operation.ts'
+import { idSchema } from '../record-schema.ts'
+import { requestBody } from './bodies.ts'
 import { type HeaderName, headerReferences, onApiAnswers } from './headers.ts'
 import { problemReferences } from './problems.ts'
-import { parameterSchema, type Schema, type Schemas } from './schemas.ts'
+import type { Schemas } from './schemas.ts'
 
 const tagList = { type: 'string', pattern: '^([*]|.*".*".*)$' }
 
@@ -133,40 +133,9 @@ function failuresOf(operation: Operation): ErrorCode[] {
 
 function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
   return Object.entries<Field<unknown>>(query.fields).map(([name, { schema, required }]) => {
-    const { description, ...rest } = parameterSchema(schemas.published(schema))
+    const { description, ...rest } = schemas.published(schema)
     return { name, in: 'query', required, description, schema: rest }
   })
-}
-
-/** Both media types that bodies may have. A store needs its fields; an update without any is allowed. */
-function requestBody({ method }: Operation, body: Body, schemas: Schemas): object {
-  const schema = schemas.named(body.name, bodySchema(body, schemas))
-  const content = { schema, example: body.example }
-  return {
-    required: method === 'POST',
-    content: { 'application/x-www-form-urlencoded': content, 'application/json': content },
-  }
-}
-
-function bodySchema({ form, example, record }: Body, schemas: Schemas): Schema {
-  const own = Object.entries(propertiesOf(form.schema)).map(([name, property]) => [
-    name,
-    { ...schemas.published(property), ...(name in example ? { examples: [example[name]] } : {}) },
-  ])
-  const assigned = Object.entries(propertiesOf(record))
-    .filter(([name]) => (assignedFields as readonly string[]).includes(name))
-    .map(([name, property]) => [name, { ...schemas.published(property), description: 'Ignored.', readOnly: true }])
-  return {
-    ...schemas.published(form.schema),
-    description:
-      'What the server assigns is ignored, so that a record may be sent back as it came; any other field is refused.',
-    properties: Object.fromEntries([...own, ...assigned]),
-    additionalProperties: false,
-  }
-}
-
-function propertiesOf(schema: TSchema): Readonly<Record<string, TSchema>> {
-  return (schema as TObject).properties
 }
 
 function successResponse({ success }: Operation, schemas: Schemas): object {

@@ -78,7 +78,6 @@ const words: Readonly<Record<string, string>> = {
   uri: 'URL',
   'uri-reference': 'URL',
   hostname: 'host name',
-  'idn-hostname': 'host name',
   'date-time': 'time',
 }
 
