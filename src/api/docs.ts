@@ -38,7 +38,7 @@ export function documents(routes: Routes, operations: readonly Operation[], addr
   routes.add(['GET'], '/openapi.json', async (exchange) => sendStatic(exchange, await documentFor(address(exchange))))
   routes.add(['GET'], '/docs', (exchange) => {
     // One address for the page, so that a key that was put into a query does not stay there.
-    return exchange.target.includes('?') ? redirect(exchange) : sendFile(exchange, 'page')
+    return exchange.target.includes('?') ? redirect(exchange) : sendFile(exchange, '')
   })
   routes.add(['GET'], '/docs/*', (exchange) => {
     const { '*': path = '' } = exchange.params

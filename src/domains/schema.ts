@@ -22,7 +22,7 @@ const hostName: Rule<HostName> = {
 /** URLs are kept as sent, and the URL Standard takes letters of any script where RFC 3986, and so `uri`, does not. */
 const urlSchemas = [
   Type.String({ format: 'uri', maxLength: longestUrl }),
-  Type.String({ pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', maxLength: longestUrl }),
+  Type.String({ pattern: '^[Hh][Tt][Tt][Pp][Ss]?://(\\w|[^\\u0000-\\u007f])', maxLength: longestUrl }),
 ] as const
 
 const webUrl = (description: string): Rule<string> => ({

@@ -18,7 +18,7 @@ export const parameters = {
     name: 'id',
     in: 'path',
     required: true,
-    description: 'The id of the record. One that is malformed, unknown or another account’s is not found.',
+    description: 'The id of the record. A malformed or unknown id, or one of another account, is 404.',
     schema: { ...idSchema },
     example: 1,
   },
@@ -26,7 +26,7 @@ export const parameters = {
     name: 'X-Request-Id',
     in: 'header',
     required: false,
-    description: 'Your own name for the request, to find it again in the log; one that does not fit is replaced.',
+    description: 'Your own id for the request in the log. An invalid one is replaced.',
     schema: { type: 'string', pattern: '^[\\w.-]{1,64}$' },
   },
   'If-Match': {
@@ -34,7 +34,7 @@ export const parameters = {
     in: 'header',
     required: false,
     description:
-      'The ETag of the state that the request is meant for, such as `"3-2026-11-20T12:00:00.000Z"`, or a list of them, or `*`. When the record is in another state by now, the answer is 412 and nothing is done: no update is lost.',
+      'The ETag of the record as you know it, such as `"3-2026-11-20T12:00:00.000Z"`, a list of ETags, or `*`. If the record has changed since, the answer is 412 and nothing happens: no update is lost.',
     schema: tagList,
   },
   'If-None-Match': {
@@ -42,7 +42,7 @@ export const parameters = {
     in: 'header',
     required: false,
     description:
-      'The ETags of states that you have, or `*`. When the record is in one of them, a GET is answered 304 without a body, and anything else 412.',
+      'The ETags that you have, or `*`. If the current one is among them, a GET is answered 304 without a body, any other method 412.',
     schema: tagList,
   },
   'Idempotency-Key': {
@@ -50,7 +50,7 @@ export const parameters = {
     in: 'header',
     required: false,
     description:
-      'A name of your own for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, bare or in double quotes. Sent again with the same name within 24 hours, the request is not done twice: it gets the answer of the first.',
+      'Your own name for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, bare or in double quotes. If you repeat the request with it within 24 hours, it is not done twice: you get the first answer again.',
     schema: { type: 'string', minLength: 1, maxLength: 2 * longestIdempotencyKey + 2 },
   },
 } as const
@@ -117,7 +117,7 @@ function operationObject(operation: Operation, schemas: Schemas): object {
 
 const notModified = {
   304: {
-    description: 'The record is in a state that If-None-Match names: there is nothing to send.',
+    description: 'Nothing has changed: If-None-Match has the current ETag.',
     headers: headerReferences([...onApiAnswers, 'ETag']),
   },
 }

@@ -13,10 +13,10 @@ const loaded: Readonly<Record<string, string>> = {
   'icon.svg': 'image/svg+xml; charset=utf-8',
 }
 
-/** The files of the interactive reference, by what follows `/docs/` in their address; `page` is `/docs` itself. */
+/** The files of the interactive reference, by what follows `/docs/` in their address: nothing for the page. */
 export async function referenceFiles(operations: readonly Operation[]): Promise<ReadonlyMap<string, StaticContent>> {
   const document: OpenApi = JSON.parse(JSON.stringify(openApiDocument(operations, '/')))
-  const files = new Map([['page', await staticContent('text/html; charset=utf-8', referencePage(document).text)]])
+  const files = new Map([['', await staticContent('text/html; charset=utf-8', referencePage(document).text)]])
   for (const [name, type] of Object.entries(loaded)) {
     const text = readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')
     files.set(`static/${name}`, await staticContent(type, text))
