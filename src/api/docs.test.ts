@@ -56,6 +56,13 @@ test('the reference has every operation, parameter and field of the document, an
     assert.ok(ids.includes(target), `#${target} leads nowhere`)
 })
 
+test('the reference leaves no Markdown of the document as it is', async () => {
+  const app = await startApp()
+  const { text } = await app.send('GET', '/docs', { key: null })
+  const prose = text.replace(/<(pre|textarea|script)[^>]*>.*?<\/\1>/gs, '')
+  assert.doesNotMatch(prose, /`|\*\*|\]\(|^#+ |^[-*] |^\d+\. /m)
+})
+
 test('errors that every operation may answer stand on the page once', async () => {
   const app = await startApp()
   const { text } = await app.send('GET', '/docs', { key: null })

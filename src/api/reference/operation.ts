@@ -2,6 +2,7 @@
  * One operation on the page: what it takes and answers, and a form to try it.
  */
 import { Html, html, type Part } from '../../http/html.ts'
+import { inline, markdown } from './markdown.ts'
 import {
   type Content,
   type Example,
@@ -13,7 +14,7 @@ import {
   resolved,
   type Schema,
 } from './openapi.ts'
-import { fieldsOf, inline, markdown, rowsOf, typeOf } from './schema.ts'
+import { fieldsOf, rowsOf, typeOf } from './schema.ts'
 
 /** An operation, where it stands in the document, and what the page says once for all operations. */
 export interface Shown {

@@ -2,9 +2,10 @@
  * The interactive reference, made of the OpenAPI document alone: what the document says of an operation, the page shows.
  */
 import { type Html, html, type Part } from '../../http/html.ts'
+import { markdown } from './markdown.ts'
 import { type OpenApi, type OperationObject, type Response, resolved } from './openapi.ts'
 import { type Common, codeLinks, codesOf, methodBadge, operationSection, type Shown } from './operation.ts'
-import { fieldsOf, markdown, rowsOf } from './schema.ts'
+import { fieldsOf, rowsOf } from './schema.ts'
 
 /** The page for `/docs`. */
 export function referencePage(document: OpenApi): Html {
@@ -40,9 +41,9 @@ ${tags.map(
   ({ name, description }) =>
     html`<section class="tag"><h2>${name}</h2>${markdown(description)}${ofTag(name).map(operationSection)}</section>`,
 )}
-<section id="guide"><h2>Guide</h2>${guideOf(info.description)}</section>
+<section id="guide"><h2>Guide</h2>${markdown(info.description)}</section>
 ${errorsSection(document, shown)}
-${objectsSection(document)}
+${objectsSection(document, shown)}
 </main>
 </body>
 </html>
@@ -88,11 +89,6 @@ function commonTo(document: OpenApi, operations: readonly OperationObject[]): Co
   return { references: inAll(references), headers: inAll(headers) }
 }
 
-/** The description's headings stand below the one of the guide. */
-function guideOf(description: string): Html {
-  return markdown(description.replace(/^##/gm, '###'))
-}
-
 function errorsSection(document: OpenApi, [first]: readonly Shown[]): Html {
   const rows = Object.entries(first?.operation.responses ?? {})
     .filter(([, response]) => '$ref' in response && first?.common.references.has(response.$ref))
@@ -106,8 +102,8 @@ function errorsSection(document: OpenApi, [first]: readonly Shown[]): Html {
 }
 
 /** The objects that requests and answers name; bodies stand with their operations. */
-function objectsSection(document: OpenApi): Html {
-  const bodies = operationsOf(document).flatMap(({ operation }) => Object.values(operation.requestBody?.content ?? {}))
+function objectsSection(document: OpenApi, shown: readonly Shown[]): Html {
+  const bodies = shown.flatMap(({ operation }) => Object.values(operation.requestBody?.content ?? {}))
   const ofBodies = new Set(bodies.map(({ schema }) => schema.$ref))
   const objects = Object.entries(document.components.schemas).filter(
     ([name]) => !ofBodies.has(`#/components/schemas/${name}`),

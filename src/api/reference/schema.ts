@@ -1,21 +1,9 @@
 /**
  * JSON Schemas as people read them.
  */
-import { Marked } from 'marked'
-import { Html, html, type Part } from '../../http/html.ts'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { inline } from './markdown.ts'
 import { nameOf, type OpenApi, type Reference, resolved, type Schema } from './openapi.ts'
-
-const plain = new Marked()
-
-/** A description, which is Markdown of our own. */
-export function markdown(text: string): Html {
-  return new Html(plain.parse(text, { async: false }))
-}
-
-/** Markdown within a line. */
-export function inline(text: string): Html {
-  return new Html(plain.parseInline(text, { async: false }))
-}
 
 /** A row of a table of fields or parameters. */
 export interface Row {
@@ -54,24 +42,24 @@ export function typeOf(schema: Schema): Part {
     return html`<a href="#${nameOf(schema as Reference)}">${nameOf(schema as Reference)}</a>`
   if (schema.anyOf !== undefined) return alternatives(schema)
   if (schema.items !== undefined) return html`list of ${typeOf(schema.items)}`
-  const types = schema.enum === undefined ? [schema.type ?? 'any'].flat().map((type) => wordFor(type, schema)) : []
-  const values = schema.enum?.map((value) => (value === '' ? 'empty' : String(value))) ?? []
-  return [[...types, ...values].join(' or '), boundsOf(schema), defaultOf(schema)]
+  return [wordsFor(schema).join(' or '), boundsOf(schema), defaultOf(schema)]
 }
 
 /** Each kind of value once: of a text with a format and text without, the former says more. */
 function alternatives(schema: Schema): Part {
-  const kinds = new Map<string, Part>()
+  const kinds = new Map<string, Schema>()
   for (const each of schema.anyOf ?? []) {
     const kind = each.enum?.includes('') ? 'empty' : String(each.type)
-    if (!kinds.has(kind)) kinds.set(kind, typeOf(each))
+    if (!kinds.has(kind)) kinds.set(kind, each)
   }
-  const [first = null, ...more] = kinds.values()
-  return [first, more.map((each) => [' or ', each]), defaultOf(schema)]
+  const [value = schema] = kinds.values()
+  return [[...kinds.values()].flatMap(wordsFor).join(' or '), boundsOf(value), defaultOf(schema)]
 }
 
-function wordFor(type: string, { format }: Schema): string {
-  return (type === 'string' && format !== undefined && words[format]) || type
+function wordsFor(schema: Schema): string[] {
+  if (schema.enum !== undefined) return schema.enum.map((value) => (value === '' ? 'empty' : String(value)))
+  const { format = '' } = schema
+  return [schema.type ?? 'any'].flat().map((type) => (type === 'string' ? (words[format] ?? type) : type))
 }
 
 const words: Readonly<Record<string, string>> = {
