@@ -9,7 +9,7 @@ export const minRatio: Readonly<Record<string, number>> = {
   'unknown-key': 0.7,
   'mistyped-key': 0.7,
   'bad-query': 0.55,
-  'bad-form': 0.55,
+  'bad-form': 0.5,
   store: 0.22,
   update: 0.24,
   delete: 0.24,

@@ -86,10 +86,11 @@ export function buildApp(options: AppOptions): App {
   const cors = new Cors(options.corsOrigins)
 
   const router = new Router(apiFallback(rateLimits, cors))
-  const api = new Api({ router, keyring, rateLimits, kept, address: publicAddress(options.baseUrl) })
+  const address = publicAddress(options.baseUrl)
+  const api = new Api({ router, keyring, rateLimits, kept, address })
   healthRoute(router, storage)
   problemPages(router)
-  documents(router, operations)
+  documents(router, operations, address)
   domainRoutes(api, storage)
   spaceRoutes(api, storage)
   ownKeyRoute(api, storage, rateLimits.perMinute)

@@ -201,11 +201,13 @@ function isDecodable(text: string): boolean {
 
 function baseUrl(text: string): string | null {
   if (text === '') return null
-  const isPlain = /^https?:\/\/[^/?#\s\\@]+(\/[^?#\s\\]*)?$/i.test(text) && !/%(?![\da-f]{2})/i.test(text)
+  const isPlain = /^https?:\/\/[^/?#\s\\@]+\/?$/i.test(text) && !/%(?![\da-f]{2})/i.test(text)
   const url = isPlain ? URL.parse(text) : null
   // As the parser writes it: in ASCII, so that it may stand in headers.
-  if (url !== null) return url.href.replace(/\/+$/, '')
-  throw new Error('must be an http or https URL without query and fragment, such as https://links.example.com.')
+  if (url !== null) return url.origin
+  throw new Error(
+    'must be an http or https URL without a path, query or fragment, such as https://links.example.com: a proxy that strips a path is not supported.',
+  )
 }
 
 function corsOrigins(text: string): '*' | readonly string[] {

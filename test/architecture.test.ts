@@ -24,7 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'limits/': ['errors.ts', ...port],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
-    ...['errors.ts', 'http/', 'resources.ts', 'version.ts', 'storage/port.ts', 'storage/version.ts'],
+    ...['bounded-map.ts', 'errors.ts', 'http/', 'resources.ts', 'version.ts', 'storage/port.ts', 'storage/version.ts'],
     ...['keys/keyring.ts', 'keys/scope.ts', 'keys/store.ts', 'idempotency/', 'limits/'],
   ],
   'idempotency/': ['errors.ts', ...port],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import { readFileSync } from 'node:fs'
+import { after, afterEach, before, test } from 'node:test'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { launchChromium, whyNoChromium } from '../../test/chromium.ts'
 import { operations } from '../app.ts'
@@ -14,90 +15,228 @@ interface Visit {
   readonly complaints: string[]
 }
 
+interface Screen {
+  readonly width?: number
+  readonly height?: number
+  readonly colorScheme?: 'light' | 'dark'
+}
+
+const phone = { width: 390, height: 844 }
 const skip = whyNoChromium() ?? false
 let browser: Browser
 
 before(async () => {
   if (!skip) browser = await launchChromium()
 })
+afterEach(() => Promise.all((browser?.contexts() ?? []).map((context) => context.close())))
 after(() => browser?.close())
 
 for (const path of ['/', '/docs', '/docs/', '/docs?key=wm_', '/docs/static/']) {
   test(`${path} shows every operation, with no request to any other host`, { skip }, async () => {
     const { page, app, requests, complaints } = await visit(path)
-    for (const { id, tag } of operations) await page.locator(`#operations-${tag.name}-${id}`).waitFor()
-    assert.equal(await page.locator('.opblock').count(), operations.length + 3)
+    for (const { id } of operations) await page.locator(`#${id}`).waitFor()
+    assert.equal(await page.locator('.operation').count(), operations.length + 3)
     assert.equal(await page.title(), 'Waymark API')
     assert.equal(new URL(page.url()).pathname, '/docs')
     assert.deepEqual(
-      requests.filter(({ origin, protocol }) => origin !== app.origin && protocol !== 'data:'),
+      requests.filter(({ origin }) => origin !== app.origin),
       [],
     )
     assert.deepEqual(complaints, [])
   })
 }
 
-test('Authorize and Try it out store a domain', { skip }, async () => {
+test('the first operation stands on the first screen, of a phone too', { skip }, async () => {
+  for (const screen of [{}, phone]) {
+    const { page } = await visit('/docs', screen)
+    const { y, height } = await boxOf(page.locator('.operation').first())
+    assert.ok(y + height < (page.viewportSize()?.height ?? 0), `it ends at ${y + height}`)
+  }
+})
+
+test('no operation is higher than 4 000 pixels or wider than the screen, of a phone too', { skip }, async () => {
+  for (const screen of [{}, phone]) {
+    const { page } = await visit('/docs', screen)
+    await openAll(page)
+    for (const operation of await page.locator('.operation').all()) {
+      const { height } = await boxOf(operation)
+      assert.ok(height > 200 && height <= 4000, `${await operation.getAttribute('id')} is ${height} high`)
+    }
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), page.viewportSize()?.width)
+  }
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the ${colorScheme} pages have no critical or serious finding of axe`, { skip }, async () => {
+    const { page } = await visit('/docs', { colorScheme })
+    assert.deepEqual(await findings(page), [])
+    // One of each kind: axe takes seconds for all of them.
+    for (const id of ['listDomains', 'storeDomain', 'Domain']) await page.locator(`#${id} > summary`).click()
+    await page.locator('#storeDomain').getByText('Example of').click()
+    await send(page.locator('#listDomains'))
+    assert.deepEqual(await findings(page), [])
+    for (const code of ['validation_failed', 'rate_limited']) {
+      const { page, complaints } = await visit(`/problems/${code}`, { colorScheme })
+      assert.deepEqual(await findings(page), [])
+      assert.deepEqual(complaints, [])
+    }
+  })
+}
+
+test('the pages are dark for those who prefer that', { skip }, async () => {
+  for (const path of ['/docs', '/problems/not_found']) {
+    const lightness = async (colorScheme: 'light' | 'dark') => {
+      const { page } = await visit(path, { colorScheme })
+      const color: string = await page.evaluate('getComputedStyle(document.body).backgroundColor')
+      return Math.max(...(color.match(/\d+/g) ?? []).map(Number))
+    }
+    assert.ok((await lightness('light')) > 240)
+    assert.ok((await lightness('dark')) < 50)
+  }
+})
+
+test('the filter leaves the operations that have all of its words, and says when there is none', { skip }, async () => {
+  const { page } = await visit('/docs')
+  const shown = () => page.locator('.operation:visible').evaluateAll((all: { id: string }[]) => all.map(({ id }) => id))
+  await page.getByLabel('Filter').fill('DELETE space')
+  assert.deepEqual(await shown(), ['deleteSpace'])
+  assert.equal(await page.locator('nav li a[href="#deleteSpace"]').isVisible(), true)
+  assert.equal(await page.locator('nav li a[href="#listDomains"]').isVisible(), false)
+  await page.getByLabel('Filter').fill('songs')
+  assert.deepEqual(await shown(), [])
+  assert.equal(await page.getByText('No operation matches.').isVisible(), true)
+  await page.getByLabel('Filter').fill('')
+  assert.equal((await shown()).length, operations.length + 3)
+})
+
+test('an address that names an operation or an object opens it', { skip }, async () => {
+  const { page } = await visit('/docs#storeSpace')
+  await page.locator('#storeSpace .send').waitFor()
+  await page.locator('#storeSpace a[href="#Space"]').click()
+  await page.locator('#Space dl').waitFor()
+  await page.locator('#listSpaces > summary').click()
+  await page.waitForURL('**/docs#listSpaces')
+})
+
+test('a key and Send store a domain, from JSON and from a form', { skip }, async () => {
   const { page, app, requests, complaints } = await visit('/docs')
-  await authorize(page, app.key)
-  const operation = page.locator('#operations-Domains-storeDomain')
-  await operation.locator('.opblock-summary-control').click()
-  await operation.locator('[data-property-name=name] input').first().fill('Docs.Acme.com')
-  await operation.getByRole('button', { name: 'Execute' }).click()
-  const answer = operation.locator('.live-responses-table .response')
-  await answer.waitFor()
-  assert.match(await answer.locator('.response-col_status').innerText(), /^201/)
+  await page.getByLabel('API key').fill(app.key)
+  await page.locator('#storeDomain > summary').click()
+  const operation = page.locator('#storeDomain')
+  await operation.getByLabel('Body').fill('{"name": "Docs.Acme.com"}')
+  assert.match(await send(operation), /^201 Created/)
+  await operation.getByLabel('Send as').selectOption('Form')
+  assert.equal(await operation.getByLabel('Body').inputValue(), 'name=Docs.Acme.com')
+  await operation.getByLabel('Body').fill('name=go.acme.com\nhomepage_url=https://acme.com/?a=1&b=2\n')
+  assert.match(
+    await operation.locator('.curl').innerText(),
+    /--data-urlencode 'homepage_url=https:\/\/acme\.com\/\?a=1&b=2'/,
+  )
+  assert.match(await send(operation), /^201 Created/)
 
   const { body } = await app.send('GET', '/api/v1/domains')
   assert.deepEqual(
     body.data.map(({ name, homepage_url }: Record<string, string>) => [name, homepage_url]),
-    [['docs.acme.com', 'https://acme.com']],
+    [
+      ['go.acme.com', 'https://acme.com/?a=1&b=2'],
+      ['docs.acme.com', null],
+    ],
   )
-  assert.deepEqual(
-    requests.filter(({ origin }) => origin !== app.origin),
-    [],
-  )
+  assert.ok(requests.every(({ origin }) => origin === app.origin))
   assert.deepEqual(complaints, [])
 })
 
-test('the key is forgotten with the page', { skip }, async () => {
+test('parameters go where they belong, and those left empty nowhere', { skip }, async () => {
   const { page, app } = await visit('/docs')
-  await authorize(page, app.key)
+  await page.getByLabel('API key').fill(app.key)
+  const { body } = await app.send('POST', '/api/v1/spaces', { form: { name: 'a&b', color: 2 } })
+  const list = page.locator('#listSpaces')
+  await list.locator('> summary').click()
+  await list.getByLabel('search', { exact: true }).fill('a&b')
+  await list.getByLabel('per_page').selectOption('25')
+  assert.match(await list.locator('.curl').innerText(), /\/api\/v1\/spaces\?search=a%26b&per_page=25'/)
+  assert.match(await send(list), /^200 OK/)
+  assert.match(await list.locator('.answer > pre').innerText(), /"name": "a&b"/)
+  assert.match((await list.locator('.answer details pre').textContent()) ?? '', /^x-ratelimit-limit: \d+$/m)
+
+  const update = page.locator('#updateSpace')
+  await update.locator('> summary').click()
+  await update.getByLabel('id', { exact: true }).fill(String(body.data.id))
+  await update.getByLabel('If-Match').fill('"other"')
+  assert.match(await send(update), /^412/)
+})
+
+test('what cannot be sent is said, not lost', { skip }, async () => {
+  const { page, app } = await visit('/docs')
+  await page.getByLabel('API key').fill('wm_ключ')
+  await page.locator('#listSpaces > summary').click()
+  assert.match(await send(page.locator('#listSpaces')), /^The request could not be sent\. /)
+  await page.getByLabel('API key').fill(app.key)
+  assert.match(await send(page.locator('#listSpaces')), /^200 OK/)
+})
+
+test('the key is kept for the tab, until it is forgotten', { skip }, async () => {
+  const { page, app } = await visit('/docs')
+  await page.getByLabel('API key').fill(app.key)
   await page.reload()
-  await page.locator('.btn.authorize.unlocked').waitFor()
+  assert.equal(await page.getByLabel('API key').inputValue(), app.key)
+  const other = await page.context().newPage()
+  await other.goto(page.url())
+  assert.equal(await other.getByLabel('API key').inputValue(), '')
+  await page.getByRole('button', { name: 'Forget' }).click()
+  await page.reload()
+  assert.equal(await page.getByLabel('API key').inputValue(), '')
   assert.equal(await page.evaluate('JSON.stringify([localStorage, sessionStorage])'), '[{},{}]')
 })
 
-test('the pages of problems are shown as they are meant to be', { skip }, async () => {
-  const { page, complaints } = await visit('/problems/validation_failed')
-  assert.equal(await page.locator('h1').innerText(), 'Validation failed')
-  const { width = 0 } = (await page.locator('body').boundingBox()) ?? {}
-  assert.ok(width > 300 && width < 900, `the style was not applied: the text is ${width} pixels wide`)
-  assert.deepEqual(complaints, [])
-})
-
-async function visit(path: string): Promise<Visit> {
+async function visit(path: string, { width = 1280, height = 900, colorScheme = 'light' }: Screen = {}): Promise<Visit> {
   const app = await startApp()
-  const page = await browser.newPage()
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme })
+  const page = await context.newPage()
   const requests: URL[] = []
   const complaints: string[] = []
   page.on('request', (request) => void requests.push(new URL(request.url())))
-  page.on('requestfailed', (request) => void complaints.push(`${request.url()}: ${request.failure()?.errorText}`))
-  page.on('response', (response) => {
-    if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`)
-  })
   page.on('pageerror', (error) => void complaints.push(String(error)))
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  // A busy machine makes the app shed load now and then; a person would load the page again, too.
+  await page.route('**', async (route) => {
+    let response = await route.fetch({ maxRedirects: 0 })
+    while (response.status() === 503) response = await route.fetch({ maxRedirects: 0 })
+    await route.fulfill({ response })
   })
   await page.goto(app.origin + path)
   return { page, app, requests, complaints }
 }
 
-async function authorize(page: Page, key: string): Promise<void> {
-  await page.locator('.btn.authorize').first().click()
-  await page.getByLabel('auth-bearer-value').fill(key)
-  await page.locator('.modal-btn.authorize').click()
-  await page.locator('.btn-done').click()
-  await page.locator('.btn.authorize.locked').waitFor()
+/** Sends the request of the operation's form. Returns the line that says how it went. */
+async function send(operation: Locator): Promise<string> {
+  const answer = operation.locator('.answer > p')
+  await operation.locator('.answer').evaluate((element: { textContent: string }) => {
+    element.textContent = ''
+  })
+  await operation.getByRole('button', { name: 'Send', exact: true }).click()
+  await answer.waitFor()
+  return answer.innerText()
+}
+
+async function openAll(page: Page): Promise<void> {
+  await page.evaluate('for (const each of document.querySelectorAll("details")) each.open = true')
+}
+
+async function boxOf(element: Locator) {
+  const box = await element.boundingBox()
+  assert.ok(box !== null)
+  return box
+}
+
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+/** What axe finds critical or serious on the page as it is. */
+async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  return page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'critical' || impact === 'serious')
+    .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
 }

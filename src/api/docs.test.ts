@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:http'
 import { test } from 'node:test'
-import { startApp } from '../../test/app.ts'
-import { sendRequest } from '../../test/client.ts'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { startApp, type TestApp } from '../../test/app.ts'
 import { operations } from '../app.ts'
 import { failures } from '../http/failures.ts'
 import { openApiDocument } from './openapi/document.ts'
@@ -16,12 +18,15 @@ test('302 from / to the reference', async () => {
   assert.equal(headers.location, '/docs')
 })
 
-test('200 with the document, without a key', async () => {
+test('200 with the document, without a key, for the address that was asked', async () => {
   const app = await startApp()
   const { status, headers, body } = await app.send('GET', '/openapi.json', { key: null })
   assert.equal(status, 200)
   assert.equal(headers['content-type'], json)
-  assert.deepEqual(body, JSON.parse(JSON.stringify(openApiDocument(operations))))
+  assert.deepEqual(body, JSON.parse(JSON.stringify(openApiDocument(operations, app.origin))))
+  const elsewhere = await app.send('GET', '/openapi.json', { key: null, headers: { host: 'links.example.com' } })
+  assert.equal(elsewhere.body.servers[0].url, 'http://links.example.com')
+  assert.notEqual(elsewhere.headers.etag, headers.etag)
 })
 
 test('200 with the reference at /docs alone; its other addresses lead there', async () => {
@@ -29,14 +34,43 @@ test('200 with the reference at /docs alone; its other addresses lead there', as
   const { status, headers, text } = await app.send('GET', '/docs', { key: null })
   assert.equal(status, 200)
   assert.equal(headers['content-type'], html)
-  assert.doesNotMatch(text, /(?:src|href)="(?!\/docs\/)/)
+  assert.doesNotMatch(text, /(?:src|href)="(?!\/|#)|=\s*"\/\/|undefined|\[object/)
   for (const path of ['/docs/', '/docs?a=1', '/docs/?a=1', '/docs/static/']) {
     const answer = await app.send('GET', path, { key: null })
     assert.deepEqual([answer.status, answer.headers.location], [302, '/docs'], path)
   }
 })
 
-test('the reference may load nothing from any other host, over plain http too', async () => {
+test('the reference has every operation, parameter and field of the document, and each id once', async () => {
+  const app = await startApp()
+  const { text } = await app.send('GET', '/docs', { key: null })
+  const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+  assert.equal(new Set(ids).size, ids.length)
+  for (const { id, query, body } of operations) {
+    const section = text.split(`<details class="operation" id="${id}">`)[1]?.split('</form>')[0] ?? ''
+    const names = [query, body?.form].flatMap((form) => Object.keys(form?.fields ?? {}))
+    const shown = names.filter((name) => !(id.startsWith('updateDomain') && name === 'name'))
+    for (const name of shown) assert.ok(section.includes(`<code>${name}</code>`), `${id} lacks ${name}`)
+  }
+  for (const [, target] of text.matchAll(/ href="#([^"]+)"/g))
+    assert.ok(ids.includes(target), `#${target} leads nowhere`)
+})
+
+test('the reference leaves no Markdown of the document as it is', async () => {
+  const app = await startApp()
+  const { text } = await app.send('GET', '/docs', { key: null })
+  const prose = text.replace(/<(pre|textarea|script)[^>]*>.*?<\/\1>/gs, '')
+  assert.doesNotMatch(prose, /`|\*\*|\]\(|^#+ |^[-*] |^\d+\. /m)
+})
+
+test('errors that every operation may answer stand on the page once', async () => {
+  const app = await startApp()
+  const { text } = await app.send('GET', '/docs', { key: null })
+  for (const code of ['missing_api_key', 'rate_limited', 'internal_error', 'headers_too_large'])
+    assert.equal(text.split(`/problems/${code}"`).length, 2, code)
+})
+
+test('the reference may load nothing from any other host, over plain http too, and runs no inline script', async () => {
   const app = await startApp()
   const { headers } = await app.send('GET', '/docs', { key: null })
   const policy = String(headers['content-security-policy'])
@@ -44,27 +78,60 @@ test('the reference may load nothing from any other host, over plain http too', 
   assert.doesNotMatch(policy, /https?:|\*|unsafe|upgrade-insecure-requests/)
 })
 
-test('200 with a file of the reference, then 304 while it is the same', async () => {
+const documents = ['/docs', '/docs/static/reference.css', '/docs/static/reference.js', '/openapi.json']
+
+for (const path of documents) {
+  test(`200 with ${path}, then 304 while it is the same, and 412 for any other`, async () => {
+    const app = await startApp()
+    const first = await get(app, path, { 'x-request-id': 'mine' })
+    assert.equal(first.status, 200)
+    assert.equal(first.headers['x-request-id'], 'mine')
+    assert.equal(first.headers['x-content-type-options'], 'nosniff')
+    assert.equal(first.headers.vary, 'Accept-Encoding')
+    const tag = String(first.headers.etag)
+    for (const known of [tag, `W/${tag}`, '*'])
+      assert.equal((await get(app, path, { 'if-none-match': known })).status, 304)
+    assert.equal((await get(app, path, { 'if-none-match': '"other"' })).status, 200)
+    assert.equal((await get(app, path, { 'if-match': '"other"' })).status, 412)
+  })
+
+  test(`200 with ${path} in the best coding that the client accepts`, async () => {
+    const app = await startApp()
+    const plain = await get(app, path, {})
+    assert.equal(plain.headers['content-encoding'], undefined)
+    for (const [accepted, coding] of [
+      ['gzip, deflate, br, zstd', 'br'],
+      ['GZIP', 'gzip'],
+      ['br;q=0, gzip;q=0.5', 'gzip'],
+      ['*', 'br'],
+      ['br;q=0, *;q=0', undefined],
+      ['identity, deflate', undefined],
+      ['br;q=nonsense', undefined],
+    ] as const) {
+      const answer = await get(app, path, { 'accept-encoding': accepted })
+      assert.equal(answer.headers['content-encoding'], coding, accepted)
+      const decode = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes }[
+        coding ?? 'identity'
+      ]
+      assert.ok(decode(answer.bytes).equals(plain.bytes), accepted)
+      assert.equal(answer.headers.etag === plain.headers.etag, coding === undefined, accepted)
+    }
+  })
+}
+
+test('strangers who ask for any number of hosts get documents, of which few are kept', async () => {
   const app = await startApp()
-  const get = (headers: Record<string, string>) =>
-    sendRequest(
-      { agent: undefined, port: app.port, method: 'GET', path: '/docs/static/swagger-ui.css' },
-      { key: null, headers },
-    )
-  const first = await get({ 'x-request-id': 'mine', connection: 'close' })
-  assert.equal(first.status, 200)
-  assert.equal(first.headers['content-type'], 'text/css; charset=utf-8')
-  assert.equal(first.headers['x-request-id'], 'mine')
-  assert.equal(first.headers['x-content-type-options'], 'nosniff')
-  for (const known of [String(first.headers.etag), `W/${first.headers.etag}`, '*'])
-    assert.equal((await get({ 'if-none-match': known, connection: 'close' })).status, 304)
-  assert.equal((await get({ 'if-none-match': '"other"', connection: 'close' })).status, 200)
+  for (let host = 0; host < 20; host++) {
+    const { body } = await app.send('GET', '/openapi.json', { key: null, headers: { host: `h${host}.example` } })
+    assert.equal(body.servers[0].url, `http://h${host}.example`)
+  }
 })
 
 test('404 for a file that the reference does not have, as for any other path', async () => {
   const app = await startApp()
   for (const path of [
     '/docs/nothing',
+    '/docs/page',
     '/docs/static/nothing.js',
     '/docs/static/%2e%2e/package.json',
     '/docs/static/%00',
@@ -77,7 +144,7 @@ test('404 for a file that the reference does not have, as for any other path', a
 
 test('405 for anything but GET', async () => {
   const app = await startApp()
-  for (const path of ['/', '/openapi.json', '/docs', '/docs/static/swagger-ui.css', '/problems/not_found']) {
+  for (const path of ['/', '/openapi.json', '/docs', '/docs/static/base.css', '/problems/not_found']) {
     const { status, headers } = await app.send('POST', path, { key: null })
     assert.deepEqual([status, headers.allow], [405, 'GET, HEAD, OPTIONS'], path)
   }
@@ -90,7 +157,8 @@ test('every problem has its page, which loads and runs nothing', async () => {
     assert.equal(status, 200)
     assert.equal(headers['content-type'], html)
     assert.match(String(headers['content-security-policy']), /^default-src 'none'/)
-    assert.ok(text.includes(`<h1>${title}</h1>`))
+    assert.doesNotMatch(String(headers['content-security-policy']), /unsafe/)
+    assert.match(text, new RegExp(`<main[^>]*>\\s*<h1>${title}</h1>`))
   }
 })
 
@@ -112,3 +180,13 @@ test('404 for a problem that there is none of', async () => {
     assert.deepEqual([status, body.code], [404, 'not_found'], code)
   }
 })
+
+/** What comes back, byte by byte; a server that sheds load is asked again. */
+async function get(app: TestApp, path: string, headers: OutgoingHttpHeaders) {
+  for (;;) {
+    const [response] = await once(request({ port: app.port, path, headers, agent: false }).end(), 'response')
+    const bytes = Buffer.concat(await response.toArray())
+    const answer = response as IncomingMessage
+    if (answer.statusCode !== 503) return { status: answer.statusCode, headers: answer.headers, bytes }
+  }
+}

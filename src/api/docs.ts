@@ -1,46 +1,67 @@
+import { BoundedMap } from '../bounded-map.ts'
 import { Failure } from '../errors.ts'
-import { addHeader, send, sendJson } from '../http/answer.ts'
-import { addEntityTag, conditionOf } from '../http/conditions.ts'
+import { addHeader, send } from '../http/answer.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Router } from '../http/router.ts'
+import { type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import type { Operation } from './operation.ts'
+import type { PublicAddress } from './public-address.ts'
+
+/** Addresses whose documents are kept: strangers may ask for any host. */
+const maxAddresses = 8
 
 /**
- * The documents of the API: `/openapi.json` for programs, `/docs` for people. Each is made when it is first asked for,
- * since together they would take as long to load as a quarter of all the rest.
+ * The documents of the API: `/openapi.json` for programs, `/docs` for people. Their code is loaded when one of them is
+ * first asked for.
  */
-export function documents(router: Router, operations: readonly Operation[]): void {
-  const document = once(async () => JSON.stringify((await import('./openapi/document.ts')).openApiDocument(operations)))
-  const reference = once(async () => {
-    const { contentSecurityPolicy, referenceFiles } = await import('./reference.ts')
-    return { contentSecurityPolicy, files: referenceFiles() }
-  })
+export function documents(router: Router, operations: readonly Operation[], address: PublicAddress): void {
+  const files = once(async () => (await import('./reference/files.ts')).referenceFiles(operations))
+  const byAddress = new BoundedMap<string, Promise<StaticContent>>(maxAddresses)
 
-  /** Sends a file of the reference, or says that the client has it already. */
-  async function sendFile(name: string, exchange: Exchange): Promise<Outcome> {
-    const { contentSecurityPolicy, files } = await reference()
-    const file = files.get(name)
+  /** The document names the address that was asked, since generated clients need an absolute URL. */
+  function documentFor(url: string): Promise<StaticContent> {
+    const known = byAddress.get(url)
+    if (known !== undefined) return known
+    const made = documentContent(operations, url)
+    byAddress.set(url, made)
+    return made
+  }
+
+  async function sendFile(exchange: Exchange, name: string): Promise<Outcome> {
+    const file = (await files()).get(name)
     if (file === undefined) return new Failure('route_not_found', 'The reference has no such file. It begins at /docs.')
-    const isKnown = addEntityTag(exchange, file.version, conditionOf(exchange))
-    addHeader(exchange, 'cache-control', 'no-cache')
     addHeader(exchange, 'content-security-policy', contentSecurityPolicy)
-    if (isKnown) return send(exchange, 304)
-    addHeader(exchange, 'content-type', file.type)
-    return send(exchange, 200, file.content)
+    return sendStatic(exchange, file)
   }
 
   router.add(['GET'], '/', redirect)
-  router.add(['GET'], '/openapi.json', async (exchange) => sendJson(exchange, 200, await document()))
+  router.add(['GET'], '/openapi.json', async (exchange) => sendStatic(exchange, await documentFor(address(exchange))))
   router.add(['GET'], '/docs', (exchange) => {
     // One address for the page, so that a key that was put into a query does not stay there.
-    return exchange.target.includes('?') ? redirect(exchange) : sendFile('index.html', exchange)
+    return exchange.target.includes('?') ? redirect(exchange) : sendFile(exchange, '')
   })
   router.add(['GET'], '/docs/*', (exchange) => {
     const { '*': path = '' } = exchange.params
-    if (path === '' || path === 'static/') return redirect(exchange)
-    return sendFile(path.startsWith('static/') ? path.slice('static/'.length) : '', exchange)
+    return path === '' || path === 'static/' ? redirect(exchange) : sendFile(exchange, path)
   })
 }
+
+async function documentContent(operations: readonly Operation[], url: string): Promise<StaticContent> {
+  const { openApiDocument } = await import('./openapi/document.ts')
+  return staticContent('application/json; charset=utf-8', JSON.stringify(openApiDocument(operations, url)))
+}
+
+/** Nothing but this server: the page works without a network, and tells no one that it was opened. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "base-uri 'none'",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "img-src 'self'",
+  "script-src 'self'",
+  "style-src 'self'",
+].join('; ')
 
 function redirect(exchange: Exchange): Outcome {
   addHeader(exchange, 'location', '/docs')

@@ -4,7 +4,7 @@
 import { distance } from 'fastest-levenshtein'
 import { type Failure, Refusal, type Violation, validationFailed } from '../errors.ts'
 import { type Fields, repeated } from '../http/form-encoding.ts'
-import { type TSchema, Type } from './json-schema.ts'
+import type { TSchema } from './json-schema.ts'
 
 /** What a value must be. `parse` gets trimmed, well-formed text without control characters, never empty. */
 export interface Rule<T> {
@@ -17,8 +17,13 @@ export interface Rule<T> {
 
 /** A rule, and what an absent or empty field means. */
 export interface Field<T> {
+  /** Of a value, with the default. */
   readonly schema: TSchema
   readonly required: boolean
+  /** Whether the value may be empty text, or null in JSON. */
+  readonly takesEmpty: boolean
+  /** Whether JSON may carry the value as a number. */
+  readonly takesNumber: boolean
   read(raw: unknown, label: string): T | Refusal
 }
 
@@ -32,7 +37,6 @@ export interface Form<T> {
   /** Names that are taken and dropped, so that a record may be sent back. */
   readonly ignored: readonly string[]
   readonly fields: { readonly [Name in keyof T]: Field<T[Name]> }
-  readonly schema: TSchema
   /** Checks all fields at once. */
   read(input: Fields): Reading<T>
   /** The values of all fields, or `validation_failed` if there is any violation. */
@@ -41,50 +45,44 @@ export interface Form<T> {
 
 /** Must be sent, with a value. */
 export function required<T>(rule: Rule<T>): Field<T> {
-  return { schema: rule.schema, required: true, read: reader(rule, missing, missing) }
+  return { ...fieldOf(rule, missing, missing), required: true }
 }
 
 /** `fallback` if absent or empty. */
 export function optional<T, const F>(rule: Rule<T>, fallback: F): Field<T | F> {
-  const schema = fallback === null ? nullable(rule.schema) : { ...rule.schema, default: fallback }
-  return {
-    schema,
-    required: false,
-    read: reader<T | F>(
-      rule,
-      () => fallback,
-      () => fallback,
-    ),
-  }
+  const schema = fallback === null ? rule.schema : { ...rule.schema, default: fallback }
+  const absent = () => fallback
+  return { ...fieldOf<T | F>(rule, absent, absent), schema, takesEmpty: true }
 }
 
 /** A change: undefined if absent; empty is refused. */
 export function change<T>(rule: Rule<T>): Field<T | undefined> {
-  return { schema: rule.schema, required: false, read: reader<T | undefined>(rule, () => undefined, missing) }
+  return fieldOf<T | undefined>(rule, () => undefined, missing)
 }
 
 /** A change: undefined if absent, null (which clears the field) if empty. */
 export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
-  const read = reader<T | null | undefined>(
+  const field = fieldOf<T | null | undefined>(
     rule,
     () => undefined,
     () => null,
   )
-  return { schema: nullable(rule.schema), required: false, read }
+  return { ...field, takesEmpty: true }
 }
 
 /** A field that cannot be changed but may be sent back: its text for a comparison, undefined if absent. */
 export function fixed(schema: TSchema): Field<string | undefined> {
   const rule = { schema, parse: (text: string) => text }
-  return {
-    schema,
-    required: false,
-    read: reader<string | undefined>(
-      rule,
-      () => undefined,
-      () => '',
-    ),
-  }
+  return fieldOf<string | undefined>(
+    rule,
+    () => undefined,
+    () => '',
+  )
+}
+
+function fieldOf<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T> {
+  const { schema, number: takesNumber = false } = rule
+  return { schema, required: false, takesEmpty: false, takesNumber, read: reader(rule, absent, empty) }
 }
 
 /**
@@ -112,7 +110,7 @@ export function form<T>(
     if (violations.length === 0) violations.push(...conflicts(values as T))
     return { values: values as Partial<T>, violations }
   }
-  return { fields, ignored, schema: objectSchema(entries), read, check: (input) => checked(read(input)) }
+  return { fields, ignored, read, check: (input) => checked(read(input)) }
 }
 
 /** What is wrong with fields that the form does not declare. */
@@ -191,13 +189,4 @@ function unknownField(name: string, names: readonly string[]): Violation {
 /** What curl sends with -d '{…}' and no Content-Type of its own is a form with such a field. */
 function isJson(name: string): boolean {
   return /^\{\s*"/.test(name)
-}
-
-function objectSchema(entries: readonly (readonly [string, Field<unknown>])[]): TSchema {
-  const properties = entries.map(([name, { schema, required }]) => [name, required ? schema : Type.Optional(schema)])
-  return Type.Object(Object.fromEntries(properties))
-}
-
-function nullable(schema: TSchema): TSchema {
-  return { ...schema, type: [(schema as { type?: string }).type ?? 'string', 'null'] } as TSchema
 }

@@ -7,13 +7,15 @@ const path = '/api/v1/spaces'
 const forwarded = { 'x-forwarded-host': 'links.example.com', 'x-forwarded-proto': 'https' }
 
 test('201 and 200 with links to BASE_URL, whatever the request says', async () => {
-  const app = await startApp({ baseUrl: 'https://links.example.com/waymark', trustProxy: 1 })
+  const app = await startApp({ baseUrl: 'https://links.example.com', trustProxy: 1 })
   const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' }
   const stored = await app.send('POST', path, { form: { name: 'x' }, headers })
-  assert.equal(stored.headers.location, `https://links.example.com/waymark${path}/${stored.body.data.id}`)
+  assert.equal(stored.headers.location, `https://links.example.com${path}/${stored.body.data.id}`)
   const list = await app.send('GET', path, { headers })
-  assert.equal(list.body.links.first, `https://links.example.com/waymark${path}?page=1`)
-  assert.equal(list.body.meta.path, `https://links.example.com/waymark${path}`)
+  assert.equal(list.body.links.first, `https://links.example.com${path}?page=1`)
+  assert.equal(list.body.meta.path, `https://links.example.com${path}`)
+  const { body } = await app.send('GET', '/openapi.json', { headers })
+  assert.equal(body.servers[0].url, 'https://links.example.com')
   assert.ok(!list.text.includes('evil') && !String(list.headers.link).includes('evil'))
 })
 
@@ -21,6 +23,8 @@ test('200 with links to what a trusted proxy was asked for', async () => {
   const app = await startApp({ trustProxy: 1 })
   const { body } = await app.send('GET', path, { headers: forwarded })
   assert.equal(body.meta.path, `https://links.example.com${path}`)
+  const document = await app.send('GET', '/openapi.json', { key: null, headers: forwarded })
+  assert.equal(document.body.servers[0].url, 'https://links.example.com')
 })
 
 test('200 with links to the Host itself when no proxy is trusted', async () => {

@@ -8,27 +8,33 @@ import { type HostName, parseHostName } from '../names/host-name.ts'
 import { longestUrl, parseWebUrl } from '../names/web-url.ts'
 import { resources } from '../resources.ts'
 
-const name = Type.String({ maxLength: 253, description: 'The host name in ASCII, lower case: unique in the instance.' })
+const name = Type.String({
+  format: 'hostname',
+  maxLength: 253,
+  description: 'The host name in ASCII, lower case: unique in the instance.',
+})
 
 const hostName: Rule<HostName> = {
-  schema: Type.String({
-    minLength: 1,
-    description: 'A host name such as `go.acme.com`, in any case, with or without Unicode: no scheme, port or path.',
+  schema: Type.Union([Type.String({ format: 'hostname' }), Type.String({ pattern: '[^\\u0000-\\u007f]' })], {
+    description: 'A host name such as `go.acme.com`, in any case, in ASCII or Unicode: no scheme, port or path.',
   }),
   parse: parseHostName,
 }
 
-/** Not `format: 'uri'`: URLs are kept as sent, and the URL Standard takes letters of any script where RFC 3986 does not. */
-const webUrlSchema = { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://', maxLength: longestUrl }
+/** URLs are kept as sent, and the URL Standard takes letters of any script where RFC 3986, and so `uri`, does not. */
+const urlSchemas = [
+  Type.String({ format: 'uri', maxLength: longestUrl }),
+  Type.String({ pattern: '^[Hh][Tt][Tt][Pp][Ss]?://(\\w|[^\\u0000-\\u007f])', maxLength: longestUrl }),
+] as const
 
 const webUrl = (description: string): Rule<string> => ({
-  schema: Type.String({ ...webUrlSchema, description }),
+  schema: Type.Union([...urlSchemas], { description }),
   parse: parseWebUrl,
 })
 
 const homepage = 'Where the bare domain leads: an absolute http or https URL.'
 const notFound = 'Where unknown links of the domain lead: an absolute http or https URL.'
-const urlOrNull = (description: string) => Type.Union([Type.String(webUrlSchema), Type.Null()], { description })
+const urlOrNull = (description: string) => Type.Union([...urlSchemas, Type.Null()], { description })
 
 /** A domain as it is stored and answered. */
 export const domainSchema = Type.Object(

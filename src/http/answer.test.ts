@@ -95,16 +95,17 @@ for (const [what, length] of [
   test(`a client that leaves ${what} its body, while its key is looked up, counts as aborted`, async (t) => {
     const { promise: release, resolve: letGo } = Promise.withResolvers<void>()
     let lookUps = 0
-    const slow = (real: Storage): Storage =>
-      Object.create(real, {
-        all: {
-          value: async (...args: Parameters<Storage['all']>) => {
-            lookUps += 1
-            await release
-            return real.all(...args)
-          },
-        },
-      })
+    const slow = (real: Storage): Storage => {
+      const all: Storage['all'] = async (...args) => {
+        lookUps += 1
+        await release
+        return real.all(...args)
+      }
+      const { write, writeOne, list, condition, start, close, meters } = real
+      const rest = { write, writeOne, list, condition, start, close }
+      const bound = Object.entries(rest).map(([name, method]) => [name, (method as () => unknown).bind(real)])
+      return { ...Object.fromEntries(bound), all, meters }
+    }
     const app = await startApp({ storage: slow })
     const { client, server } = await bothEnds(t, app)
     client.write(post(app, '{"name":"left.example.com"}', length))

@@ -1,4 +1,5 @@
 import { gzip } from 'node:zlib'
+import { codingFor } from './content-coding.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Adds a header field to the answer under way. The name is in lower case. */
@@ -50,7 +51,7 @@ export function sendJson(exchange: Exchange, status: number, text: string): unde
   addHeader(exchange, 'content-type', 'application/json; charset=utf-8')
   if (text.length < minCompressed) return send(exchange, status, text)
   addHeader(exchange, 'vary', 'Accept-Encoding')
-  if (!acceptsGzip(exchange.headers['accept-encoding'])) return send(exchange, status, text)
+  if (codingFor(exchange.headers['accept-encoding'], ['gzip']) !== 'gzip') return send(exchange, status, text)
   gzip(text, (error, bytes) => {
     /* node:coverage ignore next */
     if (error !== null) return void send(exchange, status, text)
@@ -58,19 +59,6 @@ export function sendJson(exchange: Exchange, status: number, text: string): unde
     markCompressed(exchange.headerFields)
     send(exchange, status, bytes)
   })
-}
-
-/** RFC 9110 §12.5.3: the coding is acceptable if it is listed, or `*` is, with a weight other than 0. */
-export function acceptsGzip(header: string | string[] | undefined): boolean {
-  if (typeof header !== 'string') return false
-  const weights = new Map(header.toLowerCase().split(',').map(weighted))
-  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0
-}
-
-function weighted(element: string): [coding: string, weight: number] {
-  const [coding = '', ...parameters] = element.split(';').map((part) => part.trim())
-  const weight = parameters.find((parameter) => parameter.startsWith('q='))
-  return [coding, weight === undefined ? 1 : Number(weight.slice(2))]
 }
 
 function markCompressed(headerFields: string[]): void {

@@ -1,10 +1,11 @@
+import cluster from 'node:cluster'
 import { destination, type Logger, type LoggerOptions, pino } from 'pino'
 
 /**
- * Lines are written once this many bytes wait. One write of this size to a pipe that workers share is never mixed with
- * another's (POSIX, PIPE_BUF), and more at once costs more: with each line pino's destination measures all that waits.
+ * Lines are written once this many bytes wait, since each write wakes a thread. Workers share a pipe: a write of 4 096 bytes
+ * is never mixed with another's (POSIX, PIPE_BUF).
  */
-const maxWrite = 4_096
+const maxWrite = cluster.isWorker ? 4_096 : 16_384
 /** Lines are written after this long at the latest. Milliseconds. */
 const flushEveryMs = 500
 /** How many bytes wait while stdout is not read. Lines beyond are dropped. */

@@ -6,17 +6,21 @@ import { listQueryOf } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
 import { resources } from '../resources.ts'
-import { leastColor, longestName, mostColor, parseSpaceName } from './space.ts'
+import { colors, longestName, parseSpaceName } from './space.ts'
 
 const nameSchema = Type.String({ minLength: 1, maxLength: longestName, description: 'Need not be unique.' })
-const colorSchema = Type.Integer({ minimum: leastColor, maximum: mostColor, description: 'One of six colours.' })
+const colorSchema = Type.Integer({
+  enum: colors.map((_, index) => index + 1),
+  'x-enum-varnames': colors,
+  description: `The colour: ${colors.map((color, index) => `${index + 1} ${color}`).join(', ')}.`,
+})
 
 const spaceName: Rule<string> = { schema: nameSchema, parse: parseSpaceName }
 
 const color: Rule<number> = {
   schema: colorSchema,
   number: true,
-  parse: (text, label) => integerWithin(text, leastColor, mostColor, label),
+  parse: (text, label) => integerWithin(text, 1, colors.length, label),
 }
 
 /** A space as it is stored and answered. */

@@ -3,8 +3,8 @@ import { Refusal } from '../errors.ts'
 
 /** Code points. */
 export const longestName = 255
-export const leastColor = 1
-export const mostColor = 6
+/** What the colours 1 to 6 are called. */
+export const colors = ['green', 'red', 'amber', 'blue', 'dark', 'brand']
 
 /** The name in Unicode normalisation form C (UAX #15), at most 255 code points. The text is trimmed and not empty. */
 export function parseSpaceName(text: string): string | Refusal {

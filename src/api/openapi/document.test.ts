@@ -15,7 +15,7 @@ import { openStorage } from '../../storage/open.ts'
 import { apiPrefix } from '../operation.ts'
 import { openApiDocument } from './document.ts'
 
-const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations)))
+const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations, 'http://127.0.0.1:3000')))
 const pathItems = Object.entries<Json>(document.paths)
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 

@@ -7,8 +7,11 @@ import { problemExamples, problemResponses, problemSchemas } from './problems.ts
 import { Schemas } from './schemas.ts'
 import { servicePaths, serviceSchemas, serviceTag } from './service.ts'
 
-/** The OpenAPI 3.1 document of the API: made from what the server itself checks and answers with, and nothing else. */
-export function openApiDocument(operations: readonly Operation[]): object {
+/**
+ * The OpenAPI 3.1 document of the API, made from what the server itself checks and answers with. `url` is the address of
+ * the instance, without a slash at its end: generated clients need an absolute one.
+ */
+export function openApiDocument(operations: readonly Operation[], url: string): object {
   const schemas = new Schemas({ ...problemSchemas, ...serviceSchemas })
   const examples = problemExamples(operations)
   const paths = { ...pathItems(operations, schemas), ...servicePaths }
@@ -21,7 +24,7 @@ export function openApiDocument(operations: readonly Operation[]): object {
       description: guide,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'The instance that this document comes from.' }],
+    servers: [{ url, description: 'The instance that serves this document.' }],
     tags: [...tagsOf(operations), serviceTag],
     security: [{ apiKey: [] }],
     paths,

@@ -7,7 +7,7 @@ const kib = (bytes: number) => `${bytes / 1024} KiB`
 
 /** The document's description: what holds for every operation, for people. */
 export const guide = `
-Waymark keeps the domains and spaces of your short links. Send an API key and a form, get JSON:
+Waymark keeps the domains and spaces of your short links. Send an API key and a form, and get JSON:
 
 \`\`\`sh
 curl -H "Authorization: Bearer $KEY" -d name=go.acme.com -d homepage_url=https://acme.com \\
@@ -16,47 +16,46 @@ curl -H "Authorization: Bearer $KEY" -d name=go.acme.com -d homepage_url=https:/
 
 ## Requests
 
-Bodies are \`application/x-www-form-urlencoded\` or \`application/json\`, in UTF-8, up to ${kib(maxBody)} and ${maxFields} fields.
-Strings are trimmed. An **empty string is no value**: \`homepage_url=\` clears the field, \`search=\` is no search. A field that is
-**not sent** stays as it is. Whole numbers are written plainly: \`3\`, not \`03\` or \`3.0\`; JSON may have them as numbers.
-A field that is not known, or is sent twice, is refused rather than ignored; those that the server sets, such as \`id\`, are ignored. URLs may have ${kib(maxTargetBytes)}.
+Send bodies as \`application/x-www-form-urlencoded\` or \`application/json\`, in UTF-8, up to ${kib(maxBody)} and ${maxFields} fields.
+Text is trimmed. An **empty string means no value**: \`homepage_url=\` clears the field. A field that you **do not send** keeps its
+value. Write integers plainly: \`3\`, not \`03\` or \`3.0\`; in JSON they may be numbers. An unknown field, or one sent twice, is refused.
+Fields that the server sets, such as \`id\`, are ignored, so you may send a record back as you got it. A URL may have ${kib(maxTargetBytes)}.
 
 ## Answers
 
-A record comes as \`{"data": {…}}\`, a list with \`links\` and \`meta\` beside its \`data\`. Times are RFC 3339 in UTC. Every answer names
-its request in \`X-Request-Id\`. Under ${apiPrefix} things are only ever added, so ignore what you do not know.
+A record comes as \`{"data": {…}}\`; a list has \`links\` and \`meta\` beside its \`data\`. Times are RFC 3339 in UTC. \`X-Request-Id\` names
+the request in the log. New versions only add to ${apiPrefix}, so ignore what you do not know.
 
-**HEAD** is answered wherever GET is. **OPTIONS** is 204, with the methods of the path in \`Allow\`; any other method is 405. Neither
+**HEAD** works wherever GET does. **OPTIONS** answers 204 and lists the methods of the path in \`Allow\`; any other method is 405. Neither
 OPTIONS nor a 405 needs a key.
 
 ## Errors
 
-Every failure, on every path, is one object: \`code\` is for programs and never changes its meaning, \`detail\` is for people, and
-\`type\` leads to a page that says what to do. For 422 and 409, \`violations\` lists **all** bad fields at once, each with a code and a
-sentence, and \`errors\` has the sentences by field. The media type is \`application/problem+json\`, unless \`Accept\` names
-\`application/json\` and not the former.
+Every failure is the same kind of object. Programs switch on \`code\`, whose meaning never changes; people read \`detail\`; \`type\` leads
+to a page that says what to do. On 422 and 409, \`violations\` lists **all** bad fields at once, each with a code and a sentence, and
+\`errors\` groups the sentences by field. The media type is \`application/problem+json\`, unless \`Accept\` names \`application/json\` alone.
 
-When several things are wrong, the first of these answers: malformed request or URL (400), path (404) and method (405), key (401),
+When several things are wrong, you get the first of these: malformed request or URL (400), path (404) and method (405), key (401),
 rate (429), scope (403), media type (415), size (413) and syntax (400) of the body, syntax of If-Match, If-None-Match and
 Idempotency-Key (400), record (404), its state (412), fields (422), conflict (409).
 
 ## Lost updates
 
-Every record comes with an **ETag**, which is another one after every change. Send it back in \`If-Match\` with PUT, PATCH or DELETE,
-and the change is made only while the record is as you saw it; otherwise the answer is 412, with the present ETag, and nothing
-has happened. Send it in \`If-None-Match\` with GET, and the answer is 304 without a body while nothing has changed.
+Every record has an **ETag**, which changes whenever the record does. Send it in \`If-Match\` with PUT, PATCH or DELETE: if the record has
+changed since, the answer is 412 with the current ETag, and nothing happens. Send it in \`If-None-Match\` with GET: while nothing has
+changed, the answer is 304 without a body.
 
 ## Safe retries
 
-A POST that got no answer may have been done or not. Give each a name of its own in \`Idempotency-Key\`, and send it again as
-often as you like: within 24 hours the record is stored once, and later requests get the answer of the first, with
-\`Idempotency-Replayed: true\`. The request must be the same, field by field; another one under the same key is 422. While the first
-is being worked on, the answer may be 409 with \`Retry-After\`. Only a success is kept: after any other answer nothing was
-stored, and the same key may be sent again. Keys belong to the API key that sent them.
+When a POST gets no answer, you cannot know whether it was done. Give each POST an \`Idempotency-Key\` of its own, and repeat the request
+as often as you like: for 24 hours the record is stored once, and every repetition gets the first answer, with
+\`Idempotency-Replayed: true\`. Another request under the same key is 422. While the first still runs, the answer may be 409 with
+\`Retry-After\`. Only successes are kept: after a failure nothing was stored, and you may use the key again. Each API key has
+Idempotency-Keys of its own.
 
 ## Rate limits
 
-Each key may make so many requests a minute, and each client address so many failed authentications; \`RateLimit-Policy\` says how
-many, \`RateLimit\` and \`X-RateLimit-*\` what is left. Past that, the answer is 429, and \`Retry-After\` says how many seconds to wait.
-An operator can turn the limits off; these headers are then absent.
+Each API key has a number of requests a minute, and each client address a number of failed authentications. \`RateLimit-Policy\` gives
+the limit, \`RateLimit\` and \`X-RateLimit-*\` what is left. Past the limit the answer is 429, and \`Retry-After\` gives the seconds to wait.
+An operator can turn the limits off; then these headers are absent.
 `.trim()

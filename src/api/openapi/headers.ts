@@ -1,7 +1,7 @@
 /** The headers of answers, by name. A header without `required` is sent where its description says. */
 export const headers = {
   'X-Request-Id': {
-    description: 'Names the request in the log: the caller’s own id where it sent a usable one.',
+    description: 'Names the request in the log: your own id if you sent a valid one.',
     required: true,
     schema: { type: 'string', pattern: '^[\\w.-]{1,64}$' },
     example: 'order-4711',
@@ -14,13 +14,13 @@ export const headers = {
   },
   'Cache-Control': {
     description:
-      'What a key can read stays private and is asked for anew. On every answer to a request that came as far as its key.',
+      'Caches must ask again before they use the answer. Those that took a key are private. Absent when the key was not reached.',
     schema: { type: 'string' },
     example: 'private, no-cache',
   },
   Vary: {
     description:
-      'A problem is `application/json` to those who ask for that, and `application/problem+json` to all others.',
+      'The request headers that the answer depends on: `Accept` for problems, `Accept-Encoding` for compression.',
     required: true,
     schema: { type: 'string' },
     example: 'Accept',
@@ -38,7 +38,7 @@ export const headers = {
     example: 'GET, HEAD, POST, OPTIONS',
   },
   'Retry-After': {
-    description: 'Seconds after which trying again makes sense.',
+    description: 'Seconds to wait before you try again.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
     example: 12,
@@ -51,13 +51,18 @@ export const headers = {
   },
   ETag: {
     description:
-      'Names this very state of the record: it is another one after every change (RFC 9110 §8.8.3). For If-Match and If-None-Match.',
+      'Names the current state and changes whenever that does (RFC 9110 §8.8.3). For If-Match and If-None-Match.',
     required: true,
     schema: { type: 'string', pattern: '^"[!#-~]+"$' },
     example: '"3-2026-11-20T12:00:00.000Z"',
   },
+  'Content-Encoding': {
+    description: 'How the answer is compressed, if Accept-Encoding allows it.',
+    schema: { type: 'string', enum: ['br', 'gzip'] },
+    example: 'br',
+  },
   'Idempotency-Replayed': {
-    description: 'Sent when this is the answer that an earlier request with the same Idempotency-Key got.',
+    description: 'Sent when this is the answer to an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', const: 'true' },
     example: 'true',
   },
@@ -68,7 +73,7 @@ export const headers = {
     example: '<https://links.example.com/api/v1/domains?page=1>; rel="first"',
   },
   'X-RateLimit-Limit': {
-    description: 'Requests that the window allows. Absent where rate limits are off, as are the four headers like it.',
+    description: 'Requests that the window allows. This and the next four headers are absent when rate limits are off.',
     schema: { type: 'integer', minimum: 1 },
     example: 6000,
   },

@@ -1,16 +1,15 @@
-import type { TObject, TSchema } from 'typebox'
 /**
  * The operations on resources, in the document.
  */
-
 import type { ErrorCode } from '../../errors.ts'
 import type { Field, Form } from '../fields.ts'
 import { maxIdempotencyKey } from '../idempotency.ts'
-import { apiPrefix, type Body, type Operation } from '../operation.ts'
+import { apiPrefix, type Operation } from '../operation.ts'
 import { idSchema } from '../record-schema.ts'
+import { requestBody } from './bodies.ts'
 import { type HeaderName, headerReferences, onApiAnswers } from './headers.ts'
 import { problemReferences } from './problems.ts'
-import { parameterSchema, type Schema, type Schemas } from './schemas.ts'
+import type { Schemas } from './schemas.ts'
 
 const tagList = { type: 'string', pattern: '^([*]|.*".*".*)$' }
 
@@ -19,7 +18,7 @@ export const parameters = {
     name: 'id',
     in: 'path',
     required: true,
-    description: 'The id of the record. One that is malformed, unknown or another account’s is not found.',
+    description: 'The id of the record. A malformed or unknown id, or one of another account, is 404.',
     schema: { ...idSchema },
     example: 1,
   },
@@ -27,7 +26,7 @@ export const parameters = {
     name: 'X-Request-Id',
     in: 'header',
     required: false,
-    description: 'Your own name for the request, to find it again in the log; one that does not fit is replaced.',
+    description: 'Your own id for the request in the log. An invalid one is replaced.',
     schema: { type: 'string', pattern: '^[\\w.-]{1,64}$' },
   },
   'If-Match': {
@@ -35,7 +34,7 @@ export const parameters = {
     in: 'header',
     required: false,
     description:
-      'The ETag of the state that the request is meant for, such as `"3-2026-11-20T12:00:00.000Z"`, or a list of them, or `*`. When the record is in another state by now, the answer is 412 and nothing is done: no update is lost.',
+      'The ETag of the record as you know it, such as `"3-2026-11-20T12:00:00.000Z"`, a list of ETags, or `*`. If the record has changed since, the answer is 412 and nothing happens: no update is lost.',
     schema: tagList,
   },
   'If-None-Match': {
@@ -43,7 +42,7 @@ export const parameters = {
     in: 'header',
     required: false,
     description:
-      'The ETags of states that you have, or `*`. When the record is in one of them, a GET is answered 304 without a body, and anything else 412.',
+      'The ETags that you have, or `*`. If the current one is among them, a GET is answered 304 without a body, any other method 412.',
     schema: tagList,
   },
   'Idempotency-Key': {
@@ -51,7 +50,7 @@ export const parameters = {
     in: 'header',
     required: false,
     description:
-      'A name of your own for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, bare or in double quotes. Sent again with the same name within 24 hours, the request is not done twice: it gets the answer of the first.',
+      'Your own name for this request, such as `8e03978e-40d5-43e8-bc93-6894a57f9324`, bare or in double quotes. If you repeat the request with it within 24 hours, it is not done twice: you get the first answer again.',
     schema: { type: 'string', minLength: 1, maxLength: 2 * maxIdempotencyKey + 2 },
   },
 } as const
@@ -118,7 +117,7 @@ function operationObject(operation: Operation, schemas: Schemas): object {
 
 const notModified = {
   304: {
-    description: 'The record is in a state that If-None-Match names: there is nothing to send.',
+    description: 'Nothing has changed: If-None-Match has the current ETag.',
     headers: headerReferences([...onApiAnswers, 'ETag']),
   },
 }
@@ -134,40 +133,9 @@ function failuresOf(operation: Operation): ErrorCode[] {
 
 function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
   return Object.entries<Field<unknown>>(query.fields).map(([name, { schema, required }]) => {
-    const { description, ...rest } = parameterSchema(schemas.published(schema))
+    const { description, ...rest } = schemas.published(schema)
     return { name, in: 'query', required, description, schema: rest }
   })
-}
-
-/** Both media types that bodies may have. A store needs its fields; an update without any is allowed. */
-function requestBody({ method }: Operation, body: Body, schemas: Schemas): object {
-  const schema = schemas.named(body.name, bodySchema(body, schemas))
-  const content = { schema, example: body.example }
-  return {
-    required: method === 'POST',
-    content: { 'application/x-www-form-urlencoded': content, 'application/json': content },
-  }
-}
-
-function bodySchema({ form, example, record }: Body, schemas: Schemas): Schema {
-  const own = Object.entries(propertiesOf(form.schema)).map(([name, property]) => [
-    name,
-    { ...schemas.published(property), ...(name in example ? { examples: [example[name]] } : {}) },
-  ])
-  const assigned = Object.entries(propertiesOf(record))
-    .filter(([name]) => form.ignored.includes(name))
-    .map(([name, property]) => [name, { ...schemas.published(property), description: 'Ignored.', readOnly: true }])
-  return {
-    ...schemas.published(form.schema),
-    description:
-      'What the server assigns is ignored, so that a record may be sent back as it came; any other field is refused.',
-    properties: Object.fromEntries([...own, ...assigned]),
-    additionalProperties: false,
-  }
-}
-
-function propertiesOf(schema: TSchema): Readonly<Record<string, TSchema>> {
-  return (schema as TObject).properties
 }
 
 function successResponse({ success }: Operation, schemas: Schemas): object {

@@ -42,13 +42,6 @@ export class Schemas {
   }
 }
 
-/** The schema for values that are text in a URL, where there is no null. */
-export function parameterSchema({ type, ...rest }: Schema): Schema {
-  return type === undefined
-    ? rest
-    : { type: Array.isArray(type) ? type.find((each) => each !== 'null') : type, ...rest }
-}
-
 /** Form builders need to know what the values of an enumeration are. */
 function withType(schema: Schema): Schema {
   if (schema.type !== undefined || !Array.isArray(schema.enum)) return schema

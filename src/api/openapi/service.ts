@@ -1,16 +1,16 @@
 /**
- * What the server answers outside of the API, without a key.
+ * What the server answers outside the API, without a key.
  */
 import type { ErrorCode } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
-import { headerReferences, onEveryAnswer } from './headers.ts'
+import { type HeaderName, headerReferences, onEveryAnswer } from './headers.ts'
 import { failuresAnywhere } from './paths.ts'
 import { problemReferences } from './problems.ts'
 import type { Schema } from './schemas.ts'
 
 export const serviceTag = {
   name: 'Service',
-  description: 'The server itself: its health, this document, and what its error codes mean. No key is needed.',
+  description: 'The server’s health, this document, and the meaning of error codes. None of them needs a key.',
 }
 
 export const serviceSchemas: Readonly<Record<string, Schema>> = {
@@ -46,17 +46,20 @@ export const serviceSchemas: Readonly<Record<string, Schema>> = {
 
 const requestId = { $ref: '#/components/parameters/RequestId' }
 
+/** The headers of what is made and compressed once. */
+const ofStaticContent: readonly HeaderName[] = ['ETag', 'Cache-Control', 'Vary', 'Content-Encoding']
+
 export const servicePaths = {
   '/health': {
     get: {
       ...open(
         'showHealth',
-        'Ask whether the server works',
-        'The database is asked as well. For load balancers and monitors.',
+        'Check the server’s health',
+        'For load balancers and monitors. It queries the database too.',
       ),
       parameters: [requestId],
       responses: answers(
-        'It does, or does in part.',
+        'The server works, or works in part.',
         { 'application/json': { schema: reference('Health'), example: { status: 'ok' } } },
         ['database_unavailable'],
       ),
@@ -64,24 +67,39 @@ export const servicePaths = {
   },
   '/openapi.json': {
     get: {
-      ...open('showDocument', 'This document', 'The same as the interactive reference at `/docs`, for programs.'),
-      parameters: [requestId],
-      responses: answers('The document.', { 'application/json': { schema: { type: 'object' } } }, ['overloaded']),
+      ...open('showDocument', 'Get this document', 'What the reference at `/docs` shows, for programs.'),
+      parameters: [
+        { $ref: '#/components/parameters/If-Match' },
+        { $ref: '#/components/parameters/If-None-Match' },
+        requestId,
+      ],
+      responses: {
+        ...answers(
+          'The document.',
+          { 'application/json': { schema: { type: 'object' } } },
+          ['precondition_failed', 'overloaded'],
+          ofStaticContent,
+        ),
+        304: {
+          description: 'Nothing has changed: If-None-Match has the current ETag.',
+          headers: headerReferences([...onEveryAnswer, 'ETag', 'Cache-Control', 'Vary']),
+        },
+      },
     },
   },
   '/problems/{code}': {
     get: {
       ...open(
         'showProblem',
-        'What an error code means',
-        'Where the `type` of every problem leads: a page for people, or JSON for those who ask for `application/json` and not for `text/html`.',
+        'Explain an error code',
+        'The `type` of every problem leads here. The answer is a page, or JSON if `Accept` names `application/json` and not `text/html`.',
       ),
       parameters: [
         {
           name: 'code',
           in: 'path',
           required: true,
-          description: 'The code of a problem.',
+          description: 'The `code` of a problem.',
           schema: reference('ErrorCode'),
           example: 'name_taken',
         },
@@ -97,6 +115,7 @@ export const servicePaths = {
           },
         },
         ['not_found', 'overloaded'],
+        ['Vary'],
       ),
     },
   },
@@ -110,9 +129,14 @@ function reference(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-function answers(description: string, content: object, own: readonly ErrorCode[]): object {
+function answers(
+  description: string,
+  content: object,
+  own: readonly ErrorCode[],
+  headers: readonly HeaderName[] = [],
+): object {
   return {
-    200: { description, headers: headerReferences(onEveryAnswer), content },
+    200: { description, headers: headerReferences([...onEveryAnswer, ...headers]), content },
     ...problemReferences([...failuresAnywhere, ...own]),
   }
 }

@@ -1,0 +1,128 @@
+/** What the API accepts, the document allows; what the document shows, the API accepts. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { startApp, type TestApp } from '../../../test/app.ts'
+import type { Answer, Json } from '../../../test/client.ts'
+import { operations } from '../../app.ts'
+import { apiPrefix } from '../operation.ts'
+import { openApiDocument } from './document.ts'
+
+const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations, 'https://links.example.com')))
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+formats.default(ajv)
+ajv.addSchema(document, 'api')
+
+/** A form holds text alone; validators read integers from it, as they do from a query. */
+const ofForms = new Ajv2020({ strict: false, allErrors: true, coerceTypes: true })
+formats.default(ofForms)
+ofForms.addSchema(document, 'api')
+
+const media = { form: 'application/x-www-form-urlencoded', json: 'application/json' } as const
+type Kind = keyof typeof media
+
+function complaint(path: string, method: string, kind: Kind, body: object): string | null {
+  const { schema } = document.paths[apiPrefix + path][method.toLowerCase()].requestBody.content[media[kind]]
+  const validator = kind === 'form' ? ofForms : ajv
+  const isValid = validator.getSchema(`api${schema.$ref}`)
+  assert.ok(isValid)
+  return isValid(structuredClone(body)) ? null : validator.errorsText(isValid.errors)
+}
+
+/** Sends the body, to a record of its own where it changes one. What is stored is deleted again. */
+async function sendTo(app: TestApp, path: string, method: string, kind: Kind, body: object): Promise<Answer> {
+  const list = apiPrefix + path.replace('/{id}', '')
+  const isStore = list === apiPrefix + path
+  const stored = await app.send('POST', list, isStore ? { [kind]: body } : { form: { name: 'changed.example' } })
+  if (stored.status !== 201) return stored
+  const record = `${list}/${stored.body.data.id}`
+  const answer = isStore ? stored : await app.send(method, record, { [kind]: body })
+  await app.send('DELETE', record)
+  return answer
+}
+
+const urls = [
+  'https://acme.com',
+  'HTTP://Acme.com:8080/a?b#c',
+  'https://bücher.example/ä',
+  'https://acme.com/{x}|y',
+  'http://localhost',
+]
+const names = ['go.acme.com', 'GO.Example.ORG', 'Bücher.example', 'intranet', 'acme.example.', '例え.example']
+const colors = ['1', '4', '6']
+const update = ['PUT', 'PATCH'].map((method) => [method, '/{id}'] as const)
+
+const accepted: readonly (readonly [path: string, method: string, kind: Kind, body: object])[] = [
+  ...(['form', 'json'] as const).flatMap((kind) => [
+    ...names.map((name) => ['/domains', 'POST', kind, { name }] as const),
+    ...urls.map((url, at) => ['/domains', 'POST', kind, { name: `${kind}${at}.example`, homepage_url: url }] as const),
+    ['/domains', 'POST', kind, { name: `${kind}.example`, homepage_url: '', not_found_url: '' }] as const,
+    ...update.flatMap(([method, id]) => [
+      [`/domains${id}`, method, kind, {}] as const,
+      [`/domains${id}`, method, kind, { homepage_url: '', not_found_url: 'https://acme.com' }] as const,
+      [`/spaces${id}`, method, kind, {}] as const,
+      [`/spaces${id}`, method, kind, { name: 'x', color: '4' }] as const,
+      [`/spaces${id}`, method, kind, { id: 'x', created_at: '', updated_at: 'y' }] as const,
+    ]),
+    ...colors.map((color) => ['/spaces', 'POST', kind, { name: 'Маркетинг', color }] as const),
+    ['/spaces', 'POST', kind, { name: 'x', color: '' }] as const,
+  ]),
+  ['/domains', 'POST', 'json', { name: 'null.example', homepage_url: null, not_found_url: null }],
+  ['/domains/{id}', 'PATCH', 'json', { homepage_url: null }],
+  ['/spaces', 'POST', 'json', { name: 'x', color: 4 }],
+  ['/spaces', 'POST', 'json', { name: 'x', color: null }],
+  ['/spaces', 'POST', 'json', { name: 'x'.repeat(255) }],
+]
+
+test('what the API accepts, in forms and in JSON, the document allows', async () => {
+  const app = await startApp()
+  for (const [path, method, kind, body] of accepted) {
+    const asked = `${method} ${path} ${kind} ${JSON.stringify(body)}`
+    const answer = await sendTo(app, path, method, kind, body)
+    assert.ok([200, 201].includes(answer.status), `${asked}: ${answer.text}`)
+    assert.equal(complaint(path, method, kind, body), null, asked)
+  }
+})
+
+test('what the API refuses for its type, the document does not allow', async () => {
+  const app = await startApp()
+  for (const [path, method, kind, body] of [
+    ['/domains', 'POST', 'form', { homepage_url: 'https://acme.com' }],
+    ['/domains', 'POST', 'form', { name: '' }],
+    ['/domains', 'POST', 'json', { name: null }],
+    ['/domains', 'POST', 'json', { name: 'a b' }],
+    ['/domains', 'POST', 'json', { name: 'acme.example', homepage_url: 'ftp//x y' }],
+    ['/spaces', 'POST', 'json', { name: 'x', color: 7 }],
+    ['/spaces', 'POST', 'json', { name: 'x', color: '04' }],
+    ['/spaces', 'POST', 'form', { name: 'x', color: '7' }],
+    ['/spaces', 'POST', 'json', { name: 'x', colour: 1 }],
+    ['/spaces/{id}', 'PATCH', 'form', { color: '' }],
+    ['/spaces/{id}', 'PATCH', 'json', { name: null }],
+  ] as const) {
+    const asked = `${method} ${path} ${kind} ${JSON.stringify(body)}`
+    assert.equal((await sendTo(app, path, method, kind, body)).status, 422, asked)
+    assert.notEqual(complaint(path, method, kind, body), null, asked)
+  }
+})
+
+test('every example of a body validates, and the API accepts it', async () => {
+  const app = await startApp()
+  for (const [path, item] of Object.entries<Json>(document.paths)) {
+    for (const [method, { requestBody }] of Object.entries<Json>(item)) {
+      for (const kind of ['form', 'json'] as const) {
+        if (requestBody === undefined) continue
+        const { schema, example } = requestBody.content[media[kind]]
+        const { properties, examples } = document.components.schemas[schema.$ref.split('/').at(-1)]
+        const shown = Object.entries<Json>(properties).filter(([, property]) => !property.readOnly)
+        const ofFields = Object.fromEntries(shown.map(([name, property]) => [name, property.examples[0]]))
+        const own = path.slice(apiPrefix.length)
+        for (const body of [example, ...examples, ofFields]) {
+          assert.equal(complaint(own, method, kind, body), null)
+          const answer = await sendTo(app, own, method.toUpperCase(), kind, body)
+          assert.ok([200, 201].includes(answer.status), `${method} ${path} ${kind}: ${answer.text}`)
+        }
+      }
+    }
+  }
+})

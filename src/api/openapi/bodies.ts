@@ -1,0 +1,73 @@
+/**
+ * Request bodies in the document. JSON and forms have a schema each: JSON knows null and numbers, a form text alone.
+ */
+import type { Field } from '../fields.ts'
+import type { Body, Operation } from '../operation.ts'
+import type { Schema, Schemas } from './schemas.ts'
+
+/** Both media types that a body may have. A store needs its fields; an update without any is allowed. */
+export function requestBody({ method }: Operation, body: Body, schemas: Schemas): object {
+  const { name, example } = body
+  const json = schemas.named(name, bodySchema(body, schemas, inJson))
+  const form = schemas.named(`${name}Form`, bodySchema(body, schemas, inForms))
+  return {
+    required: method === 'POST',
+    content: {
+      'application/x-www-form-urlencoded': { schema: form, example },
+      'application/json': { schema: json, example },
+    },
+  }
+}
+
+/** What a field may be besides its value, in a media type. */
+type More = (field: Field<unknown>, value: Schema) => readonly Schema[]
+
+const empty: Schema = { type: 'string', enum: [''] }
+
+const inForms: More = ({ takesEmpty }) => (takesEmpty ? [empty] : [])
+
+const inJson: More = ({ takesEmpty, takesNumber }, value) => [
+  ...(takesNumber ? [asText(value)] : []),
+  ...(takesEmpty ? [empty, { type: 'null' }] : []),
+]
+
+/** An integer in canonical decimal form. */
+function asText(value: Schema): Schema {
+  return Array.isArray(value.enum)
+    ? { type: 'string', enum: value.enum.map(String) }
+    : { type: 'string', pattern: '^[1-9][0-9]*$' }
+}
+
+function bodySchema({ form, example }: Body, schemas: Schemas, more: More): Schema {
+  const fields = Object.entries<Field<unknown>>(form.fields)
+  const own = fields.map(([name, field]) => {
+    const value = schemas.published(field.schema)
+    const examples = name in example ? { examples: [example[name]] } : {}
+    return [name, { ...either(value, more(field, value)), ...examples }]
+  })
+  const assigned = form.ignored.map((name) => [
+    name,
+    { readOnly: true, description: 'Ignored: the server assigns it.' },
+  ])
+  const required = fields.filter(([, field]) => field.required).map(([name]) => name)
+  return {
+    type: 'object',
+    description:
+      'Text is trimmed. What the server assigns is ignored, so that a record may be sent back as it came; any other field is refused.',
+    ...(required.length > 0 ? { required } : {}),
+    properties: Object.fromEntries([...own, ...assigned]),
+    additionalProperties: false,
+    examples: [example],
+  }
+}
+
+/** One schema for a value and what may stand in its place. What describes the field stays outside. */
+function either({ description, default: fallback, ...value }: Schema, more: readonly Schema[]): Schema {
+  const { anyOf = [value] } = value
+  const all = [...(anyOf as Schema[]), ...more]
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(all.length === 1 ? value : { anyOf: all }),
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * The interactive reference, made of the OpenAPI document alone: what the document says of an operation, the page shows.
+ */
+import { type Html, html, type Part } from '../../http/html.ts'
+import { markdown } from './markdown.ts'
+import { type OpenApi, type OperationObject, type Response, resolved } from './openapi.ts'
+import { type Common, codeLinks, codesOf, methodBadge, operationSection, type Shown } from './operation.ts'
+import { fieldsOf, rowsOf } from './schema.ts'
+
+/** The page for `/docs`. */
+export function referencePage(document: OpenApi): Html {
+  const { info, tags } = document
+  const shown = operationsOf(document)
+  const ofTag = (name: string) => shown.filter(({ operation }) => operation.tags.includes(name))
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${info.title}</title>
+<link rel="icon" href="/docs/static/icon.svg">
+<link rel="stylesheet" href="/docs/static/base.css">
+<link rel="stylesheet" href="/docs/static/reference.css">
+<script type="module" src="/docs/static/reference.js"></script>
+</head>
+<body class="reference">
+<header>
+<h1>${info.title} <small>${info.version}</small></h1>
+${controls}
+<nav aria-label="Contents">
+${tags.map(({ name }) => navGroup(name, ofTag(name)))}
+<p>More</p>
+<ul><li><a href="#guide">Guide</a></li><li><a href="#errors">Errors</a></li><li><a href="#objects">Objects</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>
+</nav>
+</header>
+<main>
+<p class="lead">${info.summary} <span class="shortcuts"><a href="#guide">Guide</a> · <a href="#errors">Errors</a> · <a href="#objects">Objects</a> · <a href="/openapi.json">OpenAPI document</a></span></p>
+<p id="no-match" role="status"></p>
+${tags.map(
+  ({ name, description }) =>
+    html`<section class="tag"><h2>${name}</h2>${markdown(description)}${ofTag(name).map(operationSection)}</section>`,
+)}
+<section id="guide"><h2>Guide</h2>${markdown(info.description)}</section>
+${errorsSection(document, shown)}
+${objectsSection(document, shown)}
+</main>
+</body>
+</html>
+`
+}
+
+const controls = html`<p><label for="filter">Filter</label><input id="filter" type="search" placeholder="domains, DELETE, …" autocomplete="off"></p>
+<form id="authorization"><label for="key">API key</label>
+<p class="key"><input id="key" type="password" placeholder="wm_…" autocomplete="off" spellcheck="false" aria-describedby="key-note"><button id="forget" type="button">Forget</button></p>
+<p id="key-note">Kept until you close this tab.</p></form>`
+
+function navGroup(name: string, shown: readonly Shown[]): Part {
+  const items = shown.map(
+    ({ method, operation }) =>
+      html`<li><a href="#${operation.operationId}">${methodBadge(method)} ${operation.summary}</a></li>`,
+  )
+  return html`<p>${name}</p><ul>${items}</ul>`
+}
+
+function operationsOf(document: OpenApi): Shown[] {
+  const all = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ document, method, path, operation })),
+  )
+  const common = commonTo(
+    document,
+    all.map(({ operation }) => operation),
+  )
+  return all.map((each) => ({ ...each, common }))
+}
+
+/** What all operations that need a key have: the page says it once. */
+function commonTo(document: OpenApi, operations: readonly OperationObject[]): Common {
+  const guarded = operations.filter(({ security }) => security.length > 0)
+  const references = guarded.map(
+    ({ parameters, responses }) =>
+      new Set([...parameters, ...Object.values(responses)].flatMap((each) => ('$ref' in each ? [each.$ref] : []))),
+  )
+  const headers = guarded
+    .flatMap(({ responses }) => Object.entries(responses))
+    .filter(([status]) => status.startsWith('2'))
+    .map(([, response]) => new Set(Object.keys(resolved<Response>(document, response).headers ?? {})))
+  const inAll = (sets: readonly Set<string>[]) => sets.reduce((all, each) => all.intersection(each))
+  return { references: inAll(references), headers: inAll(headers) }
+}
+
+function errorsSection(document: OpenApi, [first]: readonly Shown[]): Html {
+  const rows = Object.entries(first?.operation.responses ?? {})
+    .filter(([, response]) => '$ref' in response && first?.common.references.has(response.$ref))
+    .map(([status, response]) => {
+      const codes = codesOf(document, resolved<Response>(document, response))
+      return html`<tr><th scope="row">${status}</th><td>${codeLinks(codes)}</td></tr>`
+    })
+  return html`<section id="errors"><h2>Errors of every operation</h2>
+<p>Each code leads to a page that says what to do. The answer is always a <a href="#Problem">Problem</a>.</p>
+<table>${rows}</table></section>`
+}
+
+/** The objects that requests and answers name; bodies stand with their operations. */
+function objectsSection(document: OpenApi, shown: readonly Shown[]): Html {
+  const bodies = shown.flatMap(({ operation }) => Object.values(operation.requestBody?.content ?? {}))
+  const ofBodies = new Set(bodies.map(({ schema }) => schema.$ref))
+  const objects = Object.entries(document.components.schemas).filter(
+    ([name]) => !ofBodies.has(`#/components/schemas/${name}`),
+  )
+  return html`<section id="objects"><h2>Objects</h2>${objects.map(
+    ([name, schema]) => html`
+<details class="object" id="${name}"><summary><h3>${name}</h3></summary>
+${markdown(schema.description ?? '')}${rowsOf(fieldsOf(document, schema))}</details>`,
+  )}</section>`
+}

@@ -1,0 +1,80 @@
+/**
+ * JSON Schemas as people read them.
+ */
+import { type Html, html, type Part } from '../../http/html.ts'
+import { inline } from './markdown.ts'
+import { nameOf, type OpenApi, type Reference, resolved, type Schema } from './openapi.ts'
+
+/** A row of a table of fields or parameters. */
+export interface Row {
+  readonly name: string
+  readonly required: boolean
+  readonly schema: Schema
+  readonly description: string
+}
+
+/** The rows as a list of terms: what each may be, and what it means. */
+export function rowsOf(rows: readonly Row[]): Html {
+  return html`<dl class="fields">${rows.map(
+    ({ name, required, schema, description }) => html`
+<div><dt><code>${name}</code> ${required ? html`<strong>required</strong> ` : null}<span class="type">${typeOf(schema)}</span></dt>
+<dd>${inline(description)}</dd></div>`,
+  )}
+</dl>`
+}
+
+/** The fields of an object; those of objects inside by `outer.inner`. */
+export function fieldsOf(document: OpenApi, schema: Schema, prefix = ''): Row[] {
+  const inherited = (schema.allOf ?? []).flatMap((each) =>
+    fieldsOf(document, resolved(document, each as Reference), prefix),
+  )
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, property]): Row[] =>
+    property.properties === undefined
+      ? [{ name: prefix + name, required: false, schema: property, description: property.description ?? '' }]
+      : fieldsOf(document, property, `${prefix}${name}.`),
+  )
+  return [...inherited, ...own]
+}
+
+/** The type of a value, with its bounds, as text and links to the objects that it names. */
+export function typeOf(schema: Schema): Part {
+  if (schema.$ref !== undefined)
+    return html`<a href="#${nameOf(schema as Reference)}">${nameOf(schema as Reference)}</a>`
+  if (schema.anyOf !== undefined) return alternatives(schema)
+  if (schema.items !== undefined) return html`list of ${typeOf(schema.items)}`
+  return [wordsFor(schema).join(' or '), boundsOf(schema), defaultOf(schema)]
+}
+
+/** Each kind of value once: of a text with a format and text without, the former says more. */
+function alternatives(schema: Schema): Part {
+  const kinds = new Map<string, Schema>()
+  for (const each of schema.anyOf ?? []) {
+    const kind = each.enum?.includes('') ? 'empty' : String(each.type)
+    if (!kinds.has(kind)) kinds.set(kind, each)
+  }
+  const [value = schema] = kinds.values()
+  return [[...kinds.values()].flatMap(wordsFor).join(' or '), boundsOf(value), defaultOf(schema)]
+}
+
+function wordsFor(schema: Schema): string[] {
+  if (schema.enum !== undefined) return schema.enum.map((value) => (value === '' ? 'empty' : String(value)))
+  const { format = '' } = schema
+  return [schema.type ?? 'any'].flat().map((type) => (type === 'string' ? (words[format] ?? type) : type))
+}
+
+const words: Readonly<Record<string, string>> = {
+  uri: 'URL',
+  'uri-reference': 'URL',
+  hostname: 'host name',
+  'date-time': 'time',
+}
+
+function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER, maxLength }: Schema): string {
+  if (maxLength !== undefined) return `, up to ${maxLength} characters`
+  if (minimum === undefined) return ''
+  return maximum < Number.MAX_SAFE_INTEGER ? `, ${minimum} to ${maximum}` : `, ${minimum} or more`
+}
+
+function defaultOf(schema: Schema): Part {
+  return schema.default === undefined ? null : html`, default ${String(schema.default)}`
+}
