@@ -3,7 +3,7 @@ import type { ServerCommand } from './command.ts'
 export const startCommand: ServerCommand = {
   summary: 'Start the server, as "npm start" does.',
   synopsis: '',
-  details: `It is configured by environment variables, which README.md lists, and runs until it is told to stop (Ctrl-C).
+  details: `It reads environment variables, which docs/configuration.md lists, and runs until it is told to stop (Ctrl-C).
 Its first start makes the database and prints an API key.`,
   options: {},
   takesOperand: false,
