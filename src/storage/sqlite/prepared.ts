@@ -36,3 +36,8 @@ export function query(db: DatabaseSync, sql: string, ...params: Params): SQLOutp
 export function queryNumber(db: DatabaseSync, sql: string, ...params: Params): number {
   return Number(query(db, sql, ...params)[0]?.[0] ?? 0)
 }
+
+/** The rows of `sql`, one by one; see `prepare`. The statement ends with the iteration. */
+export function iterate(db: DatabaseSync, sql: string, ...params: Params): Iterable<SQLOutputValue[]> {
+  return prepare(db, sql).iterate(...(params as SQLInputValue[])) as Iterable<unknown> as Iterable<SQLOutputValue[]>
+}

@@ -2,14 +2,14 @@
  * What the main thread and the reader threads say to each other.
  */
 import type { AnyListing, RawPage } from '../raw-page.ts'
-
-/** `index` keeps the search index and answers from it; `scan` answers what takes a walk over many records. */
-export type LaneKind = 'index' | 'scan'
+import type { IndexedTables } from './index-file.ts'
 
 /** What a reader thread is started with. */
 export interface ReaderOptions {
-  readonly kind: LaneKind
+  /** `index` keeps the search index and answers from it; `scan` answers what takes a walk over many records. */
+  readonly kind: 'index' | 'scan'
   readonly databasePath: string
+  readonly tables: IndexedTables
 }
 
 export type ToReader =

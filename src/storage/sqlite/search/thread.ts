@@ -7,9 +7,9 @@ import type { FromReader, ReaderOptions, ToReader } from './messages.ts'
 import { ScanReader } from './scan-reader.ts'
 
 const port = parentPort as MessagePort
-const { kind, databasePath } = workerData as ReaderOptions
+const options = workerData as ReaderOptions
 const say = (message: FromReader): void => port.postMessage(message)
-const reader = kind === 'index' ? new IndexReader(databasePath, say) : new ScanReader(databasePath)
+const reader = options.kind === 'index' ? new IndexReader(options, say) : new ScanReader(options.databasePath)
 
 port.on('message', (message: ToReader) => {
   if (message.kind === 'question') return say(answer(message))
