@@ -112,7 +112,6 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ delete: fc.nat(1_000) }) },
   { weight: 1, arbitrary: fc.record({ rename: fc.nat(1_000), to: text }) },
   { weight: 12, arbitrary: fc.record({ list: listing }) },
-  { weight: 1, arbitrary: fc.constant({ wake: true } as const) },
   { weight: 1, arbitrary: fc.record({ reopen: fc.constantFrom('sound', 'missing', 'garbage', 'empty', 'foreign') }) },
 )
 
@@ -142,7 +141,6 @@ class Run {
     else if ('move' in step) this.#records.move(step.move, step.shelf)
     else if ('delete' in step) this.#records.delete(step.delete)
     else if ('rename' in step) this.#records.rename(step.rename, step.to)
-    else if ('wake' in step) this.#readers.changed()
     else if ('reopen' in step) await this.#reopen(step.reopen)
     else
       deepEqual(await listOn((work) => work(this.#records.db), this.#readers, step.list), this.#records.page(step.list))

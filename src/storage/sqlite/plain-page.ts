@@ -34,7 +34,7 @@ function narrowedPage(db: DatabaseSync, listing: AnyListing, [column, ...others]
   const values = parametersOf(listing)
   const records = recordsById(of, column)
   const page = `select ${of.columns} from ${records} and id between :low and :high
-    order by id ${direction} limit :limit offset :offset`
+    order by id ${direction} limit :limit + 0 offset :offset + 0`
   const counted = `select count(*) from (select 1 from ${records} limit ${countedMatches + 1})`
   const total =
     column === undefined
@@ -91,7 +91,7 @@ function walksOf(db: DatabaseSync, of: AnyListable): Walks {
 function prepareWalks(db: DatabaseSync, of: AnyListable): Walks {
   // ?1 account. From the start: ?2 limit, ?3 offset. From the end: ?2 first and ?3 last position, not included; where
   // they lie from the other end depends on the total, which must be that of the same moment.
-  const start = 'limit ?2 offset ?3'
+  const start = 'limit ?2 + 0 offset ?3 + 0'
   const end = `limit max(0, min(${totalOf(of)}, ?3) - ?2) offset max(0, ${totalOf(of)} - ?3)`
   const walks = (range: string) => {
     const walk = (sortBy: string, direction: Direction) =>

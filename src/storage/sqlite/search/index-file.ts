@@ -62,9 +62,12 @@ export function openSearchFile(databasePath: string, tables: IndexedTables = res
     db.prepare('attach ? as data').run(`${pathToFileURL(databasePath).href}?mode=ro`)
     db.function('words_of', { deterministic: true, varargs: true }, (...texts) => wordsOf(texts))
     db.exec('begin immediate')
-    const recipe = JSON.stringify([version, Object.entries(tables).map(([table, { searched }]) => [table, searched])])
-    if (!has(db, `from main.sqlite_schema where name = 'state'`)) makeTables(db, tables, recipe)
-    if (!has(db, 'from main.state join data.instance using (database_id) where recipe = ?', recipe)) {
+    const fullVersion = JSON.stringify([
+      version,
+      Object.entries(tables).map(([table, { searched }]) => [table, searched]),
+    ])
+    if (!has(db, `from main.sqlite_schema where name = 'state'`)) makeTables(db, tables, fullVersion)
+    if (!has(db, 'from main.state join data.instance using (database_id) where version = ?', fullVersion)) {
       throw new UnusableIndex('The search index belongs to another database or version.')
     }
     db.exec('commit')
@@ -80,9 +83,9 @@ function has(db: DatabaseSync, rows: string, ...values: string[]): boolean {
 }
 
 /** `positions`: for each table, and for the log of changes, the last id that the index holds. */
-function makeTables(db: DatabaseSync, tables: IndexedTables, recipe: string): void {
-  db.exec('create table main.state (recipe text not null, database_id text not null) strict')
-  db.prepare('insert into main.state select ?, database_id from data.instance').run(recipe)
+function makeTables(db: DatabaseSync, tables: IndexedTables, fullVersion: string): void {
+  db.exec('create table main.state (version text not null, database_id text not null) strict')
+  db.prepare('insert into main.state select ?, database_id from data.instance').run(fullVersion)
   db.exec('create table main.positions (kind text primary key, last integer not null) without rowid, strict')
   for (const table of Object.keys(tables)) {
     db.exec(`create virtual table ${table}_search using fts5 (words, content = '', contentless_delete = 1, ${tableOptions});

@@ -4,11 +4,13 @@ import type { AnyListing, RawPage } from '../raw-page.ts'
 import { transact } from '../transact.ts'
 import { type IndexedTables, isUnusable, openSearchFile, removeSearchFile } from './index-file.ts'
 import { advance, changeLog, type Position, positionOf, stepSize, tidy } from './indexing.ts'
-import type { FromReader, ReaderOptions } from './messages.ts'
+import type { FromReader, ReaderOptions } from './lane.ts'
 import { Searches } from './searched-page.ts'
 
-/** How often the index looks for what other processes wrote, and is tidied. */
-const pollMs = 2_000
+/** How often the index looks for what was written; a search looks for itself what was written in between. */
+const pollMs = 100
+/** How often what is indexed is made durable. */
+const checkpointMs = 2_000
 /** An index is not rebuilt more often than this, however unusable it seems: the database itself may be damaged. */
 const rebuildMs = 60_000
 
@@ -25,11 +27,11 @@ export class IndexReader {
   readonly #databasePath: string
   readonly #tables: IndexedTables
   readonly #say: (message: FromReader) => void
-  readonly #poll: NodeJS.Timeout
+  readonly #timers: readonly NodeJS.Timeout[]
   readonly #reported = new Set<string>()
   #open: OpenIndex | undefined
   #next: NodeJS.Immediate | undefined
-  #tidying: NodeJS.Timeout | undefined
+  #isUntidy = true
   #durable = 0
   #discardedAt = Number.NEGATIVE_INFINITY
 
@@ -37,11 +39,8 @@ export class IndexReader {
     this.#databasePath = databasePath
     this.#tables = tables
     this.#say = say
-    this.#poll = setInterval(() => {
-      this.changed()
-      this.#tidy()
-    }, pollMs)
-    this.changed()
+    this.#timers = [setInterval(() => this.#follow(), pollMs), setInterval(() => this.#checkpoint(), checkpointMs)]
+    this.#follow()
   }
 
   /** Null when the index is too far behind, when it cannot be used, or when the page takes a scan. */
@@ -49,19 +48,9 @@ export class IndexReader {
     return this.#attempt((index) => this.#answerFrom(index, listing)) ?? null
   }
 
-  /** Brings the index to the present, in steps between which questions are answered. */
-  changed(): void {
-    this.#next ??= setImmediate(() => {
-      this.#next = undefined
-      const isBehind = this.#attempt(({ db }) => transact(db, 'immediate', () => advance(db, this.#tables).lag > 0))
-      if (isBehind) this.changed()
-    })
-  }
-
   close(): void {
-    clearInterval(this.#poll)
+    for (const timer of this.#timers) clearInterval(timer)
     clearImmediate(this.#next)
-    clearTimeout(this.#tidying)
     this.#open?.db.close()
   }
 
@@ -106,28 +95,30 @@ export class IndexReader {
     this.#say({ kind: 'problem', error })
   }
 
-  /**
-   * While the index is at the present: merges its segments, in steps between which questions are answered. This can
-   * wait, so it takes a third of the time at most.
-   */
-  #tidy(afterMs = 0): void {
-    this.#tidying ??= setTimeout(() => {
-      this.#tidying = undefined
-      const start = performance.now()
-      const isUntidy = this.#attempt(({ db }) => {
-        const { last, lag } = positionOf(db)
-        this.#tellWhatIsDurable(db, last[changeLog] as number)
-        return lag === 0 && tidy(db, this.#tables)
+  /** Brings the index to the present, in steps between which questions are answered. Then it has time to be tidied. */
+  #follow(): void {
+    this.#next ??= setImmediate(() => {
+      this.#next = undefined
+      const isBehind = this.#attempt(({ db }) => {
+        if (positionOf(db).lag === 0) {
+          this.#isUntidy &&= tidy(db, this.#tables)
+          return false
+        }
+        this.#isUntidy = true
+        return transact(db, 'immediate', () => advance(db, this.#tables).lag > 0)
       })
-      if (isUntidy) this.#tidy(2 * (performance.now() - start))
-    }, afterMs)
+      if (isBehind) this.#follow()
+    })
   }
 
-  #tellWhatIsDurable(db: DatabaseSync, seq: number): void {
-    if (seq === this.#durable) return
-    const [[busy, inLog, copied] = []] = query(db, 'pragma main.wal_checkpoint(passive)')
-    if (busy !== 0 || inLog !== copied) return
-    this.#durable = seq
-    this.#say({ kind: 'indexed', seq })
+  #checkpoint(): void {
+    this.#attempt(({ db }) => {
+      const seq = positionOf(db).last[changeLog] as number
+      if (seq === this.#durable) return
+      const [[busy, inLog, copied] = []] = query(db, 'pragma main.wal_checkpoint(passive)')
+      if (busy !== 0 || inLog !== copied) return
+      this.#durable = seq
+      this.#say({ kind: 'indexed', seq })
+    })
   }
 }

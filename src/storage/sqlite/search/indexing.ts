@@ -8,15 +8,15 @@ import { type IndexedTables, lastOf, rowidOf, UnusableIndex } from './index-file
 
 /** What one call of `advance` takes at most, of each kind. */
 export const stepSize = 500
-/** One record in this many is counted in the samples. */
+/** One record in this many is counted in the samples: by chance, since what was made by counting repeats itself. */
 const sampledOneIn = 64
 /** Pages of the file that one call of `tidy` writes at most, for each table. */
-const mergedPages = 32
+const mergedPages = 64
 
 /** The table of the database that logs deletions and changes. */
 export const changeLog = 'search_changes'
 
-/** The last id of each table, and of the log of changeLog, that is indexed; and how many ids the database is ahead. */
+/** The last id of each table, and of the log of changes, that is indexed; and how many ids the database is ahead. */
 export interface Position {
   readonly last: Readonly<Record<string, number>>
   readonly lag: number
@@ -81,31 +81,23 @@ function indexAgain(db: DatabaseSync, { words, ...range }: Indexed & { after: nu
   query(db, `${insertion(table, words)} where id in (select record_id ${changed}) order by account_id, id`, range)
 }
 
-/** Returns the last id that is indexed then. */
+/** Returns the last id that is indexed then. In the samples, what is deleted later stays: they are an estimate. */
 function addNewRecords(db: DatabaseSync, { table, words, indexed }: Indexed): number {
   const taken = `select id from data.${table} where id > ? order by id limit ${stepSize}`
   const [count, last] = query(db, `select count(*), max(id) from (${taken})`, indexed)[0] ?? []
   const end = count === stepSize ? Number(last) : queryNumber(db, `select ${lastOf(`'${table}'`)}`)
   // FTS5 writes a segment of its own whenever a rowid is lower than the one before: hence by account.
   query(db, `${insertion(table, words)} where id > ? and id <= ? order by account_id, id`, indexed, end)
-  const sampled = query(
-    db,
-    `select ${words} from data.${table} where id > ? and id <= ? and id % ${sampledOneIn} = 0`,
-    indexed,
-    end,
-  )
-  for (const [lines] of sampled) countWords(db, table, String(lines))
+  const sampled = `select ${words} from data.${table} where id > ? and id <= ? and random() % ${sampledOneIn} = 0`
+  const counting = `insert into ${table}_samples values (?, 1) on conflict do update set records = records + 1`
+  for (const [lines] of query(db, sampled, indexed, end)) {
+    for (const word of new Set(String(lines).split('\n'))) query(db, counting, word)
+  }
   return end
 }
 
 function insertion(table: string, words: string): string {
   return `insert into ${table}_search (rowid, words) select ${rowidOf('account_id', 'id')}, ${words} from data.${table}`
-}
-
-/** What is deleted stays counted: for an estimate that is near enough. */
-function countWords(db: DatabaseSync, table: string, lines: string): void {
-  const count = `insert into ${table}_samples values (?, 1) on conflict do update set records = records + 1`
-  for (const word of new Set(lines.split('\n'))) query(db, count, word)
 }
 
 /**

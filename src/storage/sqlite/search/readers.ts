@@ -5,9 +5,6 @@ import { type AnyListing, type RawPage, toPage } from '../raw-page.ts'
 import type { IndexedTables } from './index-file.ts'
 import { Lane } from './lane.ts'
 
-/** How often the index thread is woken at most; a search looks for itself what was written in between. */
-const wakeMs = 100
-
 export interface ReadersOptions {
   /** The tables to index: those of the resources unless said otherwise. */
   readonly tables?: IndexedTables
@@ -32,8 +29,6 @@ export class Readers {
       value: this.#seconds,
     },
   ]
-  #wake: NodeJS.Timeout | undefined
-  #closed = false
 
   /** `databasePath` is a file that has been migrated. The search index is kept beside it, in `<databasePath>-search`. */
   constructor(databasePath: string, options: ReadersOptions) {
@@ -50,15 +45,6 @@ export class Readers {
     this.#index.start()
   }
 
-  /** To be called after each commit: the index follows within a moment. */
-  changed(): void {
-    if (this.#closed) return
-    this.#wake ??= setTimeout(() => {
-      this.#wake = undefined
-      this.#index.changed()
-    }, wakeMs).unref()
-  }
-
   /** The text to search for is folded. Throws `overloaded` when too many questions wait, `database_unavailable` when they cannot be answered. */
   async list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
     const start = performance.now()
@@ -72,8 +58,6 @@ export class Readers {
 
   /** Lets the threads answer what they were asked, for a second at most, and ends them. Idempotent. */
   async close(): Promise<void> {
-    this.#closed = true
-    clearTimeout(this.#wake)
     await Promise.all([this.#index.close(), this.#scan.close()])
   }
 }

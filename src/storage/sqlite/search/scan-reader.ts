@@ -2,24 +2,22 @@ import { DatabaseSync } from 'node:sqlite'
 import { plainPage } from '../plain-page.ts'
 import type { AnyListing, RawPage } from '../raw-page.ts'
 import { transact } from '../transact.ts'
-import { type Found, matchingPage, recordSources } from './matching-page.ts'
+import type { ReaderOptions } from './lane.ts'
+import { matchingPage, recordSources } from './matching-page.ts'
 
 const lockTimeoutMs = 1_000
 
-/** Answers any question from the records themselves, however many it takes. */
+/** Answers any question from the records themselves, however many have to be looked at. */
 export class ScanReader {
   readonly #db: DatabaseSync
 
-  constructor(databasePath: string) {
+  constructor({ databasePath }: ReaderOptions) {
     this.#db = new DatabaseSync(databasePath, { readOnly: true, timeout: lockTimeoutMs })
   }
 
   answer(listing: AnyListing): RawPage {
     return transact(this.#db, 'deferred', () => scannedPage(this.#db, listing))
   }
-
-  /** There is nothing to keep up with. */
-  changed(): void {}
 
   close(): void {
     this.#db.close()
@@ -30,6 +28,5 @@ export class ScanReader {
 export function scannedPage(db: DatabaseSync, listing: AnyListing): RawPage {
   const { search, filter = {} } = listing
   if (search === null && Object.keys(filter).length === 0) return plainPage(db, listing)
-  const scan = { db, listing, sources: recordSources(listing), maxLookedAt: Number.POSITIVE_INFINITY }
-  return (matchingPage(scan) as Found).page
+  return matchingPage({ db, listing, sources: recordSources(listing), maxLookedAt: null }) as RawPage
 }

@@ -7,11 +7,11 @@ import { changeLog, type Position } from './indexing.ts'
 import { matchingPage, recordSources, type Source } from './matching-page.ts'
 import { isExact, lookUp } from './words.ts'
 
-/** Candidates that one search looks at for its total, and again for its page: twice as many as are counted. */
+/** Candidates that a search looks at for its total, and again for its page: twice as many as are counted. */
 const maxLookedAt = 2 * countedMatches
 const keptTotals = 2_000
 
-/** Answers searches from an index that is at the present of the database, and remembers how many matches a term has. */
+/** Answers searches from an index that is at the present of the database, and remembers how many matches they have. */
 export class Searches {
   readonly #totals = new BoundedMap<string, { counted: number; last: Position['last'] }>(keptTotals)
 
@@ -21,17 +21,15 @@ export class Searches {
     const match = lookUp(db, listing)
     if (match === null) return null
     const isFiltered = Object.keys(filter).length > 0
-    const candidates = candidatesOf(listing, match)
-    const sources = isFiltered ? [candidates, ...recordSources(listing)] : [candidates]
+    const sources = [...(isFiltered ? recordSources(listing) : []), candidatesOf(listing, match, isFiltered)]
+    if (isFiltered) return matchingPage({ db, listing, sources, maxLookedAt })
     const key = JSON.stringify([of.table, account, search, searchIn])
-    const known = isFiltered ? undefined : this.#known(key, of.table, last)
-    const found = matchingPage({ db, listing, sources, maxLookedAt }, known)
-    if (found === null) return null
-    if (!isFiltered) this.#totals.set(key, { counted: found.counted, last })
-    return found.page
+    const page = matchingPage({ db, listing, sources, maxLookedAt }, this.#known(key, of.table, last))
+    if (page !== null) this.#totals.set(key, { counted: page.totalIsExact ? page.total : countedMatches + 1, last })
+    return page
   }
 
-  /** Any deletion or change makes a total forgotten; a new record only one that could still grow. */
+  /** A deletion or a change makes totals forgotten; a new record only those that could still grow. */
   #known(key: string, table: string, last: Position['last']): number | undefined {
     const known = this.#totals.get(key)
     if (known === undefined || known.last[changeLog] !== last[changeLog]) return undefined
@@ -39,18 +37,14 @@ export class Searches {
   }
 }
 
-/** What is found in the index, whose rowids hold an account's records as a range. */
-function candidatesOf({ of, search, filter = {} }: AnyListing, match: string): Source {
-  const found = `${of.table}_search as found`
-  const inRange = `${of.table}_search match :match
-    and found.rowid between ${rowidOf(':account', ':low')} and ${rowidOf(':account', ':high')}`
-  const id = idOf('found.rowid')
-  const whole = isExact(search ?? '') && Object.keys(filter).length === 0
+/** What the index finds: an account's records are a range of its rowids. */
+function candidatesOf({ of, search }: AnyListing, match: string, isFiltered: boolean): Source {
   return {
-    id,
-    from: whole ? `${found} where ${inRange}` : `${found} cross join ${of.table} on id = ${id} where ${inRange}`,
-    order: (direction) => `found.rowid ${direction}`,
-    isExact: whole,
+    id: idOf('rowid'),
+    from: `${of.table}_search where ${of.table}_search match :match
+      and rowid between ${rowidOf(':account', ':low')} and ${rowidOf(':account', ':high')}`,
+    order: (direction) => `rowid ${direction}`,
+    isExact: isExact(search ?? '') && !isFiltered,
     values: { match },
   }
 }
