@@ -1,4 +1,4 @@
-/** A PATH on which there is a `curl`. */
+/** A PATH on which there is a `curl`, or a fast `npx`. */
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Bench, newFolder } from './processes.ts'
@@ -15,9 +15,18 @@ export function pathWithCurl(t: Bench): string {
 
 /** A PATH whose curl is that of `test/curl.ts`. */
 export function pathWithStandIn(t: Bench): string {
+  return withProgram(t, own, 'curl', `exec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"`)
+}
+
+/** `path` with an `npx waymark` that npm does not start, which takes it seconds. `src/cli/bin.test.ts` runs npm's own. */
+export function withFastNpx(t: Bench, path: string): string {
+  return withProgram(t, path, 'npx', `shift; exec '${process.execPath}' bin/waymark.js "$@"`)
+}
+
+function withProgram(t: Bench, path: string, name: string, line: string): string {
   const folder = newFolder(t)
-  const script = join(folder, 'curl')
-  writeFileSync(script, `#!/bin/sh\nexec '${process.execPath}' '${join(import.meta.dirname, 'curl.ts')}' "$@"\n`)
+  const script = join(folder, name)
+  writeFileSync(script, `#!/bin/sh\n${line}\n`)
   chmodSync(script, 0o755)
-  return folder + delimiter + own
+  return folder + delimiter + path
 }

@@ -1,33 +1,73 @@
+/** README.md and docs/tour.md do what they say. */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { test } from 'node:test'
-import { hasCurl, pathWithCurl, pathWithStandIn } from './path.ts'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { hasCurl, pathWithCurl, pathWithStandIn, withFastNpx } from './path.ts'
 import { newFolder, startServer } from './processes.ts'
 import { repository } from './scripts.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
 
-const path = join(repository, 'README.md')
-const standIn = ['the stand-in for curl', pathWithStandIn] as const
+const [readme, tour] = [join(repository, 'README.md'), join(repository, 'docs', 'tour.md')]
+const documents = [readme, tour, ...['configuration.md', 'operations.md'].map((name) => join(repository, 'docs', name))]
 
-for (const [curl, pathWith] of hasCurl ? [['curl', pathWithCurl] as const, standIn] : [standIn]) {
-  test(`every transcript of the README is what its commands print, with ${curl}`, async (t) => {
-    const readme = readFileSync(path, 'utf8')
-    const DATABASE_URL = `sqlite:${newFolder(t)}/waymark.db`
-    const server = await startServer(t, { DATABASE_URL })
+/** Runs every command of the document on a database of its own, and compares what it prints. */
+async function rehearse(t: TestContext, path: string, PATH: string): Promise<void> {
+  const document = readFileSync(path, 'utf8')
+  const DATABASE_URL = `sqlite:${newFolder(t)}/waymark.db`
+  const server = await startServer(t, { DATABASE_URL })
+  const env = { ...process.env, PATH: withFastNpx(t, PATH), DATABASE_URL, KEY: server.key }
+  const now = rerun(document, { url: server.url, env, isIndented: true })
 
-    const env = { ...process.env, PATH: pathWith(t), DATABASE_URL, KEY: server.key }
-    const now = rerun(readme, { url: server.url, env })
-
-    // To write down what the commands print after a change that is meant: UPDATE_README=1 npm test
-    if (process.env.UPDATE_README) writeFileSync(path, now)
-    else assert.equal(timeless(now), timeless(readme))
-    assert.ok(stepsOf(readme).length > 15)
-  })
+  // To write down what the commands print after a change that is meant: UPDATE_README=1 npm test
+  if (process.env.UPDATE_README) writeFileSync(path, now)
+  else assert.equal(timeless(now), timeless(document))
 }
 
+test('every transcript of the README is what its commands print', (t) => rehearse(t, readme, pathWithCurl(t)))
+
+test('every transcript of docs/tour.md is what its commands print', (t) => rehearse(t, tour, pathWithCurl(t)))
+
+if (hasCurl) {
+  test('the README’s transcripts are the same with the stand-in for curl', (t) =>
+    rehearse(t, readme, pathWithStandIn(t)))
+}
+
+test('the README stores a domain and shows a refusal; the tour has all the rest', () => {
+  const [first, second, ...more] = stepsOf(readFileSync(readme, 'utf8'))
+  assert.match(first?.output ?? '', /"name": "go\.acme\.com"/)
+  assert.match(second?.output ?? '', /"code": "validation_failed"/)
+  assert.deepEqual(more, [])
+  assert.ok(stepsOf(readFileSync(tour, 'utf8')).length > 18)
+})
+
 test('every other command of the README is one that CI runs', () => {
-  const readme = readFileSync(path, 'utf8')
-  const commands = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, text = '']) => text.trim().split('\n'))
+  const document = readFileSync(readme, 'utf8')
+  const commands = [...document.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, text = '']) => text.trim().split('\n'))
   assert.deepEqual(commands, ['npm ci && npm start', 'npm ci && npm test'])
+})
+
+test('the README fits a few screens, and no line of it or the tour is longer than 300 characters', () => {
+  assert.ok(readFileSync(readme, 'utf8').split('\n').length <= 120)
+  const lines = [readme, tour].flatMap((path) => readFileSync(path, 'utf8').split('\n'))
+  assert.deepEqual(
+    lines.filter((line) => line.length > 300),
+    [],
+  )
+})
+
+test('every link between the documents leads to a file that is there', () => {
+  for (const path of documents) {
+    for (const [, file = ''] of readFileSync(path, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+      assert.ok(existsSync(join(dirname(path), file)), `${path} links to ${file}`)
+    }
+  }
+})
+
+test('docs/configuration.md has every variable that the configuration reads, and no other', () => {
+  const read = readFileSync(join(repository, 'src', 'config.ts'), 'utf8').matchAll(/\bread\('(\w+)'/g)
+  const listeners = ['HOST', 'PORT', 'OPS_HOST', 'OPS_PORT']
+  const written = readFileSync(join(repository, 'docs', 'configuration.md'), 'utf8').matchAll(/^\| `([A-Z_]+)` \|/gm)
+  const names = (matches: Iterable<RegExpExecArray>) => [...matches].map(([, name = '']) => name)
+  assert.deepEqual(names(written).sort(), [...names(read), ...listeners].sort())
 })

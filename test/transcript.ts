@@ -1,6 +1,6 @@
 /**
- * The transcripts of a document: blocks of `console`, in which a line after `$ ` is a command and the lines below it are
- * what it printed.
+ * The transcripts of a document: blocks of `console`, in which a line after `$ ` is a command, which goes on below a line
+ * that ends with a backslash, and the lines below it are what it printed. An answer in JSON is shown indented.
  */
 import { spawnSync } from 'node:child_process'
 import { repository } from './scripts.ts'
@@ -17,6 +17,8 @@ export interface Surroundings {
   /** What else in the document stands for something. */
   readonly places?: Readonly<Record<string, string>>
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Whether outputs that are a JSON object are indented. */
+  readonly isIndented?: boolean
 }
 
 type WithVariables = Surroundings & { readonly env: Record<string, string | undefined> }
@@ -30,8 +32,8 @@ export function stepsOf(document: string): Step[] {
       .split(/^\$ /m)
       .slice(1)
       .map((step) => {
-        const end = step.indexOf('\n')
-        return { command: step.slice(0, end), output: step.slice(end + 1) }
+        const [whole = '', command = ''] = /^((?:.*\\\n)*.*)\n/.exec(step) ?? []
+        return { command, output: step.slice(whole.length) }
       }),
   )
 }
@@ -45,19 +47,19 @@ export function rerun(document: string, { env, ...where }: Surroundings): string
   })
 }
 
-/** What differs from run to run, replaced by what it is. */
+/** The document with every value that differs from run to run replaced by its kind. */
 export function timeless(document: string): string {
   return document
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
     .replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z/g, 'TIME')
-    .replace(/"request_id":"[^"]+"/g, '"request_id":"ID"')
+    .replace(/"request_id":( ?)"[^"]+"/g, '"request_id":$1"ID"')
     .replace(/wm_[0-9A-Za-z]{49}/g, 'KEY')
     .replace(/wm_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}/g, 'KEY')
     .replace(/ +$/gm, '')
 }
 
-/** Where the command sets a variable, it is put into `env`. */
-function outputOf(command: string, { url, places = {}, env }: WithVariables): string {
+/** If the command sets a variable, puts it into `env`. */
+function outputOf(command: string, { url, places = {}, env, isIndented = false }: WithVariables): string {
   const stands = Object.entries({ 'http://127.0.0.1:3000': url, ...places })
   const real = stands.reduce((text, [written, meant]) => text.replaceAll(written, meant), command)
   const [, variable] = /^([A-Z]+)=/.exec(real) ?? []
@@ -66,7 +68,8 @@ function outputOf(command: string, { url, places = {}, env }: WithVariables): st
     return ''
   }
   const said = stands.reduce((text, [written, meant]) => text.replaceAll(meant, written), ran(real, env))
-  return said === '' || said.endsWith('\n') ? said : `${said}\n`
+  const shown = isIndented && said.startsWith('{') ? JSON.stringify(JSON.parse(said), null, 2) : said
+  return shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`
 }
 
 function ran(real: string, env: Surroundings['env']): string {
