@@ -5,6 +5,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { resources } from '../src/resources.ts'
 import { foldCase } from '../src/storage/fold.ts'
 import { countedMatches, type Listable, type Listing, type Page } from '../src/storage/port.ts'
 import { openSqlite } from '../src/storage/sqlite/open.ts'
@@ -15,31 +16,59 @@ export interface Row {
   readonly created_at: string
 }
 
-type Table = 'domains' | 'spaces'
+const columns = ['id', 'name', 'created_at'] as const
 
-export const listables: Record<Table, Listable<Row>> = {
-  domains: {
-    table: 'domains',
-    columns: ['id', 'name', 'created_at'],
-    sorts: { name: 'name' },
-    searched: { name: 'coalesce(search_text, name)' },
-    filters: [],
+/** The tables of the product, and `cards`, made up to have all that a list can declare. */
+export const listables = {
+  domains: { table: 'domains', columns, ...resources.domains },
+  spaces: { table: 'spaces', columns, ...resources.spaces },
+  cards: {
+    table: 'cards',
+    columns,
+    sorts: { name: 'name_folded', weight: 'weight' },
+    searched: { name: 'name_folded', note: 'note_folded' },
+    filters: ['shelf_id', 'is_kept'],
   },
-  spaces: {
-    table: 'spaces',
-    columns: ['id', 'name', 'created_at'],
-    sorts: { name: 'name_folded' },
-    searched: { name: 'name_folded' },
-    filters: [],
-  },
+} as const satisfies Record<string, Listable<Row>>
+
+export type Table = keyof typeof listables
+
+/** What a card has that no other record has. */
+export interface Card {
+  readonly note: string | null
+  readonly shelf_id: number | null
+  readonly is_kept: number
+  readonly weight: number
 }
+
+const cards = `
+  create table cards (
+    id integer primary key autoincrement, account_id integer not null, name text not null, name_folded text not null,
+    note_folded text, shelf_id integer, is_kept integer not null, weight integer not null, created_at text not null
+  ) strict;
+  create index cards_by_account on cards (account_id, id);
+  create index cards_by_name on cards (account_id, name_folded, id);
+  create index cards_by_weight on cards (account_id, weight, id);
+  create index cards_by_shelf_id on cards (account_id, shelf_id, id);
+  create index cards_by_is_kept on cards (account_id, is_kept, id);
+  create trigger cards_stored after insert on cards begin
+    insert into record_counts values (new.account_id, 'cards', 1) on conflict do update set total = total + 1;
+  end;
+  create trigger cards_deleted after delete on cards begin
+    update record_counts set total = total - 1 where account_id = old.account_id and resource = 'cards';
+    insert into search_changes (resource, account_id, record_id) values ('cards', old.account_id, old.id);
+  end;
+  create trigger cards_renamed after update of name_folded on cards begin
+    insert into search_changes (resource, account_id, record_id) values ('cards', new.account_id, new.id);
+  end`
 
 interface Known extends Row {
   readonly table: Table
   readonly account: number
-  /** Its bytes are in the order of its code points. */
-  readonly sortKey: Buffer
-  readonly searched: string
+  /** By sort; a text's bytes are in the order of its code points. */
+  readonly sortKeys: Readonly<Record<string, Buffer | number>>
+  readonly searched: Readonly<Record<string, string | null>>
+  readonly filters: Readonly<Record<string, number | null>>
 }
 
 /** A folder of its own, removed by `remove`. */
@@ -52,9 +81,12 @@ export class Folder {
   }
 }
 
-/** Makes an empty database in the folder. */
+/** Makes an empty database in the folder, with a table for cards. */
 export async function migrated(folder: Folder): Promise<Folder> {
   await (await openSqlite(folder.database)).close()
+  const db = new DatabaseSync(folder.database)
+  db.exec(cards)
+  db.close()
   return folder
 }
 
@@ -72,7 +104,7 @@ export function damage(path: string, text: string): void {
 export class Records {
   readonly db: DatabaseSync
   readonly all: Known[] = []
-  #lastId = { domains: 0, spaces: 0 }
+  #lastId = { domains: 0, spaces: 0, cards: 0 }
 
   /** `template` is a database file to begin with, which has no records. */
   constructor(folder: Folder, template?: string) {
@@ -81,32 +113,50 @@ export class Records {
     this.db.exec('pragma journal_mode = wal; pragma synchronous = off')
   }
 
-  /** Stores a record; a domain's Unicode form is its name, a space's name is kept in its letter case. */
-  insert(table: Table, account: number, text: string): void {
-    const id = ++this.#lastId[table]
+  /** Stores a record; a domain's Unicode form is its name, other names are kept in their letter case. */
+  insert(table: Exclude<Table, 'cards'>, account: number, text: string): void {
     const folded = foldCase(text)
-    const created_at = `at ${id}`
     if (table === 'spaces') {
-      this.all.push({ table, account, id, name: text, sortKey: Buffer.from(folded), searched: folded, created_at })
+      const { id, created_at } = this.#add('spaces', account, text, folded)
       this.db.prepare(`insert into spaces values (?, ?, ?, ?, 1, ?, '', 1)`).run(id, account, text, folded, created_at)
       return
     }
-    const name = `xn--${[...folded].map((point) => point.codePointAt(0)?.toString(36)).join('')}-${id}.example`
-    const searched = `${name}\n${folded}`
-    this.all.push({ table, account, id, name, sortKey: Buffer.from(name), searched, created_at })
-    this.db
-      .prepare(`insert into domains values (?, ?, ?, ?, ?, null, null, ?, '', 1)`)
-      .run(id, account, name, text, searched, created_at)
+    const points = [...folded].map((point) => point.codePointAt(0)?.toString(36)).join('')
+    const name = `xn--${points}-${this.#lastId.domains + 1}.example`
+    this.#insertDomain(account, name, text, `${name}\n${folded}`)
   }
 
   /** Stores a domain whose two forms are one. */
   insertAscii(account: number, name: string): void {
-    const id = ++this.#lastId.domains
-    const created_at = `at ${id}`
-    this.all.push({ table: 'domains', account, id, name, sortKey: Buffer.from(name), searched: name, created_at })
+    this.#insertDomain(account, name, name, null)
+  }
+
+  insertCard(account: number, name: string, { note, shelf_id, is_kept, weight }: Card): void {
+    const folded = foldCase(name)
+    const note_folded = note === null ? null : foldCase(note)
+    const { id, created_at } = this.#add('cards', account, name, folded, {
+      sortKeys: { name: Buffer.from(folded), weight },
+      searched: { name: folded, note: note_folded },
+      filters: { shelf_id, is_kept },
+    })
     this.db
-      .prepare(`insert into domains values (?, ?, ?, ?, null, null, null, ?, '', 1)`)
-      .run(id, account, name, name, created_at)
+      .prepare('insert into cards values (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+      .run(id, account, name, folded, note_folded, shelf_id, is_kept, weight, created_at)
+  }
+
+  #insertDomain(account: number, name: string, unicode: string, search_text: string | null): void {
+    const { id, created_at } = this.#add('domains', account, name, name, { searched: { name: search_text ?? name } })
+    this.db
+      .prepare(`insert into domains values (?, ?, ?, ?, ?, null, null, ?, '', 1)`)
+      .run(id, account, name, unicode, search_text, created_at)
+  }
+
+  #add(table: Table, account: number, name: string, folded: string, own: Partial<Known> = {}): Known {
+    const id = ++this.#lastId[table]
+    const [sortKeys, searched] = [{ name: Buffer.from(folded) }, { name: folded }]
+    const record = { table, account, id, name, created_at: `at ${id}`, sortKeys, searched, filters: {}, ...own }
+    this.all.push(record)
+    return record
   }
 
   /** Deletes the record at a place, counted around; nothing when there is none. */
@@ -115,29 +165,50 @@ export class Records {
     if (record !== undefined) this.db.exec(`delete from ${record.table} where id = ${record.id}`)
   }
 
-  /** Renames the space at a place, counted around; nothing when there is none. */
+  /** Renames the space or card at a place, counted around; nothing when there is none. */
   rename(place: number, name: string): void {
-    const spaces = this.all.filter(({ table }) => table === 'spaces')
-    const record = spaces[place % Math.max(1, spaces.length)]
+    const renamable = this.all.filter(({ table }) => table !== 'domains')
+    const record = renamable[place % Math.max(1, renamable.length)]
     if (record === undefined) return
     const folded = foldCase(name)
-    this.all[this.all.indexOf(record)] = { ...record, name, sortKey: Buffer.from(folded), searched: folded }
-    this.db.prepare('update spaces set name = ?, name_folded = ? where id = ?').run(name, folded, record.id)
+    const sortKeys = { ...record.sortKeys, name: Buffer.from(folded) }
+    const searched = { ...record.searched, name: folded }
+    this.all[this.all.indexOf(record)] = { ...record, name, sortKeys, searched }
+    this.db.prepare(`update ${record.table} set name = ?, name_folded = ? where id = ?`).run(name, folded, record.id)
+  }
+
+  /** Moves the card at a place to another shelf; nothing when there is none. */
+  move(place: number, shelf_id: number | null): void {
+    const all = this.all.filter(({ table }) => table === 'cards')
+    const record = all[place % Math.max(1, all.length)]
+    if (record === undefined) return
+    this.all[this.all.indexOf(record)] = { ...record, filters: { ...record.filters, shelf_id } }
+    this.db.prepare('update cards set shelf_id = ? where id = ?').run(shelf_id, record.id)
   }
 
   /** What a listing must answer. */
   page(listing: Listing<Row>): Page<Row> {
-    const { of, account, search, sortBy, direction, limit, offset } = listing
+    const { of, account, search, searchIn = Object.keys(of.searched), filter = {} } = listing
+    const { sortBy, direction, limit, offset, after = null } = listing
     const matches = this.all.filter(
       (record) =>
         record.table === of.table &&
         record.account === account &&
-        (search === null || record.searched.includes(search)),
+        Object.entries(filter).every(([column, value]) => record.filters[column] === value) &&
+        (search === null || searchIn.some((name) => record.searched[name]?.includes(search))),
     )
     const sign = direction === 'asc' ? 1 : -1
-    matches.sort((a, b) => sign * ((sortBy === 'name' ? Buffer.compare(a.sortKey, b.sortKey) : 0) || a.id - b.id))
-    const rows = matches.slice(offset, offset + limit).map(({ id, name, created_at }) => ({ id, name, created_at }))
-    const totalIsExact = search === null || matches.length <= countedMatches
+    matches.sort((a, b) => sign * (compare(a.sortKeys[sortBy], b.sortKeys[sortBy]) || a.id - b.id))
+    const rows = matches
+      .filter(({ id }) => after === null || sign * (id - after) > 0)
+      .slice(offset, offset + limit)
+      .map(({ id, name, created_at }) => ({ id, name, created_at }))
+    const isPlain = search === null && Object.keys(filter).length === 0
+    const totalIsExact = isPlain || matches.length <= countedMatches
     return { rows, total: totalIsExact ? matches.length : countedMatches, totalIsExact }
   }
+}
+
+function compare(a?: Buffer | number, b?: Buffer | number): number {
+  return a instanceof Buffer && b instanceof Buffer ? Buffer.compare(a, b) : Number(a ?? 0) - Number(b ?? 0)
 }

@@ -8,8 +8,9 @@ import { type TestContext, test } from 'node:test'
 import type { Kysely } from 'kysely'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
+import type { Histogram } from '../../histogram.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
-import type { Db } from '../port.ts'
+import type { Db, Meter } from '../port.ts'
 import { statement } from '../statement.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -42,13 +43,11 @@ function open(t: TestContext, lockTimeoutMs?: number): Fixture {
     writer.database.close()
     rmSync(folder, { recursive: true })
   })
-  let count = 0
-  const counted = () => {
-    count++
-  }
-  const commits = new GroupCommit(writer, transactionOn(writer), counted, lockTimeoutMs)
+  const commits = new GroupCommit(writer, transactionOn(writer), lockTimeoutMs)
+  const [{ value: commitSeconds }] = commits.meters as [Meter]
+  const commitCount = () => (commitSeconds as Histogram).cumulated().at(-1) as number
   const committed = () => reader.all(texts, {}).map(({ text }) => text)
-  return { path, writer, commits, committed, commitCount: () => count }
+  return { path, writer, commits, committed, commitCount }
 }
 
 function transactionOn(writer: Connection): Db {

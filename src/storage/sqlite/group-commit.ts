@@ -34,7 +34,6 @@ type Outcome = { value: unknown } | { reason: unknown }
 export class GroupCommit {
   readonly #connection: Connection
   readonly #transaction: Db
-  readonly #committed: () => void
   readonly #lockTimeoutMs: number
   readonly #steps: Steps
   readonly #seconds = new Histogram(durations)
@@ -51,11 +50,10 @@ export class GroupCommit {
   #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
-  /** `transaction` is the `Db` that works are given, `committed` is called after each commit, and never throws. */
-  constructor(connection: Connection, transaction: Db, committed: () => void, lockTimeoutMs = longestLockMs) {
+  /** `transaction` is the `Db` that works are given. */
+  constructor(connection: Connection, transaction: Db, lockTimeoutMs = longestLockMs) {
     this.#connection = connection
     this.#transaction = transaction
-    this.#committed = committed
     this.#lockTimeoutMs = lockTimeoutMs
     this.#steps = prepareSteps(connection.database)
   }
@@ -99,7 +97,6 @@ export class GroupCommit {
         continue
       }
       settle(group, outcomes)
-      this.#committed()
     }
     this.#running = undefined
   }

@@ -2,7 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { Folder, listables, migrated, Records, type Row } from '../../../test/lists-model.ts'
+import { type Card, Folder, listables, migrated, Records, type Row } from '../../../test/lists-model.ts'
 import { foldCase } from '../fold.ts'
 import type { Listing } from '../port.ts'
 import { listOn } from './lists.ts'
@@ -43,24 +43,75 @@ const text = fc.oneof(
   fc.constantFrom('Shop', 'shop', 'Shops', 'a"b*', '😀😀😀'),
 )
 const table = fc.constantFrom('domains' as const, 'spaces' as const)
+const shelf = fc.constantFrom(null, 1, 2)
+const isKept = fc.constantFrom(0, 1)
+const card: fc.Arbitrary<Card> = fc.record({
+  note: fc.option(text),
+  shelf_id: shelf,
+  is_kept: isKept,
+  weight: fc.nat(3),
+})
 const account = fc.constantFrom(1, 2, 9_000)
 
-const listing: fc.Arbitrary<Listing<Row>> = fc.record({
-  of: table.map((name) => listables[name]),
+const page = {
   account,
   search: fc.option(text.map(foldCase)),
-  sortBy: fc.constantFrom('id', 'name'),
-  direction: fc.constantFrom('asc', 'desc'),
+  direction: fc.constantFrom('asc' as const, 'desc' as const),
   limit: fc.integer({ min: 1, max: 100 }),
-  offset: fc.oneof(fc.constant(0), fc.nat(40), fc.constant(20_000)),
-})
+}
+const offset = fc.oneof(fc.constant(0), fc.nat(40), fc.constant(20_000))
+const filter = fc.record({ shelf_id: shelf, is_kept: isKept }, { requiredKeys: [] })
+const searchIn = fc.subarray(['name', 'note'], { minLength: 1 })
+
+const listing: fc.Arbitrary<Listing<Row>> = fc.oneof(
+  fc.record({
+    ...page,
+    of: table.map((name) => listables[name]),
+    sortBy: fc.constantFrom('id', 'name'),
+    offset,
+  }),
+  fc.record(
+    {
+      ...page,
+      of: fc.constant(listables.cards),
+      sortBy: fc.constantFrom('id', 'name', 'weight'),
+      offset,
+      filter,
+      searchIn,
+    },
+    { requiredKeys: ['of', 'account', 'search', 'sortBy', 'direction', 'limit', 'offset'] },
+  ),
+  fc.record({
+    ...page,
+    of: table.map((name) => listables[name]),
+    sortBy: fc.constant('id'),
+    offset: fc.constant(0),
+    after: fc.oneof(fc.constant(null), fc.nat(60), fc.constant(Number.MAX_SAFE_INTEGER)),
+  }),
+  fc.record(
+    {
+      ...page,
+      of: fc.constant(listables.cards),
+      sortBy: fc.constant('id'),
+      offset: fc.constant(0),
+      after: fc.nat(60),
+      filter,
+      searchIn,
+    },
+    { requiredKeys: ['of', 'account', 'search', 'sortBy', 'direction', 'limit', 'offset', 'after'] },
+  ),
+)
 
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ insert: fc.array(text, { minLength: 1, maxLength: 20 }), table, account }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ cards: fc.array(fc.tuple(text, card), { minLength: 1, maxLength: 20 }), account }),
+  },
+  { weight: 1, arbitrary: fc.record({ move: fc.nat(1_000), shelf }) },
   { weight: 1, arbitrary: fc.record({ delete: fc.nat(1_000) }) },
   { weight: 1, arbitrary: fc.record({ rename: fc.nat(1_000), to: text }) },
-  { weight: 6, arbitrary: fc.record({ list: listing }) },
-  { weight: 1, arbitrary: fc.constant({ wake: true } as const) },
+  { weight: 12, arbitrary: fc.record({ list: listing }) },
   { weight: 1, arbitrary: fc.record({ reopen: fc.constantFrom('sound', 'missing', 'garbage', 'empty', 'foreign') }) },
 )
 
@@ -86,9 +137,10 @@ class Run {
 
   async take(step: Step): Promise<void> {
     if ('insert' in step) for (const each of step.insert) this.#records.insert(step.table, step.account, each)
+    else if ('cards' in step) for (const [name, each] of step.cards) this.#records.insertCard(step.account, name, each)
+    else if ('move' in step) this.#records.move(step.move, step.shelf)
     else if ('delete' in step) this.#records.delete(step.delete)
     else if ('rename' in step) this.#records.rename(step.rename, step.to)
-    else if ('wake' in step) this.#readers.changed()
     else if ('reopen' in step) await this.#reopen(step.reopen)
     else
       deepEqual(await listOn((work) => work(this.#records.db), this.#readers, step.list), this.#records.page(step.list))
@@ -105,7 +157,10 @@ class Run {
   }
 
   #newReaders(): Readers {
-    return new Readers(this.#folder.database, { onProblem: (error) => this.#problems.push(error) })
+    return new Readers(this.#folder.database, {
+      tables: listables,
+      onProblem: (error) => this.#problems.push(error),
+    })
   }
 
   async end(): Promise<void> {

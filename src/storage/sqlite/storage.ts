@@ -44,7 +44,7 @@ export class SqliteStorage implements Storage {
       onProblem: (error) => this.#onProblem(error),
     })
     const transaction = new SqliteTransaction(this.#writer, this.#readers)
-    this.#commits = new GroupCommit(this.#writer, transaction, () => this.#readers.changed())
+    this.#commits = new GroupCommit(this.#writer, transaction)
   }
 
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {

@@ -4,42 +4,32 @@
 import { chmodSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { resources } from '../../../resources.ts'
+import type { Listable } from '../../port.ts'
 import { resultCode, resultCodes } from '../errors.ts'
-import { gramText } from './grams.ts'
+import { idBits, maxId } from '../ordering.ts'
+import { tableOptions, wordsOf } from './words.ts'
 
-/** The tables that are searched, with SQL for a record's searched text: the same as `Listable.searchText`. */
-export const indexedTexts = { domains: 'coalesce(search_text, name)', spaces: 'name_folded' } as const
-
-export type IndexedTable = keyof typeof indexedTexts
-export const indexedTables = Object.keys(indexedTexts) as IndexedTable[]
-
-/**
- * An account's records are neighbours in the index: a rowid holds the account above this many bits, and the record's id
- * below. (In SQL only: past 8 191 accounts a rowid is no exact JavaScript number.)
- */
-const idBits = 40
-export const highestId = String(2 ** idBits - 1)
-
-/** SQL for the rowid of a record in the index. */
-export const rowidOf = (account: string, id: string): string => `((${account} << ${idBits}) | ${id})`
-/** SQL for the id of the record of a rowid. */
-export const idOf = (rowid: string): string => `(${rowid} & ${highestId})`
+/** The tables whose records are indexed, by their names. */
+export type IndexedTables = Readonly<Record<string, Pick<Listable<unknown>, 'searched'>>>
 
 /** Raise the number when the same texts are to be indexed differently, or the index is to be kept differently. */
-const version = JSON.stringify([3, indexedTexts])
-
+const version = 4
 const lockTimeoutMs = 1_000
 
-/** Other processes that have the file open keep their copy of it. */
-export function removeSearchFile(databasePath: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${searchPath(databasePath)}${suffix}`, { force: true })
-}
+/**
+ * SQL for the rowid of a record in the index, where an account's records are neighbours: the account is above the bits
+ * of the id. (In SQL only: past 8 191 accounts a rowid is no exact JavaScript number.)
+ */
+export const rowidOf = (account: string, id: string): string => `((${account} << ${idBits}) | ${id})`
+/** SQL for the id of the record of a rowid. */
+export const idOf = (rowid: string): string => `(${rowid} & ${maxId})`
 
 /** The index is not one of this database, of this version and of the present or the past. */
 export class UnusableIndex extends Error {}
 
 /**
- * Whether an error says that the index must be made anew. It may be wrong: SQLite does not say which of the two files is
+ * Whether an error says that the index must be rebuilt. It may be wrong: SQLite does not say which of the two files is
  * damaged.
  */
 export function isUnusable(error: unknown): boolean {
@@ -47,15 +37,20 @@ export function isUnusable(error: unknown): boolean {
   return error instanceof UnusableIndex || code === resultCodes.corrupt || code === resultCodes.notADatabase
 }
 
+/** Other processes that have the file open keep their copy of it. */
+export function removeSearchFile(databasePath: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${searchPath(databasePath)}${suffix}`, { force: true })
+}
+
 function searchPath(databasePath: string): string {
   return `${databasePath}-search`
 }
 
 /**
- * Opens the index of a database, made where it is missing. The database itself is attached for reading, and its tables
- * go by their own names. Throws when either file cannot be used.
+ * Opens the index of a database, and makes it where it is missing. The database itself is attached for reading, and its
+ * tables go by their own names. Throws when either file cannot be used.
  */
-export function openSearchFile(databasePath: string): DatabaseSync {
+export function openSearchFile(databasePath: string, tables: IndexedTables = resources): DatabaseSync {
   const path = searchPath(databasePath)
   const { mode } = statSync(databasePath)
   const db = new DatabaseSync(path, { timeout: lockTimeoutMs })
@@ -65,10 +60,16 @@ export function openSearchFile(databasePath: string): DatabaseSync {
     db.exec('pragma journal_mode = wal; pragma synchronous = normal')
     chmodSync(path, mode & 0o666)
     db.prepare('attach ? as data').run(`${pathToFileURL(databasePath).href}?mode=ro`)
-    db.function('grams', { deterministic: true }, (text) => gramText(String(text)))
+    db.function('words_of', { deterministic: true, varargs: true }, (...texts) => wordsOf(texts))
     db.exec('begin immediate')
-    if (!hasState(db)) makeTables(db)
-    if (!isOurs(db)) throw new UnusableIndex('The search index belongs to another database or version.')
+    const fullVersion = JSON.stringify([
+      version,
+      Object.entries(tables).map(([table, { searched }]) => [table, searched]),
+    ])
+    if (!has(db, `from main.sqlite_schema where name = 'state'`)) makeTables(db, tables, fullVersion)
+    if (!has(db, 'from main.state join data.instance using (database_id) where version = ?', fullVersion)) {
+      throw new UnusableIndex('The search index belongs to another database or version.')
+    }
     db.exec('commit')
     return db
   } catch (error) {
@@ -77,35 +78,29 @@ export function openSearchFile(databasePath: string): DatabaseSync {
   }
 }
 
-function hasState(db: DatabaseSync): boolean {
-  return db.prepare(`select 1 from main.sqlite_schema where name = 'state'`).get() !== undefined
+function has(db: DatabaseSync, rows: string, ...values: string[]): boolean {
+  return db.prepare(`select 1 ${rows}`).get(...values) !== undefined
 }
 
-function isOurs(db: DatabaseSync): boolean {
-  const ours = 'select 1 from main.state join data.instance using (database_id) where version = ?'
-  return db.prepare(ours).get(version) !== undefined
-}
-
-/** `state`: the highest record ids and the last search change that the index holds, in one row. */
-function makeTables(db: DatabaseSync): void {
-  for (const table of indexedTables) {
-    db.exec(`create virtual table ${table}_search using fts5 (
-      grams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii', prefix = '1 2 3 4')`)
+/** `positions`: for each table, and for the log of changes, the last id that the index holds. */
+function makeTables(db: DatabaseSync, tables: IndexedTables, fullVersion: string): void {
+  db.exec('create table main.state (version text not null, database_id text not null) strict')
+  db.prepare('insert into main.state select ?, database_id from data.instance').run(fullVersion)
+  db.exec('create table main.positions (kind text primary key, last integer not null) without rowid, strict')
+  for (const table of Object.keys(tables)) {
+    db.exec(`create virtual table ${table}_search using fts5 (words, content = '', contentless_delete = 1, ${tableOptions});
+      create table ${table}_samples (word text primary key, records integer not null) without rowid, strict`)
     // Two segments are enough to be merged while there is nothing else to do.
     db.exec(`insert into ${table}_search (${table}_search, rank) values ('usermerge', 2)`)
-    // A segment is written anew once so many percent of it are deleted; at SQLite's 10 that takes most of a deletion.
+    // Rewrite a segment once 40 % of it is deleted: at SQLite's 10 % that takes most of the time of a deletion.
     db.exec(`insert into ${table}_search (${table}_search, rank) values ('deletemerge', 40)`)
+    db.prepare('insert into main.positions values (?, 0)').run(table)
   }
-  db.exec(`create table main.state (
-    version text not null, database_id text not null,
-    domains integer not null, spaces integer not null, changes integer not null) strict`)
-  // What was deleted or renamed before is not in an empty index.
-  db.prepare(`insert into main.state select ?, database_id, 0, 0, ${lastOf('search_changes')} from data.instance`).run(
-    version,
-  )
+  // An empty index holds nothing that was deleted or changed before.
+  db.exec(`insert into main.positions select 'search_changes', ${lastOf(`'search_changes'`)}`)
 }
 
-/** SQL for the highest id that a table ever had. */
+/** SQL for the highest id that a table ever had; `table` is SQL too. */
 export function lastOf(table: string): string {
-  return `coalesce((select seq from data.sqlite_sequence where name = '${table}'), 0)`
+  return `coalesce((select seq from data.sqlite_sequence where name = ${table}), 0)`
 }

@@ -2,20 +2,21 @@ import type { DatabaseSync } from 'node:sqlite'
 import { query } from '../prepared.ts'
 import type { AnyListing, RawPage } from '../raw-page.ts'
 import { transact } from '../transact.ts'
-import { isUnusable, openSearchFile, removeSearchFile } from './index-file.ts'
-import { advance, positionOf, stepSize, tidy } from './indexing.ts'
-import type { FromReader } from './messages.ts'
-import { SearchMemory, searchedPage } from './searched-page.ts'
+import { type IndexedTables, isUnusable, openSearchFile, removeSearchFile } from './index-file.ts'
+import { advance, changeLog, type Position, positionOf, stepSize, tidy } from './indexing.ts'
+import type { FromReader, ReaderOptions } from './lane.ts'
+import { Searches } from './searched-page.ts'
 
-/** How often the index looks for what other processes wrote. */
-const pollMs = 2_000
-/** How long an index is kept at least, however unusable it seems; doubled each time. */
-const shortestLifeMs = 4_000
-const longestLifeMs = 600_000
+/** How often the index looks for what was written; a search looks for itself what was written in between. */
+const pollMs = 100
+/** How often what is indexed is made durable. */
+const checkpointMs = 2_000
+/** An index is not rebuilt more often than this, however unusable it seems: the database itself may be damaged. */
+const rebuildMs = 60_000
 
 interface OpenIndex {
   readonly db: DatabaseSync
-  readonly memory: SearchMemory
+  readonly searches: Searches
 }
 
 /**
@@ -24,50 +25,48 @@ interface OpenIndex {
  */
 export class IndexReader {
   readonly #databasePath: string
+  readonly #tables: IndexedTables
   readonly #say: (message: FromReader) => void
-  readonly #poll: NodeJS.Timeout
+  readonly #timers: readonly NodeJS.Timeout[]
   readonly #reported = new Set<string>()
   #open: OpenIndex | undefined
   #next: NodeJS.Immediate | undefined
-  #resting: NodeJS.Timeout | undefined
-  #forgettable = 0
-  #keptUntil = 0
-  #lifeMs = shortestLifeMs
+  #isUntidy = true
+  #durable = 0
+  #discardedAt = Number.NEGATIVE_INFINITY
 
-  constructor(databasePath: string, say: (message: FromReader) => void) {
+  constructor({ databasePath, tables }: ReaderOptions, say: (message: FromReader) => void) {
     this.#databasePath = databasePath
+    this.#tables = tables
     this.#say = say
-    this.#poll = setInterval(() => {
-      this.changed()
-      this.#rest()
-    }, pollMs)
-    this.changed()
+    this.#timers = [setInterval(() => this.#follow(), pollMs), setInterval(() => this.#checkpoint(), checkpointMs)]
+    this.#follow()
   }
 
-  /** Null when the index is too far behind, when it cannot be used, or when the page takes a long walk. */
+  /** Null when the index is too far behind, when it cannot be used, or when the page takes a scan. */
   answer(listing: AnyListing): RawPage | null {
-    return this.#attempt((index) => answerFrom(index, listing)) ?? null
-  }
-
-  /** Brings the index to the present, in steps between which questions are answered. */
-  changed(): void {
-    this.#next ??= setImmediate(() => {
-      this.#next = undefined
-      const isBehind = this.#attempt(({ db }) => transact(db, 'immediate', () => advance(db).lag > 0))
-      if (isBehind) this.changed()
-    })
+    return this.#attempt((index) => this.#answerFrom(index, listing)) ?? null
   }
 
   close(): void {
-    clearInterval(this.#poll)
+    for (const timer of this.#timers) clearInterval(timer)
     clearImmediate(this.#next)
-    clearTimeout(this.#resting)
     this.#open?.db.close()
+  }
+
+  #answerFrom({ db, searches }: OpenIndex, listing: AnyListing): RawPage | null {
+    const page = (position: Position) => (position.lag > 0 ? null : searches.page(db, listing, position))
+    const found = transact(db, 'deferred', () => {
+      const position = positionOf(db)
+      return { lag: position.lag, page: page(position) }
+    })
+    if (found.lag === 0 || found.lag > stepSize) return found.page
+    return transact(db, 'immediate', () => page(advance(db, this.#tables)))
   }
 
   #attempt<T>(work: (index: OpenIndex) => T): T | undefined {
     try {
-      this.#open ??= { db: openSearchFile(this.#databasePath), memory: new SearchMemory() }
+      this.#open ??= { db: openSearchFile(this.#databasePath, this.#tables), searches: new Searches() }
       return work(this.#open)
     } catch (error) {
       this.#report(error)
@@ -76,12 +75,10 @@ export class IndexReader {
     }
   }
 
-  /** Unless this was done just now: where the database itself is damaged, a new index is no better than the last. */
   #discard(): void {
     const now = performance.now()
-    if (now < this.#keptUntil) return
-    this.#keptUntil = now + this.#lifeMs
-    this.#lifeMs = Math.min(this.#lifeMs * 2, longestLifeMs)
+    if (now < this.#discardedAt + rebuildMs) return
+    this.#discardedAt = now
     this.#open?.db.close()
     this.#open = undefined
     try {
@@ -98,42 +95,30 @@ export class IndexReader {
     this.#say({ kind: 'problem', error })
   }
 
-  /**
-   * While the index is at the present: tidies it, in steps between which questions are answered. There is no hurry, and
-   * on a small machine whatever else runs needs the processor more: it has two thirds of the time.
-   */
-  #rest(afterMs = 0): void {
-    this.#resting ??= setTimeout(() => {
-      this.#resting = undefined
-      const start = performance.now()
-      const isUntidy = this.#attempt(({ db }) => {
-        const { position, lag } = positionOf(db)
-        this.#tellWhatIsDurable(db, position.changes)
-        return lag === 0 && tidy(db)
+  /** Brings the index to the present, in steps between which questions are answered. Then it has time to be tidied. */
+  #follow(): void {
+    this.#next ??= setImmediate(() => {
+      this.#next = undefined
+      const isBehind = this.#attempt(({ db }) => {
+        if (positionOf(db).lag === 0) {
+          this.#isUntidy &&= tidy(db, this.#tables)
+          return false
+        }
+        this.#isUntidy = true
+        return transact(db, 'immediate', () => advance(db, this.#tables).lag > 0)
       })
-      if (isUntidy) this.#rest(2 * (performance.now() - start))
-    }, afterMs)
+      if (isBehind) this.#follow()
+    })
   }
 
-  #tellWhatIsDurable(db: DatabaseSync, seq: number): void {
-    if (seq === this.#forgettable) return
-    const [[busy, inLog, copied] = []] = query(db, 'pragma main.wal_checkpoint(passive)')
-    if (busy !== 0 || inLog !== copied) return
-    this.#forgettable = seq
-    this.#say({ kind: 'indexed', seq })
+  #checkpoint(): void {
+    this.#attempt(({ db }) => {
+      const seq = positionOf(db).last[changeLog] as number
+      if (seq === this.#durable) return
+      const [[busy, inLog, copied] = []] = query(db, 'pragma main.wal_checkpoint(passive)')
+      if (busy !== 0 || inLog !== copied) return
+      this.#durable = seq
+      this.#say({ kind: 'indexed', seq })
+    })
   }
-}
-
-function answerFrom({ db, memory }: OpenIndex, listing: AnyListing): RawPage | null {
-  const found = transact(db, 'deferred', () => {
-    const { position, lag } = positionOf(db)
-    if (lag > 0) return { lag }
-    return { page: searchedPage(db, memory, listing, position) }
-  })
-  if ('page' in found) return found.page
-  if (found.lag > stepSize) return null
-  return transact(db, 'immediate', () => {
-    const { position, lag } = advance(db)
-    return lag === 0 ? searchedPage(db, memory, listing, position) : null
-  })
 }

@@ -1,15 +1,34 @@
 import { Worker } from 'node:worker_threads'
-import { databaseUnavailable, tooManySearches } from '../../../errors.ts'
+import { type DatabaseTrouble, databaseUnavailable, tooManySearches } from '../../../errors.ts'
 import type { AnyListing, RawPage } from '../raw-page.ts'
-import type { FromReader, ReaderOptions, ToReader } from './messages.ts'
+import type { IndexedTables } from './index-file.ts'
 
-/** Questions that may wait for one thread; more are refused rather than kept waiting. */
-const longestQueue = 256
-/** A thread that dies at once is not started again more often than this. */
+/** What a reader thread is started with. */
+export interface ReaderOptions {
+  /** `index` keeps the search index and answers from it; `scan` answers what takes a walk over many records. */
+  readonly kind: 'index' | 'scan'
+  readonly databasePath: string
+  readonly tables: IndexedTables
+}
+
+/** A question; or null: answer what was asked before, then end. */
+export type ToReader = { readonly id: number; readonly listing: AnyListing } | null
+
+export type FromReader =
+  /** `page` is null when the other lane has to answer. */
+  | { readonly kind: 'answer'; readonly id: number; readonly page: RawPage | null }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: unknown; readonly reason?: DatabaseTrouble }
+  /** The search changes up to `seq` are in the index, durably. */
+  | { readonly kind: 'indexed'; readonly seq: number }
+  /** The index could not be used; searches are slower until it can. */
+  | { readonly kind: 'problem'; readonly error: unknown }
+
+/** Questions that may wait for one thread; more are refused. */
+const maxWaiting = 256
+/** A thread that has died is not started again sooner than this after it was started. */
 const respawnMs = 1_000
 /** How long a closing thread may take for what it is doing. */
 const closingMs = 1_000
-
 /** How much the isolate of a thread may grow: its work is done by SQLite, outside of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
 
@@ -18,19 +37,20 @@ interface Waiting {
   readonly reject: (reason: unknown) => void
 }
 
-type Notice = Extract<FromReader, { kind: 'indexed' | 'problem' }>
-
 /** One reader thread, started when it is needed and started again when it has died, with the questions it owes. */
 export class Lane {
   readonly #options: ReaderOptions
-  readonly #onNotice: (notice: Notice) => void
+  readonly #onNotice: (notice: Extract<FromReader, { kind: 'indexed' | 'problem' }>) => void
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
   #startedAt = Number.NEGATIVE_INFINITY
   #lastId = 0
   #closed: Promise<void> | undefined
 
-  constructor(options: ReaderOptions, onNotice: (notice: Notice) => void) {
+  constructor(
+    options: ReaderOptions,
+    onNotice: (notice: Extract<FromReader, { kind: 'indexed' | 'problem' }>) => void,
+  ) {
     this.#options = options
     this.#onNotice = onNotice
   }
@@ -48,17 +68,12 @@ export class Lane {
   /** Resolves to null when the other lane has to answer. Throws `overloaded` and `database_unavailable`. */
   ask(listing: AnyListing): Promise<RawPage | null> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.size >= longestQueue) throw tooManySearches()
+      if (this.#waiting.size >= maxWaiting) throw tooManySearches()
       this.start()
       const id = ++this.#lastId
       this.#waiting.set(id, { resolve, reject })
-      this.#tell({ kind: 'question', id, listing })
+      this.#worker?.postMessage({ id, listing } satisfies ToReader)
     })
-  }
-
-  /** Lets a thread that runs know that something was written. */
-  changed(): void {
-    this.#tell({ kind: 'changed' })
   }
 
   /** Ends the thread after the questions it was asked, or after a second. Idempotent. */
@@ -71,27 +86,23 @@ export class Lane {
     const worker = this.#worker
     if (worker === undefined) return
     const ended = new Promise((resolve) => worker.once('exit', resolve))
-    this.#tell({ kind: 'close' })
+    worker.postMessage(null satisfies ToReader)
     const impatient = setTimeout(() => void worker.terminate(), closingMs)
     await ended
     clearTimeout(impatient)
   }
 
-  #tell(message: ToReader): void {
-    this.#worker?.postMessage(message)
-  }
-
   #spawn(): Worker {
-    const worker = new Worker(new URL('./thread.ts', import.meta.url), {
-      workerData: this.#options,
-      resourceLimits,
-    })
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: this.#options, resourceLimits })
     let reason: unknown = new Error('The reader thread ended.')
     worker.on('message', (message: FromReader) => this.#receive(message))
     worker.on('error', (error) => {
       reason = error
     })
-    worker.on('exit', () => this.#buried(reason))
+    worker.on('exit', () => {
+      this.#worker = undefined
+      for (const id of this.#waiting.keys()) this.#settle(id)?.reject(databaseUnavailable(reason))
+    })
     return worker
   }
 
@@ -107,12 +118,5 @@ export class Lane {
     const waiting = this.#waiting.get(id)
     this.#waiting.delete(id)
     return waiting
-  }
-
-  #buried(reason: unknown): void {
-    this.#worker = undefined
-    const orphans = [...this.#waiting.values()]
-    this.#waiting.clear()
-    for (const { reject } of orphans) reject(databaseUnavailable(reason))
   }
 }

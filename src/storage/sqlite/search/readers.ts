@@ -1,12 +1,13 @@
 import { durations, Histogram } from '../../../histogram.ts'
+import { resources } from '../../../resources.ts'
 import type { Listing, Meter, Page } from '../../port.ts'
 import { type AnyListing, type RawPage, toPage } from '../raw-page.ts'
+import type { IndexedTables } from './index-file.ts'
 import { Lane } from './lane.ts'
 
-/** How often the index thread is woken at most; a search looks for itself what was written in between. */
-const wakeMs = 100
-
 export interface ReadersOptions {
+  /** The tables to index: those of the resources unless said otherwise. */
+  readonly tables?: IndexedTables
   /** The search changes up to `seq` are in the index, durably: they may be forgotten. */
   readonly onIndexed?: (seq: number) => void
   /** The search index could not be used, and searches are slower until it can; said once per kind of error. */
@@ -28,16 +29,15 @@ export class Readers {
       value: this.#seconds,
     },
   ]
-  #wake: NodeJS.Timeout | undefined
-  #closed = false
 
   /** `databasePath` is a file that has been migrated. The search index is kept beside it, in `<databasePath>-search`. */
   constructor(databasePath: string, options: ReadersOptions) {
-    this.#index = new Lane({ kind: 'index', databasePath }, (notice) => {
+    const { tables = resources } = options
+    this.#index = new Lane({ kind: 'index', databasePath, tables }, (notice) => {
       if (notice.kind === 'indexed') options.onIndexed?.(notice.seq)
       else options.onProblem?.(notice.error)
     })
-    this.#scan = new Lane({ kind: 'scan', databasePath }, () => undefined)
+    this.#scan = new Lane({ kind: 'scan', databasePath, tables }, () => undefined)
   }
 
   /** Starts indexing in the background. Otherwise it starts with the first search. */
@@ -45,19 +45,10 @@ export class Readers {
     this.#index.start()
   }
 
-  /** To be called after each commit: the index follows within a moment. */
-  changed(): void {
-    if (this.#closed) return
-    this.#wake ??= setTimeout(() => {
-      this.#wake = undefined
-      this.#index.changed()
-    }, wakeMs).unref()
-  }
-
   /** The text to search for is folded. Throws `overloaded` when too many questions wait, `database_unavailable` when they cannot be answered. */
   async list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
     const start = performance.now()
-    const question = plainly(listing)
+    const question = listing as AnyListing
     const found = question.search ? await this.#index.ask(question) : null
     // The scan lane answers every question itself.
     const page = found ?? ((await this.#scan.ask(question)) as RawPage)
@@ -67,15 +58,6 @@ export class Readers {
 
   /** Lets the threads answer what they were asked, for a second at most, and ends them. Idempotent. */
   async close(): Promise<void> {
-    this.#closed = true
-    clearTimeout(this.#wake)
     await Promise.all([this.#index.close(), this.#scan.close()])
   }
-}
-
-/** What a thread needs to know, and nothing that cannot be sent. */
-function plainly<Row>(listing: Listing<Row>): AnyListing {
-  const { account, search, sortBy, direction, limit, offset } = listing
-  const { table, columns, sorts, searched, filters } = listing.of
-  return { of: { table, columns, sorts, searched, filters }, account, search, sortBy, direction, limit, offset }
 }

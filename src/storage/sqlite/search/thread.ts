@@ -4,22 +4,21 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { reasonOf } from '../errors.ts'
 import { IndexReader } from './index-reader.ts'
-import type { FromReader, ReaderOptions, ToReader } from './messages.ts'
+import type { FromReader, ReaderOptions, ToReader } from './lane.ts'
 import { ScanReader } from './scan-reader.ts'
 
 const port = parentPort as MessagePort
-const { kind, databasePath } = workerData as ReaderOptions
+const options = workerData as ReaderOptions
 const say = (message: FromReader): void => port.postMessage(message)
-const reader = kind === 'index' ? new IndexReader(databasePath, say) : new ScanReader(databasePath)
+const reader = options.kind === 'index' ? new IndexReader(options, say) : new ScanReader(options)
 
-port.on('message', (message: ToReader) => {
-  if (message.kind === 'question') return say(answer(message))
-  if (message.kind === 'changed') return reader.changed()
+port.on('message', (question: ToReader) => {
+  if (question !== null) return say(answer(question))
   reader.close()
   port.close()
 })
 
-function answer({ id, listing }: Extract<ToReader, { kind: 'question' }>): FromReader {
+function answer({ id, listing }: NonNullable<ToReader>): FromReader {
   try {
     return { kind: 'answer', id, page: reader.answer(listing) }
   } catch (error) {
