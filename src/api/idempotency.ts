@@ -36,7 +36,8 @@ export function parseIdempotencyKey(value: string): string | null {
 
 /**
  * What a request claims by its Idempotency-Key; null without one. Requests are the same if they have the same method and
- * target, and the same values in the fields of `form`, which have been checked.
+ * target, and the same values in the fields of `form`, which have been checked. Fields that were not sent do not count, so
+ * that a release that adds one knows the requests of the day before.
  */
 export function claimOf(
   exchange: Exchange,
@@ -45,7 +46,8 @@ export function claimOf(
   form: Form<unknown>,
 ): Claim | null {
   if (name === null) return null
-  const values = Object.keys(form.fields).map((field) => fields[field])
+  const sent = Object.keys(form.fields).filter((field) => fields[field] !== undefined)
+  const values = sent.map((field) => [field, fields[field]])
   const fingerprint = fingerprintOf([exchange.method, exchange.target, values])
   return { account_id: account, key_id: key, idempotency_key: name, fingerprint }
 }

@@ -51,7 +51,7 @@ test('backup, export and import say how far they are, in one line that goes away
   assert.match(imported.stderr, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
   assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])
   const restored = await atTerminal('restore', join(folder, 'backup.db'))
-  assert.match(restored.stdout, /^The database is restored from \S+\. What was there before is in \S+\.\n$/)
+  assert.match(restored.stdout, /^The database is restored from \S+\. The previous database is in \S+\.\n$/)
 })
 
 test('an export that is printed waits for whoever reads it', async (t) => {
