@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'unsupported_media_type'
   | 'headers_too_large'
   | 'name_taken'
+  | 'reference_conflict'
   | 'idempotency_in_progress'
   | 'precondition_failed'
   | 'validation_failed'
@@ -103,6 +104,7 @@ export const violationCodes = {
   unknown_field: 'There is no such field or parameter.',
   prohibited: 'The field cannot be changed.',
   taken: 'The value is in use already.',
+  in_use: 'Other records refer to the record, or it refers to one that is gone.',
   key_reused: 'The Idempotency-Key was used for another request.',
   in_progress: 'The first request with the Idempotency-Key is still being worked on.',
   has_scheme: 'A host name has no scheme: leave out "https://".',
@@ -202,7 +204,10 @@ export function tooManySearches(): Failure {
   return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }
 
-/** A statement refers to a record that does not exist, or removes one that others refer to. The store says which in the domain's words. */
+/**
+ * A statement refers to a record that does not exist, or removes one that others refer to. A store that knows which says
+ * so in the domain's words; otherwise `referenceConflict` does.
+ */
 export class ForeignKeyViolation extends Error {
   /** The constraint's name; null where the engine does not tell it. */
   readonly constraint: string | null
@@ -211,6 +216,15 @@ export class ForeignKeyViolation extends Error {
     super('A statement violates a foreign key.', { cause })
     this.constraint = constraint
   }
+}
+
+/** What a violated foreign key comes to if the store says no more: nothing was changed. */
+export function referenceConflict(): Failure {
+  const message =
+    'Other records refer to this one, or it refers to one that has just been deleted. Look at both, and try again.'
+  return new Failure('reference_conflict', message, {
+    violations: [{ field: 'id', code: 'in_use', message }],
+  })
 }
 
 /** Waymark cannot start, or a command cannot run. The message is for the operator: one sentence, no stack. */

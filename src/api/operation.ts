@@ -164,7 +164,7 @@ function deleteOf(resource: Resource): Operation {
     scope: `${plural}:write`,
     headers: conditions,
     success: { status: 204, description: `The ${singular} is gone.` },
-    failures: ['not_found', 'precondition_failed'],
+    failures: ['not_found', 'precondition_failed', 'reference_conflict'],
   }
 }
 

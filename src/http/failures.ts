@@ -106,6 +106,12 @@ export const failures = {
     explanation:
       'A domain name can be stored once in the whole instance, whatever its case, and this one is stored already. Choose another name, or delete the record that has it; if you cannot find one, another account of this instance has the name.',
   },
+  reference_conflict: {
+    status: 409,
+    title: 'Reference conflict',
+    explanation:
+      'Other records refer to this one, so it cannot be deleted; or the request refers to a record that was deleted in the meantime. Nothing was changed.',
+  },
   idempotency_in_progress: {
     status: 409,
     title: 'Still in progress',

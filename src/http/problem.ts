@@ -2,7 +2,7 @@
  * Failures as answers: one object on every path, which serves clients of Laravel's shape (`message`, `errors`) and of
  * RFC 9457 (`type`, `title`, `status`, `detail`) alike.
  */
-import { Failure, type Violation } from '../errors.ts'
+import { Failure, ForeignKeyViolation, referenceConflict, type Violation } from '../errors.ts'
 import { entityTagOf } from './conditions.ts'
 import { failures } from './failures.ts'
 
@@ -21,6 +21,7 @@ export function problemOf(failure: Failure, requestId: string, accept: string | 
 /** The failure that was thrown, or `internal_error` for anything else. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
+  if (error instanceof ForeignKeyViolation) return referenceConflict()
   return new Failure(
     'internal_error',
     'Something went wrong on the server. The request_id leads to the details in its log.',

@@ -8,6 +8,7 @@ import {
   notFound,
   overloaded,
   preconditionFailed,
+  referenceConflict,
 } from '../../errors.ts'
 import { malformedJson } from '../json.ts'
 
@@ -40,6 +41,7 @@ export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_fai
     'The headers take more than 32 KiB together, or are more than a thousand.',
   ),
   name_taken: nameTaken('go.acme.com'),
+  reference_conflict: referenceConflict(),
   idempotency_in_progress: idempotencyInProgress(),
   precondition_failed: preconditionFailed('4-2026-11-20T12:00:00.000Z'),
   idempotency_key_reused: idempotencyKeyReused(),
