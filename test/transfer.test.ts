@@ -50,7 +50,7 @@ async function fill({ storage }: Place, count: number): Promise<void> {
       const urls = { homepage_url: n % 2 ? `https://acme.com/${n}` : null, not_found_url: null }
       await insertDomain(tx, 1, { name: `d${n}.acme.com`, nameUnicode: `d${n}.acme.com` }, urls)
       // Many of the same name, stored in the same millisecond.
-      await insertSpace(tx, 1, `Space ${n % 3}`, 1 + (n % 6))
+      await insertSpace(tx, 1, { name: `Space ${n % 3}`, color: 1 + (n % 6) })
     }
   })
 }
@@ -249,15 +249,15 @@ test('a space that was imported and deleted is stored again', async (t) => {
 
 test('a clone that has grown refuses ids that mean other records there; --as-new stores those under new ids, once', async (t) => {
   const from = await newPlace(t)
-  await insertSpace(from.storage, 1, 'Shared', 1)
-  await insertSpace(from.storage, 1, 'Renamed', 1)
+  await insertSpace(from.storage, 1, { name: 'Shared', color: 1 })
+  await insertSpace(from.storage, 1, { name: 'Renamed', color: 1 })
   const clone = await cloneOf(t, from)
   await changeSpace(clone.storage, 1, 2, { name: 'Renamed here' }, null)
   // Each gives out the ids 3 and 4; the last two spaces differ in nothing but their times.
-  await insertSpace(from.storage, 1, 'Theirs', 2, ofYear(2020))
-  await insertSpace(from.storage, 1, 'Same', 3, ofYear(2020))
-  await insertSpace(clone.storage, 1, 'Ours', 2, ofYear(2021))
-  await insertSpace(clone.storage, 1, 'Same', 3, ofYear(2021))
+  await insertSpace(from.storage, 1, { name: 'Theirs', color: 2 }, ofYear(2020))
+  await insertSpace(from.storage, 1, { name: 'Same', color: 3 }, ofYear(2020))
+  await insertSpace(clone.storage, 1, { name: 'Ours', color: 2 }, ofYear(2021))
+  await insertSpace(clone.storage, 1, { name: 'Same', color: 3 }, ofYear(2021))
   const [theirs, ours] = [join(newFolder(t), 'theirs.jsonl'), join(newFolder(t), 'ours.jsonl')]
   await from.say('export', theirs)
 

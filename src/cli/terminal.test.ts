@@ -22,7 +22,7 @@ async function bigDatabase(t: TestContext): Promise<void> {
   const storage = await openStorage({ engine: 'sqlite', path })
   await createAccount(storage, 'Acme')
   await storage.write(async (tx) => {
-    for (let n = 0; n < 600; n++) await insertSpace(tx, 1, `Space ${n}`, 1)
+    for (let n = 0; n < 600; n++) await insertSpace(tx, 1, { name: `Space ${n}`, color: 1 })
   })
   await storage.close()
   const database = new DatabaseSync(path)

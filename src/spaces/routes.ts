@@ -34,7 +34,7 @@ export function spaceRoutes(api: Api, db: Db): void {
     if (values instanceof Failure) return values
     const claim = claimOf(exchange, admitted, key, storeSpace)
     return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list) }, (to) =>
-      insertSpace(to, admitted.caller.account, values.name, values.color),
+      insertSpace(to, admitted.caller.account, values),
     )
   })
 

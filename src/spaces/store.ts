@@ -33,8 +33,7 @@ export function spacesAfter(db: Db, account: number, after: number, limit: numbe
 export async function insertSpace(
   db: Db,
   account: number,
-  name: string,
-  color: number,
+  { name, color }: Pick<Space, 'name' | 'color'>,
   times?: Pick<Space, 'created_at' | 'updated_at'>,
 ): Promise<Versioned<Space>> {
   const now = new Date().toISOString()

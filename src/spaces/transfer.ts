@@ -23,7 +23,7 @@ export const spaceTransfer: Transferable = {
       times,
       find: async (db, account, id) => (await findSpace(db, account, id))?.record,
       isSame: (space) => space.name === name && space.color === color,
-      insert: async (tx, account) => (await insertSpace(tx, account, name, color, times)).record,
+      insert: async (tx, account) => (await insertSpace(tx, account, { name, color }, times)).record,
     })
   },
 }

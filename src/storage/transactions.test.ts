@@ -37,7 +37,7 @@ test('changes of different fields of one record at the same time are all kept', 
     ])
     const domain = (await findDomain(storage, account, id))?.record
     assert.deepEqual([domain?.homepage_url, domain?.not_found_url], ['https://a.com', 'https://b.com'])
-    const space = (await insertSpace(storage, account, 'Space', 1)).record
+    const space = (await insertSpace(storage, account, { name: 'Space', color: 1 })).record
     await Promise.all([
       changeSpace(storage, account, space.id, { name: 'Renamed' }, null),
       changeSpace(storage, account, space.id, { color: 5 }, null),
@@ -52,7 +52,7 @@ test('the time of the last change never goes back, whatever the clock does', asy
   const now = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now })
   const domain = (await insertDomain(storage, account, hostName('go.acme.com'), noUrls)).record
-  const space = (await insertSpace(storage, account, 'Space', 1)).record
+  const space = (await insertSpace(storage, account, { name: 'Space', color: 1 })).record
   t.mock.timers.setTime(now - 60_000)
   const changed = [
     await changeDomain(storage, account, domain.id, { homepage_url: 'https://a.com' }, null),
@@ -88,7 +88,7 @@ test('the total is exact whatever is stored and deleted at the same time', async
 test('nothing of a transaction that throws is kept, and it sees what it wrote', async (t) => {
   const { storage, account } = await open(t)
   const thrown = storage.write(async (tx) => {
-    await insertSpace(tx, account, 'One', 1)
+    await insertSpace(tx, account, { name: 'One', color: 1 })
     await tx.write((inner) => insertDomain(inner, account, hostName('go.acme.com'), noUrls))
     assert.equal((await listDomains(tx, account, page)).total, 1)
     assert.equal((await listDomains(storage, account, page)).total, 0)
@@ -107,7 +107,7 @@ test('an empty database gets one first key, however many ask for it at the same 
 
 test('transactions that wait for each other are both done in the end', async (t) => {
   const { storage, account } = await open(t)
-  const [one, two] = await times(2, () => insertSpace(storage, account, 'Space', 1))
+  const [one, two] = await times(2, () => insertSpace(storage, account, { name: 'Space', color: 1 }))
   const recolor = (ids: (number | undefined)[], color: number) =>
     storage.write(async (tx) => {
       for (const id of ids) await changeSpace(tx, account, id ?? 0, { color }, null)

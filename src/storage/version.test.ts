@@ -43,7 +43,7 @@ const stores: Readonly<{ domain: Store; space: Store }> = {
     remove: removeDomain,
   },
   space: {
-    insert: (db, account) => insertSpace(db, account, 'Space', 1),
+    insert: (db, account) => insertSpace(db, account, { name: 'Space', color: 1 }),
     find: findSpace,
     change: (db, account, id, n, when = null) => changeSpace(db, account, id, { name: `Space ${n}` }, when),
     changeElse: (db, account, id) => changeSpace(db, account, id, { color: 6 }, null),

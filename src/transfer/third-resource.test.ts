@@ -103,10 +103,10 @@ const hostName = (name: string) => ({ name, nameUnicode: name })
 test('a third kind of record is exported and imported once, with references that lead to the same records', async (t) => {
   const [from, to] = [await newPlace(t), await newPlace(t)]
   for (const name of ['a.example.com', 'b.example.com']) await insertDomain(from, 1, hostName(name), noUrls)
-  for (const name of ['First', 'Second']) await insertSpace(from, 1, name, 1)
+  for (const name of ['First', 'Second']) await insertSpace(from, 1, { name, color: 1 })
   for (const domain_id of [2, 1, 2]) await insertNote(from, 1, { domain_id, space_id: 2 })
   // There, the ids are others, and the name of the first domain is taken.
-  await insertSpace(to, 1, 'Here', 1)
+  await insertSpace(to, 1, { name: 'Here', color: 1 })
   await createAccount(to, 'Other')
   await insertDomain(to, 2, hostName('a.example.com'), noUrls)
 

@@ -133,7 +133,11 @@ test('200 with a total of 10 000 that is not exact for a search with more matche
   const account = await app.createAccount()
   const key = await app.createKey({ account })
   const stored = (count: number) =>
-    Promise.all(Array.from({ length: count }, (_, index) => insertSpace(app.storage, account, `many ${index}`, 1)))
+    Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        insertSpace(app.storage, account, { name: `many ${index}`, color: 1 }),
+      ),
+    )
   const search = async (query: string) => {
     const { body } = await app.send('GET', `/api/v1/spaces?per_page=100&search=many${query}`, { key })
     const { total, total_is_exact, last_page } = body.meta

@@ -27,11 +27,12 @@ before(async () => {
   for (let from = 0; from < 12_000; from += 1_000) {
     const stored = await storage.write(async (tx) => {
       const group: Space[] = []
-      for (let n = from; n < from + 1_000; n++) group.push((await insertSpace(tx, account, nameOf(n), 1)).record)
+      for (let n = from; n < from + 1_000; n++)
+        group.push((await insertSpace(tx, account, { name: nameOf(n), color: 1 })).record)
       return group
     })
     spaces.push(...stored)
-    await insertSpace(storage, other, 'Shop of another', 1)
+    await insertSpace(storage, other, { name: 'Shop of another', color: 1 })
   }
   const gone = spaces.filter(({ id }) => id % 7 === 0)
   await execute(database.url, `delete from spaces where id % 7 = 0 and account_id = ${account}`)

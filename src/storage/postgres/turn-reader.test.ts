@@ -19,7 +19,7 @@ async function open(t: TestContext, size = 3) {
     await drop()
   })
   const { id: account } = await createAccount(storage, 'Acme')
-  return { storage, url, account, store: (name: string) => insertSpace(storage, account, name, 1) }
+  return { storage, url, account, store: (name: string) => insertSpace(storage, account, { name, color: 1 }) }
 }
 
 const zero = statement((db: Kysely<object>) => db.selectNoFrom(sql<number>`1 / 0`.as('never')))

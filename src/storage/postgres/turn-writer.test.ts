@@ -22,7 +22,14 @@ async function open(t: TestContext) {
   })
   const { id: account } = await createAccount(storage, 'Acme')
   const again = storage.meters.find(({ name }) => name === 'writes_run_again')?.value as () => number
-  return { storage, url, wire, account, again, store: (name: string) => insertSpace(storage, account, name, 1) }
+  return {
+    storage,
+    url,
+    wire,
+    account,
+    again,
+    store: (name: string) => insertSpace(storage, account, { name, color: 1 }),
+  }
 }
 
 type Fixture = Awaited<ReturnType<typeof open>>

@@ -59,11 +59,11 @@ function everything({ storage, account }: Fixture): Promise<unknown>[] {
   return [
     storage.condition(),
     listAccounts(storage),
-    insertSpace(storage, account, 'x', 1),
-    insertSpace(storage, account, 'z', 1),
+    insertSpace(storage, account, { name: 'x', color: 1 }),
+    insertSpace(storage, account, { name: 'z', color: 1 }),
     listSpaces(storage, account, page),
     listSpaces(storage, account, { ...page, search: 'x' }),
-    storage.write((tx) => insertSpace(tx, account, 'y', 1)),
+    storage.write((tx) => insertSpace(tx, account, { name: 'y', color: 1 })),
   ]
 }
 
@@ -128,9 +128,9 @@ test('a transaction whose connection is lost is not kept', async (t) => {
   const fixture = await open(t)
   const { storage, account, wire } = fixture
   const lost = storage.write(async (tx) => {
-    await insertSpace(tx, account, 'lost', 1)
+    await insertSpace(tx, account, { name: 'lost', color: 1 })
     wire.cut()
-    return insertSpace(tx, account, 'lost', 1)
+    return insertSpace(tx, account, { name: 'lost', color: 1 })
   })
   await assert.rejects(lost, isUnavailable)
   wire.mend()
@@ -206,9 +206,9 @@ test('a database that only reads refuses writes and answers reads', async (t) =>
       () => false,
     ),
   )
-  await assert.rejects(insertSpace(storage, account, 'x', 1), isUnavailable)
+  await assert.rejects(insertSpace(storage, account, { name: 'x', color: 1 }), isUnavailable)
   await assert.rejects(
-    storage.write((tx) => insertSpace(tx, account, 'x', 1)),
+    storage.write((tx) => insertSpace(tx, account, { name: 'x', color: 1 })),
     isUnavailable,
   )
   assert.equal((await listSpaces(storage, account, page)).total, 0)
@@ -217,7 +217,7 @@ test('a database that only reads refuses writes and answers reads', async (t) =>
     `begin read write; alter database ${new URL(url).pathname.slice(1)} reset default_transaction_read_only; commit`,
   )
   // A connection that refuses to write is given up, so that those opened before need not be ended by hand.
-  await eventually(() => insertSpace(storage, account, 'x', 1).then(...isFulfilled))
+  await eventually(() => insertSpace(storage, account, { name: 'x', color: 1 }).then(...isFulfilled))
   const reopened = await openPostgres(url, 1)
   assert.equal((await listAccounts(reopened)).length, 1)
   await reopened.close()

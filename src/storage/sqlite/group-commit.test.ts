@@ -260,7 +260,7 @@ test('the write-ahead log stays below 40 MB over 40 000 inserts', async (t) => {
   let largest = 0
   for (let n = 0; n < 40_000; n += 500) {
     const names = Array.from({ length: 500 }, (_, at) => `Space ${n + at} of the write-ahead log`)
-    await Promise.all(names.map((name) => insertSpace(storage, account, name, 1)))
+    await Promise.all(names.map((name) => insertSpace(storage, account, { name, color: 1 })))
     largest = Math.max(largest, statSync(`${path}-wal`).size)
   }
   const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const

@@ -37,7 +37,7 @@ async function open(t: TestContext): Promise<Fixture> {
 
 async function storeAndDelete({ storage, account }: Fixture, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, n) => `Space ${n}`)
-  const stored = await Promise.all(names.map((name) => insertSpace(storage, account, name, 1)))
+  const stored = await Promise.all(names.map((name) => insertSpace(storage, account, { name, color: 1 })))
   await Promise.all(stored.map(({ record }) => removeSpace(storage, account, record.id, null)))
 }
 
@@ -59,14 +59,14 @@ test('deletions are forgotten once the search index holds them, also after a tim
   other.exec('drop trigger fault')
   await storeAndDelete(fixture, 1)
   await eventually(() => changesIn(other) === 0)
-  await insertSpace(storage, account, 'Space that is left', 1)
+  await insertSpace(storage, account, { name: 'Space that is left', color: 1 })
   assert.equal((await listSpaces(storage, account, { ...page, search: 'space' })).total, 1)
 })
 
 test('a transaction lists what it wrote, which nobody else sees yet', async (t) => {
   const { storage, account } = await open(t)
   await storage.write(async (tx) => {
-    await insertSpace(tx, account, 'New', 1)
+    await insertSpace(tx, account, { name: 'New', color: 1 })
     assert.equal((await listSpaces(tx, account, page)).total, 1)
     assert.equal((await listSpaces(storage, account, page)).total, 0)
   })
@@ -87,7 +87,7 @@ test('a search index that cannot be used is reported', async (t) => {
   const { storage, account, other } = await open(t)
   const { promise, resolve } = Promise.withResolvers<unknown>()
   storage.start(resolve)
-  await insertSpace(storage, account, 'Space', 1)
+  await insertSpace(storage, account, { name: 'Space', color: 1 })
   await listSpaces(storage, account, { ...page, search: 'space' })
   other.exec('drop table instance')
   other.exec("update sqlite_sequence set seq = 0 where name = 'spaces'")
@@ -101,7 +101,7 @@ test('database_corrupt once a thread that searches has met a damaged page', asyn
   const path = join(folder, 'test.db')
   const first = await openSqlite(path)
   const { id: account } = await createAccount(first, 'Acme')
-  await insertSpace(first, account, 'A name on a page', 1)
+  await insertSpace(first, account, { name: 'A name on a page', color: 1 })
   await first.close()
   damage(path, 'A name on a page')
   const storage = await openSqlite(path)
