@@ -169,8 +169,7 @@ test('no term is found across the two forms of a name, and none that is longer t
   records.insert('domains', 3, 'élan-\ue02e.example')
   records.insert('spaces', 3, 'shop 日本')
   catchUp()
-  const [domain = '', unicode = ''] =
-    records.all.find(({ account }) => account === 3)?.searched.name?.split('\n') ?? []
+  const [domain = '', unicode = ''] = records.all.find(({ account }) => account === 3)?.searched.name?.split('\n') ?? []
   for (let length = 1; length < 12; length++) {
     for (const [searched, total] of [
       [domain.slice(-length), 1],
