@@ -147,6 +147,7 @@ const ingredients = [
   'src/storage/sqlite/connection.ts',
   'src/storage/sqlite/search/index-file.ts',
   'src/storage/sqlite/search/indexing.ts',
+  'src/storage/sqlite/search/words.ts',
   'src/accounts/store.ts',
   'src/domains/statements.ts',
   'src/domains/store.ts',

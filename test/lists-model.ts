@@ -90,7 +90,7 @@ export async function migrated(folder: Folder): Promise<Folder> {
   return folder
 }
 
-/** Overwrites the pages of a database file that contain `text`, as a bad disk might. Nobody may have the file open. */
+/** Overwrites the pages of a database file that contain `text`, as a bad disk might. Close the file first. */
 export function damage(path: string, text: string): void {
   const bytes = readFileSync(path)
   const pageSize = bytes.readUInt16BE(16)

@@ -8,7 +8,7 @@ const preparedOf = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 /**
  * The statement for `sql` on this connection, prepared once and kept; its rows are arrays of values (see `rowsOf`).
  * It takes named parameters that it does not mention, so that statements made of parts may share them.
- * There must be finitely many texts: values belong in parameters. Write a limit or an offset as `:limit + 0`: SQLite looks
+ * Statements are kept for good, so put values in parameters. Write a limit or an offset as `:limit + 0`: SQLite looks
  * at the value of a bare parameter there, and compiles the statement again each time it is bound.
  */
 export function prepare(db: DatabaseSync, sql: string): StatementSync {

@@ -8,6 +8,9 @@ import { type Direction, isMatch, orderTerms, parametersOf, recordsById, tableIn
 import { query, queryNumber } from '../prepared.ts'
 import { type AnyListing, boundedTotal, type RawPage } from '../raw-page.ts'
 
+/** Records that are walked over on trial. */
+const shortWalk = 1_000
+
 /** Candidates in SQL, each once. */
 export interface Source {
   /** The id of a candidate. */
@@ -59,9 +62,13 @@ export function matchingPage(search: Search, known?: number): RawPage | null {
 }
 
 function pageOfMany(search: Search, source: Source): SQLOutputValue[][] | null {
-  const { limit } = search.listing
-  const first = firstMatches(search, source, limit, search.maxLookedAt)
-  return first.count === limit || search.maxLookedAt === null ? rowsOf(search, first) : null
+  const { listing, maxLookedAt } = search
+  const { sortBy, limit } = listing
+  // Where many records match, a short walk over them meets the first page sooner than long lists of words do.
+  const near = sortBy === 'id' ? firstMatches(search, recordSources(listing)[0] as Source, limit, shortWalk) : undefined
+  if (near?.count === limit) return rowsOf(search, near)
+  const first = firstMatches(search, sortBy === 'id' ? source : inOrder(listing), limit, maxLookedAt)
+  return first.count === limit || maxLookedAt === null ? rowsOf(search, first) : null
 }
 
 /** `all` are the matches where they have been found already. */
@@ -71,7 +78,8 @@ function pageOfFew(search: Search, source: Source, counted: number, all?: Matche
   if (want <= 0) return []
   if (all === undefined || sortBy !== 'id') {
     // A walk in the order of a column pays while it looks at fewer records than match.
-    const first = firstMatches(search, source, want, sortBy === 'id' ? search.maxLookedAt : counted)
+    const [from, max] = sortBy === 'id' ? [source, search.maxLookedAt] : [inOrder(search.listing), counted]
+    const first = firstMatches(search, from, want, max)
     if (first.count === want) return rowsOf(search, first)
   }
   const matches = all ?? allMatches(search, source)
@@ -114,9 +122,9 @@ function allMatches({ db, listing, maxLookedAt }: Search, source: Source): Match
 }
 
 /** The matches of the page, as far as they are among the first `max` candidates in order; null for all of these. */
-function firstMatches({ db, listing }: Search, byId: Source, want: number, max: number | null): Matches {
-  const { of, sortBy, direction } = listing
-  const { id, from, order, isExact, values } = sortBy === 'id' ? byId : inOrder(listing)
+function firstMatches({ db, listing }: Search, source: Source, want: number, max: number | null): Matches {
+  const { of, direction } = listing
+  const { id, from, order, isExact, values } = source
   const candidates = `select ${id} as candidate from ${from} order by ${order(direction)}`
   const matching = isExact
     ? `${candidates} limit :want + 0 offset :offset + 0`
