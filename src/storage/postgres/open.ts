@@ -8,6 +8,9 @@ import { placeOfPostgres } from './place.ts'
 import { settingsOf } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
 
+/** How long a start waits for a connection: a server or a machine that is just starting may be slow. Milliseconds. */
+const startTimeoutMs = 10_000
+
 const migrations = migrationsOf('postgres')
 
 /** Connects to the database, and migrates it. Throws `StartupFailure` with a sentence when it cannot be used. */
@@ -23,7 +26,8 @@ export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
 
 /** Runs `work` on a connection of its own, without a limit on how long a statement takes. `schema` is where tables are made. */
 export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schema: string) => Promise<T>): Promise<T> {
-  const pool = new pg.Pool({ ...settingsOf(url), max: 1, statement_timeout: 0, query_timeout: 0 })
+  const patient = { connectionTimeoutMillis: startTimeoutMs, statement_timeout: 0, query_timeout: 0 }
+  const pool = new pg.Pool({ ...settingsOf(url), ...patient, max: 1 })
   pool.on('error', () => undefined)
   try {
     const { rows } = await pool.query<Server>(
