@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import pg, { type PoolClient } from 'pg'
 import { databaseUnavailable } from '../../errors.ts'
 import { durations, Histogram } from '../../histogram.ts'
@@ -68,9 +69,9 @@ export class Pool {
     }
   }
 
-  /** Waits for the statements under way, then closes. */
+  /** Waits for the statements under way, then closes: after as long as an answer may take at the most. */
   async close(): Promise<void> {
-    await this.#pool.end()
+    await Promise.race([this.#pool.end(), wait(answerTimeoutMs, undefined, { ref: false })])
   }
 
   async #connect(): Promise<Connection> {
