@@ -39,7 +39,7 @@ export interface Config {
   readonly bootstrapKey: string | null
   /** Requests a minute for each key; 0: no limit. */
   readonly rateLimit: number
-  /** Whose `X-Forwarded-*` headers are believed: nobody's, those of so many proxies in a row, or of these addresses. */
+  /** The proxies whose `X-Forwarded-*` headers are believed: none, this many in a row, or those at these addresses. */
   readonly trustProxy: false | number | string[]
   readonly logLevel: string
   /** Connections that a process serves at once. */
@@ -146,7 +146,7 @@ type Ports = Pick<Place, 'host' | 'port' | 'isPerWorker'>
 /** Whether two listeners could want the same port of the same address. A variable that is wrong meets nothing. */
 function mayMeet(one: Ports, other: Ports, workers: number): boolean {
   const hosts = [one.host, other.host].map((name) => (name === 'localhost' ? '127.0.0.1' : name))
-  const share = hosts.some((name) => /^(0\.0\.0\.0|::)$/.test(name)) || hosts[0] === hosts[1]
+  const share = hosts[0] === hosts[1] || hosts.some((name) => /^(0\.0\.0\.0|::)$/.test(name))
   const end = ({ port, isPerWorker }: Ports) => port + (isPerWorker ? workers : 1)
   return share && one.port > 0 && other.port > 0 && one.port < end(other) && other.port < end(one)
 }
@@ -181,7 +181,7 @@ const tlsParameters = new Set('ssl sslmode sslcert sslkey sslrootcert sslpasswor
 function postgresLocation(url: string): Omit<PostgresLocation, 'pool'> {
   const parts = /[\s\p{Cc}]/u.test(url) ? null : URL.parse(url)
   // A "#" or a second "@" is one of the password, which is read as something else.
-  const isPlain = /^[^#@]*@?[^#@]*$/.test(url.replace(/\?.*/s, '')) && isDecodable(url)
+  const isPlain = /^[^#@]*@?[^#@]*$/.test(url.replace(/\?.*/s, '')) && !brokenEncoding.test(url)
   const isNamed = parts !== null && isPlain && /^\/[^/]+$/.test(parts.pathname)
   const strange = [...(parts?.searchParams.keys() ?? [])].find((name) => /^ssl/i.test(name) && !tlsParameters.has(name))
   if (isNamed && strange !== undefined) throw new Error(`has an unknown parameter, ${strange}.`)
@@ -195,13 +195,11 @@ function postgresLocation(url: string): Omit<PostgresLocation, 'pool'> {
   )
 }
 
-function isDecodable(text: string): boolean {
-  return !/%(?![\da-f]{2})/i.test(text)
-}
+const brokenEncoding = /%(?![\da-f]{2})/i
 
 function baseUrl(text: string): string | null {
   if (text === '') return null
-  const isPlain = /^https?:\/\/[^/?#\s\\@]+\/?$/i.test(text) && !/%(?![\da-f]{2})/i.test(text)
+  const isPlain = /^https?:\/\/[^/?#\s\\@]+\/?$/i.test(text) && !brokenEncoding.test(text)
   const url = isPlain ? URL.parse(text) : null
   // As the parser writes it: in ASCII, so that it may stand in headers.
   if (url !== null) return url.origin
@@ -222,8 +220,7 @@ function corsOrigins(text: string): '*' | readonly string[] {
 }
 
 function bootstrapKey(text: string): string | null {
-  if (text === '') return null
-  if (isWellFormedKey(text)) return text
+  if (text === '' || isWellFormedKey(text)) return text || null
   throw new Error('is not a well-formed API key: "wm_" and 49 letters and digits, the last 6 of them a checksum.')
 }
 
@@ -241,8 +238,8 @@ function isNetwork(text: string): boolean {
   if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true
   const [address = '', prefix, ...more] = text.split('/')
   const bits = { 4: 32, 6: 128 }[isIP(address)]
-  if (bits === undefined || more.length > 0) return false
-  return prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
+  const isPrefix = prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (bits ?? 0))
+  return bits !== undefined && more.length === 0 && isPrefix
 }
 
 function oneOf(allowed: readonly string[]): (text: string) => string {

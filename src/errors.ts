@@ -62,9 +62,8 @@ export interface FailureFacts {
 export type DatabaseTrouble = 'database_corrupt' | 'disk_full'
 
 /**
- * An expected failure: the caller's mistake or a state of the service that the caller must know about. It is an `Error`
- * to whoever asks, but was never made one: it carries no stack, since no programmer is meant to read one, and a flood of
- * refusals must be cheap.
+ * An expected failure: the caller's mistake or a state of the service that the caller must know about. It is an
+ * `Error` by its prototype, but carries no stack: no programmer reads one, and a flood of refusals must be cheap.
  */
 export class Failure implements Error {
   declare readonly name: string
@@ -99,14 +98,14 @@ export const violationCodes = {
   not_single: 'The field was sent twice or as an array; it takes one value.',
   control_characters: 'The value contains control characters or text that is not well-formed Unicode.',
   too_long: 'The value is longer than the field allows.',
-  out_of_range: 'The value is not one of the integers that the field allows.',
-  not_allowed: 'The value is not one of those that the parameter allows.',
+  out_of_range: 'The value is not an integer within the allowed range.',
+  not_allowed: 'The parameter does not allow this value.',
   unknown_field: 'There is no such field or parameter.',
   prohibited: 'The field cannot be changed.',
-  taken: 'The value is in use already.',
+  taken: 'The value is already in use.',
   in_use: 'Other records refer to the record, or it refers to one that is gone.',
-  key_reused: 'The Idempotency-Key was used for another request.',
-  in_progress: 'The first request with the Idempotency-Key is still being worked on.',
+  key_reused: 'The Idempotency-Key was used for a different request.',
+  in_progress: 'The first request with the Idempotency-Key is still running.',
   has_scheme: 'A host name has no scheme: leave out "https://".',
   has_port: 'A host name has no port.',
   has_path: 'A host name has no path, query or fragment.',
@@ -154,26 +153,23 @@ export function nameTaken(name: string): Failure {
   return new Failure('name_taken', message, { violations: [{ field: 'name', code: 'taken', message }] })
 }
 
-/** The record is not in a state that the request's conditions allow; nothing was changed. */
+/** The record's version does not satisfy the conditions of the request; nothing was changed. */
 export function preconditionFailed(version: string): Failure {
-  return new Failure(
-    'precondition_failed',
-    'The record is not as the request expects it. Get it again, and decide anew.',
-    { version },
-  )
+  return new Failure('precondition_failed', 'The record has changed since you read it. Fetch it again and retry.', {
+    version,
+  })
 }
 
-/** Another request was answered under the Idempotency-Key; its answer is not for this one. */
+/** The Idempotency-Key belongs to a different request. */
 export function idempotencyKeyReused(): Failure {
-  const message =
-    'The Idempotency-Key was used for another request. Choose a new key for each thing that is to be stored.'
+  const message = 'This Idempotency-Key was already used for a different request. Send a new key with each new request.'
   return ofIdempotencyKey('idempotency_key_reused', 'key_reused', message)
 }
 
-/** The first request with the Idempotency-Key has not been answered yet. */
+/** The first request with the Idempotency-Key is still running. */
 export function idempotencyInProgress(): Failure {
   const message =
-    'The first request with this Idempotency-Key is still being worked on. Ask for its answer in a second.'
+    'The first request with this Idempotency-Key is still running. Repeat the request in a second to get its answer.'
   return ofIdempotencyKey('idempotency_in_progress', 'in_progress', message, 1)
 }
 
@@ -194,12 +190,12 @@ export function databaseUnavailable(cause: unknown, reason?: DatabaseTrouble): F
   })
 }
 
-/** There is more to do than can be done in good time: better refused at once than answered late. */
+/** The server cannot answer in good time: a refusal now is better than an answer too late. */
 export function overloaded(detail: string): Failure {
   return new Failure('overloaded', detail, { retryAfter: 1 })
 }
 
-/** What may take long is refused before it holds up everything else. */
+/** Slow reads are refused before they hold up the rest. */
 export function tooManySearches(): Failure {
   return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }

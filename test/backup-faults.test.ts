@@ -104,7 +104,7 @@ test('a backup in which one bit has changed, or whose end is missing, replaces n
     writeFileSync(file('changed.db'), bytes)
     assert.match(
       sentence(await say('restore', file('changed.db'))),
-      /^The file \S+ is damaged: its checksum is wrong, so it has changed since "waymark backup" wrote it\.$/,
+      /^The file \S+ is damaged: its checksum is wrong, so it has changed since "npx waymark backup" wrote it\.$/,
     )
   }
   assert.deepEqual(readFileSync(path), before)

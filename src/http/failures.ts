@@ -33,30 +33,30 @@ export const failures = {
     status: 401,
     title: 'Missing API key',
     explanation:
-      'The request has no API key. Send the header "Authorization: Bearer wm_…". Keys are issued on the command line with "waymark keys create"; the first start prints one.',
+      'The request has no API key. Send the header "Authorization: Bearer wm_…". Keys are issued on the command line with "npx waymark keys create"; the first start prints one.',
   },
   invalid_api_key: {
     status: 401,
     title: 'Invalid API key',
     explanation:
-      'The API key is not one of this instance, or was not copied whole: a key is "wm_" and 49 letters and digits. Check the key, or issue a new one with "waymark keys create".',
+      'The API key is not one of this instance, or was not copied whole: a key is "wm_" and 49 letters and digits. Check the key, or issue a new one with "npx waymark keys create".',
   },
   expired_api_key: {
     status: 401,
     title: 'Expired API key',
     explanation:
-      'The API key was good until its expiry. Issue a new one with "waymark keys create" or "waymark keys rotate".',
+      'The API key has expired. Issue a new one with "npx waymark keys create" or "npx waymark keys rotate".',
   },
   revoked_api_key: {
     status: 401,
     title: 'Revoked API key',
-    explanation: 'The API key was revoked and will not work again. Issue a new one with "waymark keys create".',
+    explanation: 'The API key was revoked and will not work again. Issue a new one with "npx waymark keys create".',
   },
   insufficient_scope: {
     status: 403,
     title: 'Insufficient scope',
     explanation:
-      'The API key is good but may not do this. The answer names the scope that is needed; use a key that has it.',
+      'The API key is valid but may not do this. The answer names the scope that is needed; use a key that has it.',
   },
   not_found: {
     status: 404,
@@ -87,7 +87,8 @@ export const failures = {
   url_too_long: {
     status: 414,
     title: 'URL too long',
-    explanation: 'The request target is longer than 8 KiB.',
+    explanation:
+      'The URL is longer than 8 KiB. A URL that takes more than 40 KiB together with the headers is answered headers_too_large.',
   },
   unsupported_media_type: {
     status: 415,
@@ -98,13 +99,14 @@ export const failures = {
   headers_too_large: {
     status: 431,
     title: 'Headers too large',
-    explanation: 'The headers of the request take more than 32 KiB together, or are more than a thousand.',
+    explanation:
+      'The headers of the request take more than 32 KiB, or more than 40 KiB together with the URL, or there are more than a thousand of them.',
   },
   name_taken: {
     status: 409,
     title: 'Name taken',
     explanation:
-      'A domain name can be stored once in the whole instance, whatever its case, and this one is stored already. Choose another name, or delete the record that has it; if you cannot find one, another account of this instance has the name.',
+      'A domain name can be stored only once in an instance, whatever its case, and this one is taken. Choose another name, or delete the record that has it; if you cannot find it, another account has the name.',
   },
   reference_conflict: {
     status: 409,
@@ -116,53 +118,53 @@ export const failures = {
     status: 409,
     title: 'Still in progress',
     explanation:
-      'The first request with this Idempotency-Key is still being worked on. Send the same request again after the number of seconds that Retry-After gives, to get its answer; it is not done twice.',
+      'The first request with this Idempotency-Key is still running. Repeat it after the number of seconds in Retry-After to get its answer; it will not run twice.',
   },
   precondition_failed: {
     status: 412,
     title: 'Precondition failed',
     explanation:
-      'The record is not in a state that If-Match or If-None-Match allows: somebody changed it since you got it. Nothing was changed. The ETag of the answer is that of its present state: get the record again, decide anew, and send the change with that tag.',
+      'The record is not in a state that If-Match or If-None-Match allows: it has changed since you read it. This request changed nothing. The ETag header has the current version: fetch the record again, and retry with that tag.',
   },
   validation_failed: {
     status: 422,
     title: 'Validation failed',
     explanation:
-      'The request was understood, but some of its fields do not hold. "violations" lists every one of them with a code and a sentence; nothing was changed.',
+      'Some fields of the request are not valid. "violations" lists all of them, each with a code and a sentence. Nothing was changed.',
   },
   idempotency_key_reused: {
     status: 422,
     title: 'Idempotency key reused',
     explanation:
-      'Within the last 24 hours, the same API key sent another request with this Idempotency-Key: another path, or other fields. Nothing was done. Send a new key with each new request, and the same key only when you repeat one.',
+      'Within the last 24 hours, the same API key sent a different request with this Idempotency-Key: another path or other fields. Nothing was done. Send a new key with each new request, and the same key only to repeat one.',
   },
   rate_limited: {
     status: 429,
     title: 'Rate limited',
     explanation:
-      'Too many requests in this minute. Wait for the number of seconds that Retry-After gives; the RateLimit headers of every answer tell how much is left.',
+      'Too many requests in this minute. Wait for the number of seconds in Retry-After. The RateLimit headers of every answer say how much is left.',
   },
   internal_error: {
     status: 500,
     title: 'Internal error',
     explanation:
-      'Something went wrong on the server, and it was logged under the request_id of the answer. Tell whoever runs this instance that id.',
+      'Something went wrong on the server. Its log has the details under the request_id of this answer: send that id to the operator.',
   },
   overloaded: {
     status: 503,
     title: 'Overloaded',
     explanation:
-      'The server has more work than it can do in good time, and turned this request away untouched. Try again after the number of seconds that Retry-After gives.',
+      'The server has more work than it can do in time, and refused this request without starting it. Try again after the number of seconds in Retry-After.',
   },
   shutting_down: {
     status: 503,
     title: 'Shutting down',
-    explanation: 'The server is stopping and takes no new requests. Nothing of this one was done; try again.',
+    explanation: 'The server is stopping and takes no new requests. It did nothing for this one; try again.',
   },
   database_unavailable: {
     status: 503,
     title: 'Database unavailable',
     explanation:
-      'The database does not answer, or cannot do this now. Try again shortly. Nothing of the request was kept, unless the connection to the database broke in the very moment of the commit: look before you repeat a write.',
+      'The database does not answer, or cannot do this now. Try again shortly. Nothing was stored, unless the connection to the database broke during the commit: check before you repeat a write.',
   },
 } as const satisfies Record<ErrorCode, Answer>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { validationFailed } from '../errors.ts'
-import { problemOf } from './problem.ts'
+import { ForeignKeyViolation, validationFailed } from '../errors.ts'
+import { failureOf, problemOf } from './problem.ts'
 
 test('the messages of one field stand together, in their order', () => {
   const failure = validationFailed([
@@ -23,4 +23,12 @@ test('a field may have any name', () => {
     violations.map(({ field }: { field: string }) => field),
     names,
   )
+})
+
+test('409 reference_conflict for a violated foreign key that no store has explained', () => {
+  const failure = failureOf(new ForeignKeyViolation('bookmarks_domain_id_fkey', new Error('insert into bookmarks')))
+  const { status, body } = problemOf(failure, 'id', undefined)
+  const { code, errors } = JSON.parse(body)
+  assert.deepEqual([status, code, Object.keys(errors)], [409, 'reference_conflict', ['id']])
+  assert.doesNotMatch(body, /bookmarks|insert/)
 })

@@ -33,7 +33,7 @@ interface Refused {
 }
 
 const malformed = new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
-const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue one with "waymark keys create".')
+const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue one with "npx waymark keys create".')
 
 /** Tells good keys from others, and remembers both for a few seconds. */
 export class Keyring {

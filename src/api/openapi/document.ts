@@ -44,7 +44,7 @@ const apiKey = {
   scheme: 'bearer',
   bearerFormat: 'wm_…',
   description:
-    'An API key: `wm_` and 49 letters and digits. `waymark keys create` issues one; the first start of an empty instance prints one. It is accepted in this header only. The scopes that an operation names are those that the key must have; `*` stands for all.',
+    'An API key: `wm_` and 49 letters and digits. `npx waymark keys create` issues one; the first start of an empty instance prints one. It is accepted in this header only. The scopes that an operation names are those that the key must have; `*` stands for all.',
 }
 
 function tagsOf(operations: readonly Operation[]): object[] {

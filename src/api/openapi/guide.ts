@@ -29,6 +29,12 @@ the request in the log. New versions only add to ${apiPrefix}, so ignore what yo
 **HEAD** works wherever GET does. **OPTIONS** answers 204 and lists the methods of the path in \`Allow\`; any other method is 405. Neither
 OPTIONS nor a 405 needs a key.
 
+## Lists
+
+Use \`page\` for people who leaf through a list, and \`after\` for programs that read all of it: \`after=ID\` goes on after the
+record with that id, in the order of ids, so no record comes twice or is missed while others write. \`links.next\` keeps using the one
+that you began with. A list has an **ETag** of its content: with \`If-None-Match\` the answer is 304 while nothing has changed.
+
 ## Errors
 
 Every failure is the same kind of object. Programs switch on \`code\`, whose meaning never changes; people read \`detail\`; \`type\` leads
@@ -52,6 +58,11 @@ as often as you like: for 24 hours the record is stored once, and every repetiti
 \`Idempotency-Replayed: true\`. Another request under the same key is 422. While the first still runs, the answer may be 409 with
 \`Retry-After\`. Only successes are kept: after a failure nothing was stored, and you may use the key again. Each API key has
 Idempotency-Keys of its own.
+
+## Browsers and compression
+
+Pages of other origins may use the API if the operator lists their origin in \`CORS_ORIGINS\`. JSON over 1 KiB is compressed if
+\`Accept-Encoding\` allows \`gzip\`; the ETag then ends in \`-gzip\`, and is as good as the plain one in conditions.
 
 ## Rate limits
 

@@ -93,6 +93,16 @@ export const headers = {
     schema: { type: 'string' },
     example: '"key";q=6000;w=60',
   },
+  'Access-Control-Allow-Origin': {
+    description: 'The origin whose pages may read the answer, if CORS_ORIGINS allows it. Never with credentials.',
+    schema: { type: 'string' },
+    example: 'https://app.example.com',
+  },
+  'Access-Control-Expose-Headers': {
+    description: 'The headers that such a page may read.',
+    schema: { type: 'string' },
+    example: 'ETag, Link, Location',
+  },
   RateLimit: {
     description: 'What is left: `r` requests, and `t` seconds until the window ends.',
     schema: { type: 'string' },
@@ -114,6 +124,8 @@ export const onApiAnswers = [
   'X-RateLimit-Reset',
   'RateLimit-Policy',
   'RateLimit',
+  'Access-Control-Allow-Origin',
+  'Access-Control-Expose-Headers',
 ] as const satisfies readonly HeaderName[]
 
 /** References to the headers, for a response. */

@@ -148,6 +148,11 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
       status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
       detail: { type: 'string', description: sentence },
       code: { $ref: '#/components/schemas/ErrorCode' },
+      reason: {
+        type: 'string',
+        enum: ['database_corrupt', 'disk_full'],
+        description: 'Why the database cannot do this, where that is known.',
+      },
       request_id: { type: 'string', description: 'As in the header X-Request-Id.' },
     },
   },

@@ -38,7 +38,7 @@ export async function restore(
     takeCopy(file, candidate)
     const checksum = await takeChecksum(candidate, onProgress)
     if (checksum === 'wrong') {
-      throw damaged(file, 'its checksum is wrong, so it has changed since "waymark backup" wrote it')
+      throw damaged(file, 'its checksum is wrong, so it has changed since "npx waymark backup" wrote it')
     }
     check(file, candidate)
     const lock = existsSync(path) ? lockAlone(path, isStopped) : undefined
@@ -62,7 +62,7 @@ function takeCopy(file: string, candidate: string): void {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile()) throw new StartupFailure(`There is no file ${file}.`)
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) {
     throw new StartupFailure(
-      `The file ${file} has a log beside it, ${file}-wal: it is a database in use, or a copy of one. Restore a file that "waymark backup" wrote.`,
+      `The file ${file} has a log beside it, ${file}-wal: it is a database in use, or a copy of one. Restore a file that "npx waymark backup" wrote.`,
     )
   }
   copyFileSync(file, candidate, constants.COPYFILE_FICLONE)
