@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { Failure, notFound } from '../errors.ts'
 import { addHeader, send, sendJson } from '../http/answer.ts'
-import { addEntityTag, type Condition, conditionOf } from '../http/conditions.ts'
+import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Page } from '../storage/port.ts'
@@ -40,14 +40,14 @@ export function sendPage<Row extends { readonly id: number }>(
   exchange: Exchange,
   query: ListQuery,
   page: Page<Row>,
-  path: string,
+  { path, condition }: { readonly path: string; readonly condition: Condition | null },
 ): undefined {
   const { links, ...body } =
     query.after === null ? numbered(exchange, query, page, path) : following(exchange, query, page, path)
-  addHeader(exchange, 'link', linkHeader(links))
   const text = JSON.stringify({ data: body.data, links, meta: body.meta })
-  const tag = hash('sha1', text, 'base64url')
-  if (addEntityTag(exchange, tag, conditionOf(exchange))) return send(exchange, 304)
+  const isKnown = addEntityTag(exchange, hash('sha1', text, 'base64url'), condition)
+  addHeader(exchange, 'link', linkHeader(links))
+  if (isKnown) return send(exchange, 304)
   return sendJson(exchange, 200, text)
 }
 

@@ -50,8 +50,8 @@ function unanswered({ method, target }: Exchange, methods: readonly Method[]): O
 }
 
 /** Every answer under `/api` carries the headers, also that to a version that does not exist. */
-function isOfApi({ target }: Exchange): boolean {
-  return target.startsWith(apiRoot)
+function isOfApi({ route, target }: Exchange): boolean {
+  return (route.template ?? target).startsWith(apiRoot)
 }
 
 const apiRoot = apiPrefix.slice(0, apiPrefix.lastIndexOf('/') + 1)

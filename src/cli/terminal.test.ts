@@ -44,7 +44,7 @@ test('backup, export and import say how far they are, in one line that goes away
   await bigDatabase(t)
   const folder = newFolder(t)
   const backup = await atTerminal('backup', join(folder, 'backup.db'))
-  assert.match(backup.stderr, /^(\r\d+ % is copied)+\r$/)
+  assert.match(backup.stderr, /^(\r\d+ % is copied)+(\r\d+ % is checked)*\r$/)
   const exported = await atTerminal('export', join(folder, 'export.jsonl'))
   assert.match(exported.stderr, /^(\r\d\.\d MB are exported)+\rExported to \S+\. domains: 0, spaces: 600\.\n$/)
   const imported = await atTerminal('import', join(folder, 'export.jsonl'))

@@ -17,10 +17,11 @@ export function domainRoutes(api: Api, db: Db): void {
   const { kept } = api
 
   api.add(list, async (exchange, { caller }) => {
+    const condition = conditionOf(exchange)
     const query = checkListQuery(exchange.query, listDomainsQuery)
     if (query instanceof Failure) return query
     const page = await listDomains(db, caller.account, pageRequestOf(query, resources.domains))
-    return sendPage(exchange, query, page, api.urlOf(exchange, list))
+    return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
   })
 
   api.add(show, async (exchange, { caller }) => {

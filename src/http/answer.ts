@@ -8,7 +8,12 @@ export function addHeader(exchange: Exchange, name: string, value: string): void
 }
 
 export function hasHeader({ headerFields }: Exchange, name: string): boolean {
-  return headerFields.some((field, at) => at % 2 === 0 && field === name)
+  return placeOf(headerFields, name) >= 0
+}
+
+/** The place of a header field's name among names and values in turn; -1 if it was not added. */
+function placeOf(headerFields: readonly string[], name: string): number {
+  return headerFields.findIndex((field, at) => at % 2 === 0 && field === name)
 }
 
 /** Sends the answer with the fields that were added, and has it logged. Returns what a handler that has answered returns. */
@@ -62,6 +67,6 @@ export function sendJson(exchange: Exchange, status: number, text: string): unde
 }
 
 function markCompressed(headerFields: string[]): void {
-  const at = headerFields.indexOf('etag') + 1
+  const at = placeOf(headerFields, 'etag') + 1
   if (at > 0) headerFields[at] = (headerFields[at] as string).replace(/"$/, `${gzipSuffix}"`)
 }

@@ -41,6 +41,8 @@ export class Connections {
   readonly #surplus = new Set<Socket>()
   #events = 0
   #nextScanAt = 0
+  /** An address for which no scan is made until then. */
+  #paused: { readonly address: string | undefined; readonly until: number } = { address: undefined, until: 0 }
 
   /** `max`: how many connections are served at once. */
   constructor(max: number) {
@@ -90,10 +92,13 @@ export class Connections {
   /** Cuts those that have gone longest without a request, of the connections that must make room for this one. */
   #makeRoom(newcomer: Tracked): void {
     const now = performance.now()
-    if (now < this.#nextScanAt) return
+    const address = this.#addresses.get(newcomer)
+    if (now < this.#nextScanAt || (address === this.#paused.address && now < this.#paused.until)) return
     const batch = Math.max(1, Math.floor(this.#max * batchShare))
-    const idle = this.#idleFor(newcomer)
-    if (idle.length < batch) this.#nextScanAt = now + scanPauseMs
+    const { idle, isOwn } = this.#idleFor(newcomer)
+    // An address that is busy with all it has must not keep room from being made for others.
+    if (idle.length < batch && isOwn) this.#paused = { address, until: now + scanPauseMs }
+    else if (idle.length < batch) this.#nextScanAt = now + scanPauseMs
     for (const socket of longestIdle(idle, batch)) {
       this.#forget(socket)
       socket.destroy()
@@ -102,16 +107,17 @@ export class Connections {
 
   /**
    * The idle connections among which room is made: those of the address with the most connections, if it has more than its
-   * share, and otherwise all. An address with more than its share never makes another one give way.
+   * share, and otherwise all. An address with more than its share never makes another one give way: `isOwn`.
    */
-  #idleFor(newcomer: Tracked): Tracked[] {
+  #idleFor(newcomer: Tracked): { readonly idle: Tracked[]; readonly isOwn: boolean } {
     const [address, count] = this.#largestHolder()
     const idle = [...this.#addresses.keys()].filter(
       (socket) => socket !== newcomer && awaitedResponse(socket) === undefined,
     )
-    if (count <= this.#max * fairShare) return idle
+    if (count <= this.#max * fairShare) return { idle, isOwn: false }
     const own = idle.filter((socket) => this.#addresses.get(socket) === address)
-    return own.length > 0 || this.#addresses.get(newcomer) === address ? own : idle
+    const isOwn = this.#addresses.get(newcomer) === address
+    return { idle: own.length > 0 || isOwn ? own : idle, isOwn }
   }
 
   /** The address with the most connections, and how many it has. */

@@ -85,6 +85,12 @@ test('413 for a chunk that is too large as soon as more than 64 KiB of it have a
   assert.deepEqual([answer?.status, answer?.body.code], [413, 'body_too_large'])
 })
 
+test('200 for a request behind which CONNECT is pipelined: no answer is overtaken', async () => {
+  const slow = `GET /api/v1/spaces HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\n\r\n`
+  const [first] = await raw(`${slow}CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n`)
+  assert.equal(first?.status, 200)
+})
+
 test('400 malformed_request for CONNECT', async () => {
   assertOnly(await raw('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'), 400, 'malformed_request')
 })

@@ -18,24 +18,24 @@ const lingerMs = 2_000
  */
 export function answerSocketErrors(server: Server, surroundings: Surroundings): void {
   server.on('clientError', (error, socket) => onClientError(error, socket as Socket, surroundings))
-  server.on('connect', (_, socket) => {
-    refuse(
-      socket as Socket,
-      new Failure('malformed_request', 'CONNECT is for proxies; this is an origin server.'),
-      surroundings,
-    )
-  })
+  server.on('connect', (_, socket) => refuseInTurn(socket as Socket, isProxyMethod, surroundings))
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   // Only the route knows whether it wants the body.
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
 }
 
-/** Never overtakes an answer under way (RFC 9112 §9.3.2); the connection closes after it. */
+const isProxyMethod = new Failure('malformed_request', 'CONNECT is for proxies; this is an origin server.')
+
 function onClientError(error: ParserError, socket: Socket, surroundings: Surroundings): void {
   const isGone = error.code === 'ECONNRESET' || !socket.writable
-  const earlier = awaitedResponse(socket)
   if (isGone) socket.destroy(error)
-  else if (earlier === undefined || awaitsBody(earlier)) refuse(socket, fault(error), surroundings)
+  else refuseInTurn(socket, fault(error), surroundings)
+}
+
+/** Never overtakes an answer under way (RFC 9112 §9.3.2); the connection closes after it. */
+function refuseInTurn(socket: Socket, failure: Failure, surroundings: Surroundings): void {
+  const earlier = awaitedResponse(socket)
+  if (earlier === undefined || awaitsBody(earlier)) refuse(socket, failure, surroundings)
   else earlier.once('close', () => socket.destroySoon())
 }
 

@@ -46,7 +46,7 @@ async function start(): Promise<void> {
     app.begin()
   } catch (error) {
     // Told to stop while it started: what closes already is no reason to fail.
-    if (app.listeners.api.drain.isDraining) return
+    if (Object.values(app.listeners).some(({ drain }) => drain.isDraining)) return
     for (const { server } of Object.values(app.listeners)) server.close()
     await app.close()
     await storage.close()

@@ -16,10 +16,11 @@ export function spaceRoutes(api: Api, db: Db): void {
   const { kept } = api
 
   api.add(list, async (exchange, { caller }) => {
+    const condition = conditionOf(exchange)
     const query = checkListQuery(exchange.query, listSpacesQuery)
     if (query instanceof Failure) return query
     const page = await listSpaces(db, caller.account, pageRequestOf(query, resources.spaces))
-    return sendPage(exchange, query, page, api.urlOf(exchange, list))
+    return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
   })
 
   api.add(show, async (exchange, { caller }) => {

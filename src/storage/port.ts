@@ -12,7 +12,7 @@ export interface Db {
   /**
    * Runs `work` in a transaction and returns its result once everything it wrote is on the disk; when `work` throws,
    * nothing of it is kept. Inside a transaction, `work` joins it. `work` may await only the `Db` it is given:
-   * transactions that wait together share one commit. It may run again when others were in its way, and whatever it
+   * transactions that wait together share one commit. It may not catch the error of a statement: on PostgreSQL the transaction has failed with it. It may run again when others were in its way, and whatever it
    * reads in order to change it, it reads with a statement made by `toChange`.
    */
   write<T>(work: (db: Db) => Promise<T>, isolation?: Isolation): Promise<T>

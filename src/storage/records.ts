@@ -124,6 +124,8 @@ export async function changeRecord<Row extends AnyRecord>(
   change: Readonly<Record<string, unknown>>,
   precondition: Precondition | null,
 ): Promise<Versioned<Row> | undefined> {
+  const isEmpty = records.changeable.every((column) => change[column] === undefined)
+  if (isEmpty && precondition === null) return findRecord(db, records, account, id)
   const params = { account, id, now: new Date().toISOString(), ...parametersOf(records.changeable, change) }
   const [row] = await changing(db, records, { account, id }, precondition, records.changeById, params)
   return row && toVersioned(records, row)

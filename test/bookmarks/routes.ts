@@ -15,10 +15,11 @@ export function bookmarkRoutes(api: Api, db: Db): void {
   const { kept } = api
 
   api.add(list, async (exchange, { caller }) => {
+    const condition = conditionOf(exchange)
     const query = checkListQuery(exchange.query, listBookmarksQuery)
     if (query instanceof Failure) return query
     const page = await listBookmarks(db, caller.account, pageRequestOf(query, resources.bookmarks))
-    return sendPage(exchange, query, page, api.urlOf(exchange, list))
+    return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
   })
 
   api.add(show, async (exchange, { caller }) => {

@@ -88,6 +88,12 @@ describe('CORS_ORIGINS', () => {
     }
   })
 
+  test('200 that a page may read however the path is encoded', async () => {
+    const app = await startApp({ corsOrigins: '*' })
+    const { status, headers } = await app.send('GET', '/%61pi/v1/me', { headers: { origin } })
+    assert.deepEqual([status, headers['access-control-allow-origin']], [200, '*'])
+  })
+
   test('no header outside of the API', async () => {
     const app = await startApp({ corsOrigins: '*' })
     for (const target of ['/health', '/openapi.json', '/problems/not_found', '/nothing']) {

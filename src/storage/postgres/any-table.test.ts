@@ -112,7 +112,7 @@ test('every sort, filter, searched text and page is as in a naive list', async (
       const asked = { ...one, ...other }
       assert.deepEqual(await storage.list({ of: tunes, account: 1, ...asked }), expected(asked))
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   )
 })
 

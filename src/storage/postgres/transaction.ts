@@ -22,7 +22,8 @@ async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db
   await control(client, begin[isolation])
   try {
     const result = await work(new Transaction(client))
-    await control(client, 'commit')
+    // After a statement that failed, even if `work` caught its error, the server rolls back and says so.
+    if ((await control(client, 'commit')) !== 'COMMIT') throw new Error('A statement of the transaction had failed.')
     return result
   } catch (error) {
     await control(client, 'rollback')
@@ -30,9 +31,10 @@ async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db
   }
 }
 
-async function control(client: PoolClient, text: string): Promise<void> {
+/** Returns what the server did. */
+async function control(client: PoolClient, text: string): Promise<string> {
   try {
-    await client.query(text)
+    return (await client.query(text)).command
   } catch (error) {
     throw translated(error)
   }

@@ -221,3 +221,13 @@ test('what was asked for is done before the storage closes', async (t) => {
   )
   assert.equal((await execute(url, 'select from spaces')).length, 2)
 })
+
+test('a transaction that catches the error of a statement is refused, and nothing of it is kept', async (t) => {
+  const { storage, url, account } = await open(t)
+  const work = storage.write(async (tx) => {
+    await insertSpace(tx, account, { name: 'Lost', color: 1 })
+    await tx.all(divideByZero, {}).catch(() => undefined)
+  })
+  await assert.rejects(work, /had failed/)
+  assert.equal((await execute(url, 'select from spaces')).length, 0)
+})
