@@ -29,6 +29,17 @@ test('200 with the document, without a key, for the address that was asked', asy
   assert.notEqual(elsewhere.headers.etag, headers.etag)
 })
 
+test('200 with the document for any number of addresses, uncompressed beyond the first few', async () => {
+  const app = await startApp()
+  const ask = (host: string) => get(app, '/openapi.json', { host, 'accept-encoding': 'gzip' })
+  assert.equal((await ask('first.example.com')).headers['content-encoding'], 'gzip')
+  for (let i = 0; i < 8; i++) await ask(`host${i}.example.com`)
+  const { headers, bytes } = await ask('late.example.com')
+  assert.equal(headers['content-encoding'], undefined)
+  assert.equal(JSON.parse(bytes.toString()).servers[0].url, 'http://late.example.com')
+  assert.equal((await ask('first.example.com')).headers['content-encoding'], 'gzip')
+})
+
 test('200 with the reference at /docs alone; its other addresses lead there', async () => {
   const app = await startApp()
   const { status, headers, text } = await app.send('GET', '/docs', { key: null })

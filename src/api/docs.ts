@@ -1,13 +1,12 @@
-import { BoundedMap } from '../bounded-map.ts'
 import { Failure } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Router } from '../http/router.ts'
-import { type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
+import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import type { Operation } from './operation.ts'
 import type { PublicAddress } from './public-address.ts'
 
-/** Addresses whose documents are kept: strangers may ask for any host. */
+/** Addresses whose documents are kept and compressed. Strangers may ask for any host: those beyond get them as they are. */
 const maxAddresses = 8
 
 /**
@@ -16,13 +15,26 @@ const maxAddresses = 8
  */
 export function documents(router: Router, operations: readonly Operation[], address: PublicAddress): void {
   const files = once(async () => (await import('./reference/files.ts')).referenceFiles(operations))
-  const byAddress = new BoundedMap<string, Promise<StaticContent>>(maxAddresses)
+  const template = once(async () =>
+    JSON.stringify((await import('./openapi/document.ts')).openApiDocument(operations, mark)),
+  )
+  const byAddress = new Map<string, Promise<StaticContent>>()
 
   /** The document names the address that was asked, since generated clients need an absolute URL. */
-  function documentFor(url: string): Promise<StaticContent> {
+  async function documentFor(url: string): Promise<StaticContent> {
     const known = byAddress.get(url)
     if (known !== undefined) return known
-    const made = documentContent(operations, url)
+    if (byAddress.size >= maxAddresses)
+      return plainContent(
+        json,
+        (await template()).replace(mark, url),
+      )
+    const made = template().then((text) =>
+      staticContent(
+        json,
+        text.replace(mark, url),
+      ),
+    )
     byAddress.set(url, made)
     return made
   }
@@ -46,10 +58,10 @@ export function documents(router: Router, operations: readonly Operation[], addr
   })
 }
 
-async function documentContent(operations: readonly Operation[], url: string): Promise<StaticContent> {
-  const { openApiDocument } = await import('./openapi/document.ts')
-  return staticContent('application/json; charset=utf-8', JSON.stringify(openApiDocument(operations, url)))
-}
+const json = 'application/json; charset=utf-8'
+
+/** Stands for the address in the document that is made once. */
+const mark = 'https://address.invalid'
 
 /** Nothing but this server: the page works without a network, and tells no one that it was opened. */
 const contentSecurityPolicy = [

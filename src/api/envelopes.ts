@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Failure, notFound } from '../errors.ts'
-import { addHeader, send, sendJson } from '../http/answer.ts'
+import { addHeader, sendJson, sendNotModified } from '../http/answer.ts'
 import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -28,7 +28,7 @@ export function sendRecord<Row>(
   { record, version }: Versioned<Row>,
   condition: Condition | null = null,
 ): undefined {
-  if (addEntityTag(exchange, version, condition)) return send(exchange, 304)
+  if (addEntityTag(exchange, version, condition)) return sendNotModified(exchange)
   return sendJson(exchange, 200, JSON.stringify({ data: record }))
 }
 
@@ -47,7 +47,7 @@ export function sendPage<Row extends { readonly id: number }>(
   const text = JSON.stringify({ data: body.data, links, meta: body.meta })
   const isKnown = addEntityTag(exchange, hash('sha1', text, 'base64url'), condition)
   addHeader(exchange, 'link', linkHeader(links))
-  if (isKnown) return send(exchange, 304)
+  if (isKnown) return sendNotModified(exchange)
   return sendJson(exchange, 200, text)
 }
 

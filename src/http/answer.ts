@@ -51,6 +51,12 @@ const minCompressed = 1_024
  */
 export const gzipSuffix = '-gzip'
 
+/** Sends 304 for a GET whose 200 may be compressed (RFC 9110 §15.4.5: with the Vary that the 200 would have). */
+export function sendNotModified(exchange: Exchange): undefined {
+  addHeader(exchange, 'vary', 'Accept-Encoding')
+  return send(exchange, 304)
+}
+
 /** Sends JSON text, compressed if it is long and the client asks for that. */
 export function sendJson(exchange: Exchange, status: number, text: string): undefined {
   addHeader(exchange, 'content-type', 'application/json; charset=utf-8')

@@ -98,6 +98,64 @@ test('a connection whose headers are incomplete makes room, too', async (t) => {
   for (const socket of others) assert.ok(await isServed(socket))
 })
 
+test('a connection that waits for the body of its request makes room, too', async (t) => {
+  const { app, dial, dialMany } = await crowd(t)
+  const [partial, ...others] = (await dialMany(limit)) as [Socket, ...Socket[]]
+  const head = ['POST /api/v1/spaces HTTP/1.1', 'Host: here', `Authorization: Bearer ${app.key}`]
+  partial.write([...head, 'Content-Type: application/json', 'Content-Length: 9', '', '{'].join('\r\n'))
+  for (const socket of others) assert.ok(await isServed(socket))
+  assert.ok(await isServed(await dial()))
+  assert.ok(await isClosed(partial))
+})
+
+test('pipelined requests are served one after another', async (t) => {
+  const { app, finish } = await crowd(t)
+  const served: string[] = []
+  app.router.add(['GET'], '/second', (exchange) => {
+    served.push('second')
+    sendJson(exchange, 200, '{}')
+  })
+  app.router.add(['GET'], '/first', (exchange) => {
+    served.push('first')
+    setImmediate(() => {
+      served.push('first answered')
+      sendJson(exchange, 200, '{}')
+    })
+  })
+  const last = request('/second').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+  const answers = await app.raw(request('/first') + request('/second') + last)
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  assert.deepEqual(served, ['first', 'first answered', 'second', 'second'])
+  finish()
+})
+
+test('pipelined requests are not served once the client has gone', async (t) => {
+  const { app, dial, finish } = await crowd(t)
+  const { promise: started, resolve: start } = Promise.withResolvers<void>()
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>()
+  let served = 0
+  app.router.add(['GET'], '/held', async ({ response }) => {
+    start()
+    await once(response, 'close')
+    leave()
+  })
+  app.router.add(['GET'], '/next', (exchange) => {
+    served += 1
+    sendJson(exchange, 200, '{}')
+  })
+  const socket = await dial()
+  socket.write(request('/held') + request('/next'))
+  await started
+  socket.destroy()
+  await left
+  assert.ok(await isServed(await dial()))
+  assert.equal(served, 0)
+  finish()
+})
+
 test('503 overloaded on a new connection, which is closed, when all others have a request under way', async (t) => {
   const { app, dial, dialMany, occupy, finish } = await crowd(t)
   const busy = await dialMany(limit)

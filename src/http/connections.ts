@@ -14,12 +14,22 @@ const scanPauseMs = 100
 
 const latest = Symbol('latest response')
 const order = Symbol('order of the latest request')
+const before = Symbol('response to the request before')
 
 type Tracked = Socket & {
   /** The response to the latest request. */
   [latest]?: ServerResponse
   /** When the latest request arrived, or else the connection, as a place in the order of all such events. */
   [order]: number
+}
+
+type Preceded = ServerResponse & { [before]?: ServerResponse | undefined }
+
+/** The response to the request before on the same connection, if the client still waits for it: requests were pipelined. */
+export function responseBefore(response: ServerResponse): ServerResponse | undefined {
+  const earlier = (response as Preceded)[before]
+  ;(response as Preceded)[before] = undefined
+  return earlier === undefined || earlier.closed ? undefined : earlier
 }
 
 /**
@@ -61,6 +71,7 @@ export class Connections {
     // A property of the connection: a Set that changes with every request keeps thousands of old responses alive.
     server.prependListener('request', ({ socket }, response) => {
       const tracked = socket as Tracked
+      ;(response as Preceded)[before] = tracked[latest]
       tracked[latest] = response
       tracked[order] = ++this.#events
     })
@@ -111,9 +122,7 @@ export class Connections {
    */
   #idleFor(newcomer: Tracked): { readonly idle: Tracked[]; readonly isOwn: boolean } {
     const [address, count] = this.#largestHolder()
-    const idle = [...this.#addresses.keys()].filter(
-      (socket) => socket !== newcomer && awaitedResponse(socket) === undefined,
-    )
+    const idle = [...this.#addresses.keys()].filter((socket) => socket !== newcomer && isClientsTurn(socket))
     if (count <= this.#max * fairShare) return { idle, isOwn: false }
     const own = idle.filter((socket) => this.#addresses.get(socket) === address)
     const isOwn = this.#addresses.get(newcomer) === address
@@ -131,6 +140,11 @@ export class Connections {
     }
     return largest
   }
+}
+
+/** Whether the connection waits for its client: no request is under way, or its body has not arrived. */
+function isClientsTurn(socket: Tracked): boolean {
+  return awaitedResponse(socket)?.req.complete !== true
 }
 
 /** Those of the sockets that have gone longest without a request. Sorting numbers takes a third of sorting the sockets. */

@@ -1,4 +1,5 @@
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { responseBefore } from './connections.ts'
 import { Exchange, type Surroundings } from './exchange.ts'
 import { attempt, fail } from './failing.ts'
 import { type Gate, refusalAt } from './gate.ts'
@@ -25,7 +26,7 @@ export function createListener({ router, gate, surroundings }: ListenerParts): S
     requireHostHeader: false,
     maxHeaderSize: maxHeadBytes,
   }
-  const server = createServer(options, (request, response) => {
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
     takeOriginForm(request)
     const match = router.find(request.method as string, request.url as string)
     const exchange = new Exchange(surroundings, request, response, match)
@@ -34,6 +35,12 @@ export function createListener({ router, gate, surroundings }: ListenerParts): S
     const refusal = refusalAt(gate, exchange)
     if (refusal === undefined) void attempt(exchange, match.route.handler)
     else fail(exchange, refusal)
+  }
+  const server = createServer(options, (request, response) => {
+    const earlier = responseBefore(response)
+    if (earlier === undefined) serve(request, response)
+    // One request of a connection at a time, each in a turn of its own: a packet of hundreds must not hold up the others.
+    else earlier.once('close', () => setImmediate(() => request.socket.destroyed || serve(request, response)))
   })
   gate.connections.watch(server)
   answerSocketErrors(server, surroundings)

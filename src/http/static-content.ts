@@ -2,7 +2,7 @@
  * Content that stays the same: made and compressed once, sent from memory. A stream for each request would let clients
  * that do not read make us hold files and memory without end.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { addHeader, send } from './answer.ts'
@@ -15,7 +15,7 @@ export interface StaticContent {
   readonly type: string
   /** For entity tags. */
   readonly version: string
-  readonly codings: Readonly<Record<Coding, Buffer>>
+  readonly codings: Readonly<Partial<Record<Coding, Buffer>> & { readonly identity: Buffer }>
 }
 
 /** Within a tenth of the smallest size, in a sixtieth of its time: content may be made at a stranger's request. */
@@ -23,15 +23,22 @@ const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 
 /** Compresses the text. `type` is its media type, with the charset. */
 export async function staticContent(type: string, text: string): Promise<StaticContent> {
-  const identity = Buffer.from(text)
+  const plain = plainContent(type, text)
+  const { identity } = plain.codings
   const [br, gzipped] = await Promise.all([promisify(brotliCompress)(identity, quality), promisify(gzip)(identity)])
-  const version = createHash('sha256').update(identity).digest('base64url')
-  return { type, version, codings: { br, gzip: gzipped, identity } }
+  return { ...plain, codings: { br, gzip: gzipped, identity } }
+}
+
+/** The text as it is, for content that is not worth the time that compressing takes. */
+export function plainContent(type: string, text: string): StaticContent {
+  const identity = Buffer.from(text)
+  return { type, version: hash('sha1', identity, 'base64url'), codings: { identity } }
 }
 
 /** Sends the content in a coding that the client accepts; 304 if the client has it. Throws `precondition_failed`. */
 export function sendStatic(exchange: Exchange, { type, version, codings }: StaticContent): undefined {
-  const coding = codingFor(exchange.headers['accept-encoding'], ['br', 'gzip'])
+  const offered = (['br', 'gzip'] as const).filter((coding) => codings[coding] !== undefined)
+  const coding = codingFor(exchange.headers['accept-encoding'], offered)
   // A strong tag names the bytes, and those of each coding differ (RFC 9110 §8.8.3.3).
   const tagged = coding === 'identity' ? version : `${version}-${coding}`
   const isKnown = addEntityTag(exchange, tagged, conditionOf(exchange))
@@ -40,5 +47,5 @@ export function sendStatic(exchange: Exchange, { type, version, codings }: Stati
   if (isKnown) return send(exchange, 304)
   if (coding !== 'identity') addHeader(exchange, 'content-encoding', coding)
   addHeader(exchange, 'content-type', type)
-  return send(exchange, 200, codings[coding])
+  return send(exchange, 200, codings[coding] ?? codings.identity)
 }

@@ -5,8 +5,12 @@ import fc from 'fast-check'
 import { findSpoof } from './spoofing.ts'
 
 describe('findSpoof', () => {
-  test('finds symbols that look like / \\ . : # ? %, wherever they stand', () => {
-    const symbols = '⁄∕╱⧸⟋⁁⫽𝈺〳㇓\u0338 ∖╲⧵⟍⧹𝈏㇔ ۔܁•‧∙⋅⸱꘎ꞏ᛫𝅭 ːˑ˸։׃܃᛬᠃᠉⁚∶∷⧴꞉፡ ♯⋕⌗ ʔˀ؟⸮ ‰‱⁒٪؉'.replaceAll(' ', '')
+  test('finds symbols that look like / \\ . : # ? % ! | -, wherever they stand', () => {
+    const symbols =
+      '⁄∕╱⧸⟋⁁⫽𝈺〳㇓\u0338 ∖╲⧵⟍⧹𝈏㇔ ۔܁•‧∙⋅⸱꘎ꞏ᛫𝅭 ːˑ˸։׃܃᛬᠃᠉⁚∶∷⧴꞉፡ ♯⋕⌗ ʔˀ؟⸮ ‰‱⁒٪؉ \u0335\u20d2 ᆞ ⁞⋮⸞ ǃ ǀ ‐–—−'.replaceAll(
+        ' ',
+        '',
+      )
     for (const symbol of symbols)
       for (const label of [`a${symbol}b`, symbol, `${symbol}я`, `例${symbol}`])
         assert.equal(findSpoof(`www.${label}.de`), 'lookalike_character', symbol)

@@ -38,7 +38,7 @@ const visibleAscii = /^[!-[\]-~]*$/
 /** U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069. */
 const bidiControls = /\p{Bidi_Control}/u
 /** Such as U+200B to U+200D; not the variation selectors, which emoji need. */
-const invisibles = /[\p{Default_Ignorable_Code_Point}--\p{Variation_Selector}]/v
+const invisibles = /[[\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]--\p{Variation_Selector}]/v
 
 type Finding = readonly [code: ViolationCode, advice: string]
 

@@ -87,6 +87,7 @@ describe('Accept-Encoding', () => {
       '*;q=0',
       'identity',
       'x-gzip2',
+      `${'br,'.repeat(400)}gzip`,
       'gzip;q=x',
     ]) {
       assert.equal(codingFor(header, ['gzip']), 'identity', String(header))

@@ -117,6 +117,7 @@ for (const [resource, { field, value, bad }] of Object.entries(resources)) {
       const known = { 'if-none-match': String(headers.etag) }
       const again = await ask('GET', list, known)
       assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', headers.etag])
+      assert.equal(again.headers.vary, 'Accept-Encoding')
       const failed = await ask('GET', list, { 'if-match': '"x"' })
       assert.deepEqual([failed.status, failed.headers.link], [412, undefined])
       made += 1
