@@ -162,11 +162,11 @@ async function stockUp({ stock, index, server }: Site, count: number): Promise<v
 
 /** Longer than the search index waits between two looks at what there is to do. */
 const lookMs = 2_500
-const mostLooks = 3
+const maxLooks = 3
 
 /** Waits until the server has put in order what was stored, which it does when there is nothing else to do. */
 async function atRest(server: Measured): Promise<void> {
-  for (let look = 0; look < mostLooks; look++) {
+  for (let look = 0; look < maxLooks; look++) {
     const before = await server.usage()
     await sleep(lookMs)
     const after = await server.usage()

@@ -40,7 +40,7 @@ export interface AppOptions {
   readonly corsOrigins: AllowedOrigins
   readonly rateLimit: number
   /** Connections that the API serves at once. */
-  readonly mostConnections: number
+  readonly maxConnections: number
   readonly trustProxy: false | number | string[]
   /** The names by which the ops listener may be asked for, in lower case. */
   readonly opsHosts: readonly string[]
@@ -95,7 +95,7 @@ export function buildApp(options: AppOptions): App {
   spaceRoutes(api, storage)
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
-  const connections = new Connections(options.mostConnections)
+  const connections = new Connections(options.maxConnections)
   const drain = new Drain(connections)
   const lent = { log, proxies, unread: new UnreadAnswers(), isSecret: hasKey }
   const surroundings = { ...lent, ...apiManners(rateLimits, cors) }

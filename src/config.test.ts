@@ -33,7 +33,7 @@ test('nothing has to be set', () => {
     rateLimit: 6000,
     trustProxy: false,
     logLevel: 'info',
-    mostConnections: 10_000,
+    maxConnections: 10_000,
     workers: 1,
   })
 })
@@ -50,7 +50,7 @@ test('an empty variable is one that is not set, and values are trimmed', () => {
 
 const good: [name: string, text: string, field: keyof Config, value: unknown][] = [
   ['WORKERS', '4', 'workers', 4],
-  ['MAX_CONNECTIONS', '1', 'mostConnections', 1],
+  ['MAX_CONNECTIONS', '1', 'maxConnections', 1],
   ['DATABASE_URL', 'sqlite:a.db', 'storage', { engine: 'sqlite', path: 'a.db' }],
   ['DATABASE_URL', 'sqlite:../a b.db', 'storage', { engine: 'sqlite', path: '../a b.db' }],
   ['DATABASE_URL', 'sqlite:/var/a.db', 'storage', { engine: 'sqlite', path: '/var/a.db' }],

@@ -43,7 +43,7 @@ export interface Config {
   readonly trustProxy: false | number | string[]
   readonly logLevel: string
   /** Connections that a process serves at once. */
-  readonly mostConnections: number
+  readonly maxConnections: number
   /** Processes that answer requests. */
   readonly workers: number
 }
@@ -61,7 +61,7 @@ export function readConfig(env: Environment = ownEnvironment): Config {
     rateLimit: read('RATE_LIMIT', '6000', integerFrom(0, 1_000_000_000)),
     trustProxy: read('TRUST_PROXY', 'off', trustProxy),
     logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
-    mostConnections: read('MAX_CONNECTIONS', '10000', integerFrom(1, 1_000_000)),
+    maxConnections: read('MAX_CONNECTIONS', '10000', integerFrom(1, 1_000_000)),
   }))
 }
 

@@ -19,7 +19,7 @@ import { newStorage } from './engine.ts'
 import { exchange } from './raw-socket.ts'
 
 export interface StartOptions
-  extends Partial<Pick<AppOptions, 'baseUrl' | 'rateLimit' | 'trustProxy' | 'mostConnections' | 'corsOrigins'>> {
+  extends Partial<Pick<AppOptions, 'baseUrl' | 'rateLimit' | 'trustProxy' | 'maxConnections' | 'corsOrigins'>> {
   /** Where the records are kept; else where the tests of this process keep theirs. */
   readonly engine?: StorageLocation['engine']
   /** Puts something between the app and its database. */
@@ -83,14 +83,14 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   const storage = await newStorage((work) => void closers.push(work), options.engine)
   const logs: LogLine[] = []
   if (!options.expectsBugs) closers.push(() => assert.deepEqual(logs.filter(isBug), []))
-  const { rateLimit = plenty, baseUrl = null, trustProxy = false, mostConnections = plenty } = options
+  const { rateLimit = plenty, baseUrl = null, trustProxy = false, maxConnections = plenty } = options
   const app = buildApp({
     storage: options.storage?.(storage) ?? storage,
     logger: pino({ level: 'info' }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
     baseUrl,
     rateLimit,
     trustProxy,
-    mostConnections,
+    maxConnections,
     corsOrigins: options.corsOrigins ?? [],
     opsHosts: ['localhost'],
   })

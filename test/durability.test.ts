@@ -9,7 +9,7 @@ import { newDatabase, type RunningServer, startServer } from './processes.ts'
 const rounds = 16
 const writers = 16
 /** The server is killed after this many acknowledged writes of a round, at most. */
-const mostWrites = 400
+const maxWrites = 400
 
 const resources = ['domains', 'spaces'] as const
 type Resource = (typeof resources)[number]
@@ -98,7 +98,7 @@ test('every acknowledged write survives a SIGKILL, whole, and no other does by h
 /** Writes until the server is killed, at a moment that no writer knows. */
 async function writeUntilKilled(server: RunningServer, key: string, ledger: Ledger, round: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: writers })
-  const killAt = ledger.acknowledged + 20 + Math.floor(Math.random() * mostWrites)
+  const killAt = ledger.acknowledged + 20 + Math.floor(Math.random() * maxWrites)
   const write = async (writer: number): Promise<void> => {
     const own: Record<Resource, number[]> = { domains: [], spaces: [] }
     for (let turn = writer; ; turn++) {

@@ -86,7 +86,7 @@ test('a kept answer survives a restart', async (t) => {
 
 const rounds = 10
 const writers = 12
-const mostWrites = 200
+const maxWrites = 200
 
 test('after a SIGKILL there is a record for each kept answer and an answer for each record, and no key is blocked', {
   timeout: 120_000,
@@ -125,7 +125,7 @@ async function postUntilKilled(server: RunningServer, key: string, mark: string)
   const agent = new Agent({ keepAlive: true, maxSockets: writers })
   const acknowledged = new Map<Wanted, string>()
   const pending: Wanted[] = []
-  const killAt = 10 + Math.floor(Math.random() * mostWrites)
+  const killAt = 10 + Math.floor(Math.random() * maxWrites)
   const write = async (writer: number): Promise<void> => {
     for (let turn = 0; ; turn++) {
       const wanted = wantedBy(`${mark}-w${writer}-t${turn}`, resources[turn % 2] as Resource)

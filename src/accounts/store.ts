@@ -12,7 +12,7 @@ type Tables = { accounts: AccountsTable }
 
 const columns = ['id', 'name', 'created_at'] as const
 
-/** Whoever owns records and keys. */
+/** The owner of records and keys. */
 export interface Account {
   readonly id: number
   readonly name: string

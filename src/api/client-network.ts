@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from 'node:net'
 
 /**
  * The network that a client address belongs to: the address itself for IPv4 (also when mapped into IPv6), the /64 for
- * IPv6, since whoever has one address there has 2^64 of them (RFC 6177 §2). Whatever is no address counts as `unknown`.
+ * IPv6, since a client that has one address there has 2^64 of them (RFC 6177 §2). Anything else counts as `unknown`.
  */
 export function networkOf(forwarded: string): string {
   const address = withoutPort(forwarded)

@@ -24,17 +24,8 @@ export function documents(router: Router, operations: readonly Operation[], addr
   async function documentFor(url: string): Promise<StaticContent> {
     const known = byAddress.get(url)
     if (known !== undefined) return known
-    if (byAddress.size >= maxAddresses)
-      return plainContent(
-        json,
-        (await template()).replace(mark, url),
-      )
-    const made = template().then((text) =>
-      staticContent(
-        json,
-        text.replace(mark, url),
-      ),
-    )
+    if (byAddress.size >= maxAddresses) return plainContent(json, (await template()).replace(mark, url))
+    const made = template().then((text) => staticContent(json, text.replace(mark, url)))
     byAddress.set(url, made)
     return made
   }

@@ -40,9 +40,9 @@ export class RateLimits {
     this.#limits = { key: requestsPerMinute, address: failuresPerAddress }
     const onWorthTelling = () => this.#sharing.hurry()
     this.#counts = {
-      key: new Counts({ limit: requestsPerMinute, toldShare: toldOfKeys, mostSubjects: maxKeys }, onWorthTelling),
+      key: new Counts({ limit: requestsPerMinute, toldShare: toldOfKeys, maxSubjects: maxKeys }, onWorthTelling),
       address: new Counts(
-        { limit: failuresPerAddress, toldShare: toldOfAddresses, mostSubjects: maxAddresses },
+        { limit: failuresPerAddress, toldShare: toldOfAddresses, maxSubjects: maxAddresses },
         onWorthTelling,
       ),
     }

@@ -5,7 +5,7 @@ import { listQueryOf } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
 import { type HostName, parseHostName } from '../names/host-name.ts'
-import { longestUrl, parseWebUrl } from '../names/web-url.ts'
+import { maxUrlLength, parseWebUrl } from '../names/web-url.ts'
 import { resources } from '../resources.ts'
 
 const name = Type.String({
@@ -23,8 +23,8 @@ const hostName: Rule<HostName> = {
 
 /** URLs are kept as sent, and the URL Standard takes letters of any script where RFC 3986, and so `uri`, does not. */
 const urlSchemas = [
-  Type.String({ format: 'uri', maxLength: longestUrl }),
-  Type.String({ pattern: '^[Hh][Tt][Tt][Pp][Ss]?://(\\w|[^\\u0000-\\u007f])', maxLength: longestUrl }),
+  Type.String({ format: 'uri', maxLength: maxUrlLength }),
+  Type.String({ pattern: '^[Hh][Tt][Tt][Pp][Ss]?://(\\w|[^\\u0000-\\u007f])', maxLength: maxUrlLength }),
 ] as const
 
 const webUrl = (description: string): Rule<string> => ({

@@ -21,11 +21,11 @@ interface Crowd {
 }
 
 /** An app of `limit` connections, with a path that is answered only when the test says so, and one that is at once. */
-async function crowd(t: TestContext, mostConnections = limit): Promise<Crowd> {
+async function crowd(t: TestContext, maxConnections = limit): Promise<Crowd> {
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
   // Before the app ends, which waits for its requests.
   t.after(() => finish())
-  const app = await startApp({ mostConnections })
+  const app = await startApp({ maxConnections })
   let underWay = 0
   app.router.add(['GET'], '/fast', (exchange) => sendJson(exchange, 200, '{}'))
   app.router.add(['GET'], '/slow', async (exchange) => {

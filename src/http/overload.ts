@@ -2,7 +2,7 @@ import { type Failure, overloaded } from '../errors.ts'
 import { durations, Histogram } from '../histogram.ts'
 
 /** Mean event-loop delay past which requests are turned away, in milliseconds. */
-export const mostDelayMs = 250
+export const maxDelayMs = 250
 /** What the mean is taken over, with more weight on what is recent. */
 const windowMs = 250
 const sampleEveryMs = 20
@@ -23,7 +23,7 @@ export class Overload {
   #sampledAt: number | undefined
   #delayMs = 0
 
-  constructor(limitMs = mostDelayMs) {
+  constructor(limitMs = maxDelayMs) {
     this.#limitMs = limitMs
   }
 

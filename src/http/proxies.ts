@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { all, compile } from '@fastify/proxy-addr'
 
-/** Whether the address, which is so many hops away, is that of a proxy whose word is taken. */
+/** Whether the address, at that number of hops from this server, belongs to a trusted proxy. */
 type IsTrusted = (address: string, hop: number) => boolean
 
 /** What a request says of itself, and what trusted proxies say of it in `X-Forwarded-*`. */

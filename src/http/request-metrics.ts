@@ -17,7 +17,7 @@ export const noRoute = 'none'
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Counts the requests of this process. The number of series has a bound, whatever is sent. */
+/** Counts the requests of this process. The number of series is bounded. */
 export class RequestCounts {
   /** Requests that have no answer yet. */
   underWay = 0

@@ -2,7 +2,7 @@
 export interface Trace {
   /** 32 digits of lower-case hex. */
   readonly traceId: string
-  /** Of whoever sent the request: 16 digits of lower-case hex. */
+  /** The sender's span: 16 digits of lower-case hex. */
   readonly spanId: string
 }
 

@@ -6,8 +6,8 @@ import { type Answer, answerOnce, type Claim, type OnceAnswered, purgedAtOnce, p
 const purgeEveryMs = 60_000
 
 /**
- * Carries out each claimed request once. That it does rests on the database alone; what this process remembers is only
- * which requests it is working on, so that whoever repeats one in the meantime need not wait in the queue of writes.
+ * Carries out each claimed request once. The database alone guarantees that; this process remembers only the requests
+ * that it is working on, so that a repetition in the meantime need not wait in the queue of writes.
  */
 export class KeptAnswers {
   readonly #db: Db

@@ -75,14 +75,14 @@ export async function purgeExpired(db: Db): Promise<number> {
 
 async function keptAnswer(tx: Db, claim: Claim): Promise<OnceAnswered> {
   const [row] = await tx.all(kept, claim)
-  // Purged in this very moment, where transactions overlap: whoever asks again is the first.
+  // Purged in this very moment, where transactions overlap: the next request with the key is the first.
   if (row === undefined) throw idempotencyInProgress()
   const { fingerprint, ...answer } = row as Answer & { fingerprint: string }
   if (fingerprint !== claim.fingerprint) throw idempotencyKeyReused()
   return { ...answer, isReplayed: true }
 }
 
-/** Takes the key when nobody has it, or whoever had it had it too long ago. No row: it is taken. */
+/** Takes the key if it is free or its answer has expired. Returns no row if another request has it. */
 const claiming = statement((db: Kysely<Tables>, claim: Claim & { now: string; expires_at: string }) =>
   db
     .insertInto('kept_answers')

@@ -5,10 +5,10 @@ import { Counts } from './counts.ts'
 
 const minute = 60_000
 
-function counting(t: TestContext, { limit = 100, mostSubjects = 1_000 } = {}) {
+function counting(t: TestContext, { limit = 100, maxSubjects = 1_000 } = {}) {
   t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 10, 20) })
   let urgent = 0
-  const counts = new Counts({ limit, toldShare: 0.01, mostSubjects }, () => {
+  const counts = new Counts({ limit, toldShare: 0.01, maxSubjects }, () => {
     urgent += 1
   })
   return { counts, urgent: () => urgent }
@@ -38,7 +38,7 @@ test('a clock that is set back or ahead begins a new window, never one without e
 
 test('the windows of a subject end at the same moment on every node, those of many subjects do not', (t) => {
   const { counts } = counting(t)
-  const other = new Counts({ limit: 100, toldShare: 0.01, mostSubjects: 1_000 }, () => undefined)
+  const other = new Counts({ limit: 100, toldShare: 0.01, maxSubjects: 1_000 }, () => undefined)
   const subjects = Array.from({ length: 100 }, (_, n) => String(n))
   const ends = subjects.map((subject) => counts.add(subject, 1).msLeft)
   assert.deepEqual(
@@ -82,7 +82,7 @@ test('no more subjects are told of at once than asked for; the rest is not lost'
 })
 
 test('past the most subjects, new ones share a count; windows that are over make room', (t) => {
-  const { counts } = counting(t, { mostSubjects: 2 })
+  const { counts } = counting(t, { maxSubjects: 2 })
   assert.deepEqual(
     ['1', '2', '3', '4', '1'].map((subject) => counts.add(subject, 1).used),
     [1, 1, 1, 2, 2],
@@ -101,7 +101,7 @@ test('no node counts more than all have spent, nor less than it has itself', () 
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const nodes = Array.from(
         { length: 3 },
-        () => new Counts({ limit: 100, toldShare: 0.01, mostSubjects: 10 }, () => undefined),
+        () => new Counts({ limit: 100, toldShare: 0.01, maxSubjects: 10 }, () => undefined),
       )
       const told = [0, 0, 0]
       const spent = [0, 0, 0]

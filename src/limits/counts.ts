@@ -30,21 +30,21 @@ const windowMs = 60_000
  */
 export class Counts {
   readonly #limit: number
-  readonly #mostSubjects: number
+  readonly #maxSubjects: number
   readonly #counts = new Map<string, Count>()
   readonly #worthTelling: number
   readonly #onWorthTelling: () => void
 
   /**
    * `onWorthTelling` is called when a subject's count has grown by `toldShare` of the limit since `untold` was asked.
-   * Past `mostSubjects`, those that are new share one count.
+   * Past `maxSubjects`, those that are new share one count.
    */
   constructor(
-    { limit, toldShare, mostSubjects }: { limit: number; toldShare: number; mostSubjects: number },
+    { limit, toldShare, maxSubjects }: { limit: number; toldShare: number; maxSubjects: number },
     onWorthTelling: () => void,
   ) {
     this.#limit = limit
-    this.#mostSubjects = mostSubjects
+    this.#maxSubjects = maxSubjects
     this.#worthTelling = Math.max(1, Math.floor(limit * toldShare))
     this.#onWorthTelling = onWorthTelling
   }
@@ -107,7 +107,7 @@ export class Counts {
   }
 
   #newCount(subject: string): Count {
-    if (this.#counts.size >= this.#mostSubjects && subject !== crowd) {
+    if (this.#counts.size >= this.#maxSubjects && subject !== crowd) {
       return this.#counts.get(crowd) ?? this.#newCount(crowd)
     }
     const count = { offset: offsetOf(subject), endsAt: 0, here: 0, elsewhere: 0, told: 0 }

@@ -17,7 +17,7 @@ const open = (t: TestContext): Promise<Storage> => {
 
 /** A node that counts keys. */
 function node(t: TestContext, db: Db) {
-  const key: Counts = new Counts({ limit: 100, toldShare: 0.01, mostSubjects: 10 }, () => sharing.hurry())
+  const key: Counts = new Counts({ limit: 100, toldShare: 0.01, maxSubjects: 10 }, () => sharing.hurry())
   const sharing = new Sharing(db, { key })
   sharing.begin()
   t.after(() => sharing.close())

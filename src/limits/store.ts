@@ -39,7 +39,7 @@ export async function forgetCounts(db: Db, then: number): Promise<void> {
 }
 
 /** So few that reading them holds no request up; those nearest to their limits come first. */
-const mostHeard = 5_000
+const maxHeard = 5_000
 
 const told = statement((db: Kysely<Tables>, { subject, endsAt, node, requests }: Tally & { node: string }) =>
   db
@@ -56,7 +56,7 @@ const elsewhere = statement((db: Kysely<Tables>, { node, now }: { node: string; 
     .where('ends_at', '>', now)
     .where('node', '<>', node)
     .orderBy('requests', 'desc')
-    .limit(mostHeard),
+    .limit(maxHeard),
 )
 
 const forgotten = statement((db: Kysely<Tables>, { then }: { then: number }) =>

@@ -50,13 +50,13 @@ export const hostAdvice = {
 
 export type HostProblem = keyof typeof hostAdvice
 
-/** Bounds the work spent on one name. Mapping may shorten a name, so this is above `longestName`. */
-const longestInput = 1024
+/** Bounds the work spent on one name. Mapping may shorten a name, so this is above `maxNameLength`. */
+const maxInputLength = 1024
 /** RFC 1035 §2.3.4 allows 255 octets on the wire, which is 253 characters with dots. */
-export const longestName = 253
+export const maxNameLength = 253
 /** RFC 1035 §2.3.4. */
-const longestLabel = 63
-const longestHint = 64
+const maxLabelLength = 63
+const maxHintLength = 64
 
 /** RFC 1123 §2.1: labels of letters, digits and inner hyphens, the first of which may be a digit; then the root's dot. */
 const plainName = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)*[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.?$/i
@@ -72,7 +72,7 @@ const ascii = /^[\0-\x7f]*$/
 const ipv4Number = /^(?:\d+|0x[\da-f]*)$/
 
 function examine(text: string): HostName | HostProblem {
-  if (text.length > longestInput) return 'too_long'
+  if (text.length > maxInputLength) return 'too_long'
   if (plainName.test(text) && !acePrefix.test(text)) {
     const name = withoutRootDot(text.toLowerCase())
     return unusable(name) ?? { name, nameUnicode: name }
@@ -130,7 +130,7 @@ function examineMapped(text: string, folded: string): HostName | HostProblem {
 
 /** Whether a label or the name is too long even before Punycode, which takes quadratic time for long labels. */
 function isOverlong(folded: string): boolean {
-  if (folded.length <= longestLabel || ascii.test(folded)) return false
+  if (folded.length <= maxLabelLength || ascii.test(folded)) return false
   if (longMarks.test(folded)) return true
   const mapped = folded.replace(/\p{Default_Ignorable_Code_Point}+/gu, '').normalize('NFC')
   return /[^.]{64}|^.{255}/su.test(mapped)
@@ -139,7 +139,7 @@ function isOverlong(folded: string): boolean {
 function malformedLabel(name: string): HostProblem | null {
   for (const label of name.split('.')) {
     if (label === '') return 'empty_label'
-    if (label.length > longestLabel) return 'label_too_long'
+    if (label.length > maxLabelLength) return 'label_too_long'
     const written = label.startsWith('xn--') ? domainToUnicode(label) : label
     if (label.startsWith('xn--') && !isUnicodeLabelOf(label, written)) return 'invalid_punycode'
     if (written.startsWith('-') || written.endsWith('-')) return 'hyphen_at_edge'
@@ -158,7 +158,7 @@ function isUnicodeLabelOf(aLabel: string, written: string): boolean {
  */
 export function findHostProblem(hostname: string): HostProblem | null {
   const name = withoutRootDot(hostname)
-  if (name.length > longestName) return 'too_long'
+  if (name.length > maxNameLength) return 'too_long'
   if (name.startsWith('[') || (plainName.test(hostname) && !acePrefix.test(name))) return null
   if (name.includes('*')) return 'has_wildcard'
   if (/[^a-z\d._-]/.test(name)) return 'invalid_character'
@@ -167,7 +167,7 @@ export function findHostProblem(hostname: string): HostProblem | null {
 
 /** Refuses well-formed names that are too long, are numbers to the URL Standard, or belong to everyone. */
 function unusable(name: string): HostProblem | null {
-  if (name.length > longestName) return 'too_long'
+  if (name.length > maxNameLength) return 'too_long'
   if (ipv4Number.test(name.slice(name.lastIndexOf('.') + 1))) {
     const labels = name.split('.')
     return labels.length <= 4 && labels.every((label) => ipv4Number.test(label)) ? 'ip_address' : 'numeric_last_label'
@@ -182,15 +182,15 @@ const suffixOptions = { allowPrivateDomains: true, detectIp: false, extractHostn
 function hint(problem: HostProblem, text: string): string {
   if (problem === 'invalid_punycode') return exampleHint
   if (problem === 'public_suffix') return shortHint(`go.acme.${text}`, 'a name such as ')
-  return shortHint(withoutMistakes(text.slice(0, longestName)), '')
+  return shortHint(withoutMistakes(text.slice(0, maxNameLength)), '')
 }
 
 const exampleHint = 'a name such as go.acme.com'
 
 /** Repeats U-labels only in letters that any terminal shows in their order. */
 function shortHint(candidate: string, introduction: string): string {
-  const meant = candidate.length > longestHint ? 'too_long' : examine(candidate)
-  if (typeof meant === 'string' || meant.name.length > longestHint) return exampleHint
+  const meant = candidate.length > maxHintLength ? 'too_long' : examine(candidate)
+  if (typeof meant === 'string' || meant.name.length > maxHintLength) return exampleHint
   const { name, nameUnicode } = meant
   return introduction + (/^[\p{Script=Latin}\d.-]+$/u.test(nameUnicode) ? nameUnicode : name)
 }

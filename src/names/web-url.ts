@@ -2,7 +2,7 @@
  * The rules of URLs that visitors may be sent to. Pure: text in, the same text or a refusal out.
  */
 import { Refusal, type ViolationCode } from '../errors.ts'
-import { findHostProblem, type HostProblem, hostAdvice, longestName } from './host-name.ts'
+import { findHostProblem, type HostProblem, hostAdvice, maxNameLength } from './host-name.ts'
 
 /**
  * Reads an absolute http or https URL with a host, and returns it as sent. Whatever the parser of the URL Standard
@@ -31,8 +31,8 @@ const advice = {
 type Problem = keyof typeof advice
 
 /** In code points. */
-export const longestUrl = 2048
-const longestHint = 64
+export const maxUrlLength = 2048
+const maxHintLength = 64
 /** All of ASCII that a URL may have: no control characters, space or backslash. */
 const visibleAscii = /^[!-[\]-~]*$/
 /** U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069. */
@@ -82,12 +82,12 @@ function findHidden(text: string): Problem | null {
 
 /** `URL.parse` takes quadratic time to write a host in Punycode. */
 function isParsable(authority: string): boolean {
-  return authority.length <= longestName + ':65535'.length || visibleAscii.test(authority)
+  return authority.length <= maxNameLength + ':65535'.length || visibleAscii.test(authority)
 }
 
 function isTooLong(text: string): boolean {
-  if (text.length <= longestUrl) return false
-  return text.length > 2 * longestUrl || [...text].length > longestUrl
+  if (text.length <= maxUrlLength) return false
+  return text.length > 2 * maxUrlLength || [...text].length > maxUrlLength
 }
 
 /** RFC 3986 §3.1. A name before a port, as in `localhost:3000/path`, is not meant as a scheme. */
@@ -99,8 +99,8 @@ function hasOtherScheme(text: string): boolean {
 function hint(text: string): string {
   // `mailto:a@acme.com` has no host that could be meant.
   const isOpaque = hasOtherScheme(text) && !text.includes('://')
-  const meant = isOpaque || text.length > longestHint ? '' : withoutMistakes(text)
-  const isPlain = meant.length <= longestHint && /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/.test(meant)
+  const meant = isOpaque || text.length > maxHintLength ? '' : withoutMistakes(text)
+  const isPlain = meant.length <= maxHintLength && /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/.test(meant)
   const isMeant = isPlain && examine(meant) === null && /^https?:\/\/[^/?#[]*[^/?#.[]\.[^/?#.]/i.test(meant)
   return isMeant ? meant : 'a URL such as https://go.acme.com/path'
 }

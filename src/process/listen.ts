@@ -19,7 +19,7 @@ export type Address = Pick<Place, 'host' | 'port'> & Partial<Pick<Place, 'prefix
 /** How a server shares its port with the other workers. */
 export type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
 
-/** Has the server listen on one address; unless it is told to, it shares the port with nobody. Throws `StartupFailure`. */
+/** Has the server listen on one address, by default without sharing its port. Throws `StartupFailure`. */
 export async function listen(
   server: Server,
   { host, port, ...place }: Address,

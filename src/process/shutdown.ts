@@ -19,7 +19,7 @@ export interface Parts {
   readonly log: Log
 }
 
-/** From now on SIGTERM, SIGINT and errors that nobody caught end the process by way of a drain. */
+/** From now on SIGTERM, SIGINT and uncaught errors end the process by way of a drain. */
 export function endInGoodOrder(parts: Parts): void {
   const { logger, exit } = parts.log
   let startedAt: number | undefined
@@ -44,7 +44,7 @@ export function endInGoodOrder(parts: Parts): void {
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'unexpected error: stopping')
     exitCode = 1
-    // Whatever state the error left behind, nobody must work with it for long.
+    // The error may have left a broken state behind: stop working with it soon.
     if (startedAt === undefined) begin()
   })
 }

@@ -6,9 +6,9 @@ import { listQueryOf } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
 import { resources } from '../resources.ts'
-import { colors, longestName, parseSpaceName } from './space.ts'
+import { colors, maxNameLength, parseSpaceName } from './space.ts'
 
-const nameSchema = Type.String({ minLength: 1, maxLength: longestName, description: 'Need not be unique.' })
+const nameSchema = Type.String({ minLength: 1, maxLength: maxNameLength, description: 'Need not be unique.' })
 const colorSchema = Type.Integer({
   enum: colors.map((_, index) => index + 1),
   'x-enum-varnames': colors,

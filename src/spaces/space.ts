@@ -2,16 +2,16 @@
 import { Refusal } from '../errors.ts'
 
 /** Code points. */
-export const longestName = 255
+export const maxNameLength = 255
 /** What the colours 1 to 6 are called. */
 export const colors = ['green', 'red', 'amber', 'blue', 'dark', 'brand']
 
 /** The name in Unicode normalisation form C (UAX #15), at most 255 code points. The text is trimmed and not empty. */
 export function parseSpaceName(text: string): string | Refusal {
   // Normalising takes quadratic time in the marks on a letter, and never shortens a text to a quarter.
-  const name = text.length > 4 * longestName ? text : text.normalize('NFC')
-  if ([...name].length > longestName) {
-    return new Refusal('too_long', `The name must be at most ${longestName} characters long.`)
+  const name = text.length > 4 * maxNameLength ? text : text.normalize('NFC')
+  if ([...name].length > maxNameLength) {
+    return new Refusal('too_long', `The name must be at most ${maxNameLength} characters long.`)
   }
   return name
 }

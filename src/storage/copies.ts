@@ -32,6 +32,6 @@ export interface Copies {
    * database is in use, and then changes nothing.
    */
   restore(file: string, options: RestoreOptions): Promise<Restored>
-  /** Whether a file is the database itself, by whatever name. */
+  /** Whether a file is the database itself, under any name. */
   isItself(file: string): boolean
 }

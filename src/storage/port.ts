@@ -94,7 +94,7 @@ export type PageRequest = Omit<Listing<never>, 'of' | 'account'>
 
 export interface Page<Row> {
   readonly rows: Row[]
-  /** The number of records that match, whatever `after` is; at most `countedMatches` when searching or filtering. */
+  /** The number of records that match, regardless of `after`; at most `countedMatches` when searching or filtering. */
   readonly total: number
   /** False when a search or a filter has more than `countedMatches` matches. */
   readonly totalIsExact: boolean

@@ -1,6 +1,6 @@
 /**
  * SQL written once with Kysely, compiled once per engine, and run with new parameters each time: building a query
- * anew for every request costs more than running it.
+ * for every request costs more than running it.
  */
 import type { Compilable, Kysely } from 'kysely'
 
@@ -16,7 +16,7 @@ export class Placeholder {
 export interface Statement<Params extends object, Row> {
   /** Builds the query; each of its parameters is a `Placeholder`. */
   readonly build: (db: Kysely<never>) => Compilable<Row>
-  /** Whether nobody else may change the rows it finds until the transaction ends. */
+  /** Whether the rows it finds stay locked against changes until the transaction ends. */
   readonly locks: boolean
   /** Whether it is an INSERT of one row at most, which returns the row's id; each engine has its own way to tell it. */
   readonly returnsId: boolean
@@ -55,7 +55,7 @@ export function insertion<Tables, Params extends object>(
 
 /**
  * The same statement, to be run in a transaction that goes on to change the rows it finds: from now to the transaction's
- * end nobody else changes them. Without it, of two transactions that read a row and write it back, one is lost.
+ * end they are locked against changes. Without the lock, of two transactions that read a row and write it back, one is lost.
  */
 export function toChange<Params extends object, Row>(found: Statement<Params, Row>): Statement<Params, Row> {
   return { ...found, locks: true }

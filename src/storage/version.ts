@@ -18,8 +18,8 @@ export interface Precondition {
 }
 
 /**
- * The count of changes tells two within a millisecond apart; the time, those of a database that was put back from a backup
- * and counts the same numbers anew. It stands there as it is kept: putting it shorter would take longer than all the rest.
+ * The version of a record, for entity tags. The count of changes tells apart two changes within a millisecond; the time
+ * tells apart the changes of a database that was restored from a backup and counts the same numbers again.
  */
 export function versionOf(revision: number, updatedAt: string): string {
   return `${revision}-${updatedAt}`

@@ -6,7 +6,7 @@ export interface Line {
 }
 
 /** As long as the body of a request may be. Bytes. */
-const longestLine = 64 * 1024
+const maxLineLength = 64 * 1024
 const lineFeed = 0x0a
 
 /** The lines of a file that comes in parts. Keeps no more of it than one line. */
@@ -36,12 +36,12 @@ class PendingLine {
 
   add(part: Buffer): void {
     this.#length += part.length
-    if (this.#length > longestLine) this.#parts = []
+    if (this.#length > maxLineLength) this.#parts = []
     else if (part.length > 0) this.#parts.push(part)
   }
 
   take(): string | null {
-    const text = this.#length > longestLine ? null : decoded(Buffer.concat(this.#parts))
+    const text = this.#length > maxLineLength ? null : decoded(Buffer.concat(this.#parts))
     this.#parts = []
     this.#length = 0
     return text

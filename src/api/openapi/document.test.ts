@@ -107,7 +107,7 @@ async function registeredRoutes(): Promise<string[]> {
     baseUrl: null,
     rateLimit: 0,
     trustProxy: false,
-    mostConnections: 10,
+    maxConnections: 10,
     corsOrigins: [],
     opsHosts: [],
   } as const

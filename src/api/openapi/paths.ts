@@ -55,7 +55,7 @@ export const parameters = {
   },
 } as const
 
-/** What can go wrong with any request, whatever it asks for. */
+/** What can go wrong with any request. */
 export const failuresAnywhere: readonly ErrorCode[] = [
   'malformed_url',
   'malformed_request',

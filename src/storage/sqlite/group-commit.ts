@@ -8,9 +8,9 @@ import { isBusy } from './errors.ts'
 /** Transactions that one commit takes at most, so that a flood of writes cannot hold the event loop. */
 const groupSize = 128
 /** Transactions that may wait; more are refused rather than kept in memory. */
-const longestQueue = 10_000
+const maxQueueLength = 10_000
 /** How long a transaction waits for another process's write lock. Milliseconds. */
-const longestLockMs = 5_000
+const maxLockMs = 5_000
 const lockRetryMs = 2
 
 interface Waiting {
@@ -28,8 +28,8 @@ type Outcome = { value: unknown } | { reason: unknown }
 
 /**
  * Commits together all transactions that turns of the event loop bring without a pause, since the disk flush of a commit
- * costs far more than the statements. Each fails alone, thanks to a savepoint of its own unless it is one statement; nobody
- * hears of success or failure before the commit is on the disk. The lock of another process is awaited without blocking the event loop.
+ * costs far more than the statements. Each fails alone: it has a savepoint of its own unless it is one statement. Callers
+ * hear of success or failure once the commit is on the disk. Waiting for the lock of another process does not block the event loop.
  */
 export class GroupCommit {
   readonly #connection: Connection
@@ -51,7 +51,7 @@ export class GroupCommit {
   #running: Promise<void> | undefined
 
   /** `transaction` is the `Db` that works are given. */
-  constructor(connection: Connection, transaction: Db, lockTimeoutMs = longestLockMs) {
+  constructor(connection: Connection, transaction: Db, lockTimeoutMs = maxLockMs) {
     this.#connection = connection
     this.#transaction = transaction
     this.#lockTimeoutMs = lockTimeoutMs
@@ -69,7 +69,7 @@ export class GroupCommit {
   }
 
   #queue<T>(work: Work): Promise<T> {
-    if (this.#waiting.length >= longestQueue) {
+    if (this.#waiting.length >= maxQueueLength) {
       return Promise.reject(
         new Failure('overloaded', 'Too many writes are waiting. Try again shortly.', { retryAfter: 1 }),
       )
@@ -129,7 +129,7 @@ export class GroupCommit {
     }
   }
 
-  /** Whoever waits behind others waits no longer for it: the oldest of the group has been waiting since it asked. */
+  /** The whole group waits for the lock only as long as its oldest transaction may: time in the queue counts. */
   async #begin([oldest]: readonly Waiting[]): Promise<void> {
     const deadline = (oldest?.since ?? 0) + this.#lockTimeoutMs
     for (;;) {

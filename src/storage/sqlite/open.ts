@@ -121,7 +121,7 @@ export function refuseStranger(path: string, database: DatabaseSync): void {
   throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
 }
 
-/** Whether it is a database of Waymark, of whatever version. */
+/** Whether it is a database of Waymark, of any version. */
 export function holdsRecords(database: DatabaseSync): boolean {
   const marks = `select name from sqlite_schema where type = 'table' and name in ('kysely_migration', 'instance')`
   return database.prepare(marks).all().length === 2

@@ -16,7 +16,7 @@ interface Waiting {
 /**
  * Reads on the event loop, with a connection that cannot write and so cannot see what is not committed. The reads that
  * one turn of the loop asks for run together at its end, in one transaction: taking and giving back SQLite's locks
- * costs twice as much as finding a record, and answers that leave together wake whoever reads them once. They see
+ * costs twice as much as finding a record, and answers that leave together wake their reader once. They see
  * everything that was committed when they were asked for.
  */
 export class TurnReader {
@@ -94,7 +94,7 @@ export class TurnReader {
     try {
       this.#end.run()
     } catch {
-      // After an error of the disk a transaction cannot be committed. Whoever read has been told.
+      // After an error of the disk a transaction cannot be committed. The readers have been told.
       if (database.isTransaction) database.exec('rollback')
     }
   }
