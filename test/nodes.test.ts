@@ -39,7 +39,8 @@ async function spendAll(t: TestContext, { port }: RunningServer, key: string): P
     while (!isRefused) {
       const { status } = await sendRequest({ agent, port, method: 'HEAD', path }, { key })
       if (status === 429) isRefused = true
-      else letIn += 1
+      // A busy machine sheds load, which does not count.
+      if (status === 200) letIn += 1
     }
   }
   await Promise.all([worker(), worker(), worker(), worker()])
