@@ -56,7 +56,7 @@ function troubles(server: RunningServer): unknown[] {
   })
 }
 
-/** A server of which no file may grow beyond `blocks` of 512 bytes: writing fails where a full disk makes it fail. */
+/** A server whose files cannot grow beyond `blocks` of 512 bytes, so that writes fail as they do on a full disk. */
 function startLimited(t: TestContext, blocks: number, variables: Variables): Promise<RunningServer> {
   const line = `ulimit -f ${blocks} && exec "$0" "$@"`
   return listening(

@@ -40,7 +40,7 @@ test('any text is a key of 1 to 255 visible characters, or none', () => {
   )
 })
 
-test('a key has at most 255 characters, of which escapes are none', () => {
+test('a key has at most 255 characters, not counting escapes', () => {
   const longest = '"'.repeat(maxIdempotencyKey)
   assert.equal(parseIdempotencyKey(quoted(longest)), longest)
   assert.equal(parseIdempotencyKey(quoted(`${longest}"`)), null)

@@ -43,7 +43,7 @@ async function serve(t: TestContext, maxAnswers: number): Promise<Slow> {
   return { unread, dial }
 }
 
-/** Reads to the end of the connection, or of so many bytes; how many came. */
+/** Reads until the connection ends or `wanted` bytes have come. Resolves with the number of bytes read. */
 async function readAll(socket: Socket, wanted = Number.POSITIVE_INFINITY): Promise<number> {
   let bytes = 0
   const closed = once(socket, 'close')

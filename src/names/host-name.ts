@@ -153,8 +153,8 @@ function isUnicodeLabelOf(aLabel: string, written: string): boolean {
 }
 
 /**
- * Judges the host of a URL as `URL.parse` gives it. It may be what the name of a domain may not: an IP address, a public
- * suffix, or a name with underscores, of which the web has some.
+ * Finds what is wrong with the host of a URL, as `URL.parse` gives it. Unlike the name of a domain, it may be an IP address,
+ * a public suffix or a name with underscores, as some sites have.
  */
 export function findHostProblem(hostname: string): HostProblem | null {
   const name = withoutRootDot(hostname)

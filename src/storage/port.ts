@@ -76,7 +76,7 @@ export interface Listing<Row> {
   readonly account: number
   /** Text, matched blind to case as a substring, every character literally; null for no search. */
   readonly search: string | null
-  /** Where it is searched for: names of `of.searched`, any of which may hold it. All of them where this is left out. */
+  /** The columns to search, from `of.searched`; a match in any of them counts. Default: all of them. */
   readonly searchIn?: readonly string[]
   /** Columns of `of.filters`, and the value that each must have. */
   readonly filter?: Readonly<Record<string, string | number | null>>

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 
-/** Runs `work` in a transaction, of which nothing is kept when it throws. `immediate` takes the write lock at once. */
+/** Runs `work` in a transaction, which is rolled back if `work` throws. `immediate` takes the write lock at once. */
 export function transact<T>(db: DatabaseSync, mode: 'deferred' | 'immediate', work: () => T): T {
   db.exec(`begin ${mode}`)
   try {
