@@ -3,6 +3,7 @@ import { addHeader, send, sendJson } from '../http/answer.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Router } from '../http/router.ts'
+import { pageHead } from './page-head.ts'
 
 /**
  * `GET /problems/{code}`, where the `type` of every problem leads: what a code means and what to do about it. People get a
@@ -36,16 +37,7 @@ function explanationOf(code: ErrorCode): object {
 
 function pageOf(code: ErrorCode): Html {
   const { status, title, explanation } = failures[code]
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} · Waymark API</title>
-<link rel="icon" href="/docs/static/icon.svg">
-<link rel="stylesheet" href="/docs/static/base.css">
-</head>
+  return html`${pageHead(`${title} · Waymark API`)}
 <body>
 <main class="problem">
 <h1>${title}</h1>

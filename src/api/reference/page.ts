@@ -2,6 +2,7 @@
  * The interactive reference, made of the OpenAPI document alone: what the document says of an operation, the page shows.
  */
 import { type Html, html, type Part } from '../../http/html.ts'
+import { pageHead } from '../page-head.ts'
 import { markdown } from './markdown.ts'
 import { type OpenApi, type OperationObject, type Response, resolved } from './openapi.ts'
 import { type Common, codeLinks, codesOf, methodBadge, operationSection, type Shown } from './operation.ts'
@@ -12,18 +13,7 @@ export function referencePage(document: OpenApi): Html {
   const { info, tags } = document
   const shown = operationsOf(document)
   const ofTag = (name: string) => shown.filter(({ operation }) => operation.tags.includes(name))
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${info.title}</title>
-<link rel="icon" href="/docs/static/icon.svg">
-<link rel="stylesheet" href="/docs/static/base.css">
-<link rel="stylesheet" href="/docs/static/reference.css">
-<script type="module" src="/docs/static/reference.js"></script>
-</head>
+  return html`${pageHead(info.title, assets)}
 <body class="reference">
 <header>
 <h1>${info.title} <small>${info.version}</small></h1>
@@ -49,6 +39,9 @@ ${objectsSection(document, shown)}
 </html>
 `
 }
+
+const assets = html`<link rel="stylesheet" href="/docs/static/reference.css">
+<script type="module" src="/docs/static/reference.js"></script>`
 
 const controls = html`<p><label for="filter">Filter</label><input id="filter" type="search" placeholder="domains, DELETE, …" autocomplete="off"></p>
 <form id="authorization"><label for="key">API key</label>
