@@ -1,5 +1,4 @@
 import type { Server } from 'node:http'
-import type { Logger } from 'pino'
 import type { AllowedOrigins } from './api/cors.ts'
 import { Cors } from './api/cors.ts'
 import { documents } from './api/docs.ts'
@@ -19,7 +18,7 @@ import { Connections } from './http/connections.ts'
 import { Drain } from './http/drain.ts'
 import { Overload } from './http/overload.ts'
 import { Proxies } from './http/proxies.ts'
-import { RequestLog } from './http/request-log.ts'
+import { type LogOutput, RequestLog } from './http/request-log.ts'
 import { RequestCounts } from './http/request-metrics.ts'
 import { Router } from './http/router.ts'
 import { createListener } from './http/server.ts'
@@ -35,7 +34,7 @@ import type { Storage } from './storage/port.ts'
 
 export interface AppOptions {
   readonly storage: Storage
-  readonly logger: Logger
+  readonly log: LogOutput
   readonly baseUrl: string | null
   readonly corsOrigins: AllowedOrigins
   readonly rateLimit: number
@@ -77,7 +76,7 @@ export const transferables = [domainTransfer, spaceTransfer]
 export function buildApp(options: AppOptions): App {
   const { storage } = options
   const counts = new RequestCounts()
-  const log = new RequestLog(options.logger, counts)
+  const log = new RequestLog(options.log, counts)
   const proxies = new Proxies(options.trustProxy)
   const overload = new Overload()
   const keyring = new Keyring(storage)
@@ -105,7 +104,7 @@ export function buildApp(options: AppOptions): App {
     loopDelays: overload.delays,
     storage,
     drain,
-    logger: options.logger,
+    log: options.log,
     hostNames: options.opsHosts,
     isSecret: hasKey,
   })

@@ -4,13 +4,13 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { after } from 'node:test'
-import { pino } from 'pino'
 import { createAccount } from '../src/accounts/store.ts'
 import { type App, type AppOptions, buildApp } from '../src/app.ts'
 import type { Router } from '../src/http/router.ts'
 import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
 import { listen } from '../src/process/listen.ts'
+import { logTo } from '../src/process/log.ts'
 import type { StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { checkAnswer } from './answer.ts'
@@ -86,7 +86,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   const { rateLimit = plenty, baseUrl = null, trustProxy = false, maxConnections = plenty } = options
   const app = buildApp({
     storage: options.storage?.(storage) ?? storage,
-    logger: pino({ level: 'info' }, { write: (line: string) => void logs.push(JSON.parse(line)) }),
+    log: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),
     baseUrl,
     rateLimit,
     trustProxy,

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { after, test } from 'node:test'
-import { pino } from 'pino'
 import { type LogLine, type StartOptions, startApp, type TestApp } from '../../test/app.ts'
 import { type Answer, sendRequest } from '../../test/client.ts'
 import { stopClock } from '../../test/clock.ts'
 import { eventually } from '../../test/processes.ts'
+import { logTo } from '../process/log.ts'
 import { type Operated, opsListener } from './listener.ts'
 
 interface TestOps {
@@ -22,10 +22,10 @@ interface TestOps {
 async function startOps(options: StartOptions = {}, changed: Partial<Operated> = {}): Promise<TestOps> {
   const app = await startApp(options)
   const lines: LogLine[] = []
-  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const log = logTo({ write: (line) => void lines.push(JSON.parse(line)) }, 'info')
   const { drain, measured, storage } = app
   const { counts, loopDelays } = measured
-  const operated = { drain, storage, logger, counts, loopDelays, hostNames: ['localhost'], isSecret: () => false }
+  const operated = { drain, storage, log, counts, loopDelays, hostNames: ['localhost'], isSecret: () => false }
   const server = opsListener({ ...operated, ...changed }).server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   after(() => server.close())

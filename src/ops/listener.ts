@@ -1,5 +1,4 @@
 import type { Server } from 'node:http'
-import type { Logger } from 'pino'
 import { Failure } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
 import { Connections } from '../http/connections.ts'
@@ -7,7 +6,7 @@ import { Drain } from '../http/drain.ts'
 import type { Exchange, Handler } from '../http/exchange.ts'
 import { problemOf } from '../http/problem.ts'
 import { Proxies } from '../http/proxies.ts'
-import { RequestLog } from '../http/request-log.ts'
+import { type LogOutput, RequestLog } from '../http/request-log.ts'
 import { RequestCounts } from '../http/request-metrics.ts'
 import { type Fallback, Router } from '../http/router.ts'
 import { createListener } from '../http/server.ts'
@@ -24,7 +23,7 @@ export interface Operated {
   readonly storage: Pick<Storage, 'condition' | 'meters'>
   /** Of the listener whose readiness is asked for. */
   readonly drain: Health['drain']
-  readonly logger: Logger
+  readonly log: LogOutput
   /** The names by which it may be asked for, beside IP addresses: any other is one of a page elsewhere (DNS rebinding). */
   readonly hostNames: readonly string[]
   readonly isSecret: (text: string) => boolean
@@ -49,7 +48,7 @@ export function opsListener(operated: Operated): { server: Server; drain: Drain 
     router,
     gate: { drain, connections, hostNames: operated.hostNames },
     surroundings: {
-      log: new RequestLog(operated.logger, new RequestCounts(), 'debug'),
+      log: new RequestLog(operated.log, new RequestCounts(), 'debug'),
       proxies: new Proxies(false),
       unread: new UnreadAnswers(),
       isSecret: operated.isSecret,

@@ -1,5 +1,7 @@
 import cluster from 'node:cluster'
-import { destination, type Logger, type LoggerOptions, pino } from 'pino'
+import { hostname } from 'node:os'
+import { type DestinationStream, destination, pino } from 'pino'
+import type { LogOutput } from '../http/request-log.ts'
 
 /**
  * Lines are written once this many bytes wait, since each write wakes a thread. Workers share a pipe: a write of 4 096 bytes
@@ -16,50 +18,73 @@ const patienceMs = 3_000
 /** No line has a header today. Code that adds one must not leak keys. */
 const secrets = ['authorization', 'headers.authorization', 'req.headers.authorization', 'request.headers.authorization']
 
-/** The log of the process, and its end. */
-export interface Log {
-  /** One JSON object per line, on stdout; at a terminal, a line for people. */
-  readonly logger: Logger
+/** The log of the process, and its end: one JSON object per line, on stdout; at a terminal, a line for people. */
+export interface Log extends LogOutput {
   /** Writes the log and ends the process. If stdout is not read, the process ends by SIGKILL: nothing else would end it. */
   exit(code: number): void
 }
 
 /** Opens the log. */
 export async function openLog(level: string): Promise<Log> {
-  const options = { level, timestamp: timeWriter(), redact: secrets }
-  return process.stdout.isTTY ? openTerminal(options) : openStream(options)
+  return process.stdout.isTTY ? openTerminal(level) : openStream(level)
+}
+
+/** A log whose lines go to `stream`: JSON objects, each followed by a line feed. */
+export function logTo(stream: DestinationStream, level: string): LogOutput {
+  const base = { pid: process.pid, hostname: hostname() }
+  const logger = pino({ level, base, timestamp: () => `,"time":"${isoTime()}"`, redact: secrets }, stream)
+  const origin = JSON.stringify(base).slice(1, -1)
+  const writeLine: LogOutput['writeLine'] = (of, members) => {
+    stream.write(`{"level":${logger.levels.values[of]},"time":"${isoTime()}",${origin}${members}}\n`)
+  }
+  return { logger, writeLine }
+}
+
+let shownAt = 0
+let shown = ''
+
+/** The time, formatted once a millisecond: many lines fall into one. */
+function isoTime(): string {
+  const now = Date.now()
+  if (now !== shownAt) shown = new Date(now).toISOString()
+  shownAt = now
+  return shown
 }
 
 /** A terminal takes each line at once. */
-async function openTerminal(options: LoggerOptions): Promise<Log> {
+async function openTerminal(level: string): Promise<Log> {
   const { terminalStream } = await import('./terminal-log.ts')
-  return { logger: pino(options, terminalStream()), exit: (code) => process.exit(code) }
+  return { ...logTo(terminalStream(), level), exit: (code) => process.exit(code) }
 }
 
 /** Lines that are dropped because stdout is not read are counted in a line of their own. */
-function openStream(options: LoggerOptions): Log {
+function openStream(level: string): Log {
   const stdout = destination({
     dest: 1,
     sync: false,
     minLength: maxWrite - 1,
     maxWrite,
     maxLength: maxWaiting,
-    periodicFlush: flushEveryMs,
   })
-  const logger = pino(options, stdout)
-  let lines = 0
-  stdout.on('drop', () => {
-    lines += 1
+  const lines = new Lines(stdout)
+  const output = logTo(lines, level)
+  let lost = 0
+  stdout.on('drop', (dropped: string) => {
+    lost += dropped.split('\n').length - 1
   })
   stdout.on('drain', () => {
-    if (lines > 0) logger.warn({ lines }, 'log lines were lost, since stdout was not read')
-    lines = 0
+    if (lost > 0) output.logger.warn({ lines: lost }, 'log lines were lost, since stdout was not read')
+    lost = 0
   })
   // On an error such as a full disk, the lines wait for the next attempt.
   stdout.on('error', () => undefined)
+  setInterval(() => lines.pass() && stdout.flush(), flushEveryMs).unref()
+  // Before pino's own listener, which writes what it was passed.
+  process.prependListener('exit', () => lines.pass())
 
   const exit = (code: number) => {
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), patienceMs)
+    lines.pass()
     // The first flush may end with a write that began before the last lines came.
     stdout.flush(() => {
       stdout.flush((error) => {
@@ -69,17 +94,33 @@ function openStream(options: LoggerOptions): Log {
       })
     })
   }
-  return { logger, exit }
+  return { ...output, exit }
 }
 
-/** Writes the time of a line in ISO 8601. Many lines fall into one millisecond, and formatting takes a quarter of a line. */
-function timeWriter(): () => string {
-  let at = 0
-  let text = ''
-  return () => {
-    const now = Date.now()
-    if (now !== at) text = `,"time":"${new Date(now).toISOString()}"`
-    at = now
-    return text
+/** Collects lines until they fill one write: pino's destination measures all that waits again with each line (ADR 18). */
+class Lines implements DestinationStream {
+  readonly #to: DestinationStream
+  #waiting = ''
+  #bytes = 0
+
+  constructor(to: DestinationStream) {
+    this.#to = to
+  }
+
+  write(line: string): void {
+    const bytes = Buffer.byteLength(line)
+    if (this.#bytes + bytes > maxWrite) this.pass()
+    this.#waiting += line
+    this.#bytes += bytes
+  }
+
+  /** Passes on what was collected. Returns whether there was anything. */
+  pass(): boolean {
+    const waiting = this.#waiting
+    if (waiting === '') return false
+    this.#waiting = ''
+    this.#bytes = 0
+    this.#to.write(waiting)
+    return true
   }
 }

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { pino } from 'pino'
 import type { Json } from '../../../test/client.ts'
 import { buildApp, operations } from '../../app.ts'
 import { violationCodes } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
+import { logTo } from '../../process/log.ts'
 import { openStorage } from '../../storage/open.ts'
 import { apiPrefix } from '../operation.ts'
 import { openApiDocument } from './document.ts'
@@ -102,7 +102,7 @@ test('every example holds against its schema', () => {
 async function registeredRoutes(): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
   const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
-  const logger = pino({ level: 'silent' })
+  const log = logTo({ write: () => undefined }, 'silent')
   const options = {
     baseUrl: null,
     rateLimit: 0,
@@ -111,7 +111,7 @@ async function registeredRoutes(): Promise<string[]> {
     corsOrigins: [],
     opsHosts: [],
   } as const
-  const { router, close } = buildApp({ storage, logger, ...options })
+  const { router, close } = buildApp({ storage, log, ...options })
   await close()
   await storage.close()
   await rm(folder, { recursive: true })
