@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { hostname } from 'node:os'
 import { type DestinationStream, destination, pino } from 'pino'
-import type { LogOutput } from '../http/request-log.ts'
+import type { AppOptions } from '../app.ts'
 
 /**
  * Lines are written once this many bytes wait, since each write wakes a thread. Workers share a pipe: a write of 4 096 bytes
@@ -18,8 +18,10 @@ const patienceMs = 3_000
 /** No line has a header today. Code that adds one must not leak keys. */
 const secrets = ['authorization', 'headers.authorization', 'req.headers.authorization', 'request.headers.authorization']
 
+type Output = AppOptions['log']
+
 /** The log of the process, and its end: one JSON object per line, on stdout; at a terminal, a line for people. */
-export interface Log extends LogOutput {
+export interface Log extends Output {
   /** Writes the log and ends the process. If stdout is not read, the process ends by SIGKILL: nothing else would end it. */
   exit(code: number): void
 }
@@ -30,11 +32,11 @@ export async function openLog(level: string): Promise<Log> {
 }
 
 /** A log whose lines go to `stream`: JSON objects, each followed by a line feed. */
-export function logTo(stream: DestinationStream, level: string): LogOutput {
+export function logTo(stream: DestinationStream, level: string): Output {
   const base = { pid: process.pid, hostname: hostname() }
   const logger = pino({ level, base, timestamp: () => `,"time":"${isoTime()}"`, redact: secrets }, stream)
   const origin = JSON.stringify(base).slice(1, -1)
-  const writeLine: LogOutput['writeLine'] = (of, members) => {
+  const writeLine: Output['writeLine'] = (of, members) => {
     stream.write(`{"level":${logger.levels.values[of]},"time":"${isoTime()}",${origin}${members}}\n`)
   }
   return { logger, writeLine }
