@@ -7,7 +7,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { backedUp, namesIn, pagesOf, sentence } from './backups.ts'
-import { newFolder, type Running, startProgram, waymark } from './processes.ts'
+import { runHere } from './command-line.ts'
+import { newFolder, type Running, startProgram } from './processes.ts'
 import { commandArguments } from './scripts.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
@@ -48,7 +49,7 @@ test('a folder where a file belongs is said in one sentence', async (t) => {
     ['backup', join(newFolder(t), 'other.db')],
     ['restore', backup],
   ]) {
-    assert.equal(sentence(await waymark(t, args, { DATABASE_URL: `sqlite:${folder}` })), wayOut)
+    assert.equal(sentence(await runHere(args, { variables: { DATABASE_URL: `sqlite:${folder}` } })), wayOut)
   }
   for (const args of [
     ['backup', folder],

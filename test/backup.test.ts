@@ -17,7 +17,8 @@ import { PassThrough } from 'node:stream'
 import { type TestContext, test as testOf } from 'node:test'
 import { backupCommands } from '../src/cli/backup.ts'
 import { backedUp, namesAt, namesIn, newPlace, pagesOf, sentence, spaces, store } from './backups.ts'
-import { newFolder, waymark } from './processes.ts'
+import { runHere } from './command-line.ts'
+import { newFolder } from './processes.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 test('a backup that is made while the server writes is whole, and has every write that was answered before', async (t) => {
@@ -181,7 +182,9 @@ test('a folder that cannot be written is said in one sentence, and nothing is re
   const { backup } = await backedUp(t, 'One')
   const file = join(newFolder(t), 'file')
   writeFileSync(file, '')
-  const { code, stderr } = await waymark(t, ['restore', backup], { DATABASE_URL: `sqlite:${file}/waymark.db` })
+  const { code, stderr } = await runHere(['restore', backup], {
+    variables: { DATABASE_URL: `sqlite:${file}/waymark.db` },
+  })
   assert.equal(code, 1)
   assert.match(stderr, /^The folder \S+ of the database cannot be made: /)
 })
@@ -243,13 +246,13 @@ test('a FILE must be named, and there must be a database', async (t) => {
   assert.match(stderr, /^There is no Waymark database at /)
 })
 
-test('exit code 2 and its own command for PostgreSQL, without the password', async (t) => {
+test('exit code 2 and its own command for PostgreSQL, without the password', async () => {
   const variables = { DATABASE_URL: 'postgres://way:s3cret@db.example/links' }
   for (const [command, tool] of [
     ['backup', 'pg_dump'],
     ['restore', 'pg_restore'],
   ] as const) {
-    const { code, stdout, stderr } = await waymark(t, [command, 'links.dump'], variables)
+    const { code, stdout, stderr } = await runHere([command, 'links.dump'], { variables })
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(
       stderr,

@@ -4,7 +4,12 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
-import { type Ended, newDatabase, type RunningServer, startServer, type Variables, waymark } from './processes.ts'
+import { createAccount } from '../src/accounts/store.ts'
+import { createKey } from '../src/keys/store.ts'
+import { insertSpace } from '../src/spaces/store.ts'
+import { openStorage } from '../src/storage/open.ts'
+import { runHere, type Said } from './command-line.ts'
+import { newDatabase, type RunningServer, startServer, type Variables } from './processes.ts'
 
 export const spaces = '/api/v1/spaces'
 
@@ -15,14 +20,14 @@ export interface Place {
   /** A file beside the folder of the database. */
   file(name: string): string
   start(): Promise<RunningServer>
-  say(...args: string[]): Promise<Ended>
+  say(...args: string[]): Promise<Said>
   /** Like `say`; it must succeed. */
   done(...args: string[]): Promise<string>
 }
 
 export function newPlace(t: TestContext): Place {
   const { path, variables } = newDatabase(t)
-  const say = (...args: string[]) => waymark(t, args, variables)
+  const say = (...args: string[]) => runHere(args, { variables })
   return {
     variables,
     path,
@@ -38,14 +43,16 @@ export function newPlace(t: TestContext): Place {
   }
 }
 
-/** A place whose database has one space of this name, and a backup of it; no server runs. */
+/** A place whose database has one space of this name, and a backup of it. */
 export async function backedUp(t: TestContext, name: string) {
   const place = newPlace(t)
-  const server = await place.start()
-  await store(server, name)
+  const storage = await openStorage({ engine: 'sqlite', path: place.path })
+  const { id: account } = await createAccount(storage, 'Acme')
+  const { secret } = await createKey(storage, { account, name: 'test', scopes: ['*'], lifetimeMs: null })
+  await insertSpace(storage, account, { name, color: 1 })
+  await storage.close()
   await place.done('backup', place.file('backup.db'))
-  await server.end('SIGTERM')
-  return { ...place, backup: place.file('backup.db'), key: server.key }
+  return { ...place, backup: place.file('backup.db'), key: secret }
 }
 
 export async function store(server: RunningServer, name: string, key = server.key): Promise<void> {
@@ -71,7 +78,7 @@ export function pagesOf(backup: string): Buffer {
 }
 
 /** The one line that a failed command says. */
-export function sentence({ code, stdout, stderr }: Ended): string {
+export function sentence({ code, stdout, stderr }: Pick<Said, 'stdout' | 'stderr'> & { code: number | null }): string {
   assert.deepEqual([code, stdout], [1, ''])
   const said = withoutProgress(stderr)
   assert.match(said, /^[^\n]+\.\n$/)

@@ -26,7 +26,7 @@ const additions: readonly (readonly [file: string, after: string, added: string]
   ],
   [
     'src/app.ts',
-    "import type { Logger } from 'pino'\n",
+    "import type { AllowedOrigins } from './api/cors.ts'\n",
     `import { bookmarkRoutes } from './bookmarks/routes.ts'
 import { bookmarkOperations } from './bookmarks/schema.ts'
 import { bookmarkTransfer } from './bookmarks/transfer.ts'\n`,
