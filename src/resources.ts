@@ -9,8 +9,8 @@ export interface Resource {
   readonly singular: string
   /**
    * What lists may be sorted by beside `id`, and the column that is compared, by code point: NOT NULL, since engines order
-   * nulls differently. Each has an index on
-   * (`account_id`, column, `id`), named `<resource>_by_<sort>`; that on (`account_id`, `id`) is `<resource>_by_account`.
+   * nulls differently. Each has an index on (`account_id`, column, `id`), named `<resource>_by_<sort>`; that on
+   * (`account_id`, `id`) is `<resource>_by_account`.
    */
   readonly sorts: Readonly<Record<string, string>>
   /** What can be searched, and SQL over the table's own columns for its case-folded text, which is null where there is none. */

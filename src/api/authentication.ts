@@ -22,5 +22,8 @@ function bearerToken(authorization: string | undefined): string | Failure {
   return /^bearer\b/i.test(authorization) ? noKey : missingKey
 }
 
-const missingKey = new Failure('missing_api_key', 'Send your API key in the header "Authorization: Bearer wm_…".')
+export const missingKey = new Failure(
+  'missing_api_key',
+  'Send your API key in the header "Authorization: Bearer wm_…".',
+)
 const noKey = new Failure('invalid_api_key', 'The Authorization header holds no API key.')

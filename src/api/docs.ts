@@ -14,18 +14,19 @@ const maxAddresses = 8
  * first asked for.
  */
 export function documents(router: Router, operations: readonly Operation[], address: PublicAddress): void {
-  const files = once(async () => (await import('./reference/files.ts')).referenceFiles(operations))
   const template = once(async () =>
     JSON.stringify((await import('./openapi/document.ts')).openApiDocument(operations, mark)),
   )
+  const files = once(async () => (await import('./reference/files.ts')).referenceFiles(JSON.parse(await template())))
   const byAddress = new Map<string, Promise<StaticContent>>()
 
   /** The document names the address that was asked, since generated clients need an absolute URL. */
   async function documentFor(url: string): Promise<StaticContent> {
     const known = byAddress.get(url)
     if (known !== undefined) return known
-    if (byAddress.size >= maxAddresses) return plainContent(json, (await template()).replace(mark, url))
-    const made = template().then((text) => staticContent(json, text.replace(mark, url)))
+    const text = (await template()).replace(mark, url)
+    if (byAddress.size >= maxAddresses) return plainContent(json, text)
+    const made = staticContent(json, text)
     byAddress.set(url, made)
     return made
   }
@@ -37,13 +38,13 @@ export function documents(router: Router, operations: readonly Operation[], addr
     return sendStatic(exchange, file)
   }
 
-  router.add(['GET'], '/', redirect)
-  router.add(['GET'], '/openapi.json', async (exchange) => sendStatic(exchange, await documentFor(address(exchange))))
-  router.add(['GET'], '/docs', (exchange) => {
+  router.add('GET', '/', redirect)
+  router.add('GET', '/openapi.json', async (exchange) => sendStatic(exchange, await documentFor(address(exchange))))
+  router.add('GET', '/docs', (exchange) => {
     // One address for the page, so that a key that was put into a query does not stay there.
     return exchange.target.includes('?') ? redirect(exchange) : sendFile(exchange, '')
   })
-  router.add(['GET'], '/docs/*', (exchange) => {
+  router.add('GET', '/docs/*', (exchange) => {
     const { '*': path = '' } = exchange.params
     return path === '' || path === 'static/' ? redirect(exchange) : sendFile(exchange, path)
   })
@@ -71,11 +72,14 @@ function redirect(exchange: Exchange): Outcome {
   return send(exchange, 302)
 }
 
-/** Does the work at the first call, and gives its result at every call. */
+/** Does the work at the first call, and again after a call that failed. Gives its result at every call. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let result: Promise<T> | undefined
   return () => {
-    result ??= work()
+    result ??= work().catch((error) => {
+      result = undefined
+      throw error
+    })
     return result
   }
 }

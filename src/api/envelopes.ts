@@ -42,11 +42,10 @@ export function sendPage<Row extends { readonly id: number }>(
   page: Page<Row>,
   { path, condition }: { readonly path: string; readonly condition: Condition | null },
 ): undefined {
-  const { links, ...body } =
-    query.after === null ? numbered(exchange, query, page, path) : following(exchange, query, page, path)
-  const text = JSON.stringify({ data: body.data, links, meta: body.meta })
+  const body = query.after === null ? numbered(exchange, query, page, path) : following(exchange, query, page, path)
+  const text = JSON.stringify(body)
   const isKnown = addEntityTag(exchange, hash('sha1', text, 'base64url'), condition)
-  addHeader(exchange, 'link', linkHeader(links))
+  addHeader(exchange, 'link', linkHeader(body.links))
   if (isKnown) return sendNotModified(exchange)
   return sendJson(exchange, 200, text)
 }

@@ -5,7 +5,7 @@ import { storeDomain, updateDomain } from '../domains/schema.ts'
 import { Failure, Refusal, violationCodes } from '../errors.ts'
 import { resources } from '../resources.ts'
 import { storeSpace, updateSpace } from '../spaces/schema.ts'
-import { integerWithin, positiveInteger } from './integer.ts'
+import { integerUpTo, positiveInteger } from './integer.ts'
 import { listQueryOf } from './list-query.ts'
 
 const listQuery = listQueryOf(resources.spaces)
@@ -111,9 +111,9 @@ test('an integer has one spelling', () => {
 })
 
 test('an integer outside of its bounds is refused with a sentence that names them', () => {
-  assert.equal(integerWithin('6', 1, 6, 'color'), 6)
+  assert.equal(integerUpTo(6, '6', 'color'), 6)
   for (const text of ['0', '7', '-1', 'x']) {
-    const refusal = integerWithin(text, 1, 6, 'color')
+    const refusal = integerUpTo(6, text, 'color')
     assert.ok(refusal instanceof Refusal)
     assert.equal(refusal.message, 'The color must be an integer from 1 to 6.')
   }

@@ -57,32 +57,31 @@ export function optional<T, const F>(rule: Rule<T>, fallback: F): Field<T | F> {
 
 /** A change: undefined if absent; empty is refused. */
 export function change<T>(rule: Rule<T>): Field<T | undefined> {
-  return fieldOf<T | undefined>(rule, () => undefined, missing)
+  return fieldOf<T | undefined>(rule, unsent, missing)
 }
 
 /** A change: undefined if absent, null (which clears the field) if empty. */
 export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
-  const field = fieldOf<T | null | undefined>(
-    rule,
-    () => undefined,
-    () => null,
-  )
-  return { ...field, takesEmpty: true }
+  return { ...fieldOf<T | null | undefined>(rule, unsent, () => null), takesEmpty: true }
 }
 
 /** A field that cannot be changed but may be sent back: its text for a comparison, undefined if absent. */
 export function fixed(schema: TSchema): Field<string | undefined> {
-  const rule = { schema, parse: (text: string) => text }
-  return fieldOf<string | undefined>(
-    rule,
-    () => undefined,
-    () => '',
-  )
+  return fieldOf<string | undefined>({ schema, parse: (text) => text }, unsent, () => '')
 }
+
+const unsent = () => undefined
 
 function fieldOf<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T> {
   const { schema, number: takesNumber = false } = rule
-  return { schema, required: false, takesEmpty: false, takesNumber, read: reader(rule, absent, empty) }
+  const read = (raw: unknown, label: string) => {
+    if (raw === undefined) return absent(label)
+    if (raw === null) return empty(label)
+    const text = textOf(raw, rule, label)
+    if (typeof text !== 'string') return text
+    return text === '' ? empty(label) : rule.parse(text, label)
+  }
+  return { schema, required: false, takesEmpty: false, takesNumber, read }
 }
 
 /**
@@ -95,6 +94,7 @@ export function form<T>(
   conflicts: (values: T) => readonly Violation[] = () => [],
 ): Form<T> {
   const entries = Object.entries<Field<unknown>>(fields)
+  const names = Object.keys(fields)
   const read = (input: Fields): Reading<T> => {
     const values: Record<string, unknown> = {}
     const violations: Violation[] = []
@@ -103,7 +103,7 @@ export function form<T>(
       if (value instanceof Refusal) violations.push({ field: name, code: value.code, message: value.message })
       else values[name] = value
     }
-    const strangers = strangersIn(input, Object.keys(fields), ignored)
+    const strangers = strangersIn(input, names, ignored)
     // What is wrong with everything comes first.
     violations.unshift(...strangers.filter(({ field }) => isJson(field)))
     violations.push(...strangers.filter(({ field }) => !isJson(field)))
@@ -129,16 +129,6 @@ function checked<T>({ values, violations }: Reading<T>): T | Failure {
 }
 
 type Absence<T> = (label: string) => T | Refusal
-
-function reader<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T>['read'] {
-  return (raw, label) => {
-    if (raw === undefined) return absent(label)
-    if (raw === null) return empty(label)
-    const text = textOf(raw, rule, label)
-    if (typeof text !== 'string') return text
-    return text === '' ? empty(label) : rule.parse(text, label)
-  }
-}
 
 function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refusal {
   if (raw === repeated || Array.isArray(raw)) return notSingle(label)

@@ -14,5 +14,5 @@ export function healthRoute(router: Router, storage: Storage): void {
     const body = condition === 'ok' ? '{"status":"ok"}' : `{"status":"degraded","reason":"${condition}"}`
     return sendJson(exchange, 200, body)
   }
-  router.add(['GET'], '/health', handler, { isAlwaysServed: true })
+  router.add('GET', '/health', handler, { isAlwaysServed: true })
 }

@@ -7,10 +7,10 @@ export function positiveInteger(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** The integer that the text says if it is in canonical form and within bounds; a refusal that names them if not. */
-export function integerWithin(text: string, least: number, most: number, label: string): number | Refusal {
+/** The positive integer that the text says if it is in canonical form and at most `most`; a refusal that names the bounds if not. */
+export function integerUpTo(most: number, text: string, label: string): number | Refusal {
   const value = positiveInteger(text)
-  if (value !== undefined && value >= least && value <= most) return value
-  const bounds = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`
+  if (value !== undefined && value <= most) return value
+  const bounds = most === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from 1 to ${most}`
   return new Refusal('out_of_range', `The ${label} must be an integer ${bounds}.`)
 }

@@ -6,8 +6,6 @@ import type { TSchema, Type as TypeBox } from 'typebox'
 
 type Schema = Readonly<Record<string, unknown>>
 
-const optional = Symbol('optional')
-
 const makers = {
   String: (options: Schema = {}) => ({ type: 'string', ...options }),
   Integer: (options: Schema = {}) => ({ type: 'integer', ...options }),
@@ -16,12 +14,11 @@ const makers = {
   Enum: (values: readonly unknown[], options: Schema = {}) => ({ enum: values, ...options }),
   Array: (items: Schema, options: Schema = {}) => ({ type: 'array', items, ...options }),
   Union: (anyOf: readonly Schema[], options: Schema = {}) => ({ anyOf, ...options }),
-  /** Marks a property that an object need not have. */
-  Optional: (schema: Schema) => ({ ...schema, [optional]: true }),
-  Object: (properties: Readonly<Record<string, Schema>>, options: Schema = {}) => {
-    const required = Object.keys(properties).filter((name) => !(optional in (properties[name] as object)))
-    return { type: 'object', ...(required.length > 0 ? { required } : {}), properties, ...options }
-  },
+  /** Every property is required. */
+  Object: (properties: Readonly<Record<string, Schema>>, options: Schema = {}) => ({
+    ...{ type: 'object', required: Object.keys(properties), properties },
+    ...options,
+  }),
 }
 
 export const Type = makers as unknown as Pick<typeof TypeBox, keyof typeof makers>

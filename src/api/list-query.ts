@@ -3,7 +3,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
 import { type Field, type Form, form, optional, type Rule } from './fields.ts'
-import { integerWithin, positiveInteger } from './integer.ts'
+import { integerUpTo, positiveInteger } from './integer.ts'
 import { Type } from './json-schema.ts'
 
 const pageSizes = [10, 25, 50, 100] as const
@@ -28,25 +28,22 @@ const pageSize: Rule<number> = {
   },
 }
 
-const pageNumber: Rule<number> = {
-  schema: Type.Integer({
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
-    default: 1,
-    description: 'The page, counted from 1. Use it for people who leaf through a list; `after` is for programs.',
-  }),
-  parse: (text, label) => integerWithin(text, 1, Number.MAX_SAFE_INTEGER, label),
+function positive(options: { readonly description: string; readonly default?: number }): Rule<number> {
+  return {
+    schema: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...options }),
+    parse: (text, label) => integerUpTo(Number.MAX_SAFE_INTEGER, text, label),
+  }
 }
 
-const lastSeen: Rule<number> = {
-  schema: Type.Integer({
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description:
-      'The id of the last record you have seen: the list goes on with the records that follow it. Use it to read a whole list: no record comes twice or is missed while others write. With `sort_by=id` only, and not together with `page`.',
-  }),
-  parse: (text, label) => integerWithin(text, 1, Number.MAX_SAFE_INTEGER, label),
-}
+const pageNumber = positive({
+  default: 1,
+  description: 'The page, counted from 1. Use it for people who leaf through a list; `after` is for programs.',
+})
+
+const lastSeen = positive({
+  description:
+    'The id of the last record you have seen: the list goes on with the records that follow it. Use it to read a whole list: no record comes twice or is missed while others write. With `sort_by=id` only, and not together with `page`.',
+})
 
 export interface ListQuery {
   readonly search: string | null

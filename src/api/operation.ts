@@ -37,8 +37,6 @@ export interface Body {
   readonly name: string
   readonly form: Form<unknown>
   readonly example: Fields
-  /** What the operation answers with: a body may be a copy of one. */
-  readonly record: TSchema
 }
 
 export interface Success {
@@ -117,7 +115,7 @@ function showOf(resource: Resource): Operation {
 }
 
 function storeOf(resource: Resource): Operation {
-  const { singular, plural, record, store } = resource
+  const { singular, plural, store } = resource
   return {
     ...onAll(resource),
     method: 'POST',
@@ -125,7 +123,7 @@ function storeOf(resource: Resource): Operation {
     summary: `Store a ${singular}`,
     description: `Makes a ${singular}. The answer is sent once it is on the disk.`,
     scope: `${plural}:write`,
-    body: { ...store, name: `Store${titled(singular)}`, record },
+    body: { ...store, name: `Store${titled(singular)}` },
     refused: store.refused,
     headers: ['Idempotency-Key'],
     success: {
@@ -138,7 +136,7 @@ function storeOf(resource: Resource): Operation {
 }
 
 function updateOf(resource: Resource, method: 'PUT' | 'PATCH'): Operation {
-  const { singular, plural, record, update } = resource
+  const { singular, plural, update } = resource
   return {
     ...onOne(resource),
     method,
@@ -146,7 +144,7 @@ function updateOf(resource: Resource, method: 'PUT' | 'PATCH'): Operation {
     summary: `Update a ${singular}${method === 'PUT' ? ' (PUT)' : ''}`,
     description: `${update.description} PUT and PATCH do the same: a field that is not sent stays as it is. A request without any field changes nothing.`,
     scope: `${plural}:write`,
-    body: { ...update, name: `Update${titled(singular)}`, record },
+    body: { ...update, name: `Update${titled(singular)}` },
     headers: conditions,
     success: recordOf(resource, `The ${singular} as it is now.`),
     failures: ['not_found', 'precondition_failed', ...bodyFailures],
@@ -200,7 +198,7 @@ const orNull = (schema: TSchema, type: string) => ({ ...schema, type: [type, 'nu
 function pageOf({ singular, plural, record, example }: Resource): Success {
   const position = (description: string) =>
     orNull(Type.Integer({ minimum: 1, description: `${description} Null with \`after\`.` }), 'integer')
-  const path = `https://links.example.com/api/v1/${plural}`
+  const path = `https://links.example.com${apiPrefix}/${plural}`
   return {
     status: 200,
     description: `A page of ${plural}.`,

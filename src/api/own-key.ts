@@ -58,8 +58,7 @@ export const showOwnKey: Operation = {
 /** Adds the operation. `rateLimit` is what each key may send in a minute; null if there is no limit. */
 export function ownKeyRoute(api: Api, db: Db, rateLimit: number | null): void {
   api.add(showOwnKey, async (exchange, { caller }) => {
-    const { id, name, scopes, expires_at, account } = found(await findOwnKey(db, caller.account, caller.key), 'key')
-    const data = { id, name, scopes, expires_at, rate_limit: rateLimit, account }
-    return sendJson(exchange, 200, JSON.stringify({ data }))
+    const { account, ...key } = found(await findOwnKey(db, caller.account, caller.key), 'key')
+    return sendJson(exchange, 200, JSON.stringify({ data: { ...key, rate_limit: rateLimit, account } }))
   })
 }

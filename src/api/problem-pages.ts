@@ -10,7 +10,7 @@ import { pageHead } from './page-head.ts'
  * page; a client that asks for `application/json` and not for `text/html` gets JSON.
  */
 export function problemPages(router: Router): void {
-  router.add(['GET'], '/problems/:code', (exchange) => {
+  router.add('GET', '/problems/:code', (exchange) => {
     const { code = '' } = exchange.params
     if (!isErrorCode(code)) return notFound('problem')
     addHeader(exchange, 'vary', 'Accept')

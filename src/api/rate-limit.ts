@@ -2,12 +2,11 @@ import { Failure } from '../errors.ts'
 import { addHeader, hasHeader } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Caller } from '../keys/keyring.ts'
-import { Counts, type Standing } from '../limits/counts.ts'
+import { Counts, type Standing, windowMs } from '../limits/counts.ts'
 import { Sharing } from '../limits/sharing.ts'
 import type { Db } from '../storage/port.ts'
 import { networkOf } from './client-network.ts'
 
-const windowSeconds = 60
 /** Failed authentications that one client address may make in a window. */
 const failuresPerAddress = 300
 /** Subjects that are counted apart from each other; those beyond share one count. */
@@ -56,10 +55,7 @@ export class RateLimits {
 
   /** Counts a request of the key; the failure that answers it if it is past the limit. */
   spend(caller: Caller, exchange: Exchange): Failure | undefined {
-    if (this.perMinute === null) return undefined
-    const standing = this.#add('key', String(caller.key), 1, exchange)
-    if (standing.used <= this.#limits.key) return undefined
-    return exceeded(standing, 'The API key has used up its requests of this minute.')
+    return this.#charge('key', String(caller.key), exchange, 'The API key has used up its requests of this minute.')
   }
 
   /**
@@ -67,10 +63,8 @@ export class RateLimits {
    * key works even then, so that no one is locked out by a neighbour.
    */
   refuse(exchange: Exchange): Failure | undefined {
-    if (this.perMinute === null) return undefined
-    const standing = this.#add('address', networkOf(exchange.clientAddress), 1, exchange)
-    if (standing.used <= this.#limits.address) return undefined
-    return exceeded(standing, 'Too many failed authentications from this address in this minute.')
+    const detail = 'Too many failed authentications from this address in this minute.'
+    return this.#charge('address', networkOf(exchange.clientAddress), exchange, detail)
   }
 
   /** Says what is left for the client's address, on an answer that was given before any key was asked for. */
@@ -83,6 +77,14 @@ export class RateLimits {
     return this.#sharing.close()
   }
 
+  #charge(policy: Policy, subject: string, exchange: Exchange, detail: string): Failure | undefined {
+    if (this.perMinute === null) return undefined
+    const standing = this.#add(policy, subject, 1, exchange)
+    if (standing.used <= this.#limits[policy]) return undefined
+    const retryAfter = secondsLeft(standing)
+    return new Failure('rate_limited', `${detail} Wait as long as Retry-After says.`, { retryAfter })
+  }
+
   #add(policy: Policy, subject: string, requests: number, exchange: Exchange): Standing {
     const standing = this.#counts[policy].add(subject, requests)
     const limit = this.#limits[policy]
@@ -90,7 +92,7 @@ export class RateLimits {
     addHeader(exchange, 'x-ratelimit-limit', String(limit))
     addHeader(exchange, 'x-ratelimit-remaining', String(remaining))
     addHeader(exchange, 'x-ratelimit-reset', String(Math.ceil((Date.now() + standing.msLeft) / 1000)))
-    addHeader(exchange, 'ratelimit-policy', `"${policy}";q=${limit};w=${windowSeconds}`)
+    addHeader(exchange, 'ratelimit-policy', `"${policy}";q=${limit};w=${windowMs / 1000}`)
     addHeader(exchange, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(standing)}`)
     return standing
   }
@@ -98,9 +100,4 @@ export class RateLimits {
 
 function secondsLeft({ msLeft }: Standing): number {
   return Math.ceil(msLeft / 1000)
-}
-
-function exceeded(standing: Standing, detail: string): Failure {
-  const retryAfter = secondsLeft(standing)
-  return new Failure('rate_limited', `${detail} Wait as long as Retry-After says.`, { retryAfter })
 }

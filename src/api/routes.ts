@@ -43,7 +43,7 @@ export class Api {
   /** Has `handler` answer the operations. */
   add(operations: Operation | readonly Operation[], handler: OperationHandler): void {
     for (const operation of [operations].flat()) {
-      this.#parts.router.add([operation.method], apiPrefix + operation.path, (exchange) =>
+      this.#parts.router.add(operation.method, apiPrefix + operation.path, (exchange) =>
         this.#serve(exchange, operation, handler),
       )
     }

@@ -1,8 +1,8 @@
 import { Failure } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
-import type { Exchange, Manners, Outcome } from '../http/exchange.ts'
+import type { Exchange, Manners } from '../http/exchange.ts'
 import { problemOf } from '../http/problem.ts'
-import type { Fallback, Method } from '../http/router.ts'
+import type { Fallback } from '../http/router.ts'
 import type { Cors } from './cors.ts'
 import { apiPrefix } from './operation.ts'
 import type { RateLimits } from './rate-limit.ts'
@@ -26,9 +26,16 @@ export function apiManners(rateLimits: RateLimits, cors: Cors): Manners {
  */
 export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
   return (exchange, methods) => {
-    const failure = unanswered(exchange, methods)
-    if (failure !== undefined) return failure
+    const { method, target } = exchange
+    const advice = /^\/[^?#]*\/(?:[?#]|$)/.test(target) ? ' Leave out the slash at the end of the path.' : ''
+    if (methods.length === 0) {
+      return new Failure('route_not_found', `No operation has this path. The operations are listed at /docs.${advice}`)
+    }
     const allow = [...methods, 'OPTIONS']
+    if (method !== 'OPTIONS') {
+      const detail = `${method} is not answered here: ${allow.join(', ')} are.${advice}`
+      return new Failure('method_not_allowed', detail, { allow })
+    }
     if (isOfApi(exchange)) {
       rateLimits.announceAddress(exchange)
       cors.announcePreflight(exchange, methods)
@@ -38,24 +45,9 @@ export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
   }
 }
 
-function unanswered({ method, target }: Exchange, methods: readonly Method[]): Outcome {
-  const advice = endsWithSlash(target) ? ' Leave out the slash at the end of the path.' : ''
-  if (methods.length === 0) {
-    return new Failure('route_not_found', `No operation has this path. The operations are listed at /docs.${advice}`)
-  }
-  if (method === 'OPTIONS') return undefined
-  const allow = [...methods, 'OPTIONS']
-  const detail = `${method} is not answered here: ${allow.join(', ')} are.${advice}`
-  return new Failure('method_not_allowed', detail, { allow })
-}
-
 /** Every answer under `/api` carries the headers, also that to a version that does not exist. */
 function isOfApi({ route, target }: Exchange): boolean {
   return (route.template ?? target).startsWith(apiRoot)
 }
 
 const apiRoot = apiPrefix.slice(0, apiPrefix.lastIndexOf('/') + 1)
-
-function endsWithSlash(target: string): boolean {
-  return /^\/[^?#]*\/(?:[?#]|$)/.test(target)
-}

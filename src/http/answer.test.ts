@@ -38,7 +38,7 @@ async function bothEnds(t: TestContext, app: TestApp): Promise<Connection> {
 /** A client of several large answers that reads nothing yet. */
 async function slowReader(t: TestContext, app: TestApp): Promise<Connection> {
   const large = 'x'.repeat(2_000_000)
-  app.router.add(['GET'], '/large', (exchange) => send(exchange, 200, large))
+  app.router.add('GET', '/large', (exchange) => send(exchange, 200, large))
   const { client, server } = await bothEnds(t, app)
   client.write('GET /large HTTP/1.1\r\nHost: here\r\n\r\n'.repeat(12))
   await eventually(async () => server.writableLength > 0)

@@ -86,21 +86,12 @@ export function parseEntityTags(value: string): EntityTags | null {
 
 /** §8.8.3.2: the tag that matches; a weak one never does. */
 export function matchesStrongly(tags: EntityTags, version: string): string | undefined {
-  return tags === '*'
-    ? version
-    : matching(
-        tags.filter(({ isWeak }) => !isWeak),
-        version,
-      )
+  return matchesWeakly(tags === '*' ? tags : tags.filter(({ isWeak }) => !isWeak), version)
 }
 
-/** §8.8.3.2: the tag that matches, weak or not. */
+/** §8.8.3.2: the tag that matches, weak or not. The compressed and the plain representation both stand for a version. */
 export function matchesWeakly(tags: EntityTags, version: string): string | undefined {
-  return tags === '*' ? version : matching(tags, version)
-}
-
-/** Both representations of a version stand for it, the compressed one and the plain one. */
-function matching(tags: readonly EntityTag[], version: string): string | undefined {
+  if (tags === '*') return version
   return tags.find(({ opaque }) => opaque === version || opaque === version + gzipSuffix)?.opaque
 }
 

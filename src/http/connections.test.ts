@@ -27,8 +27,8 @@ async function crowd(t: TestContext, maxConnections = limit): Promise<Crowd> {
   t.after(() => finish())
   const app = await startApp({ maxConnections })
   let underWay = 0
-  app.router.add(['GET'], '/fast', (exchange) => sendJson(exchange, 200, '{}'))
-  app.router.add(['GET'], '/slow', async (exchange) => {
+  app.router.add('GET', '/fast', (exchange) => sendJson(exchange, 200, '{}'))
+  app.router.add('GET', '/slow', async (exchange) => {
     underWay += 1
     await finished
     sendJson(exchange, 200, '{}')
@@ -111,11 +111,11 @@ test('a connection that waits for the body of its request makes room, too', asyn
 test('pipelined requests are served one after another', async (t) => {
   const { app, finish } = await crowd(t)
   const served: string[] = []
-  app.router.add(['GET'], '/second', (exchange) => {
+  app.router.add('GET', '/second', (exchange) => {
     served.push('second')
     sendJson(exchange, 200, '{}')
   })
-  app.router.add(['GET'], '/first', (exchange) => {
+  app.router.add('GET', '/first', (exchange) => {
     served.push('first')
     setImmediate(() => {
       served.push('first answered')
@@ -137,12 +137,12 @@ test('pipelined requests are not served once the client has gone', async (t) => 
   const { promise: started, resolve: start } = Promise.withResolvers<void>()
   const { promise: left, resolve: leave } = Promise.withResolvers<void>()
   let served = 0
-  app.router.add(['GET'], '/held', async ({ response }) => {
+  app.router.add('GET', '/held', async ({ response }) => {
     start()
     await once(response, 'close')
     leave()
   })
-  app.router.add(['GET'], '/next', (exchange) => {
+  app.router.add('GET', '/next', (exchange) => {
     served += 1
     sendJson(exchange, 200, '{}')
   })

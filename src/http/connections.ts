@@ -1,6 +1,5 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type Failure, overloaded } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Connections past the limit whose requests are refused with a 503. The rest is closed at once. A share of the limit. */
@@ -14,22 +13,12 @@ const scanPauseMs = 100
 
 const latest = Symbol('latest response')
 const order = Symbol('order of the latest request')
-const before = Symbol('response to the request before')
 
 type Tracked = Socket & {
   /** The response to the latest request. */
   [latest]?: ServerResponse
   /** When the latest request arrived, or else the connection, as a place in the order of all such events. */
   [order]: number
-}
-
-type Preceded = ServerResponse & { [before]?: ServerResponse | undefined }
-
-/** The response to the request before on the same connection, if the client still waits for it: requests were pipelined. */
-export function responseBefore(response: ServerResponse): ServerResponse | undefined {
-  const earlier = (response as Preceded)[before]
-  ;(response as Preceded)[before] = undefined
-  return earlier === undefined || earlier.closed ? undefined : earlier
 }
 
 /**
@@ -64,14 +53,14 @@ export class Connections {
     return this.#addresses.keys()
   }
 
-  /** Tracks and bounds the connections of this server from now on. */
+  /** Tracks and bounds the connections of this server from now on. Its own listener for requests is there already. */
   watch(server: Server): void {
     server.maxConnections = this.#max + Math.ceil(this.#max * surplusShare)
     server.prependListener('connection', (socket) => this.#admit(socket as Tracked))
-    // A property of the connection: a Set that changes with every request keeps thousands of old responses alive.
-    server.prependListener('request', ({ socket }, response) => {
+    // A property of the connection: a Set that changes with every request keeps thousands of old responses alive. Set
+    // after the server's own listener has asked for the response before this one.
+    server.on('request', ({ socket }, response) => {
       const tracked = socket as Tracked
-      ;(response as Preceded)[before] = tracked[latest]
       tracked[latest] = response
       tracked[order] = ++this.#events
     })
@@ -80,11 +69,6 @@ export class Connections {
   /** Whether the request came on a connection past the limit, which is closed after the response. */
   isSurplus({ request }: Exchange): boolean {
     return this.#surplus.size > 0 && this.#surplus.has(request.socket)
-  }
-
-  /** What answers a request on such a connection. */
-  refusal(): Failure {
-    return overloaded('The server has as many connections as it can serve.')
   }
 
   #admit(socket: Tracked): void {

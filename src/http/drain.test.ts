@@ -93,7 +93,7 @@ test('a request under way is awaited, and its connection is closed behind it', a
   const { stop, dial } = await serve(t, (_, response) => {
     response.once('finish', () => order.push('answered'))
     setTimeout(() => response.end('done'), 600)
-    void stop(never).then(() => order.push('stopped'))
+    setImmediate(() => void stop(never).then(() => order.push('stopped')))
   })
   const socket = await dial()
   const text = await conversation(socket)

@@ -33,7 +33,7 @@ export interface WordedFailure {
   readonly body: string
 }
 
-/** What one listener differs in from the others. */
+/** How one listener differs from the others. */
 export interface Manners {
   /** Words a failure for the clients of this listener. `accept` is the request's Accept header, if one could be read. */
   readonly word: (failure: Failure, requestId: string, accept: string | undefined) => WordedFailure

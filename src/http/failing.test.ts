@@ -25,7 +25,7 @@ const faulty: Readonly<Record<string, Handler>> = {
 for (const [what, handler] of Object.entries(faulty)) {
   test(`204 and one line in the log for the bug when a handler ${what}`, async () => {
     const app = await startApp({ expectsBugs: true })
-    app.router.add(['GET'], '/faulty', handler)
+    app.router.add('GET', '/faulty', handler)
     const { status } = await app.send('GET', '/faulty')
     assert.equal(status, 204)
     assert.equal((await app.send('GET', '/health')).status, 200)
@@ -36,7 +36,7 @@ for (const [what, handler] of Object.entries(faulty)) {
 
 test('204 when a handler answers although it has failed', async () => {
   const app = await startApp({ expectsBugs: true })
-  app.router.add(['GET'], '/faulty', (exchange) => {
+  app.router.add('GET', '/faulty', (exchange) => {
     fail(exchange, new Error('first'))
     return send(exchange, 204)
   })
@@ -47,7 +47,7 @@ test('204 when a handler answers although it has failed', async () => {
 
 test('a closed connection, and a line in the log, for an answer with a header that cannot be written', async () => {
   const app = await startApp({ expectsBugs: true })
-  app.router.add(['GET'], '/faulty', (exchange) => {
+  app.router.add('GET', '/faulty', (exchange) => {
     addHeader(exchange, 'x-broken', 'one\ntwo')
     return send(exchange, 204)
   })
@@ -60,7 +60,7 @@ test('a closed connection, and a line in the log, for an answer with a header th
 
 test('500 once when a handler fails twice', async () => {
   const app = await startApp({ expectsBugs: true })
-  app.router.add(['GET'], '/faulty', (exchange) => {
+  app.router.add('GET', '/faulty', (exchange) => {
     fail(exchange, new Error('first'))
     throw new Error('second')
   })
@@ -73,7 +73,7 @@ test('500 once when a handler fails twice', async () => {
 
 test('500 for whatever a handler throws that is no error', async () => {
   const app = await startApp({ expectsBugs: true })
-  app.router.add(['GET'], '/faulty', () => {
+  app.router.add('GET', '/faulty', () => {
     throw undefined
   })
   const { status, body } = await app.send('GET', '/faulty')

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { Failure } from '../errors.ts'
+import { Failure, overloaded } from '../errors.ts'
 import { addHeader } from './answer.ts'
 import type { Connections } from './connections.ts'
 import type { Exchange } from './exchange.ts'
@@ -27,7 +27,7 @@ export function refusalAt({ drain, overload, connections, hostNames }: Gate, exc
   if (drain.isDraining || isSurplus || asksToUpgrade(exchange)) addHeader(exchange, 'connection', 'close')
   if (drain.isDraining) return new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 })
   if (!exchange.route.isAlwaysServed) {
-    const busy = (isSurplus ? connections.refusal() : undefined) ?? overload?.refusal()
+    const busy = isSurplus ? overloaded('The server has as many connections as it can serve.') : overload?.refusal()
     if (busy !== undefined) return busy
   }
   return fault(exchange) ?? (hostNames === undefined ? undefined : strangeHost(exchange, hostNames))

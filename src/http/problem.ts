@@ -4,16 +4,11 @@
  */
 import { Failure, ForeignKeyViolation, referenceConflict, type Violation } from '../errors.ts'
 import { entityTagOf } from './conditions.ts'
+import type { WordedFailure } from './exchange.ts'
 import { failures } from './failures.ts'
 
-export interface Problem {
-  readonly status: number
-  readonly headers: Record<string, string>
-  readonly body: string
-}
-
 /** The answer to a failure. `accept` is the request's Accept header, if one could be read. */
-export function problemOf(failure: Failure, requestId: string, accept: string | undefined): Problem {
+export function problemOf(failure: Failure, requestId: string, accept: string | undefined): WordedFailure {
   const { status } = failures[failure.code]
   return { status, headers: headersOf(failure, status, accept), body: bodyOf(failure, requestId) }
 }
@@ -40,7 +35,7 @@ function bodyOf({ code, message: detail, facts: { reason, violations } }: Failur
     detail,
     code,
     reason,
-    violations: violations?.map(({ field, code, message }) => ({ field, code, message })),
+    violations,
     request_id: requestId,
   })
 }

@@ -4,9 +4,9 @@ import type { Exchange, Handler, Match, Outcome, Route } from './exchange.ts'
 import { type Fields, type MalformedForm, parseQuery } from './form-encoding.ts'
 import { maxTargetBytes } from './target.ts'
 
-export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+export type Method = (typeof methods)[number]
 
 /** Answers what no route does. `methods` are those that the path answers: none if there is no such path. */
 export type Fallback = (exchange: Exchange, methods: readonly Method[]) => Outcome
@@ -16,7 +16,7 @@ export class Router {
   /** Every method of every route, for the tests that compare the documents with what is served. */
   readonly declared: { readonly method: Method; readonly template: string }[] = []
   readonly #routes = FindMyWay({
-    // The gate has measured the target.
+    // The gate refuses longer targets.
     maxParamLength: maxTargetBytes,
     querystringParser: parseQuery,
     onBadUrl: () => undefined,
@@ -34,21 +34,19 @@ export class Router {
   }
 
   /** Adds a route; what answers GET answers HEAD. */
-  add(answered: readonly Method[], template: string, handler: Handler, { isAlwaysServed = false } = {}): void {
+  add(method: Method, template: string, handler: Handler, { isAlwaysServed = false } = {}): void {
     const route: Route = { template, handler, isAlwaysServed }
-    const all: Method[] = answered.includes('GET') ? [...answered, 'HEAD'] : [...answered]
-    this.#routes.on(all, template, () => undefined, route)
-    for (const method of all) this.declared.push({ method, template })
+    const answered: Method[] = method === 'GET' ? ['GET', 'HEAD'] : [method]
+    this.#routes.on(answered, template, () => undefined, route)
+    for (const each of answered) this.declared.push({ method: each, template })
   }
 
   /** Never throws: a path that no route has, or that cannot be decoded, leads to a handler that says so. */
   find(method: string, target: string): Match {
     const found = this.#look(method, target)
-    if (found === null) return { route: this.#unanswered, params: {}, query: queryOf(target) }
-    const route: Route | null = found.store
-    if (route === null) return { route: undecodable, params: {}, query: queryOf(target) }
+    if (!found?.store) return { route: this.#unanswered, params: {}, query: queryOf(target) }
     const query: unknown = found.searchParams
-    return { route, params: found.params, query: query as ReturnType<typeof parseQuery> }
+    return { route: found.store, params: found.params, query: query as Match['query'] }
   }
 
   /** The methods that the path answers; null if it cannot be decoded. */
@@ -66,9 +64,10 @@ export class Router {
   }
 }
 
-const malformedPath = new Failure('malformed_url', 'The path of the URL is malformed: check its percent-encoding.')
-
-const undecodable: Route = { template: null, handler: () => malformedPath }
+export const malformedPath = new Failure(
+  'malformed_url',
+  'The path of the URL is malformed: check its percent-encoding.',
+)
 
 function queryOf(target: string): Fields | MalformedForm {
   const at = target.indexOf('?')

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { responseBefore } from './connections.ts'
+import { awaitedResponse } from './connections.ts'
 import { Exchange, type Surroundings } from './exchange.ts'
 import { attempt, fail } from './failing.ts'
 import { type Gate, refusalAt } from './gate.ts'
@@ -37,7 +37,7 @@ export function createListener({ router, gate, surroundings }: ListenerParts): S
     else fail(exchange, refusal)
   }
   const server = createServer(options, (request, response) => {
-    const earlier = responseBefore(response)
+    const earlier = awaitedResponse(request.socket)
     if (earlier === undefined) serve(request, response)
     // One request of a connection at a time, each in a turn of its own: a packet of hundreds must not hold up the others.
     else earlier.once('close', () => setImmediate(() => request.socket.destroyed || serve(request, response)))

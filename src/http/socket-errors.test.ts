@@ -91,6 +91,20 @@ test('200 for a request behind which CONNECT is pipelined: no answer is overtake
   assert.equal(first?.status, 200)
 })
 
+test('200, then 400 for a broken body behind another request: no answer is overtaken', async () => {
+  const app = await startApp()
+  const first = `GET /api/v1/spaces HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\n\r\n`
+  const second = `POST /api/v1/spaces HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`
+  const answers = await app.raw(first + second)
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body.code]),
+    [
+      [200, undefined],
+      [400, 'malformed_request'],
+    ],
+  )
+})
+
 test('400 malformed_request for CONNECT', async () => {
   assertOnly(await raw('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'), 400, 'malformed_request')
 })

@@ -37,8 +37,7 @@ export function plainContent(type: string, text: string): StaticContent {
 
 /** Sends the content in a coding that the client accepts; 304 if the client has it. Throws `precondition_failed`. */
 export function sendStatic(exchange: Exchange, { type, version, codings }: StaticContent): undefined {
-  const offered = (['br', 'gzip'] as const).filter((coding) => codings[coding] !== undefined)
-  const coding = codingFor(exchange.headers['accept-encoding'], offered)
+  const coding = codingFor(exchange.headers['accept-encoding'], Object.keys(codings) as Coding[])
   // A strong tag names the bytes, and those of each coding differ (RFC 9110 §8.8.3.3).
   const tagged = coding === 'identity' ? version : `${version}-${coding}`
   const isKnown = addEntityTag(exchange, tagged, conditionOf(exchange))

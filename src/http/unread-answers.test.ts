@@ -111,7 +111,7 @@ test('clients that leave are no longer counted', async (t) => {
 
 test('the app cuts what does not read at 64 MiB, logs it as aborted, and keeps serving others', async (t) => {
   const app = await startApp()
-  app.router.add(['GET'], '/large', (exchange) => send(exchange, 200, answer))
+  app.router.add('GET', '/large', (exchange) => send(exchange, 200, answer))
   const sockets = Array.from({ length: 10 }, () => connect(app.port, '127.0.0.1').on('error', () => undefined))
   t.after(() => {
     for (const socket of sockets) socket.destroy()

@@ -20,7 +20,7 @@ export function generateKey(): string {
 
 /** Whether the text has the form of a key and its checksum holds. */
 export function isWellFormedKey(text: string): boolean {
-  return keyPattern.test(text) && crc32(text.slice(0, -checksumLength)) === base62Value(text.slice(-checksumLength))
+  return keyPattern.test(text) && withChecksum(text.slice(0, -checksumLength)) === text
 }
 
 /** Whether there is something of the form of a key anywhere in the text, for what must not be logged. */
@@ -47,23 +47,6 @@ function withChecksum(text: string): string {
   }
   return text + checksum
 }
-
-/** The number that base62 digits stand for. */
-function base62Value(text: string): number {
-  let value = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    value = value * 62 + code - (code <= nine ? zero : code <= upperZ ? upperA - 10 : lowerA - 36)
-  }
-  return value
-}
-
-/** Codes of the characters that the runs of digits begin and end with. */
-const zero = 0x30
-const nine = 0x39
-const upperA = 0x41
-const upperZ = 0x5a
-const lowerA = 0x61
 
 /** Most significant digit first, padded with `0`. */
 function base62(value: bigint, length: number): string {

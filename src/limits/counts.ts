@@ -22,7 +22,7 @@ interface Count {
   told: number
 }
 
-const windowMs = 60_000
+export const windowMs = 60_000
 
 /**
  * Counts requests in fixed windows of a minute. A subject's windows begin at the same moments on every node, as far as

@@ -22,7 +22,7 @@ export class Sharing {
   #running: Promise<void> = Promise.resolve()
   #isRunning = false
   #isUrgent = false
-  /** Whether the last round failed: what counts, then, is not to press the database. */
+  /** Whether the last round failed. Until one succeeds, nothing is hurried, to spare the database. */
   #isAway = false
   #endedAt = 0
   #isClosed = false
@@ -65,6 +65,8 @@ export class Sharing {
   async #round(): Promise<void> {
     this.#isRunning = true
     this.#isUrgent = false
+    // Also while the database is away, since requests go on to be counted.
+    if (performance.now() >= this.#forgetAt) for (const counts of Object.values(this.#kinds)) counts.sweep()
     try {
       await this.#tell()
       await this.#listen()
@@ -104,7 +106,6 @@ export class Sharing {
     const now = performance.now()
     if (now < this.#forgetAt) return
     await forgetCounts(this.#db, Date.now() - forgetEveryMs)
-    for (const counts of Object.values(this.#kinds)) counts.sweep()
     this.#forgetAt = now + forgetEveryMs
   }
 }

@@ -35,7 +35,7 @@ export async function countsElsewhere(db: Db, node: string, now: number): Promis
 
 /** Forgets the windows that ended before `then`. */
 export async function forgetCounts(db: Db, then: number): Promise<void> {
-  await db.write((tx) => tx.all(forgotten, { then }))
+  await db.writeOne(forgotten, { then })
 }
 
 /** So few that reading them holds no request up; those nearest to their limits come first. */
@@ -45,8 +45,7 @@ const told = statement((db: Kysely<Tables>, { subject, endsAt, node, requests }:
   db
     .insertInto('request_counts')
     .values({ subject, ends_at: endsAt, node, requests })
-    .onConflict((known) => known.columns(['subject', 'ends_at', 'node']).doUpdateSet({ requests }))
-    .returning('requests'),
+    .onConflict((known) => known.columns(['subject', 'ends_at', 'node']).doUpdateSet({ requests })),
 )
 
 const elsewhere = statement((db: Kysely<Tables>, { node, now }: { node: string; now: number }) =>
@@ -60,5 +59,5 @@ const elsewhere = statement((db: Kysely<Tables>, { node, now }: { node: string; 
 )
 
 const forgotten = statement((db: Kysely<Tables>, { then }: { then: number }) =>
-  db.deleteFrom('request_counts').where('ends_at', '<', then).returning('node'),
+  db.deleteFrom('request_counts').where('ends_at', '<', then),
 )

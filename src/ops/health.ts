@@ -1,6 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable, Failure } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
-import type { Report } from './report.ts'
 
 export interface Health {
   /** Of the listener whose readiness is asked for. */
@@ -11,34 +11,20 @@ export interface Health {
 /** A database that takes longer to answer is as good as none. Milliseconds. */
 const timeoutMs = 2_000
 
-/** Whether the process runs, and whether a balancer should send it requests. */
-export function health({ drain, storage }: Health) {
-  return {
-    live: (): Report => report({ status: 'live' }),
-
-    /** Throws `shutting_down` while the process drains, and `database_unavailable`. */
-    ready: async (): Promise<Report> => {
-      if (drain.isDraining) throw new Failure('shutting_down', 'The server is stopping.', { retryAfter: 1 })
-      const condition = await inTime(storage.condition())
-      // A full disk still serves reads, on every node alike: taking nodes out would only end those too.
-      return report(condition === 'ok' ? { status: 'ready' } : { status: 'degraded', reason: condition })
-    },
-  }
+/**
+ * Whether a balancer should send requests to the process. Throws `shutting_down` while it drains, and
+ * `database_unavailable`.
+ */
+export async function readiness({ drain, storage }: Health): Promise<object> {
+  if (drain.isDraining) throw new Failure('shutting_down', 'The server is stopping.', { retryAfter: 1 })
+  const condition = await inTime(storage.condition())
+  // A full disk still serves reads, on every node alike: taking nodes out would only end those too.
+  return condition === 'ok' ? { status: 'ready' } : { status: 'degraded', reason: condition }
 }
 
-function report(body: object): Report {
-  return { contentType: 'application/json; charset=utf-8', body: JSON.stringify(body) }
-}
-
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const silence = new Error(`The database has not answered for ${timeoutMs} ms.`)
-    timer = setTimeout(() => reject(databaseUnavailable(silence)), timeoutMs)
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = wait(timeoutMs, undefined, { ref: false }).then(() => {
+    throw databaseUnavailable(new Error(`The database has not answered for ${timeoutMs} ms.`))
   })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  return Promise.race([answer, late])
 }

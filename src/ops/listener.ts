@@ -1,9 +1,8 @@
 import type { Server } from 'node:http'
 import { Failure } from '../errors.ts'
-import { addHeader, send } from '../http/answer.ts'
+import { addHeader, send, sendJson } from '../http/answer.ts'
 import { Connections } from '../http/connections.ts'
 import { Drain } from '../http/drain.ts'
-import type { Exchange, Handler } from '../http/exchange.ts'
 import { problemOf } from '../http/problem.ts'
 import { Proxies } from '../http/proxies.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
@@ -11,18 +10,12 @@ import { RequestCounts } from '../http/request-metrics.ts'
 import { type Fallback, Router } from '../http/router.ts'
 import { createListener } from '../http/server.ts'
 import { UnreadAnswers } from '../http/unread-answers.ts'
-import type { Storage } from '../storage/port.ts'
-import { type Health, health } from './health.ts'
+import { type Health, readiness } from './health.ts'
 import { type Measured, metricsOf } from './metrics.ts'
-import type { Report } from './report.ts'
 
-/** What the operator may be told about. */
-export interface Operated {
-  readonly counts: Measured['counts']
-  readonly loopDelays: Measured['loopDelays']
-  readonly storage: Pick<Storage, 'condition' | 'meters'>
-  /** Of the listener whose readiness is asked for. */
-  readonly drain: Health['drain']
+/** What the operator may be told about; `drain` is of the listener whose readiness is asked for. */
+export interface Operated extends Measured, Health {
+  readonly storage: Measured['storage'] & Health['storage']
   readonly log: LogOutput
   /** The names by which it may be asked for, beside IP addresses: any other is one of a page elsewhere (DNS rebinding). */
   readonly hostNames: readonly string[]
@@ -37,11 +30,15 @@ const maxConnections = 64
  * however busy the process is, and while the other listeners drain.
  */
 export function opsListener(operated: Operated): { server: Server; drain: Drain } {
-  const { live, ready } = health(operated)
+  const scrape = metricsOf(operated)
   const router = new Router(fallback)
-  router.add(['GET'], '/metrics', reporting(metricsOf(operated)))
-  router.add(['GET'], '/health/live', reporting(live))
-  router.add(['GET'], '/health/ready', reporting(ready))
+  router.add('GET', metrics, async (exchange) => {
+    const { contentType, body } = await scrape()
+    addHeader(exchange, 'content-type', contentType)
+    return send(exchange, 200, body)
+  })
+  router.add('GET', live, async (exchange) => sendJson(exchange, 200, JSON.stringify({ status: 'live' })))
+  router.add('GET', ready, async (exchange) => sendJson(exchange, 200, JSON.stringify(await readiness(operated))))
   const connections = new Connections(maxConnections)
   const drain = new Drain(connections)
   const server = createListener({
@@ -59,15 +56,8 @@ export function opsListener(operated: Operated): { server: Server; drain: Drain 
   return { server, drain }
 }
 
-function reporting(report: () => Report | Promise<Report>): Handler {
-  return async (exchange: Exchange) => {
-    const { contentType, body } = await report()
-    addHeader(exchange, 'content-type', contentType)
-    return send(exchange, 200, body)
-  }
-}
-
-const paths = ['/metrics', '/health/live', '/health/ready']
+const paths = ['/metrics', '/health/live', '/health/ready'] as const
+const [metrics, live, ready] = paths
 
 const fallback: Fallback = ({ method }, methods) => {
   if (methods.length === 0) {

@@ -5,7 +5,6 @@ import { failures } from '../http/failures.ts'
 import type { RequestCounts } from '../http/request-metrics.ts'
 import type { Meter, Storage } from '../storage/port.ts'
 import { version } from '../version.ts'
-import type { Report } from './report.ts'
 
 export interface Measured {
   readonly counts: RequestCounts
@@ -27,7 +26,7 @@ interface Reading {
  * The metrics in Prometheus' text format. Requests and database work are counted from the start. prom-client is loaded by
  * the first scrape, and watches the process from then on: without a scrape it costs nothing.
  */
-export function metricsOf(measured: Measured): () => Promise<Report> {
+export function metricsOf(measured: Measured): () => Promise<{ readonly contentType: string; readonly body: string }> {
   const readings = readingsOf(measured)
   let ofNode: Promise<Registry> | undefined
   return async () => {

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { change, form, optional, type Rule, required } from '../api/fields.ts'
-import { integerWithin } from '../api/integer.ts'
+import { integerUpTo } from '../api/integer.ts'
 import { Type } from '../api/json-schema.ts'
 import { listQueryOf } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
@@ -20,7 +20,7 @@ const spaceName: Rule<string> = { schema: nameSchema, parse: parseSpaceName }
 const color: Rule<number> = {
   schema: colorSchema,
   number: true,
-  parse: (text, label) => integerWithin(text, 1, colors.length, label),
+  parse: (text, label) => integerUpTo(colors.length, text, label),
 }
 
 /** A space as it is stored and answered. */

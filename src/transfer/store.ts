@@ -50,8 +50,7 @@ export class Origins {
       db
         .insertInto(table)
         .values({ [record]: here, account_id: account, source, source_id: id })
-        .onConflict((known) => known.columns(['account_id', 'source', 'source_id']).doUpdateSet({ [record]: here }))
-        .returning('source_id'),
+        .onConflict((known) => known.columns(['account_id', 'source', 'source_id']).doUpdateSet({ [record]: here })),
     )
   }
 

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { change, clearable, form, optional, type Rule, required } from '../api/fields.ts'
-import { integerWithin } from '../api/integer.ts'
+import { integerUpTo } from '../api/integer.ts'
 import { Type } from '../api/json-schema.ts'
 import { listQueryOf } from '../api/list-query.ts'
 import { operationsOf } from '../api/operation.ts'
@@ -10,7 +10,7 @@ import { resources } from '../resources.ts'
 const reference: Rule<number> = {
   schema: idSchema,
   number: true,
-  parse: (text, label) => integerWithin(text, 1, Number.MAX_SAFE_INTEGER, label),
+  parse: (text, label) => integerUpTo(Number.MAX_SAFE_INTEGER, text, label),
 }
 
 const text: Rule<string> = { schema: Type.String({ minLength: 1 }), parse: (value) => value }

@@ -10,14 +10,17 @@ import {
   preconditionFailed,
   referenceConflict,
 } from '../../errors.ts'
+import { malformedPath } from '../../http/router.ts'
+import { headersTooLarge } from '../../http/target.ts'
+import { missingKey } from '../authentication.ts'
 import { malformedJson } from '../json.ts'
 
 /** One failure of each kind, for the documents; what does not validate depends on the operation. */
 export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_failed'>, Failure>> = {
-  malformed_url: new Failure('malformed_url', 'The path of the URL is malformed: check its percent-encoding.'),
+  malformed_url: malformedPath,
   malformed_body: malformedJson('Expected double-quoted property name in JSON at position 22 (line 1 column 23)'),
   malformed_request: new Failure('malformed_request', 'The request has no Host header.'),
-  missing_api_key: new Failure('missing_api_key', 'Send your API key in the header "Authorization: Bearer wm_…".'),
+  missing_api_key: missingKey,
   invalid_api_key: new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.'),
   expired_api_key: new Failure('expired_api_key', 'The API key expired at 2026-11-01T00:00:00.000Z.'),
   revoked_api_key: new Failure('revoked_api_key', 'The API key was revoked at 2026-11-01T00:00:00.000Z.'),
@@ -36,10 +39,7 @@ export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_fai
     'unsupported_media_type',
     'The media type of the body is not accepted. Send application/x-www-form-urlencoded or application/json, in UTF-8.',
   ),
-  headers_too_large: new Failure(
-    'headers_too_large',
-    'The headers take more than 32 KiB together, or are more than a thousand.',
-  ),
+  headers_too_large: headersTooLarge,
   name_taken: nameTaken('go.acme.com'),
   reference_conflict: referenceConflict(),
   idempotency_in_progress: idempotencyInProgress(),

@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { type StaticContent, staticContent } from '../../http/static-content.ts'
-import { openApiDocument } from '../openapi/document.ts'
-import type { Operation } from '../operation.ts'
 import type { OpenApi } from './openapi.ts'
 import { referencePage } from './page.ts'
 
@@ -14,8 +12,7 @@ const loaded: Readonly<Record<string, string>> = {
 }
 
 /** The files of the interactive reference, by what follows `/docs/` in their address: nothing for the page. */
-export async function referenceFiles(operations: readonly Operation[]): Promise<ReadonlyMap<string, StaticContent>> {
-  const document: OpenApi = JSON.parse(JSON.stringify(openApiDocument(operations, '/')))
+export async function referenceFiles(document: OpenApi): Promise<ReadonlyMap<string, StaticContent>> {
   const files = new Map([['', await staticContent('text/html; charset=utf-8', referencePage(document).text)]])
   for (const [name, type] of Object.entries(loaded)) {
     const text = readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')

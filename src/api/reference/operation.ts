@@ -31,7 +31,7 @@ export interface Common {
   readonly headers: ReadonlySet<string>
 }
 
-/** A closed section, which opens to all that is to know of the operation. */
+/** A collapsed section with everything about the operation. */
 export function operationSection(shown: Shown): Html {
   const { method, path, operation } = shown
   return html`
@@ -72,7 +72,7 @@ function examplesOf(document: OpenApi, { content }: Response): Example[] {
   return references.map((reference) => resolved<Example>(document, reference))
 }
 
-/** Paths may wrap on narrow screens, behind a slash. */
+/** Paths may wrap on narrow screens, after a slash. */
 function breakable(path: string): Html {
   return new Html(html`${path}`.text.replaceAll('/', '/<wbr>'))
 }

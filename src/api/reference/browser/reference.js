@@ -76,7 +76,7 @@ for (const form of /** @type {HTMLFormElement[]} */ (all('form.try'))) {
     showCurl()
   })
   const copy = one('.copy', form)
-  // Browsers have none where the page came over plain http, but from the own machine.
+  // Browsers offer no clipboard to pages that came over plain HTTP, except from localhost.
   copy.hidden = navigator.clipboard === undefined
   copy.addEventListener('click', async () => {
     await navigator.clipboard.writeText(curlOf(requestOf(form)))
@@ -131,7 +131,7 @@ function fieldsOf(text) {
   })
 }
 
-/** Writes the body in the other type; what is no JSON stays as it is. @param {HTMLFormElement} form */
+/** Writes the body in the other type; text that is not JSON stays as it is. @param {HTMLFormElement} form */
 function convertBody(form) {
   const area = bodyText(form)
   if (bodyOf(form).type === 'application/json') {

@@ -1,5 +1,0 @@
-/** An answer of success, complete. */
-export interface Report {
-  readonly contentType: string
-  readonly body: string
-}
