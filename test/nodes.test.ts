@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { type Answer, sendRequest } from './client.ts'
-import { eventually, newDatabase, type RunningServer, startServer, waymark } from './processes.ts'
+import { runHere } from './command-line.ts'
+import { eventually, newDatabase, type RunningServer, startServer } from './processes.ts'
 
 const path = '/api/v1/spaces'
 const limit = 1_500
@@ -20,7 +21,7 @@ async function twoNodes(t: TestContext) {
   for (;;) {
     left = secondsLeft(await first.send('HEAD', path, { key }))
     if (left >= longEnough) break
-    key = (await waymark(t, ['keys', 'create', '--name', 'test', '--account', '1'], variables)).stdout.trim()
+    key = (await runHere(['keys', 'create', '--name', 'test', '--account', '1'], { variables })).stdout.trim()
   }
   return { nodes: [first, second] as const, variables, key }
 }
@@ -65,9 +66,9 @@ test('429 for a key outlives the node that counted', async (t) => {
 
 test('401 on every node for a key that was revoked on one, within ten seconds', async (t) => {
   const { nodes, variables, key } = await twoNodes(t)
-  const { id } = JSON.parse((await waymark(t, ['keys', 'list', '--json'], variables)).stdout).at(-1)
+  const { id } = JSON.parse((await runHere(['keys', 'list', '--json'], { variables })).stdout).at(-1)
   for (const node of nodes) assert.equal((await node.send('GET', path, { key })).status, 200)
-  await waymark(t, ['keys', 'revoke', String(id)], variables)
+  await runHere(['keys', 'revoke', String(id)], { variables })
   for (const node of nodes) {
     await eventually(async () => (await node.send('GET', path, { key })).body.code === 'revoked_api_key')
   }

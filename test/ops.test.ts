@@ -4,7 +4,8 @@ import { renameSync } from 'node:fs'
 import { connect } from 'node:net'
 import { type TestContext, test as testOf } from 'node:test'
 import { sendRequest } from './client.ts'
-import { eventually, freePort, newDatabase, run, startServer, type Variables, waymark } from './processes.ts'
+import { runHere } from './command-line.ts'
+import { eventually, freePort, newDatabase, run, startServer, type Variables } from './processes.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
@@ -67,7 +68,7 @@ test('an OPS_PORT in use is said in one sentence, with exit code 1, and does not
     stderr,
     `Port ${port} of 127.0.0.1 is in use by another process. Stop that process, or set OPS_PORT to another port.\n`,
   )
-  assert.equal((await waymark(t, ['keys', 'list', '--json'], variables)).stdout, '[]\n')
+  assert.equal((await runHere(['keys', 'list', '--json'], { variables })).stdout, '[]\n')
 })
 
 test('an OPS_HOST that is not of this machine is said in one sentence', async (t) => {

@@ -4,18 +4,9 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
 import { generateKey } from '../src/keys/key.ts'
+import { runHere } from './command-line.ts'
 import { pathWithCurl } from './path.ts'
-import {
-  eventually,
-  listening,
-  newDatabase,
-  newFolder,
-  pasteCurl,
-  run,
-  runNpm,
-  startServer,
-  waymark,
-} from './processes.ts'
+import { eventually, listening, newDatabase, newFolder, pasteCurl, run, runNpm, startServer } from './processes.ts'
 import { scripts } from './scripts.ts'
 
 const domains = '/api/v1/domains'
@@ -57,13 +48,13 @@ test('a second start keeps the data and makes no second key', async (t) => {
 
 test('a start without any good key says how to issue one', async (t) => {
   const { variables } = newDatabase(t)
-  await waymark(t, ['accounts', 'create', '--name', 'Acme'], variables)
+  await runHere(['accounts', 'create', '--name', 'Acme'], { variables })
   const server = await startServer(t, variables)
   await server.said(/^No API key is good\. Issue one: npx waymark keys create --name mine$/m)
   assert.equal(server.key, '')
   await server.end('SIGTERM')
 
-  await waymark(t, ['keys', 'create', '--name', 'mine', '--account', '1'], variables)
+  await runHere(['keys', 'create', '--name', 'mine', '--account', '1'], { variables })
   const again = await startServer(t, variables)
   assert.doesNotMatch(again.stdout(), /No API key/)
 })
@@ -129,7 +120,7 @@ test('a key that is revoked on the command line stops within ten seconds', async
   const { variables } = newDatabase(t)
   const server = await startServer(t, variables)
   assert.equal((await server.send('GET', spaces)).status, 200)
-  assert.equal((await waymark(t, ['keys', 'revoke', '1'], variables)).code, 0)
+  assert.equal((await runHere(['keys', 'revoke', '1'], { variables })).code, 0)
   await eventually(async () => (await server.send('GET', spaces)).body.code === 'revoked_api_key')
 })
 
@@ -143,7 +134,7 @@ test('the command line writes while the server writes', async (t) => {
     return stored
   })
   for (let n = 0; n < 4; n++) {
-    const { code, stdout, stderr } = await waymark(t, ['keys', 'create', '--name', `ci ${n}`], variables)
+    const { code, stdout, stderr } = await runHere(['keys', 'create', '--name', `ci ${n}`], { variables })
     assert.equal(code, 0, stderr)
     assert.equal((await server.send('GET', spaces, { key: stdout.trim() })).status, 200)
   }

@@ -219,20 +219,18 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-let areMeasured = false
-
-/**
- * From now on the processes of this file tell what of the code they ran, which takes each of them longer than what most
- * are started for. To be called where they run code that nothing else runs.
- */
-export function measureProcesses(): void {
-  areMeasured = true
-}
-
 /** What a process needs from its surroundings, and none of Waymark's own variables. */
 function inherited(): NodeJS.ProcessEnv {
-  const { PATH, HOME, NODE_V8_COVERAGE } = process.env
-  if (NODE_V8_COVERAGE === undefined || !areMeasured) return { PATH, HOME }
+  const { PATH, HOME } = process.env
+  return { PATH, HOME }
+}
+
+/**
+ * Variables with which a process tells what of the code it ran: for code that nothing else runs, since it takes each
+ * process several times as long.
+ */
+export function measured(): Variables {
+  const { NODE_V8_COVERAGE } = process.env
   // What was compiled earlier tells less precisely what of it ran.
-  return { PATH, HOME, NODE_V8_COVERAGE, NODE_DISABLE_COMPILE_CACHE: '1' }
+  return NODE_V8_COVERAGE === undefined ? {} : { NODE_V8_COVERAGE, NODE_DISABLE_COMPILE_CACHE: '1' }
 }

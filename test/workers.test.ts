@@ -10,7 +10,7 @@ import {
   eventually,
   freePortRow,
   listening,
-  measureProcesses,
+  measured,
   newDatabase,
   newFolder,
   type RunningServer,
@@ -41,8 +41,6 @@ async function untilAnswered(server: RunningServer, count: number): Promise<numb
   })
   return answering(server)
 }
-
-measureProcesses()
 
 test('every worker answers, and one key is printed', async (t) => {
   const server = await startWorkers(t)
@@ -87,7 +85,7 @@ test('a worker that is killed amid writes is replaced; the others go on, and not
 })
 
 test('each slot has a pause of its own before its worker is replaced, and the last worker that serves has none', async (t) => {
-  const server = await startWorkers(t, { WORKERS: '2' })
+  const server = await startWorkers(t, { ...measured(), WORKERS: '2' })
   const [first, other] = (await untilAnswered(server, 2)) as [number, number]
   const pauseAfterDeathOf = async (pid: number) => {
     const [line] = await server.said(new RegExp(`^.*"worker":${pid},.*$`, 'm'))
@@ -156,7 +154,7 @@ test('an OPS_PORT that another program has is said in one sentence, that of any 
   t.after(() => taken.close())
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
-  const variables = { ...newDatabase(t).variables, WORKERS: '2', PORT: '0', OPS_PORT: String(port - 1) }
+  const variables = { ...measured(), ...newDatabase(t).variables, WORKERS: '2', PORT: '0', OPS_PORT: String(port - 1) }
   const { code, stdout, stderr } = await run(t, variables).ended
   assert.deepEqual([code, stdout], [1, ''])
   assert.match(
@@ -176,7 +174,7 @@ test('PORT and OPS_PORT may come from files', async (t) => {
 })
 
 test('SIGTERM ends all of them, with exit code 0', async (t) => {
-  const server = await startWorkers(t)
+  const server = await startWorkers(t, measured())
   await untilAnswered(server, workers)
   const { code, stdout } = await server.end('SIGTERM')
   assert.equal(code, 0)
@@ -188,7 +186,7 @@ test('a port in use is said in one sentence, with exit code 1', async (t) => {
   t.after(() => taken.close())
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
-  const variables = { ...newDatabase(t).variables, WORKERS: String(workers), PORT: String(port) }
+  const variables = { ...measured(), ...newDatabase(t).variables, WORKERS: String(workers), PORT: String(port) }
   const { code, stderr } = await run(t, variables).ended
   assert.equal(code, 1)
   assert.match(stderr, /^Port \d+ of 127\.0\.0\.1 is in use by another process\. [^\n]+\n$/)

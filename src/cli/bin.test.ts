@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
-import { eventually, listening, measureProcesses, newDatabase, startProgram } from '../../test/processes.ts'
+import { eventually, listening, measured, newDatabase, startProgram } from '../../test/processes.ts'
 import { commandArguments, repository, scripts, serverArguments } from '../../test/scripts.ts'
 import { version } from '../version.ts'
 
@@ -13,9 +13,6 @@ const test = (promise: string, work: (t: TestContext) => Promise<void> | void) =
 
 const bin = join(repository, 'bin/waymark.js')
 const sentence = /^Waymark runs on Node 26, and this is Node \d+\.\d+\.\d+\. Run "npm ci" once, [^\n]+\n$/
-
-// Nothing else runs what `waymark start` runs.
-measureProcesses()
 
 /** A Node of this machine that is too old to run the source, where there is one. */
 function olderNode(): string | undefined {
@@ -59,7 +56,7 @@ test('npx waymark runs the command line, and ends with its exit code', async (t)
 
 test('waymark start is the server, which ends in good order when the program is told to', async (t) => {
   const { variables } = newDatabase(t)
-  const program = startProgram(t, [process.execPath, bin, 'start'], { ...variables, PORT: '0' })
+  const program = startProgram(t, [process.execPath, bin, 'start'], { ...measured(), ...variables, PORT: '0' })
   const server = await listening(program)
   assert.equal((await server.send('GET', '/api/v1/spaces')).status, 200)
   const { code, stdout } = await server.end('SIGTERM')

@@ -35,10 +35,10 @@ function onClientError(error: ParserError, socket: Socket, surroundings: Surroun
 /** Never overtakes an answer under way (RFC 9112 §9.3.2); the connection closes after it. */
 function refuseInTurn(socket: Socket, failure: Failure, surroundings: Surroundings): void {
   const latest = awaitedResponse(socket)
-  if (latest === undefined) return refuse(socket, failure, surroundings)
-  if (!awaitsBody(latest)) return void latest.once('close', () => socket.destroySoon())
+  const isBehind = latest !== undefined && !awaitsBody(latest)
+  if (isBehind) latest.once('close', () => socket.destroySoon())
   // A response gets the socket once those before it have been sent.
-  if (latest.socket === null) latest.once('socket', () => refuse(socket, failure, surroundings))
+  else if (latest?.socket === null) latest.once('socket', () => refuse(socket, failure, surroundings))
   else refuse(socket, failure, surroundings)
 }
 
