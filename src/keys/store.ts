@@ -50,7 +50,7 @@ export interface IssuedKey {
   readonly secret: string
 }
 
-export interface NewKey {
+interface NewKey {
   readonly account: number
   readonly name: string
   readonly scopes: readonly Scope[]
@@ -98,7 +98,7 @@ export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<{ key: Ke
 }
 
 /** A key as its bearer sees it, with its account. */
-export interface OwnKey extends Pick<Key, 'id' | 'name' | 'scopes' | 'expires_at'> {
+interface OwnKey extends Pick<Key, 'id' | 'name' | 'scopes' | 'expires_at'> {
   readonly account: { readonly id: number; readonly name: string }
 }
 

@@ -14,10 +14,10 @@ export interface Listening {
 }
 
 /** An address, and how the variables that name it begin. */
-export type Address = Pick<Place, 'host' | 'port'> & Partial<Pick<Place, 'prefix'>>
+type Address = Pick<Place, 'host' | 'port'> & Partial<Pick<Place, 'prefix'>>
 
 /** How a server shares its port with the other workers. */
-export type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
+type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
 
 /** Has the server listen on one address, by default without sharing its port. Throws `StartupFailure`. */
 export async function listen(

@@ -13,7 +13,7 @@ const closingMs = 8_000
 const sameSignalMs = 500
 
 /** What a server process is made of. */
-export interface Parts {
+interface Parts {
   readonly app: App
   readonly storage: Storage
   readonly log: Log

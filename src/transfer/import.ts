@@ -6,7 +6,7 @@ import { databaseId } from './store.ts'
 import { type Stored, type Target, type Transferable, Unusable } from './transferable.ts'
 
 /** What became of the records that were read. */
-export interface Counts {
+interface Counts {
   stored: number
   /** They were there already, with the same values. */
   known: number
@@ -25,7 +25,7 @@ export interface Listener {
 }
 
 /** Where the records go, and which kinds there are. */
-export interface Destination extends Pick<Target, 'account' | 'asNew'> {
+interface Destination extends Pick<Target, 'account' | 'asNew'> {
   readonly transferables: readonly Transferable[]
 }
 
