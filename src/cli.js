@@ -1,4 +1,4 @@
-/** `npm run -s waymark -- …`: what an operator does at the database that the server uses. */
+/** The command line: `npx waymark …`, by way of bin/waymark.js, and `npm run -s waymark -- …`. */
 import './process/node-version.js'
 
 await import('./cli/main.ts')

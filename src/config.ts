@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { StartupFailure } from './errors.ts'
 import { isWellFormedKey } from './keys/key.ts'
-import type { PostgresLocation, SqliteLocation, StorageLocation } from './storage/open.ts'
+import type { StorageLocation } from './storage/open.ts'
 
 /** What can listen, and how: in the order in which it starts. */
 const declaredListeners = [
@@ -51,7 +51,7 @@ export interface Config {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads the configuration. Throws `StartupFailure` that names every mistake, a line each. */
-export function readConfig(env: Environment = ownEnvironment): Config {
+export function readConfig(env: Environment = process.env): Config {
   return readAll(env, (read) => ({
     ...readListeners(read),
     storage: readLocation(read),
@@ -66,11 +66,9 @@ export function readConfig(env: Environment = ownEnvironment): Config {
 }
 
 /** Reads where the records are, and nothing else: the command line is none of the server's other business. */
-export function readStorageLocation(env: Environment = ownEnvironment): StorageLocation {
+export function readStorageLocation(env: Environment = process.env): StorageLocation {
   return readAll(env, readLocation)
 }
-
-const ownEnvironment: Environment = process.env
 
 type Read = <T>(name: string, fallback: string, parse: (text: string) => T) => T
 
@@ -153,12 +151,11 @@ function mayMeet(one: Ports, other: Ports, workers: number): boolean {
 
 function readLocation(read: Read): StorageLocation {
   const pool = read('DATABASE_POOL', '10', integerFrom(1, 100))
-  const location = read('DATABASE_URL', 'sqlite:data/waymark.db', storageLocation)
-  return location?.engine === 'postgres' ? { ...location, pool } : location
+  return read('DATABASE_URL', 'sqlite:data/waymark.db', (text) => storageLocation(text, pool))
 }
 
-function storageLocation(text: string): SqliteLocation | Omit<PostgresLocation, 'pool'> {
-  if (/^postgres(ql)?:/i.test(text)) return postgresLocation(text)
+function storageLocation(text: string, pool: number): StorageLocation {
+  if (/^postgres(ql)?:/i.test(text)) return { engine: 'postgres', url: postgresUrl(text), pool }
   const path = /^sqlite:(.+)$/.exec(text)?.[1] ?? ''
   // Two slashes would begin the name of a host, which no file has; `file:` would be read as a URL, options and all.
   const isFile = path !== '' && !/^(\/\/(?!\/)|file:|:memory:$)|[\p{Cc}]/iu.test(path)
@@ -178,7 +175,7 @@ const sslModes = ['disable', 'no-verify', 'require', 'verify-full']
 const tlsParameters = new Set('ssl sslmode sslcert sslkey sslrootcert sslpassword sslnegotiation'.split(' '))
 
 /** The text is never repeated: it may contain a password. */
-function postgresLocation(url: string): Omit<PostgresLocation, 'pool'> {
+function postgresUrl(url: string): string {
   const parts = /[\s\p{Cc}]/u.test(url) ? null : URL.parse(url)
   // A "#" or a second "@" is one of the password, which is read as something else.
   const isPlain = /^[^#@]*@?[^#@]*$/.test(url.replace(/\?.*/s, '')) && !brokenEncoding.test(url)
@@ -189,7 +186,7 @@ function postgresLocation(url: string): Omit<PostgresLocation, 'pool'> {
   if (isNamed && sslmode && !sslModes.includes(sslmode) && uselibpqcompat !== 'true') {
     throw new Error(`has an sslmode that is none of ${sslModes.join(', ')}.`)
   }
-  if (isNamed) return { engine: 'postgres', url }
+  if (isNamed) return url
   throw new Error(
     'must name a PostgreSQL database as postgres://user:password@host:5432/database; characters of the password such as "@", "/" and "%" are percent-encoded.',
   )

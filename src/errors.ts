@@ -40,7 +40,7 @@ export interface Violation {
 }
 
 /** What a failure may carry beyond its code and sentence. */
-export interface FailureFacts {
+interface FailureFacts {
   readonly violations?: readonly Violation[]
   /** Whole seconds after which trying again makes sense. */
   readonly retryAfter?: number

@@ -98,8 +98,8 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   closers.push(() => app.close())
   const { api, ops } = app.listeners
   for (const { server } of [api, ops]) closers.push(() => new Promise((resolve) => server.close(resolve)))
-  const { port } = await listen(api.server, { host: '127.0.0.1', port: 0 })
-  const { port: opsPort } = await listen(ops.server, { host: '127.0.0.1', port: 0 })
+  const { port } = await listen(api.server, { host: '127.0.0.1', port: 0, prefix: '' })
+  const { port: opsPort } = await listen(ops.server, { host: '127.0.0.1', port: 0, prefix: 'OPS_' })
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   closers.push(() => agent.destroy())
 

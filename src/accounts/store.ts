@@ -13,7 +13,7 @@ type Tables = { accounts: AccountsTable }
 const columns = ['id', 'name', 'created_at'] as const
 
 /** The owner of records and keys. */
-export interface Account {
+interface Account {
   readonly id: number
   readonly name: string
   readonly created_at: string

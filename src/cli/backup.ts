@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Writable } from 'node:stream'
 import { copiesOf } from '../storage/open.ts'
 import { requiredFileOf } from './arguments.ts'
 import { type Command, program } from './command.ts'
-import { Progress } from './progress.ts'
+import { type Progress, withProgress } from './progress.ts'
 
 export const backupCommands = {
   backup: {
@@ -22,7 +21,9 @@ to use.`,
       const file = requiredFileOf(given)
       return async (location, { err }) => {
         const mayReplace = given.values.force === true
-        await withProgress(err, (onProgress) => copiesOf(location).backUp(file, { mayReplace, onProgress }))
+        await withProgress(err, (progress) =>
+          copiesOf(location).backUp(file, { mayReplace, onProgress: shareOn(progress) }),
+        )
         return { text: `The database is backed up in ${resolve(file)} (${megabytes(file)} MB).`, code: 0 }
       }
     },
@@ -42,8 +43,8 @@ revoked after the backup work again. For PostgreSQL, this command prints which o
       const file = requiredFileOf(given)
       return async (location, { err }) => {
         const isStopped = given.values.stopped === true
-        const { replaced, isVerified } = await withProgress(err, (onProgress) =>
-          copiesOf(location).restore(file, { isStopped, onProgress }),
+        const { replaced, isVerified } = await withProgress(err, (progress) =>
+          copiesOf(location).restore(file, { isStopped, onProgress: shareOn(progress) }),
         )
         if (!isVerified) err.write(unverified(file))
         const kept = replaced === null ? '' : ` The previous database is in ${replaced}.`
@@ -53,15 +54,8 @@ revoked after the backup work again. For PostgreSQL, this command prints which o
   },
 } as const satisfies Record<string, Command>
 
-type Told = (step: string, share: number) => void
-
-async function withProgress<T>(err: Writable, work: (onProgress: Told) => Promise<T>): Promise<T> {
-  const progress = new Progress(err)
-  try {
-    return await work((step, share) => progress.tell(() => `${Math.floor(100 * share)} % is ${step}`))
-  } finally {
-    progress.clear()
-  }
+function shareOn(progress: Progress) {
+  return (step: string, share: number) => progress.tell(() => `${Math.floor(100 * share)} % is ${step}`)
 }
 
 function unverified(file: string): string {

@@ -1,5 +1,5 @@
 import { StartupFailure } from '../errors.ts'
-import { type Key, listKeys } from '../keys/store.ts'
+import { type Key, listKeys, statusOf } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 import { program, WrongUse } from './command.ts'
 
@@ -18,10 +18,4 @@ export async function chosenKey(db: Db, named: number | string): Promise<Key> {
   if (others.length === 0) return key
   const ids = [key, ...others].map(({ id }) => id).join(', ')
   throw new WrongUse(`More than one key is called ${key.name}: name the one you mean by its ID, out of ${ids}.`)
-}
-
-/** Whether a key can be used at this moment. */
-export function statusOf({ revoked_at, expires_at }: Key): 'active' | 'expired' | 'revoked' {
-  if (revoked_at !== null) return 'revoked'
-  return expires_at !== null && Date.parse(expires_at) <= Date.now() ? 'expired' : 'active'
 }

@@ -29,7 +29,7 @@ export interface Printed {
 }
 
 /** Does the work and returns what to print; a text alone means exit code 0. */
-export type Work = (db: Db, surroundings: Surroundings) => Promise<string | Printed>
+type Work = (db: Db, surroundings: Surroundings) => Promise<string | Printed>
 
 interface Described {
   /** A line for the list of commands. */
@@ -52,7 +52,7 @@ export interface RecordCommand extends Described {
 }
 
 /** A command on the database as a whole, which opens it itself. */
-export interface DatabaseCommand extends Described {
+interface DatabaseCommand extends Described {
   /** Checks the arguments before anything is done. Throws `WrongUse`. */
   readonly prepareAt: (given: Given) => (location: StorageLocation, surroundings: Surroundings) => Promise<Printed>
 }

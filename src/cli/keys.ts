@@ -1,8 +1,8 @@
 import { scopes } from '../keys/scope.ts'
-import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey } from '../keys/store.ts'
+import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'
 import { accountOf, durationOf, keyNamedBy, lifetimeOf, nameOf, scopesOf } from './arguments.ts'
 import { chosenAccount, knownAccount } from './chosen-account.ts'
-import { chosenKey, statusOf } from './chosen-key.ts'
+import { chosenKey } from './chosen-key.ts'
 import { type Command, type Given, json, jsonOption, program } from './command.ts'
 import { table } from './table.ts'
 

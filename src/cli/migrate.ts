@@ -1,5 +1,5 @@
-import { migrationsAt, openStorage, type StorageLocation } from '../storage/open.ts'
-import { type Command, json, jsonOption, type Printed } from './command.ts'
+import { migrationsAt, openStorage } from '../storage/open.ts'
+import { type Command, json, jsonOption } from './command.ts'
 import { table } from './table.ts'
 
 export const migrateCommand: Command = {
@@ -12,37 +12,14 @@ The server migrates when it starts. To migrate before that, run this with the ne
   options: { status: { type: 'boolean' }, ...jsonOption },
   takesOperand: false,
   prepareAt: ({ values }) => {
-    const print = values.json ? json : listed
-    return values.status ? (location) => status(location, print) : (location) => migrate(location, print)
+    return async (location) => {
+      if (!values.status) await (await openStorage(location)).close()
+      const states = await migrationsAt(location)
+      const rows = states.map(({ name, isApplied }) => ({ name, status: isApplied ? 'applied' : 'pending' }))
+      const text = values.json
+        ? json(rows)
+        : table([['MIGRATION', 'STATUS'], ...rows.map(({ name, status }) => [name, status])])
+      return { text, code: states.every(({ isApplied }) => isApplied) ? 0 : 1 }
+    }
   },
-}
-
-interface Migration {
-  readonly name: string
-  readonly status: 'applied' | 'pending'
-}
-
-type Print = (migrations: readonly Migration[]) => string
-
-async function status(location: StorageLocation, print: Print): Promise<Printed> {
-  const migrations = await migrationsOf(location)
-  return { text: print(migrations), code: migrations.some(isPending) ? 1 : 0 }
-}
-
-async function migrate(location: StorageLocation, print: Print): Promise<Printed> {
-  await (await openStorage(location)).close()
-  return { text: print(await migrationsOf(location)), code: 0 }
-}
-
-async function migrationsOf(location: StorageLocation): Promise<Migration[]> {
-  const states = await migrationsAt(location)
-  return states.map(({ name, isApplied }) => ({ name, status: isApplied ? 'applied' : 'pending' }))
-}
-
-function isPending({ status }: Migration): boolean {
-  return status === 'pending'
-}
-
-function listed(migrations: readonly Migration[]): string {
-  return table([['MIGRATION', 'STATUS'], ...migrations.map(({ name, status }) => [name, status])])
 }

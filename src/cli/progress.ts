@@ -4,6 +4,16 @@ import type { Stream, Writable } from 'node:stream'
 const onTerminalMs = 100
 const elsewhereMs = 5_000
 
+/** Lets the work say on `out` how far it is. The line is gone when the work is done, and when it fails. */
+export async function withProgress<T>(out: Writable, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = new Progress(out)
+  try {
+    return await work(progress)
+  } finally {
+    progress.clear()
+  }
+}
+
 /** Says how far a long task is: on a terminal in one line that is overwritten, elsewhere in a line now and then. */
 export class Progress {
   readonly #out: Writable

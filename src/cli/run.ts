@@ -48,13 +48,13 @@ async function answer({ command, names, rest, help }: Asked, surroundings: Surro
   }
   const given = parse(command, rest)
   if (given === 'help') return done(help)
-  if ('prepare' in command) return atDatabase(command, given, surroundings)
-  if ('prepareAt' in command) {
-    const work = command.prepareAt(given)
-    return work(locationFor(given), surroundings)
+  if ('serves' in command) {
+    await surroundings.serve()
+    return done('')
   }
-  await surroundings.serve()
-  return done('')
+  if ('prepare' in command) return atDatabase(command, given, surroundings)
+  const work = command.prepareAt(given)
+  return work(locationFor(given), surroundings)
 }
 
 function done(text: string): Printed {

@@ -1,18 +1,19 @@
 /** What an operator sees at a terminal while a command takes its time. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { runHere, type Said } from '../../test/command-line.ts'
+import { damage } from '../../test/lists-model.ts'
 import { newDatabase, newFolder } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertSpace } from '../spaces/store.ts'
 import { openStorage } from '../storage/open.ts'
 
 /** A database that takes more than one step to copy, and with more records than a page of an export has. */
-async function bigDatabase(t: TestContext): Promise<void> {
+async function bigDatabase(t: TestContext): Promise<string> {
   const { path, variables } = newDatabase(t)
   const before = process.env.DATABASE_URL
   process.env.DATABASE_URL = variables.DATABASE_URL
@@ -28,6 +29,7 @@ async function bigDatabase(t: TestContext): Promise<void> {
   const database = new DatabaseSync(path)
   database.exec('create table filler as select randomblob(8000000)')
   database.close()
+  return path
 }
 
 function atTerminal(...args: string[]): Promise<Said> {
@@ -52,6 +54,17 @@ test('backup, export and import say how far they are, in one line that goes away
   assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])
   const restored = await atTerminal('restore', join(folder, 'backup.db'))
   assert.match(restored.stdout, /^The database is restored from \S+\. The previous database is in \S+\.\n$/)
+})
+
+test('an export that fails leaves no line and no file behind', async (t) => {
+  damage(await bigDatabase(t), 'Space 599')
+  const folder = newFolder(t)
+  for (const file of ['-', join(folder, 'export.jsonl')]) {
+    const { code, stderr } = await atTerminal('export', file)
+    assert.equal(code, 1)
+    assert.match(stderr, /^(\r\d\.\d MB are exported)+\rThe database is not available right now\. .*\n$/)
+  }
+  assert.deepEqual(readdirSync(folder), [])
 })
 
 test('an export that is printed waits for whoever reads it', async (t) => {

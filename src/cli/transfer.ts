@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { finished } from 'node:stream/promises'
+import { pipeline } from 'node:stream/promises'
 import { StartupFailure } from '../errors.ts'
 import { resourceNames } from '../resources.ts'
 import { writeWhole } from '../storage/whole-file.ts'
@@ -11,7 +10,7 @@ import type { Imported, Listener } from '../transfer/import.ts'
 import { accountOf, fileOf } from './arguments.ts'
 import { chosenAccount } from './chosen-account.ts'
 import { type Command, json, jsonOption, program, type Surroundings } from './command.ts'
-import { isTerminal, Progress } from './progress.ts'
+import { isTerminal, withProgress } from './progress.ts'
 
 const records = new Intl.ListFormat('en').format(resourceNames)
 
@@ -33,16 +32,15 @@ Each record is a line with its fields, between a header and an end. Keys and acc
       return async (db, { out, err }) => {
         const account = await chosenAccount(db, named)
         const { exported, transferables } = await transfer()
-        const progress = new Progress(err)
-        const writeAll = (stream: Writable) => writeTo(stream, exported(db, account, transferables), progress)
-        if (file === undefined) await writeAll(out)
+        const texts = exported(db, account, transferables)
+        if (file === undefined) await writeTo(out, texts, { err, end: false })
         else {
-          const totals = await writeWhole(file, given.values.force === true, (path) => intoFile(path, writeAll))
-          progress.clear()
+          const totals = await writeWhole(file, given.values.force === true, (path) =>
+            writeTo(createWriteStream(path), texts, { err, end: true }),
+          )
           const counts = Object.entries(totals).map(([plural, total]) => `${plural}: ${total}`)
           err.write(`Exported to ${resolve(file)}. ${counts.join(', ')}.\n`)
         }
-        progress.clear()
         return ''
       }
     },
@@ -90,26 +88,28 @@ async function transfer() {
   return { exported, importRecords, transferables }
 }
 
-/** Writes the texts as fast as they are taken, and returns what was written. */
-async function writeTo(out: Writable, texts: AsyncGenerator<string, Totals>, progress: Progress): Promise<Totals> {
-  let written = 0
-  for (;;) {
-    const { done, value } = await texts.next()
-    if (done) return value
-    if (!out.write(value)) await once(out, 'drain')
-    written += value.length
-    progress.tell(() => `${(written / 1e6).toFixed(1)} MB are exported`)
-  }
-}
-
-async function intoFile<T>(path: string, write: (stream: Writable) => Promise<T>): Promise<T> {
-  const stream = createWriteStream(path)
-  const isWritten = finished(stream)
-  const writing = write(stream)
-  await Promise.race([writing, isWritten])
-  stream.end()
-  await isWritten
-  return writing
+/** Writes the texts as fast as they are taken, says on `err` how far that is, and returns what was written. */
+function writeTo(
+  out: Writable,
+  texts: AsyncGenerator<string, Totals>,
+  { err, end }: { readonly err: Writable; readonly end: boolean },
+): Promise<Totals> {
+  return withProgress(err, async (progress) => {
+    let totals: Totals = {}
+    let written = 0
+    const source = async function* () {
+      totals = yield* texts
+    }
+    const measured = async function* (source: AsyncIterable<string>) {
+      for await (const text of source) {
+        yield text
+        written += text.length
+        progress.tell(() => `${(written / 1e6).toFixed(1)} MB are exported`)
+      }
+    }
+    await pipeline(source, measured, out, { end })
+    return totals
+  })
 }
 
 /** Opens the file, or standard input where none is given, and says on stderr what becomes of its lines. */
@@ -118,23 +118,22 @@ async function reading(
   { input, err }: Surroundings,
   read: (input: Readable, listener: Listener) => Promise<Imported>,
 ): Promise<Imported> {
-  const progress = new Progress(err)
   const source = file === undefined ? input() : createReadStream(file)
   if (isTerminal(source)) {
     err.write(`Waiting for the lines of an export. End with Ctrl-D, or name a file: ${program} import FILE\n`)
   }
   try {
-    return await read(source, {
-      refused: (line, reason) => {
-        progress.clear()
-        err.write(`Line ${line}: ${reason}\n`)
-      },
-      progressed: (counts) => progress.tell(() => summary(counts)),
-    })
+    return await withProgress(err, (progress) =>
+      read(source, {
+        refused: (line, reason) => {
+          progress.clear()
+          err.write(`Line ${line}: ${reason}\n`)
+        },
+        progressed: (counts) => progress.tell(() => summary(counts)),
+      }),
+    )
   } catch (error) {
     throw file === undefined ? error : unreadable(file, error as NodeJS.ErrnoException)
-  } finally {
-    progress.clear()
   }
 }
 

@@ -4,7 +4,7 @@ import { Failure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { fingerprintOf, isWellFormedKey } from './key.ts'
 import type { Scope } from './scope.ts'
-import { findKeyByHash, type Key, noteUses } from './store.ts'
+import { findKeyByHash, type Key, noteUses, statusOf } from './store.ts'
 
 /** The key of a request, and what it stands for. */
 export interface Caller {
@@ -77,13 +77,13 @@ export class Keyring {
     const found = await findKeyByHash(this.#db, digest)
     if (found === undefined || !timingSafeEqual(found.hash, digest)) return this.#refuse(fingerprint, unknown)
     const { key } = found
-    if (key.revoked_at !== null) {
-      const failure = new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
-      return this.#refuse(fingerprint, failure)
-    }
-    const expiresAt = key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at)
-    if (expiresAt > Date.now()) return this.#remember(fingerprint, key, expiresAt)
-    return this.#refuse(fingerprint, new Failure('expired_api_key', `The API key expired at ${key.expires_at}.`))
+    const status = statusOf(key)
+    if (status === 'active') return this.#remember(fingerprint, key)
+    const failure =
+      status === 'revoked'
+        ? new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
+        : new Failure('expired_api_key', `The API key expired at ${key.expires_at}.`)
+    return this.#refuse(fingerprint, failure)
   }
 
   #refuse(fingerprint: string, failure: Failure): Failure {
@@ -91,7 +91,8 @@ export class Keyring {
     return failure
   }
 
-  #remember(fingerprint: string, record: Key, expiresAt: number): Caller {
+  #remember(fingerprint: string, record: Key): Caller {
+    const expiresAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at)
     const caller = { key: record.id, account: record.account_id, scopes: record.scopes }
     this.#good.set(fingerprint, { caller, expiresAt, until: performance.now() + trustMs })
     this.#uses.set(record.id, new Date().toISOString())

@@ -50,7 +50,7 @@ export interface IssuedKey {
   readonly secret: string
 }
 
-export interface NewKey {
+interface NewKey {
   readonly account: number
   readonly name: string
   readonly scopes: readonly Scope[]
@@ -82,6 +82,15 @@ export async function listKeys(db: Db, account: number | null): Promise<Key[]> {
   return rows.map(toKey)
 }
 
+/** Whether a key can be used at the moment `now`, in Unix milliseconds. */
+export function statusOf(
+  { revoked_at, expires_at }: Pick<Key, 'revoked_at' | 'expires_at'>,
+  now = Date.now(),
+): 'active' | 'expired' | 'revoked' {
+  if (revoked_at !== null) return 'revoked'
+  return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active'
+}
+
 /** The key with this hash, with its hash for a comparison in constant time. */
 export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<{ key: Key; hash: Uint8Array } | undefined> {
   const [row] = await db.all(keyByHash, { hash })
@@ -89,7 +98,7 @@ export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<{ key: Ke
 }
 
 /** A key as its bearer sees it, with its account. */
-export interface OwnKey extends Pick<Key, 'id' | 'name' | 'scopes' | 'expires_at'> {
+interface OwnKey extends Pick<Key, 'id' | 'name' | 'scopes' | 'expires_at'> {
   readonly account: { readonly id: number; readonly name: string }
 }
 
@@ -143,8 +152,7 @@ export function noteUses(db: Db, uses: ReadonlyMap<number, string>): Promise<voi
 async function activeKey(db: Db, id: number, now: number): Promise<KeyRow> {
   const [row] = await db.all(keyByIdToChange, { id })
   if (row === undefined) throw notFound('key')
-  const ended = row.revoked_at !== null || (row.expires_at !== null && Date.parse(row.expires_at) <= now)
-  if (ended) throw notFound('active key: that one is revoked or has expired')
+  if (statusOf(row, now) !== 'active') throw notFound('active key: that one is revoked or has expired')
   return row
 }
 

@@ -198,7 +198,6 @@ function shortHint(candidate: string, introduction: string): string {
 function withoutMistakes(text: string): string {
   const withoutScheme = fold(text).replaceAll('\\', '/').replace(schemePrefix, '').replace(bareScheme, '')
   const host = untilPath(withoutScheme.replace(/^\/+/, ''))
-  if (plainName.test(host)) return host
   return host
     .replace(/^.*@/s, '')
     .replace(/:.*$/s, '')

@@ -3,7 +3,7 @@
  * first, so the full-width solidus and others that it turns into ASCII never arrive here.
  */
 
-export type Spoof = 'lookalike_character' | 'invisible_character' | 'mixed_scripts'
+type Spoof = 'lookalike_character' | 'invisible_character' | 'mixed_scripts'
 
 /** Tells what is deceptive about a host name with U-labels. */
 export function findSpoof(nameUnicode: string): Spoof | null {

@@ -1,6 +1,6 @@
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { generateKey, hashKey } from '../keys/key.ts'
-import { createKey, findKeyByHash, listKeys } from '../keys/store.ts'
+import { createKey, findKeyByHash, listKeys, statusOf } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 
 /** Makes an account and a key when the database is empty, and returns the key's secret; else undefined. */
@@ -19,9 +19,8 @@ export async function registerBootstrapKey(db: Db, secret: string): Promise<bool
 
 /** Whether no key can be used: each is revoked or expired. */
 export async function isWithoutKeys(db: Db): Promise<boolean> {
-  const now = new Date().toISOString()
   const keys = await listKeys(db, null)
-  return !keys.some(({ revoked_at, expires_at }) => revoked_at === null && (expires_at === null || expires_at > now))
+  return keys.every((key) => statusOf(key) !== 'active')
 }
 
 /** Of processes that start at once on one database, one finds it empty. */

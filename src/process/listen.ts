@@ -14,22 +14,22 @@ export interface Listening {
 }
 
 /** An address, and how the variables that name it begin. */
-export type Address = Pick<Place, 'host' | 'port'> & Partial<Pick<Place, 'prefix'>>
+type Address = Pick<Place, 'host' | 'port' | 'prefix'>
 
 /** How a server shares its port with the other workers. */
-export type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
+type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
 
 /** Has the server listen on one address, by default without sharing its port. Throws `StartupFailure`. */
 export async function listen(
   server: Server,
-  { host, port, ...place }: Address,
+  { host, port, prefix }: Address,
   sharing: PortSharing = { exclusive: true },
 ): Promise<Listening> {
   try {
     server.listen({ host, port, ...sharing })
     await once(server, 'listening')
   } catch (error) {
-    throw new StartupFailure(reason(error as NodeJS.ErrnoException, { host, port, ...place }))
+    throw new StartupFailure(reason(error as NodeJS.ErrnoException, { host, port, prefix }))
   }
   const bound = server.address() as AddressInfo
   return {
@@ -56,7 +56,7 @@ export async function ensureFree(places: readonly Address[]): Promise<void> {
   }
 }
 
-function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix = '' }: Address): string {
+function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix }: Address): string {
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} of ${host} is in use by another process. Stop that process, or set ${prefix}PORT to another port.`

@@ -13,7 +13,7 @@ const closingMs = 8_000
 const sameSignalMs = 500
 
 /** What a server process is made of. */
-export interface Parts {
+interface Parts {
   readonly app: App
   readonly storage: Storage
   readonly log: Log
@@ -27,7 +27,7 @@ export function endInGoodOrder(parts: Parts): void {
 
   const begin = () => {
     startedAt = performance.now()
-    setTimeout(() => void exit(1), deadlineMs + closingMs).unref()
+    setTimeout(() => exit(1), deadlineMs + closingMs).unref()
     void stop(parts).then((isInOrder) => exit(isInOrder ? exitCode : 1))
   }
   const onSignal = (signal: NodeJS.Signals) => {
@@ -36,7 +36,7 @@ export function endInGoodOrder(parts: Parts): void {
       begin()
     } else if (performance.now() - startedAt >= sameSignalMs) {
       logger.warn({ signal }, 'stopped at once by a second signal')
-      void exit(1)
+      exit(1)
     }
   }
   process.on('SIGTERM', onSignal)
@@ -50,10 +50,9 @@ export function endInGoodOrder(parts: Parts): void {
 }
 
 async function stop({ app, storage, log: { logger } }: Parts): Promise<boolean> {
-  const [last, first] = partition(Object.values(app.listeners), ({ isLast }) => isLast)
+  const listeners = Object.values(app.listeners)
   try {
-    await drainAll(first)
-    await drainAll(last)
+    for (const last of [false, true]) await drainAll(listeners.filter(({ isLast }) => isLast === last))
     await app.close()
     await storage.close()
     logger.info('stopped')
@@ -67,8 +66,4 @@ async function stop({ app, storage, log: { logger } }: Parts): Promise<boolean> 
 /** One that does not listen yet, or was turned off, has nothing to drain. */
 async function drainAll(listeners: readonly Listener[]): Promise<void> {
   await Promise.all(listeners.map(({ server, drain }) => drain.stop(server, deadlineMs)))
-}
-
-function partition<T>(all: readonly T[], belongs: (each: T) => boolean): [inside: T[], outside: T[]] {
-  return [all.filter(belongs), all.filter((each) => !belongs(each))]
 }

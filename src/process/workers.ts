@@ -11,13 +11,8 @@ const minPauseMs = 100
 const maxPauseMs = 30_000
 const soundLifeMs = 10_000
 
-/** The ports that a process listens on, by the prefix of their listener. */
+/** The ports that a process listens on, by the prefix of their listener. A worker tells its supervisor once it does. */
 type Ports = Readonly<Record<string, number>>
-
-/** What a worker tells its supervisor once it listens. */
-interface Up {
-  readonly ports: Ports
-}
 
 /** The places of all workers together. */
 export function placesOf(listeners: readonly Place[], workers: number): Place[] {
@@ -29,7 +24,7 @@ export function placesOf(listeners: readonly Place[], workers: number): Place[] 
   )
 }
 
-/** Port 0, which leaves the choice to the system, is no beginning of a row. */
+/** Port 0 lets the system choose, so it is not counted up from. */
 function portOf({ port, isPerWorker }: Place, slot: number): number {
   return isPerWorker && port !== 0 ? port + slot : port
 }
@@ -54,8 +49,7 @@ export function hasOwnSocket(): boolean {
 
 /** Tells the supervisor, if there is one, that this process listens. */
 export function announce(ports: Ports): void {
-  const up: Up = { ports }
-  if (cluster.isWorker) process.send?.(up)
+  if (cluster.isWorker) process.send?.(ports)
 }
 
 /**
@@ -102,8 +96,8 @@ class Supervisor {
   }
 
   async startFirst(): Promise<void> {
-    const [up] = await once(this.#fork(0), 'message')
-    this.#ports = (up as Up).ports
+    const [ports] = await once(this.#fork(0), 'message')
+    this.#ports = ports
   }
 
   start(slot: number): void {
@@ -153,7 +147,7 @@ class Supervisor {
   }
 
   #endIfAlone(): void {
-    if (this.#lives.size === 0) void this.#log.exit(this.#exitCode)
+    if (this.#lives.size === 0) this.#log.exit(this.#exitCode)
   }
 }
 

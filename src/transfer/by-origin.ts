@@ -7,7 +7,7 @@ interface Row extends Times {
 }
 
 /** A record of a line, and what can be done about it here. */
-export interface Wanted<Found extends Row> {
+interface Wanted<Found extends Row> {
   /** The id that it has at its source. */
   readonly id: number
   readonly times: Times | undefined

@@ -1,5 +1,5 @@
 import type { Db } from '../storage/port.ts'
-import { formatVersion, headerLine, lineOf, type Totals } from './format.ts'
+import { formatVersion, lineOf, type Totals } from './format.ts'
 import { databaseId } from './store.ts'
 import type { Transferable } from './transferable.ts'
 
@@ -17,17 +17,17 @@ export async function* exported(
 ): AsyncGenerator<string, Totals> {
   const totals: Record<string, number> = {}
   const exported_at = new Date().toISOString()
-  yield headerLine({ waymark_export: formatVersion, source: await databaseId(db), account, exported_at })
+  yield lineOf({ waymark_export: formatVersion, source: await databaseId(db), account, exported_at })
   for (const { plural, singular, after } of transferables) {
     let count = 0
     let page = await after(db, account, 0, pageSize)
     while (page.length > 0) {
       count += page.length
-      yield page.map((line) => lineOf(singular, line)).join('')
+      yield page.map((line) => lineOf({ [singular]: line })).join('')
       page = await after(db, account, page.at(-1)?.id ?? 0, pageSize)
     }
     totals[plural] = count
   }
-  yield lineOf('end', totals)
+  yield lineOf({ end: totals })
   return totals
 }

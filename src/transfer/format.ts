@@ -7,12 +7,6 @@ import { idIn, type Members, type Store, type Transferable, Unusable } from './t
 /** Raised when a program that knows only the present format would read a file wrongly. */
 export const formatVersion = 1
 
-export interface Header {
-  readonly waymark_export: number
-  /** The id of the database that the records come from. */
-  readonly source: string
-}
-
 /** The number of records of each kind, by the plural of its name. */
 export type Totals = Readonly<Record<string, number>>
 
@@ -21,22 +15,13 @@ export type Entry =
   | { readonly of: string; readonly id: number | undefined; readonly store: Store }
   | { readonly end: Totals }
 
-/** The text of a line that has one member. */
-export function lineOf(name: string, value: object): string {
-  return textOf({ [name]: value })
+/** The text of a line that has these members. */
+export function lineOf(members: object): string {
+  return `${JSON.stringify(members)}\n`
 }
 
-/** The text of the first line. */
-export function headerLine(header: Header & Members): string {
-  return textOf(header)
-}
-
-function textOf(value: object): string {
-  return `${JSON.stringify(value)}\n`
-}
-
-/** Reads the first line. Throws `Unusable`. */
-export function readHeader(text: string): Header {
+/** The id of the database that the records come from, as the first line tells it. Throws `Unusable`. */
+export function sourceIn(text: string): string {
   const { waymark_export: version, source } = objectFrom(text) ?? {}
   if (typeof version !== 'number') throw new Unusable('is no export of Waymark: its first line is no header')
   if (version !== formatVersion)
@@ -44,7 +29,7 @@ export function readHeader(text: string): Header {
   if (typeof source !== 'string' || !/^[\w.:-]{1,100}$/.test(source)) {
     throw new Unusable('does not say which database it is from: its header needs a "source"')
   }
-  return { waymark_export: version, source }
+  return source
 }
 
 /** Reads any other line, by the rules that hold for the API. Throws `Unusable`. */

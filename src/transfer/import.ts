@@ -1,12 +1,12 @@
 import { StartupFailure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { type Entry, type Header, readEntry, readHeader, type Totals } from './format.ts'
+import { type Entry, readEntry, sourceIn, type Totals } from './format.ts'
 import { type Line, linesOf } from './lines.ts'
 import { databaseId } from './store.ts'
 import { type Stored, type Target, type Transferable, Unusable } from './transferable.ts'
 
 /** What became of the records that were read. */
-export interface Counts {
+interface Counts {
   stored: number
   /** They were there already, with the same values. */
   known: number
@@ -25,7 +25,7 @@ export interface Listener {
 }
 
 /** Where the records go, and which kinds there are. */
-export interface Destination extends Pick<Target, 'account' | 'asNew'> {
+interface Destination extends Pick<Target, 'account' | 'asNew'> {
   readonly transferables: readonly Transferable[]
 }
 
@@ -43,7 +43,7 @@ export async function importRecords(
   listener: Listener,
 ): Promise<Imported> {
   const lines = linesOf(file)
-  const { source } = headerOf((await lines.next()).value)
+  const source = sourceOf((await lines.next()).value)
   const ids = new Ids()
   const idOf: Target['idOf'] = (plural, id) => ids.find(plural, id)
   const target = { account, asNew, source, isOwn: source === (await databaseId(db)), idOf }
@@ -64,9 +64,9 @@ export async function importRecords(
   return { ...counts, missing: end.missing() }
 }
 
-function headerOf(first: Line | undefined): Header {
+function sourceOf(first: Line | undefined): string {
   try {
-    return readHeader(first?.text ?? '')
+    return sourceIn(first?.text ?? '')
   } catch (error) {
     throw error instanceof Unusable ? new StartupFailure(`The file ${error.message}.`) : error
   }

@@ -8,7 +8,7 @@ interface Tables {
 }
 
 /** Where a record was before: the id of its database, and the id that it had there. */
-export interface Origin {
+interface Origin {
   readonly source: string
   readonly id: number
 }

@@ -10,7 +10,7 @@ import type { Db } from '../storage/port.ts'
 export type Members = Readonly<Record<string, unknown>>
 
 /** A record as its line has it. */
-export type Line = Members & { readonly id: number }
+type Line = Members & { readonly id: number }
 
 /** One kind of record. */
 export interface Transferable {
