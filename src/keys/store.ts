@@ -10,6 +10,7 @@ interface KeysTable {
   account_id: number
   name: string
   hash: Uint8Array
+  /** First and last characters of the secret, for recognition. */
   first_characters: string
   last_characters: string
   scopes: string
@@ -18,6 +19,7 @@ interface KeysTable {
   lifetime_ms: number | null
   expires_at: string | null
   revoked_at: string | null
+  /** Right to within a minute. */
   last_used_at: string | null
 }
 
@@ -28,20 +30,11 @@ const columns = [
   ...(['created_at', 'lifetime_ms', 'expires_at', 'revoked_at', 'last_used_at'] as const),
 ] as const
 
+type KeyRow = Omit<KeysTable, 'id'> & { id: number }
+
 /** A key as the operator sees it: everything but the secret. Times are RFC 3339 UTC. */
-export interface Key {
-  readonly id: number
-  readonly account_id: number
-  readonly name: string
-  /** First and last characters of the secret, for recognition. */
-  readonly first_characters: string
-  readonly last_characters: string
+export interface Key extends Readonly<Omit<KeyRow, 'hash' | 'lifetime_ms' | 'scopes'>> {
   readonly scopes: readonly Scope[]
-  readonly created_at: string
-  readonly expires_at: string | null
-  readonly revoked_at: string | null
-  /** Right to within a minute. */
-  readonly last_used_at: string | null
 }
 
 /** A key and its secret, which is never to be had again. */
@@ -91,10 +84,10 @@ export function statusOf(
   return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active'
 }
 
-/** The key with this hash, with its hash for a comparison in constant time. */
-export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<{ key: Key; hash: Uint8Array } | undefined> {
+/** The key with this hash. */
+export async function findKeyByHash(db: Db, hash: Uint8Array): Promise<Key | undefined> {
   const [row] = await db.all(keyByHash, { hash })
-  return row && { key: toKey(row), hash: row.hash }
+  return row && toKey(row)
 }
 
 /** A key as its bearer sees it, with its account. */
@@ -155,8 +148,6 @@ async function activeKey(db: Db, id: number, now: number): Promise<KeyRow> {
   if (statusOf(row, now) !== 'active') throw notFound('active key: that one is revoked or has expired')
   return row
 }
-
-type KeyRow = Omit<KeysTable, 'id'> & { id: number }
 
 function toKey(row: KeyRow): Key {
   const { hash: _, lifetime_ms: __, ...shown } = row
