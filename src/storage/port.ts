@@ -19,9 +19,6 @@ export interface Db {
 
   /** The same for a transaction that is one statement, which engines commit at less cost. */
   writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]>
-
-  /** One page of an account's records in a stated order, with their number. */
-  list<Row>(listing: Listing<Row>): Promise<Page<Row>>
 }
 
 /**
@@ -32,6 +29,8 @@ export type Isolation = 'default' | 'serializable'
 
 /** A database that has been opened, and can be closed. */
 export interface Storage extends Db {
+  /** One page of an account's records in a stated order, with their number. Sees only what is committed. */
+  list<Row>(listing: Listing<Row>): Promise<Page<Row>>
   /**
    * Begins the work that goes on beside the requests, such as indexing. `onProblem` hears of what goes wrong there and
    * harms no request. To be called once, when the server listens; without it, the work begins when it is first needed.

@@ -89,8 +89,8 @@ test('nothing of a transaction that throws is kept, and it sees what it wrote', 
   const { storage, account } = await open(t)
   const thrown = storage.write(async (tx) => {
     await insertSpace(tx, account, { name: 'One', color: 1 })
-    await tx.write((inner) => insertDomain(inner, account, hostName('go.acme.com'), noUrls))
-    assert.equal((await listDomains(tx, account, page)).total, 1)
+    const { record } = await tx.write((inner) => insertDomain(inner, account, hostName('go.acme.com'), noUrls))
+    assert.deepEqual((await findDomain(tx, account, record.id))?.record, record)
     assert.equal((await listDomains(storage, account, page)).total, 0)
     throw new TypeError('mine')
   })

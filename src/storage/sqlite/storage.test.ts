@@ -9,7 +9,7 @@ import { damage } from '../../../test/lists-model.ts'
 import { eventually } from '../../../test/processes.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
-import { insertSpace, listSpaces, removeSpace } from '../../spaces/store.ts'
+import { findSpace, insertSpace, listSpaces, removeSpace } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
 import { openSqlite } from './open.ts'
 
@@ -63,11 +63,11 @@ test('deletions are forgotten once the search index holds them, also after a tim
   assert.equal((await listSpaces(storage, account, { ...page, search: 'space' })).total, 1)
 })
 
-test('a transaction lists what it wrote, which nobody else sees yet', async (t) => {
+test('a transaction finds what it wrote, which nobody else sees yet', async (t) => {
   const { storage, account } = await open(t)
   await storage.write(async (tx) => {
-    await insertSpace(tx, account, { name: 'New', color: 1 })
-    assert.equal((await listSpaces(tx, account, page)).total, 1)
+    const { record } = await insertSpace(tx, account, { name: 'New', color: 1 })
+    assert.deepEqual((await findSpace(tx, account, record.id))?.record, record)
     assert.equal((await listSpaces(storage, account, page)).total, 0)
   })
   assert.equal((await listSpaces(storage, account, page)).total, 1)
