@@ -49,29 +49,21 @@ async function backUp(path: string, target: string, { onProgress }: BackupOption
  * would start over after each write of another process, and never finish beside a busy server.
  */
 async function copy(path: string, target: string, onProgress: BackupOptions['onProgress']): Promise<void> {
-  const source = new DatabaseSync(path, { timeout: lockTimeoutMs })
-  try {
-    source.exec('begin')
-    source.prepare('select count(*) from sqlite_schema').get()
-    await backup(source, target, {
-      rate: pagesBetweenProgress,
-      progress: ({ totalPages, remainingPages }) => onProgress('copied', 1 - remainingPages / totalPages),
-    })
-  } finally {
-    source.close()
-  }
+  using source = new DatabaseSync(path, { timeout: lockTimeoutMs })
+  source.exec('begin')
+  source.prepare('select count(*) from sqlite_schema').get()
+  await backup(source, target, {
+    rate: pagesBetweenProgress,
+    progress: ({ totalPages, remainingPages }) => onProgress('copied', 1 - remainingPages / totalPages),
+  })
 }
 
 /** Checks the copy, and makes it readable without a log beside it. */
 function finish(target: string): void {
-  const database = new DatabaseSync(target)
-  try {
-    const [{ quick_check: verdict } = {}] = database.prepare('pragma quick_check(1)').all()
-    if (verdict !== 'ok') throw damaged(String(verdict))
-    database.exec('pragma journal_mode = delete')
-  } finally {
-    database.close()
-  }
+  using database = new DatabaseSync(target)
+  const [{ quick_check: verdict } = {}] = database.prepare('pragma quick_check(1)').all()
+  if (verdict !== 'ok') throw damaged(String(verdict))
+  database.exec('pragma journal_mode = delete')
 }
 
 function isSame(path: string, file: string): boolean {

@@ -39,12 +39,8 @@ export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Prom
 export async function migrationsOfSqlite(path: string): Promise<MigrationState[]> {
   if (!existsSync(path)) return statesBefore(migrations)
   try {
-    const database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
-    try {
-      return await statesOf(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
-    } finally {
-      database.close()
-    }
+    using database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
+    return await statesOf(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
   } catch (error) {
     throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
   }
@@ -104,12 +100,8 @@ function refuseReadOnly(path: string): void {
 
 /** A file that another program made must not be migrated into. Reads only: opening it fully would change it. */
 function refuseStrangeFile(path: string, timeoutMs: number): void {
-  const database = new DatabaseSync(path, { timeout: timeoutMs })
-  try {
-    refuseStranger(path, database)
-  } finally {
-    database.close()
-  }
+  using database = new DatabaseSync(path, { timeout: timeoutMs })
+  refuseStranger(path, database)
 }
 
 /** Throws `StartupFailure` when the database at `path` is one of another program. */
@@ -128,12 +120,8 @@ export function holdsRecords(database: DatabaseSync): boolean {
 }
 
 async function migrateFile(path: string, timeoutMs: number): Promise<void> {
-  const database = openDatabase(path, timeoutMs)
-  try {
-    await migrate(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
-  } finally {
-    database.close()
-  }
+  using database = openDatabase(path, timeoutMs)
+  await migrate(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
 }
 
 function reason(path: string, error: unknown): string {

@@ -41,12 +41,8 @@ export async function restore(
       throw damaged(file, 'its checksum is wrong, so it has changed since "npx waymark backup" wrote it')
     }
     check(file, candidate)
-    const lock = existsSync(path) ? lockAlone(path, isStopped) : undefined
-    try {
-      return { replaced: replace(path, candidate), isVerified: checksum === 'right' }
-    } finally {
-      lock?.close()
-    }
+    using _lock = existsSync(path) ? lockAlone(path, isStopped) : undefined
+    return { replaced: replace(path, candidate), isVerified: checksum === 'right' }
   } catch (error) {
     if (error instanceof StartupFailure) throw error
     throw new StartupFailure(`The backup could not be restored: ${(error as Error).message}. Nothing was replaced.`)
@@ -71,12 +67,8 @@ function takeCopy(file: string, candidate: string): void {
 
 function check(file: string, candidate: string): void {
   try {
-    const database = new DatabaseSync(candidate)
-    try {
-      checkContent(file, database)
-    } finally {
-      database.close()
-    }
+    using database = new DatabaseSync(candidate)
+    checkContent(file, database)
   } catch (error) {
     const code = resultCode(error)
     if (code === resultCodes.notADatabase) throw new StartupFailure(`The file ${file} is not a database.`)
