@@ -41,64 +41,51 @@ interface Query {
  */
 function countAndSort(listing: AnyListing, term: string | null, part: string | null): Query {
   const { of, direction, sortBy } = listing
-  const matches = new Conditions(listing, term, part)
+  const { where, following, values } = conditionsOf(listing, term, part)
   const sorted = sortBy === 'id' ? 'id' : `id, ${of.sorts[sortBy]}`
-  const found = `select ${sorted} from ${of.table} where ${matches} limit ${countedMatches + 1}`
+  const found = `select ${sorted} from ${of.table} where ${where} limit ${countedMatches + 1}`
   const text = `with found as materialized (${found}),
       page as (select id as match from found
-        where (select count(*) from found) <= ${countedMatches}${matches.afterwards()} ${rangeOf(listing)})
+        where (select count(*) from found) <= ${countedMatches}${following} ${rangeOf(listing)})
     select ${of.columns}, match, (select count(*) from found)
     from (select) as always left join page on true left join ${of.table} on id = match
     order by ${orderTerms(listing, direction)}`
-  return { text, values: matches.values }
+  return { text, values }
 }
 
 function walkInOrder(listing: AnyListing, term: string | null): Query {
   const { of } = listing
-  const matches = new Conditions(listing, term, term)
-  const text = `select ${of.columns} from ${of.table} where ${matches}${matches.afterwards()} ${rangeOf(listing)}`
-  return { text, values: matches.values }
+  const { where, following, values } = conditionsOf(listing, term, term)
+  const text = `select ${of.columns} from ${of.table} where ${where}${following} ${rangeOf(listing)}`
+  return { text, values }
 }
 
-/** The conditions of a match, and the values of their parameters. */
-class Conditions {
-  readonly values: unknown[]
-  readonly #listing: AnyListing
-  readonly #text: string
-
-  /** `term` is folded. The index is asked for `part` of it; where that is less than the term, the text is compared too. */
-  constructor(listing: AnyListing, term: string | null, part: string | null) {
-    this.#listing = listing
-    this.values = [listing.account]
-    const filters = filtersOf(listing).map(([column, value]) =>
-      value === null ? `${column} is null` : `${column} = ${this.#parameter(value)}`,
-    )
-    const searches = term === null || part === null ? [] : [this.#search(term, part)]
-    this.#text = ['account_id = $1', ...filters, ...searches].join(' and ')
-  }
-
-  toString(): string {
-    return this.#text
-  }
-
+interface Conditions {
+  /** What a match fulfils. */
+  readonly where: string
   /** What limits the page, but not the total, to the records after an id; '' where nothing does. */
-  afterwards(): string {
-    const { after = null } = this.#listing
-    return after === null ? '' : ` and ${isAfter(this.#listing, this.#parameter(after))}`
-  }
+  readonly following: string
+  readonly values: unknown[]
+}
 
-  #search(term: string, part: string): string {
-    const pattern = this.#parameter(patternOf(part))
-    const whole = part === term ? null : this.#parameter(term)
-    const found = searchedTexts(this.#listing).map((text) =>
+/** `term` is folded. The index is asked for `part` of it; where that is less than the term, the text is compared too. */
+function conditionsOf(listing: AnyListing, term: string | null, part: string | null): Conditions {
+  const { account, after = null } = listing
+  const values: unknown[] = [account]
+  const parameter = (value: unknown) => `$${values.push(value)}`
+  const conditions = filtersOf(listing).map(([column, value]) =>
+    value === null ? `${column} is null` : `${column} = ${parameter(value)}`,
+  )
+  if (term !== null && part !== null) {
+    const pattern = parameter(patternOf(part))
+    const whole = part === term ? null : parameter(term)
+    const found = searchedTexts(listing).map((text) =>
       whole === null ? `${text} like ${pattern}` : `${text} like ${pattern} and position(${whole} in ${text}) > 0`,
     )
-    return `(${found.join(' or ')})`
+    conditions.push(`(${found.join(' or ')})`)
   }
-
-  #parameter(value: unknown): string {
-    return `$${this.values.push(value)}`
-  }
+  const following = after === null ? '' : ` and ${isAfter(listing, parameter(after))}`
+  return { where: ['account_id = $1', ...conditions].join(' and '), following, values }
 }
 
 /** For `like`: every character stands for itself. */
