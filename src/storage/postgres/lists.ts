@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
+import type { AnyListing } from '../listing.ts'
 import type { Listing, Page } from '../port.ts'
-import { type AnyListing, filtersOf } from './lists-sql.ts'
+import { filtersOf } from './lists-sql.ts'
 import { matchingPage } from './matching-page.ts'
 import { isDeep, plainPage } from './plain-page.ts'
 import type { RareParts } from './rare-parts.ts'

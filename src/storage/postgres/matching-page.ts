@@ -5,8 +5,9 @@
  */
 import type { ClientBase } from 'pg'
 import { foldCase } from '../fold.ts'
+import { type AnyListing, boundedTotal, orderTerms, searchedTexts, toRows } from '../listing.ts'
 import { countedMatches, type Listing, type Page } from '../port.ts'
-import { type AnyListing, filtersOf, isAfter, orderTerms, searchedTexts, toRows } from './lists-sql.ts'
+import { filtersOf, isAfter } from './lists-sql.ts'
 import type { RareParts } from './rare-parts.ts'
 import { runText } from './run.ts'
 
@@ -16,18 +17,14 @@ export async function matchingPage<Row>(
   listing: Listing<Row>,
   rareParts: RareParts,
 ): Promise<Page<Row>> {
-  const { of } = listing
   const term = listing.search === null ? null : foldCase(listing.search)
   const counting = countAndSort(listing, term, term === null ? null : await rareParts.of(client, listing, term))
   const counted = await runText(client, counting.text, counting.values)
-  const total = Number(counted[0]?.at(-1))
-  if (total > countedMatches) {
-    const walk = walkInOrder(listing, term)
-    const rows = await runText(client, walk.text, walk.values)
-    return { rows: toRows(of, rows), total: countedMatches, totalIsExact: false }
-  }
-  const rows = counted.filter((row) => row.at(-2) !== null)
-  return { rows: toRows(of, rows), total, totalIsExact: true }
+  const count = Number(counted[0]?.at(-1))
+  const walk = count > countedMatches ? walkInOrder(listing, term) : null
+  const rows =
+    walk === null ? counted.filter((row) => row.at(-2) !== null) : await runText(client, walk.text, walk.values)
+  return { rows: toRows(listing.of, rows), ...boundedTotal(count) }
 }
 
 interface Query {

@@ -2,9 +2,10 @@
  * Pages of all of an account's records. A deep page is reached from the nearer end of the list, over the index alone.
  */
 import type { ClientBase } from 'pg'
+import { type AnyListing, type Direction, opposite, orderTerms, toRows } from '../listing.ts'
 import type { Listing, Page } from '../port.ts'
 import { newName } from './compiled.ts'
-import { type AnyListing, type Direction, isAfter, opposite, orderTerms, toRows, totalOf } from './lists-sql.ts'
+import { isAfter, totalOf } from './lists-sql.ts'
 import { runText } from './run.ts'
 
 /** A larger offset is not read through, but walked over in the index. */

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 import { BoundedMap } from '../../bounded-map.ts'
-import { type AnyListing, searchedTexts } from './lists-sql.ts'
+import { type AnyListing, searchedTexts } from '../listing.ts'
 import { runText } from './run.ts'
 
 /** An account's newest records stand for all of them. With fewer, every lookup is fast. */

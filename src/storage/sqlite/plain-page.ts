@@ -2,10 +2,11 @@
  * Pages that are a walk along one index. Triggers keep the total of an account's records.
  */
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import { type AnyListable, type AnyListing, boundedTotal, type Direction, opposite, orderTerms } from '../listing.ts'
 import { countedMatches } from '../port.ts'
-import { type Direction, opposite, orderTerms, parametersOf, recordsById, tableInOrder } from './ordering.ts'
+import { parametersOf, recordsById, tableInOrder } from './ordering.ts'
 import { query, queryNumber } from './prepared.ts'
-import { type AnyListable, type AnyListing, boundedTotal, type RawPage } from './raw-page.ts'
+import type { RawPage } from './raw-page.ts'
 
 /** Records that a page may skip on the event loop: well below a millisecond of work. */
 const deepestOffset = 10_000
@@ -64,13 +65,14 @@ function pageFromEnd(db: DatabaseSync, listing: AnyListing, total: number): RawP
 
 function walk(
   db: DatabaseSync,
-  { of, account, sortBy }: AnyListing,
+  listing: AnyListing,
   direction: Direction,
   limit: number,
   offset: number,
 ): SQLOutputValue[][] {
+  const { of, account, sortBy } = listing
   const sql = `select ${of.columns}, ${totalOf(of)} from ${tableInOrder(of, sortBy)} where account_id = ?1
-    order by ${orderTerms(of, sortBy, direction)} limit ?2 + 0 offset ?3 + 0`
+    order by ${orderTerms(listing, direction)} limit ?2 + 0 offset ?3 + 0`
   return query(db, sql, account, limit, offset)
 }
 

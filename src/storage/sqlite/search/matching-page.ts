@@ -3,10 +3,11 @@
  * of them match.
  */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import { type AnyListing, boundedTotal, type Direction, orderTerms } from '../../listing.ts'
 import { countedMatches } from '../../port.ts'
-import { type Direction, isMatch, orderTerms, parametersOf, recordsById, tableInOrder } from '../ordering.ts'
+import { isMatch, parametersOf, recordsById, tableInOrder } from '../ordering.ts'
 import { query, queryNumber } from '../prepared.ts'
-import { type AnyListing, boundedTotal, type RawPage } from '../raw-page.ts'
+import type { RawPage } from '../raw-page.ts'
 
 /** Records that are walked over on trial. */
 const shortWalk = 1_000
@@ -139,9 +140,10 @@ function firstMatches({ db, listing }: Search, source: Source, want: number, max
 }
 
 /** All records of the account, in the order of a column. */
-function inOrder({ of, sortBy }: AnyListing): Source {
+function inOrder(listing: AnyListing): Source {
+  const { of, sortBy } = listing
   const from = `${tableInOrder(of, sortBy)} where account_id = :account`
-  return { id: 'id', from, order: (direction) => orderTerms(of, sortBy, direction), isExact: false }
+  return { id: 'id', from, order: (direction) => orderTerms(listing, direction), isExact: false }
 }
 
 /** The page among all matches. */
@@ -156,8 +158,8 @@ function pageAmong(search: Search, matches: Matches): SQLOutputValue[][] {
 }
 
 function rowsOf({ db, listing }: Search, { ids }: Pick<Matches, 'ids'>, limit = -1, offset = 0): SQLOutputValue[][] {
-  const { of, sortBy, direction } = listing
+  const { of, direction } = listing
   const page = `select ${of.columns} from (select value as match from json_each(:ids)) cross join ${of.table} on id = match
-    order by ${orderTerms(of, sortBy, direction)} limit :limit + 0 offset :offset + 0`
+    order by ${orderTerms(listing, direction)} limit :limit + 0 offset :offset + 0`
   return query(db, page, { ids, limit, offset })
 }

@@ -1,7 +1,8 @@
 import { durations, Histogram } from '../../../histogram.ts'
 import { resources } from '../../../resources.ts'
+import type { AnyListing } from '../../listing.ts'
 import type { Listing, Meter, Page } from '../../port.ts'
-import { type AnyListing, type RawPage, toPage } from '../raw-page.ts'
+import { type RawPage, toPage } from '../raw-page.ts'
 import type { IndexedTables } from './index-file.ts'
 import { Lane } from './lane.ts'
 

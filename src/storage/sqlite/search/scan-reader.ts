@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
+import type { AnyListing } from '../../listing.ts'
 import { plainPage } from '../plain-page.ts'
-import type { AnyListing, RawPage } from '../raw-page.ts'
+import type { RawPage } from '../raw-page.ts'
 import { transact } from '../transact.ts'
 import type { ReaderOptions } from './lane.ts'
 import { matchingPage, recordSources } from './matching-page.ts'

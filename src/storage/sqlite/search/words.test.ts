@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { listables } from '../../../../test/lists-model.ts'
 import { foldCase } from '../../fold.ts'
-import type { AnyListing } from '../raw-page.ts'
+import type { AnyListing } from '../../listing.ts'
 import { lookUp, tableOptions, wordsOf } from './words.ts'
 
 const db = new DatabaseSync(':memory:')

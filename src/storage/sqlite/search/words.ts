@@ -14,8 +14,8 @@
  * all records of the account. Pages and totals are exact either way.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import type { AnyListing } from '../../listing.ts'
 import { query } from '../prepared.ts'
-import type { AnyListing } from '../raw-page.ts'
 
 const wordLength = 3
 /** Each further word costs a list to read and tells little more. */
