@@ -200,6 +200,11 @@ export function tooManySearches(): Failure {
   return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }
 
+/** More writes wait than can be done in good time. */
+export function tooManyWrites(): Failure {
+  return overloaded('Too many writes are waiting. Try again shortly.')
+}
+
 /**
  * A statement refers to a record that does not exist, or removes one that others refer to. A store that knows which says
  * so in the domain's words; otherwise `referenceConflict` does.

@@ -1,4 +1,4 @@
-import { overloaded } from '../../errors.ts'
+import { tooManyWrites } from '../../errors.ts'
 import { groupSizes, Histogram } from '../../histogram.ts'
 import type { Meter } from '../port.ts'
 import type { Statement } from '../statement.ts'
@@ -43,7 +43,7 @@ export class TurnWriter {
   /** At most `width` writes run alone at a time. */
   constructor(pool: Pool, width: number) {
     this.#pool = pool
-    this.#alone = new Gate(width, maxWaitMs, () => overloaded('Too many writes are waiting. Try again shortly.'))
+    this.#alone = new Gate(width, maxWaitMs, tooManyWrites)
   }
 
   /** The rows that the statement returns, once what it wrote is on the disk. Throws as `Pool.with` and `run` do. */

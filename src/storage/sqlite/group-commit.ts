@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { databaseUnavailable, Failure } from '../../errors.ts'
+import { setImmediate as endOfTurn, setTimeout as wait } from 'node:timers/promises'
+import { databaseUnavailable, tooManyWrites } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../histogram.ts'
 import type { Db, Meter } from '../port.ts'
 import type { Connection } from './connection.ts'
@@ -69,12 +70,8 @@ export class GroupCommit {
   }
 
   #queue<T>(work: Work): Promise<T> {
-    if (this.#waiting.length >= maxQueueLength) {
-      return Promise.reject(
-        new Failure('overloaded', 'Too many writes are waiting. Try again shortly.', { retryAfter: 1 }),
-      )
-    }
     return new Promise((resolve, reject) => {
+      if (this.#waiting.length >= maxQueueLength) throw tooManyWrites()
       this.#waiting.push({ since: performance.now(), work, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#run()
     })
@@ -89,14 +86,11 @@ export class GroupCommit {
     while (this.#waiting.length > 0) {
       await this.#gathered()
       const group = this.#waiting.splice(0, groupSize)
-      let outcomes: Outcome[]
       try {
-        outcomes = await this.#commit(group)
+        settle(group, await this.#commit(group))
       } catch (error) {
         for (const { reject } of group) reject(error)
-        continue
       }
-      settle(group, outcomes)
     }
     this.#running = undefined
   }
@@ -140,7 +134,7 @@ export class GroupCommit {
         if (!isBusy(error)) throw this.#connection.translated(error)
         if (performance.now() > deadline) throw databaseUnavailable(error)
       }
-      await new Promise((resolve) => setTimeout(resolve, lockRetryMs))
+      await wait(lockRetryMs)
     }
   }
 
@@ -189,8 +183,4 @@ function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
     if ('value' in outcome) resolve(outcome.value)
     else reject(outcome.reason)
   })
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

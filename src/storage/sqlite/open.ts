@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { type MigrationState, migrate, statesBefore, statesOf } from '../migrate.ts'
@@ -31,7 +32,7 @@ export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Prom
       if (!isBusy(error) || performance.now() > deadline) throw new StartupFailure(reason(path, error))
     }
     // SQLite does not wait for every lock: not for that of a process that closes the file, the last to have it open.
-    await new Promise((resolve) => setTimeout(resolve, retryMs))
+    await wait(retryMs)
   }
 }
 
