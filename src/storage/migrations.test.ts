@@ -14,7 +14,7 @@ import { StartupFailure } from '../errors.ts'
 import { changeSpace, findSpace } from '../spaces/store.ts'
 import { migrate } from './migrate.ts'
 import { sqlite as first } from './migrations/0001-first.ts'
-import { MigrationDialect } from './sqlite/migration-dialect.ts'
+import { migrationDialect } from './sqlite/migration-dialect.ts'
 import { openSqlite } from './sqlite/open.ts'
 
 function newPath(t: TestContext): string {
@@ -32,7 +32,7 @@ function openFile(t: TestContext, path: string): DatabaseSync {
 }
 
 function migrateTo(database: DatabaseSync, migrations: Record<string, Migration>): Promise<void> {
-  return migrate(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
+  return migrate(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
 }
 
 /** Without those of the migrator itself. */

@@ -9,7 +9,7 @@ import { migrationsOf } from '../migrations/all.ts'
 import { makeOwnFile, refuseFolder } from '../whole-file.ts'
 import { openDatabase } from './connection.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
-import { MigrationDialect } from './migration-dialect.ts'
+import { migrationDialect } from './migration-dialect.ts'
 import { SqliteStorage } from './storage.ts'
 
 const migrations = migrationsOf('sqlite')
@@ -41,7 +41,7 @@ export async function migrationsOfSqlite(path: string): Promise<MigrationState[]
   if (!existsSync(path)) return statesBefore(migrations)
   try {
     using database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
-    return await statesOf(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
+    return await statesOf(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
   } catch (error) {
     throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
   }
@@ -122,7 +122,7 @@ export function holdsRecords(database: DatabaseSync): boolean {
 
 async function migrateFile(path: string, timeoutMs: number): Promise<void> {
   using database = openDatabase(path, timeoutMs)
-  await migrate(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
+  await migrate(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
 }
 
 function reason(path: string, error: unknown): string {
