@@ -132,9 +132,12 @@ function replace(path: string, candidate: string): string | null {
   }
   syncToDisk(candidate)
   const kept = old === undefined ? null : `${path}.replaced-${new Date().toISOString().replaceAll(':', '-')}`
-  if (kept !== null) linkSync(path, kept)
-  if (kept !== null && existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${kept}-wal`)
-  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
+  if (kept !== null) {
+    linkSync(path, kept)
+    // What SQLite has yet to move into the file, or to take back from it.
+    for (const log of ['-wal', '-journal']) if (existsSync(path + log)) renameSync(path + log, kept + log)
+  }
+  removeBeside(path)
   removeSearchFile(path)
   renameSync(candidate, path)
   syncToDisk(dirname(path))

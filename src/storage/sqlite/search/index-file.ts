@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { resources } from '../../../resources.ts'
 import type { Listable } from '../../port.ts'
 import { resultCode, resultCodes } from '../errors.ts'
+import { removeBeside } from '../opened-file.ts'
 import { idBits, maxId } from '../ordering.ts'
 import { tableOptions, wordsOf } from './words.ts'
 
@@ -39,7 +40,9 @@ export function isUnusable(error: unknown): boolean {
 
 /** Other processes that have the file open keep their copy of it. */
 export function removeSearchFile(databasePath: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${searchPath(databasePath)}${suffix}`, { force: true })
+  const path = searchPath(databasePath)
+  rmSync(path, { force: true })
+  removeBeside(path)
 }
 
 function searchPath(databasePath: string): string {
