@@ -73,6 +73,14 @@ test('a transaction finds what it wrote, which nobody else sees yet', async (t) 
   assert.equal((await listSpaces(storage, account, page)).total, 1)
 })
 
+test('a thread that cannot be started is a problem, not the end of the start', async (t) => {
+  const { storage } = await open(t)
+  await storage.close()
+  const problems: unknown[] = []
+  storage.start((error) => problems.push(error))
+  assert.equal((problems[0] as Failure).code, 'database_unavailable')
+})
+
 test('a list that the engine cannot answer fails alone', async (t) => {
   const { storage, account, other } = await open(t)
   other.exec('alter table spaces rename to elsewhere')

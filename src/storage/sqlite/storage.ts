@@ -71,7 +71,12 @@ export class SqliteStorage implements Storage {
 
   start(onProblem: (error: unknown) => void): void {
     this.#onProblem = onProblem
-    this.#readers.start()
+    try {
+      this.#readers.start()
+    } catch (error) {
+      // The next search starts the thread.
+      onProblem(error)
+    }
   }
 
   async condition(): ReturnType<Storage['condition']> {
