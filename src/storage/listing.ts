@@ -18,7 +18,7 @@ export function opposite(direction: Direction): Direction {
 }
 
 /** The expressions that the listing searches. */
-export function searchedTexts({ of, searchIn = Object.keys(of.searched) }: AnyListing): string[] {
+export function searchedTexts({ of, searchIn }: AnyListing): string[] {
   return searchIn.map((name) => of.searched[name] as string)
 }
 

@@ -75,17 +75,17 @@ export interface Listing<Row> {
   readonly account: number
   /** Text, matched blind to case as a substring, every character literally; null for no search. */
   readonly search: string | null
-  /** The columns to search, from `of.searched`; a match in any of them counts. Default: all of them. */
-  readonly searchIn?: readonly string[]
+  /** The columns to search, from `of.searched`; a match in any of them counts. */
+  readonly searchIn: readonly string[]
   /** Columns of `of.filters`, and the value that each must have. */
-  readonly filter?: Readonly<Record<string, string | number | null>>
+  readonly filter: Readonly<Record<string, string | number | null>>
   /** `id`, or one of `of.sorts`. */
   readonly sortBy: string
   readonly direction: 'asc' | 'desc'
   readonly limit: number
   readonly offset: number
   /** Only records that come after this id in the direction asked for; with `sortBy: 'id'` and offset 0 alone. */
-  readonly after?: number | null
+  readonly after: number | null
 }
 
 /** A page, without the list that it is of. */

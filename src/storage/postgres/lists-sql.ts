@@ -1,6 +1,6 @@
 /**
- * The parts that the SQL of lists is made of. Parameter 1 is always the account. No value ever becomes part of the text:
- * names of columns and expressions come from the `Listable`, everything else is a parameter or a number.
+ * The parts that the SQL of lists is made of. Parameter 1 is always the account. No value ever becomes part of the
+ * text: names of columns and expressions come from the `Listable`, everything else is a parameter or a number.
  */
 import type { AnyListable, AnyListing } from '../listing.ts'
 
@@ -12,12 +12,4 @@ export function isAfter({ direction }: AnyListing, parameter: string): string {
 /** An expression for the number of the account's records. */
 export function totalOf(of: AnyListable): string {
   return `(select coalesce(sum(total), 0)::bigint from record_counts where account_id = $1 and resource = '${of.table}')`
-}
-
-/** The columns that the listing filters by, each with the value that it must have. */
-export function filtersOf({ of, filter = {} }: AnyListing): [column: string, value: string | number | null][] {
-  return of.filters.flatMap((column) => {
-    const value = filter[column]
-    return value === undefined ? [] : [[column, value]]
-  })
 }

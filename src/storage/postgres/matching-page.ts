@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg'
 import { foldCase } from '../fold.ts'
 import { type AnyListing, boundedTotal, orderTerms, searchedTexts, toRows } from '../listing.ts'
 import { countedMatches, type Listing, type Page } from '../port.ts'
-import { filtersOf, isAfter } from './lists-sql.ts'
+import { isAfter } from './lists-sql.ts'
 import type { RareParts } from './rare-parts.ts'
 import { runText } from './run.ts'
 
@@ -67,10 +67,10 @@ interface Conditions {
 
 /** `term` is folded. The index is asked for `part` of it; where that is less than the term, the text is compared too. */
 function conditionsOf(listing: AnyListing, term: string | null, part: string | null): Conditions {
-  const { account, after = null } = listing
+  const { account, filter, after } = listing
   const values: unknown[] = [account]
   const parameter = (value: unknown) => `$${values.push(value)}`
-  const conditions = filtersOf(listing).map(([column, value]) =>
+  const conditions = Object.entries(filter).map(([column, value]) =>
     value === null ? `${column} is null` : `${column} = ${parameter(value)}`,
   )
   if (term !== null && part !== null) {

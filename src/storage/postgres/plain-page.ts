@@ -18,7 +18,7 @@ export function isDeep({ offset }: AnyListing): boolean {
 
 /** The page and the number of the account's records, both of one moment. */
 export async function plainPage<Row>(client: ClientBase, listing: Listing<Row>): Promise<Page<Row>> {
-  const { offset, limit, after = null } = listing
+  const { offset, limit, after } = listing
   if (!isDeep(listing)) {
     const page = await shallowPage(client, listing)
     if (page !== null) return page
@@ -30,7 +30,7 @@ export async function plainPage<Row>(client: ClientBase, listing: Listing<Row>):
 }
 
 function shallowPage<Row>(client: ClientBase, listing: Listing<Row>): Promise<Page<Row> | null> {
-  const { offset, after = null } = listing
+  const { offset, after } = listing
   if (after !== null) return walk(client, listing, 'after', [after])
   return offset === 0 ? walk(client, listing, 'first', []) : walk(client, listing, 'near', [offset])
 }

@@ -19,7 +19,7 @@ export function recordsById(of: AnyListable, column?: string): string {
 
 /** Whether a record has what the listing searches and filters. */
 export function isMatch(listing: AnyListing): string {
-  const { search, filter = {} } = listing
+  const { search, filter } = listing
   const conditions = Object.keys(filter).map(isFiltered)
   const texts = searchedTexts(listing).map((text) => `instr(${text}, :term) > 0`)
   if (search !== null) conditions.push(`(${texts.join(' or ')})`)
@@ -35,7 +35,7 @@ export const idBits = 40
 export const maxId = 2 ** idBits - 1
 
 /** The values for SQL made by the functions above. `low` and `high` are the bounds of the ids that `after` leaves. */
-export function parametersOf({ account, search, filter = {}, direction, limit, offset, after = null }: AnyListing) {
+export function parametersOf({ account, search, filter, direction, limit, offset, after }: AnyListing) {
   const low = after !== null && direction === 'asc' ? Math.min(after + 1, maxId) : 0
   const high = after !== null && direction === 'desc' ? Math.min(after - 1, maxId) : maxId
   const filters = Object.entries(filter).map(([column, value]) => [`filter_${column}`, value] as const)

@@ -13,7 +13,7 @@ const deepestOffset = 10_000
 
 /** The page of a listing without a search; null when it is too much for the event loop. Must run in a transaction. */
 export function shallowPage(db: DatabaseSync, listing: AnyListing): RawPage | null {
-  const { of, account, limit, offset, filter = {}, after = null } = listing
+  const { of, account, limit, offset, filter, after } = listing
   const filters = Object.keys(filter)
   if (after !== null || filters.length > 0) return narrowedPage(db, listing, filters)
   if (offset <= deepestOffset) return pageFromStart(db, listing)

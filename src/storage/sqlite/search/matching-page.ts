@@ -26,7 +26,7 @@ export interface Source {
 }
 
 /** The records with the value of a filter, a source for each filter; without one, all records of the account. */
-export function recordSources({ of, search, filter = {} }: AnyListing): Source[] {
+export function recordSources({ of, search, filter }: AnyListing): Source[] {
   const columns = Object.keys(filter)
   const source = (column?: string): Source => ({
     id: 'id',
@@ -148,7 +148,7 @@ function inOrder(listing: AnyListing): Source {
 
 /** The page among all matches. */
 function pageAmong(search: Search, matches: Matches): SQLOutputValue[][] {
-  const { sortBy, direction, limit, offset, after = null } = search.listing
+  const { sortBy, direction, limit, offset, after } = search.listing
   if (sortBy !== 'id') return rowsOf(search, matches, limit, offset)
   const isUp = direction === 'asc'
   const all = JSON.parse(matches.ids) as number[]

@@ -27,7 +27,7 @@ export class ScanReader {
 
 /** Must run in a transaction. */
 export function scannedPage(db: DatabaseSync, listing: AnyListing): RawPage {
-  const { search, filter = {} } = listing
+  const { search, filter } = listing
   if (search === null && Object.keys(filter).length === 0) return plainPage(db, listing)
   return matchingPage({ db, listing, sources: recordSources(listing), maxLookedAt: null }) as RawPage
 }

@@ -18,7 +18,7 @@ export class Searches {
 
   /** The page, or null when it takes a scan. Must run in a transaction. */
   page(db: DatabaseSync, listing: AnyListing, { last }: Position): RawPage | null {
-    const { of, account, search, searchIn, filter = {} } = listing
+    const { of, account, search, searchIn, filter } = listing
     const match = lookUp(db, listing)
     if (match === null) return null
     const isFiltered = Object.keys(filter).length > 0

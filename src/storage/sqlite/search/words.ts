@@ -48,7 +48,7 @@ export function lookUp(db: DatabaseSync, { of, search, searchIn }: AnyListing): 
   const term = search ?? ''
   if (control.test(term)) return null
   const names = Object.keys(of.searched)
-  const letters = (searchIn ?? names).map((name) => letterOf(names.indexOf(name)))
+  const letters = searchIn.map((name) => letterOf(names.indexOf(name)))
   if (isExact(term)) {
     const star = [...term].length < wordLength ? '*' : ''
     return letters.map((letter) => `"${quoted(letter + term, '"')}"${star}`).join(' OR ')
