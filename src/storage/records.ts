@@ -8,7 +8,7 @@ import { type Statement, statement, toChange } from './statement.ts'
 import { type Precondition, type Versioned, versionOf } from './version.ts'
 
 /** What every record has. */
-export interface AnyRecord {
+interface AnyRecord {
   readonly id: number
   readonly created_at: string
   readonly updated_at: string
@@ -33,7 +33,7 @@ interface Own {
 type Stored<Row> = Row & Pick<Columns, 'revision'>
 
 /** The statements on the records of one table, made by `recordsOf`. */
-export interface Records<Row extends AnyRecord> {
+interface Records<Row extends AnyRecord> {
   /** The columns of a record, in the order of the answer. */
   readonly columns: readonly (keyof Row & string)[]
   readonly selectById: Statement<Own, Stored<Row>>

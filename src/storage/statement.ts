@@ -5,7 +5,7 @@
 import type { Compilable, Kysely } from 'kysely'
 
 /** Stands for the parameter `name` until the statement is run. */
-export class Placeholder {
+class Placeholder {
   readonly name: string
   constructor(name: string) {
     this.name = name

@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { type Compiled, compile, type Statement } from '../statement.ts'
 
 /** A statement in PostgreSQL's dialect, and the name under which connections keep it prepared. */
-export interface Named extends Compiled {
+interface Named extends Compiled {
   readonly name: string
 }
 

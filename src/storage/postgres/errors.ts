@@ -46,6 +46,9 @@ function isOfConnection(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error
 }
 
+/** The SQLSTATE of a user who lacks a right. */
+export const insufficientPrivilege = '42501'
+
 /** The SQLSTATE of an error of the server; '' for any other. */
 export function stateOf(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : ''

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
 import { type MigrationState, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { stateOf } from './errors.ts'
+import { insufficientPrivilege, stateOf } from './errors.ts'
 import { placeOfPostgres } from './place.ts'
 import { settingsOf } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
@@ -80,8 +80,6 @@ function isUntrusted(code: string | undefined): boolean {
     code ?? '',
   )
 }
-
-const insufficientPrivilege = '42501'
 
 /** By SQLSTATE. */
 const explanations: Readonly<Record<string, (place: string) => string>> = {

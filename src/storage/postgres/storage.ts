@@ -5,7 +5,7 @@ import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
 import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
-import { stateOf } from './errors.ts'
+import { insufficientPrivilege, stateOf } from './errors.ts'
 import { Gate } from './gate.ts'
 import { listOn, mayTakeLong } from './lists.ts'
 import { Pool } from './pool.ts'
@@ -108,7 +108,5 @@ async function takeRoom(client: ClientBase): Promise<void> {
     if (stateOf(error) !== insufficientPrivilege) throw error
   }
 }
-
-const insufficientPrivilege = '42501'
 
 const anything = statement((db: Kysely<object>) => db.selectNoFrom(sql<number>`1`.as('one')))

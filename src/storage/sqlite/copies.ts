@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { StartupFailure } from '../../errors.ts'
+import { noDatabaseAt, StartupFailure } from '../../errors.ts'
 import type { BackupOptions, Copies } from '../copies.ts'
-import { refuseFolder, writeWhole } from '../whole-file.ts'
+import { writeWhole } from '../whole-file.ts'
 import { appendChecksum } from './checksum.ts'
 import { reasonOf } from './errors.ts'
-import { removeBeside } from './opened-file.ts'
+import { refuseDatabaseFolder, removeBeside } from './opened-file.ts'
 
 /** How long a backup waits for a lock of another process. Milliseconds. */
 const lockTimeoutMs = 10_000
@@ -23,12 +23,8 @@ export function sqliteCopies(path: string): Copies {
 }
 
 async function backUp(path: string, target: string, { onProgress }: BackupOptions): Promise<void> {
-  if (!existsSync(path)) {
-    throw new StartupFailure(
-      `There is no Waymark database at ${path} yet. Check DATABASE_URL, or start the server once.`,
-    )
-  }
-  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
+  if (!existsSync(path)) throw noDatabaseAt(path)
+  refuseDatabaseFolder(path)
   try {
     await copy(path, target, onProgress)
     finish(target)

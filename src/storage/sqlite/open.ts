@@ -6,10 +6,11 @@ import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { type MigrationState, migrate, statesBefore, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { makeOwnFile, refuseFolder } from '../whole-file.ts'
+import { makeOwnFile } from '../whole-file.ts'
 import { openDatabase } from './connection.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { migrationDialect } from './migration-dialect.ts'
+import { refuseDatabaseFolder } from './opened-file.ts'
 import { SqliteStorage } from './storage.ts'
 
 const migrations = migrationsOf('sqlite')
@@ -96,7 +97,7 @@ function refuseReadOnly(path: string): void {
       throw new StartupFailure(`The database cannot be written: ${place} is read-only for this user. ${wayOut}`)
     }
   }
-  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
+  refuseDatabaseFolder(path)
 }
 
 /** A file that another program made must not be migrated into. Reads only: opening it fully would change it. */

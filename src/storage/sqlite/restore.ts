@@ -22,7 +22,7 @@ import { refuseFolder, syncToDisk } from '../whole-file.ts'
 import { takeChecksum } from './checksum.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { holdsRecords, makeFolder, refuseStranger } from './open.ts'
-import { removeBeside } from './opened-file.ts'
+import { refuseDatabaseFolder, removeBeside } from './opened-file.ts'
 import { removeSearchFile } from './search/index-file.ts'
 
 /** See `Copies.restore`. */
@@ -32,7 +32,7 @@ export async function restore(
   { isStopped, onProgress }: RestoreOptions,
 ): Promise<Restored> {
   const candidate = `${path}.restoring-${process.pid}`
-  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
+  refuseDatabaseFolder(path)
   makeFolder(path)
   try {
     takeCopy(file, candidate)

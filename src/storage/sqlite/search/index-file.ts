@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { resources } from '../../../resources.ts'
 import type { Listable } from '../../port.ts'
-import { resultCode, resultCodes } from '../errors.ts'
+import { reasonOf } from '../errors.ts'
 import { removeBeside } from '../opened-file.ts'
 import { idBits, maxId } from '../ordering.ts'
 import { tableOptions, wordsOf } from './words.ts'
@@ -34,8 +34,7 @@ export class UnusableIndex extends Error {}
  * damaged.
  */
 export function isUnusable(error: unknown): boolean {
-  const code = resultCode(error)
-  return error instanceof UnusableIndex || code === resultCodes.corrupt || code === resultCodes.notADatabase
+  return error instanceof UnusableIndex || reasonOf(error) === 'database_corrupt'
 }
 
 /** Other processes that have the file open keep their copy of it. */

@@ -37,7 +37,7 @@ export function recordSources({ of, search, filter }: AnyListing): Source[] {
   return columns.length === 0 ? [source()] : columns.map(source)
 }
 
-export interface Search {
+interface Search {
   readonly db: DatabaseSync
   readonly listing: AnyListing
   /** The one with the fewest candidates is used; the last ones cost the most to count. */
