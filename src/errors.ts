@@ -206,8 +206,8 @@ export function tooManyWrites(): Failure {
 }
 
 /**
- * A statement refers to a record that does not exist, or removes one that others refer to. A store that knows which says
- * so in the domain's words; otherwise `referenceConflict` does.
+ * A statement refers to a record that does not exist, or removes one that others refer to. A store that knows which
+ * says so in the domain's words; otherwise `referenceConflict` does.
  */
 export class ForeignKeyViolation extends Error {
   /** The constraint's name; null where the engine does not tell it. */

@@ -28,8 +28,8 @@ export function boundedTotal(counted: number): Omit<Page<unknown>, 'rows'> {
 }
 
 /**
- * The rows as objects. `values` begin with those of the listed columns, in their order. The objects are fresh: V8 handles
- * them faster than those of SQLite.
+ * The rows as objects. `values` begin with those of the listed columns, in their order. The objects are fresh: V8
+ * handles them faster than those of SQLite.
  */
 export function toRows<Row>({ columns }: AnyListable, values: readonly (readonly unknown[])[]): Row[] {
   return values.map((each) => {

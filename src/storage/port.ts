@@ -12,8 +12,9 @@ export interface Db {
   /**
    * Runs `work` in a transaction and returns its result once everything it wrote is on the disk; when `work` throws,
    * nothing of it is kept. Inside a transaction, `work` joins it. `work` may await only the `Db` it is given:
-   * transactions that wait together share one commit. It may not catch the error of a statement: on PostgreSQL the transaction has failed with it. It may run again when others were in its way, and whatever it
-   * reads in order to change it, it reads with a statement made by `toChange`.
+   * transactions that wait together share one commit. It may not catch the error of a statement: on PostgreSQL the
+   * transaction has failed with it. It may run again when others were in its way, and whatever it reads in order to
+   * change it, it reads with a statement made by `toChange`.
    */
   write<T>(work: (db: Db) => Promise<T>, isolation?: Isolation): Promise<T>
 
@@ -33,7 +34,7 @@ export interface Storage extends Db {
   list<Row>(listing: Listing<Row>): Promise<Page<Row>>
   /**
    * Begins the work that goes on beside the requests, such as indexing. `onProblem` hears of what goes wrong there and
-   * harms no request. To be called once, when the server listens; without it, the work begins when it is first needed.
+   * harms no request. To be called once, when the server listens.
    */
   start(onProblem: (error: unknown) => void): void
   /**

@@ -1,6 +1,6 @@
 /**
- * One record of an account, by its id: found, changed and removed in the same way for every resource. A store calls these
- * functions and adds what is its own.
+ * One record of an account, by its id: found, changed and removed in the same way for every resource. A store calls
+ * these functions and adds what is its own.
  */
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
 import type { Db } from './port.ts'
@@ -83,7 +83,9 @@ export function recordsOf<Row extends AnyRecord>(
   }
 }
 
-/** A column `x` gets the parameter `x` where the parameter `sets_x` is 1. Time and revision move only if a value does. */
+/**
+ * A column `x` gets the parameter `x` where the parameter `sets_x` is 1. Time and revision move only if a value does.
+ */
 function changes(
   e: ExpressionBuilder<Tables, string>,
   changeable: readonly string[],
@@ -117,8 +119,8 @@ export async function findRecord<Row extends AnyRecord>(
 }
 
 /**
- * Sets columns of the account's record; one that is undefined stays as it is. `updated_at` and the version move only if a
- * value does. Undefined if there is no such record. Throws what `precondition` throws at the present version.
+ * Sets columns of the account's record; one that is undefined stays as it is. `updated_at` and the version move only if
+ * a value does. Undefined if there is no such record. Throws what `precondition` throws at the present version.
  */
 export async function changeRecord<Row extends AnyRecord>(
   db: Db,

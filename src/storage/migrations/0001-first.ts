@@ -55,7 +55,8 @@ export const sqlite = [
     updated_at text not null
   ) strict`,
   `create index domains_by_account on domains (account_id)`,
-  // With all that a search by name reads, so that it never goes to the rows. The id is named to keep it before the text.
+  // With all that a search by name reads, so that it never goes to the rows. The id is named to keep it before the
+  // text.
   `create index domains_by_name on domains (account_id, name, id, search_text)`,
 
   `create table spaces (
@@ -120,8 +121,8 @@ export const postgres = [
     primary key (account_id, resource, part)
   ) with (fillfactor = 10)`,
 
-  // No foreign key to the account: a key is proof that there is one, accounts are not deleted, and checking it would lock
-  // the account's row for every record: a fifth of what storing one takes.
+  // No foreign key to the account: a key is proof that there is one, accounts are not deleted, and checking it would
+  // lock the account's row for every record: a fifth of what storing one takes.
   `create table domains (
     ${id},
     account_id bigint not null,
@@ -154,7 +155,8 @@ export const postgres = [
     `create trigger deleted after delete on ${resource} for each row execute function record_deleted()`,
   ]),
 
-  // Searches are slower without the extension, and as right. Where it may not be made, an administrator can do so later.
+  // Searches are slower without the extension, and as right. Where it may not be made, an administrator can do so
+  // later.
   `do $$ begin
     create extension if not exists pg_trgm;
   exception when others then

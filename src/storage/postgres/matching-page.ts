@@ -65,7 +65,9 @@ interface Conditions {
   readonly values: unknown[]
 }
 
-/** `term` is folded. The index is asked for `part` of it; where that is less than the term, the text is compared too. */
+/**
+ * `term` is folded. The index is asked for `part` of it; where that is less than the term, the text is compared too.
+ */
 function conditionsOf(listing: AnyListing, term: string | null, part: string | null): Conditions {
   const { account, filter, after } = listing
   const values: unknown[] = [account]

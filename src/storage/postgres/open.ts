@@ -24,7 +24,10 @@ export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
   return atDatabase(url, (db, schema) => statesOf(db, migrations, schema))
 }
 
-/** Runs `work` on a connection of its own, without a limit on how long a statement takes. `schema` is where tables are made. */
+/**
+ * Runs `work` on a connection of its own, without a limit on how long a statement takes. `schema` is where tables are
+ * made.
+ */
 export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schema: string) => Promise<T>): Promise<T> {
   const patient = { connectionTimeoutMillis: startTimeoutMs, statement_timeout: 0, query_timeout: 0 }
   const pool = new pg.Pool({ ...settingsOf(url), ...patient, max: 1 })

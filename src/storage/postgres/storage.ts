@@ -16,7 +16,10 @@ import { transact } from './transaction.ts'
 import { TurnReader } from './turn-reader.ts'
 import { TurnWriter } from './turn-writer.ts'
 
-/** PostgreSQL, 14 or newer. Transactions and slow lists have a connection each; short reads and writes share one per turn. */
+/**
+ * PostgreSQL, 14 or newer. Transactions and slow lists have a connection each; short reads and writes share one per
+ * turn.
+ */
 export class PostgresStorage implements Storage {
   readonly #url: string
   readonly #pool: Pool
@@ -92,7 +95,9 @@ export class PostgresStorage implements Storage {
   }
 }
 
-/** Connections that slow lists leave to the rest, if there are more: the reads of a turn take one, its writes another. */
+/**
+ * Connections that slow lists leave to the rest, if there are more: the reads of a turn take one, its writes another.
+ */
 const reserved = 3
 /** A search takes a few milliseconds. */
 const maxSlowWaitMs = 500

@@ -26,7 +26,10 @@ export class TurnReader {
     this.#pool = pool
   }
 
-  /** What `work` returns. It shares the connection with other reads, and may be called again. Throws as `Pool.with` does. */
+  /**
+   * What `work` returns. It shares the connection with other reads, and may be called again. Throws as `Pool.with`
+   * does.
+   */
   read<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#turn.add({ work, resolve: resolve as (value: unknown) => void, reject })

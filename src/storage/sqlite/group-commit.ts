@@ -22,15 +22,18 @@ interface Waiting {
   readonly reject: (reason: unknown) => void
 }
 
-/** A transaction; or one statement, which SQLite itself undoes when it fails (https://sqlite.org/lang_conflict.html). */
+/**
+ * A transaction; or one statement, which SQLite itself undoes when it fails (https://sqlite.org/lang_conflict.html).
+ */
 type Work = { readonly transaction: (db: Db) => Promise<unknown> } | { readonly statement: () => unknown }
 
 type Outcome = { value: unknown } | { reason: unknown }
 
 /**
- * Commits together all transactions that turns of the event loop bring without a pause, since the disk flush of a commit
- * costs far more than the statements. Each fails alone: it has a savepoint of its own unless it is one statement. Callers
- * hear of success or failure once the commit is on the disk. Waiting for the lock of another process does not block the event loop.
+ * Commits together all transactions that turns of the event loop bring without a pause, since the disk flush of a
+ * commit costs far more than the statements. Each fails alone: it has a savepoint of its own unless it is one
+ * statement. Callers hear of success or failure once the commit is on the disk. Waiting for the lock of another process
+ * does not block the event loop.
  */
 export class GroupCommit {
   readonly #connection: Connection

@@ -172,8 +172,8 @@ class Run {
     await this.#readers.close()
     this.#records.db.close()
     this.#folder.remove()
-    // A list is right without the index too, so that only this tells whether the index served. That a file is garbage or
-    // another database's is said, and the file made anew.
+    // A list is right without the index too, so that only this tells whether the index served. That a file is garbage
+    // or another database's is said, and the file made anew.
     deepEqual(
       this.#problems.filter(
         (problem) => !/file is not a database|malformed|belongs to another database/.test(String(problem)),

@@ -19,7 +19,10 @@ export function migrationDialect(database: DatabaseSync): Dialect {
   }
 }
 
-/** SQLite rolls back changes of the schema too. Kysely's own adapter denies it, and would keep half of a failed migration. */
+/**
+ * SQLite rolls back changes of the schema too. Kysely's own adapter denies it, and would keep half of a failed
+ * migration.
+ */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true

@@ -11,7 +11,9 @@ export function tableInOrder(of: AnyListable, sortBy: string): string {
   return `${of.table} indexed by ${of.table}_by_${sortBy === 'id' ? 'account' : sortBy}`
 }
 
-/** The account's records in the order of their ids, or those alone that have the listing's value in a filtered column. */
+/**
+ * The account's records in the order of their ids, or those alone that have the listing's value in a filtered column.
+ */
 export function recordsById(of: AnyListable, column?: string): string {
   if (column === undefined) return `${tableInOrder(of, 'id')} where account_id = :account`
   return `${of.table} indexed by ${of.table}_by_${column} where account_id = :account and ${isFiltered(column)}`
