@@ -17,7 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAccount } from '../src/accounts/store.ts'
-import { insertDomain, listDomains } from '../src/domains/store.ts'
+import { insertDomain } from '../src/domains/store.ts'
 import { createKey } from '../src/keys/store.ts'
 import { openStorage, type StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
@@ -87,7 +87,7 @@ async function fill(path: string, records: number, say: (line: string) => void) 
   const account = await createAccount(storage, 'Bench')
   const key = { account: account.id, name: 'bench', scopes: ['*'] as const, lifetimeMs: null }
   const { secret } = await createKey(storage, key)
-  await startIndexing(storage, account.id)
+  storage.start((problem) => say(String(problem)))
   const progress = (stored: number) => say(`Storing ${records} records: ${Math.round((stored / records) * 100)} %`)
   await insertRecords(storage, account.id, { first: 1, count: records }, progress)
   const index = new IndexWatch(path)
@@ -95,11 +95,6 @@ async function fill(path: string, records: number, say: (line: string) => void) 
   index.close()
   await storage.close()
   return { account: account.id, secret }
-}
-
-/** The index follows the records by itself from the first search on. */
-async function startIndexing(storage: Storage, account: number): Promise<void> {
-  await listDomains(storage, account, { search: 'abc', sortBy: 'id', direction: 'desc', limit: 10, offset: 0 })
 }
 
 /** Stores records in big groups and returns their ids. */

@@ -200,9 +200,14 @@ export function tooManySearches(): Failure {
   return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }
 
+/** More writes wait than can be done in good time. */
+export function tooManyWrites(): Failure {
+  return overloaded('Too many writes are waiting. Try again shortly.')
+}
+
 /**
- * A statement refers to a record that does not exist, or removes one that others refer to. A store that knows which says
- * so in the domain's words; otherwise `referenceConflict` does.
+ * A statement refers to a record that does not exist, or removes one that others refer to. A store that knows which
+ * says so in the domain's words; otherwise `referenceConflict` does.
  */
 export class ForeignKeyViolation extends Error {
   /** The constraint's name; null where the engine does not tell it. */
@@ -225,6 +230,13 @@ export function referenceConflict(): Failure {
 
 /** Waymark cannot start, or a command cannot run. The message is for the operator: one sentence, no stack. */
 export class StartupFailure extends Error {}
+
+/** A command needs the database of a server that has never been started. */
+export function noDatabaseAt(place: string): StartupFailure {
+  return new StartupFailure(
+    `There is no Waymark database at ${place} yet. Check DATABASE_URL, or start the server once.`,
+  )
+}
 
 /** The engine has a tool of its own for what was asked: the message tells the command. */
 export class UseOwnTool extends Error {}

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -107,6 +108,22 @@ test('a backup can be restored where there is no database yet', async (t) => {
   assert.deepEqual(await namesAt(await start(), key), ['Moved'])
 })
 
+test('a journal that a database left is not rolled into the restored one', async (t) => {
+  const { backup, done, path } = await backedUp(t, 'Kept')
+  const database = new DatabaseSync(path)
+  database.exec(`pragma journal_mode = delete; update spaces set name = 'Too late'; create table notes (text)`)
+  // More than the cache holds, so that the journal is on the disk: a process that is killed now leaves it.
+  database.exec(
+    `pragma cache_size = 1; begin; update spaces set name = 'Later'; insert into notes values (zeroblob(1e6))`,
+  )
+  const journal = readFileSync(`${path}-journal`)
+  database.close()
+  rmSync(path)
+  writeFileSync(`${path}-journal`, journal)
+  await done('restore', backup)
+  assert.deepEqual(namesIn(path), ['Kept'])
+})
+
 test('nothing is restored while a server has the database open, however idle', async (t) => {
   const { backup, start, say, folder, path, key } = await backedUp(t, 'One')
   const server = await start()
@@ -171,10 +188,12 @@ test('a damaged database is replaced; when it cannot be told whether it is in us
   const server = await start()
   await server.end('SIGKILL')
   writeFileSync(path, 'Not a database.\n'.repeat(1000))
+  // Zeros say that there is nothing to roll back.
+  writeFileSync(`${path}-journal`, Buffer.alloc(512))
   assert.match(sentence(await say('restore', backup)), /^The database \S+ is damaged .* add --stopped\.$/)
   const [, replaced = ''] = /in (\S+)\.\n$/.exec(await done('restore', backup, '--stopped')) ?? []
   assert.match(readFileSync(replaced, 'utf8'), /^Not a database/)
-  assert.ok(existsSync(`${replaced}-wal`))
+  for (const log of ['-wal', '-journal']) assert.ok(existsSync(replaced + log))
   assert.deepEqual(await namesAt(await start(), key), ['One'])
 })
 

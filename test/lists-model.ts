@@ -188,8 +188,7 @@ export class Records {
 
   /** What a listing must answer. */
   page(listing: Listing<Row>): Page<Row> {
-    const { of, account, search, searchIn = Object.keys(of.searched), filter = {} } = listing
-    const { sortBy, direction, limit, offset, after = null } = listing
+    const { of, account, search, searchIn, filter, sortBy, direction, limit, offset, after } = listing
     const matches = this.all.filter(
       (record) =>
         record.table === of.table &&

@@ -12,6 +12,7 @@ import { changeSpace, insertSpace, listSpaces, removeSpace } from '../src/spaces
 import { openStorage, type StorageLocation } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { runHere, type Said } from './command-line.ts'
+import { firstPage } from './first-page.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
 import { eventually, newDatabase, newFolder, type Variables, waymark } from './processes.ts'
 import { commandArguments, repository } from './scripts.ts'
@@ -57,7 +58,7 @@ async function fill({ storage }: Place, count: number): Promise<void> {
 
 /** All records of an account, but for their ids. */
 async function recordsOf({ storage }: Place, account = 1) {
-  const all = { search: null, sortBy: 'id', direction: 'asc', limit: 100_000, offset: 0 } as const
+  const all = { ...firstPage, limit: 100_000 }
   const [domains, spaces] = [await listDomains(storage, account, all), await listSpaces(storage, account, all)]
   return {
     domains: domains.rows.map(({ id, ...domain }) => domain),

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { readStorageLocation } from '../config.ts'
-import { Failure, StartupFailure, UseOwnTool } from '../errors.ts'
+import { Failure, noDatabaseAt, StartupFailure, UseOwnTool } from '../errors.ts'
 import { copiesOf, isThere, openStorage, placeOf, type StorageLocation } from '../storage/open.ts'
 import { version } from '../version.ts'
 import { type Command, type Given, type Printed, type RecordCommand, type Surroundings, WrongUse } from './command.ts'
@@ -92,12 +92,7 @@ function strictly<T>(names: readonly string[], work: () => T): T {
 async function atDatabase(command: RecordCommand, given: Given, surroundings: Surroundings): Promise<Printed> {
   const work = command.prepare(given)
   const location = locationFor(given)
-  if (!(command.makesDatabase || (await isThere(location)))) {
-    const place = placeOf(location)
-    throw new StartupFailure(
-      `There is no Waymark database at ${place} yet. Check DATABASE_URL, or start the server once.`,
-    )
-  }
+  if (!(command.makesDatabase || (await isThere(location)))) throw noDatabaseAt(placeOf(location))
   const storage = await openStorage(location)
   try {
     const printed = await work(storage, surroundings)

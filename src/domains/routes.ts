@@ -7,12 +7,12 @@ import { send } from '../http/answer.ts'
 import { conditionOf } from '../http/conditions.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
-import type { Db } from '../storage/port.ts'
+import type { Storage } from '../storage/port.ts'
 import { type Domain, domainOperations, listDomainsQuery, storeDomain, updateDomain } from './schema.ts'
 import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from './store.ts'
 
 /** The five operations on domains. */
-export function domainRoutes(api: Api, db: Db): void {
+export function domainRoutes(api: Api, storage: Storage): void {
   const { list, show, store, put, patch, delete: remove } = domainOperations
   const { kept } = api
 
@@ -20,13 +20,13 @@ export function domainRoutes(api: Api, db: Db): void {
     const condition = conditionOf(exchange)
     const query = checkListQuery(exchange.query, listDomainsQuery)
     if (query instanceof Failure) return query
-    const page = await listDomains(db, caller.account, pageRequestOf(query, resources.domains))
+    const page = await listDomains(storage, caller.account, pageRequestOf(query, resources.domains))
     return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
   })
 
   api.add(show, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const domain = await findDomain(db, caller.account, idOf(exchange, 'domain'))
+    const domain = await findDomain(storage, caller.account, idOf(exchange, 'domain'))
     return sendRecord(exchange, found(domain, 'domain'), condition)
   })
 
@@ -46,17 +46,17 @@ export function domainRoutes(api: Api, db: Db): void {
     const id = idOf(exchange, 'domain')
     const { values, violations } = updateDomain.read(fields)
     if (violations.length > 0 || values.name !== undefined) {
-      const { record, version } = found(await findDomain(db, caller.account, id), 'domain')
+      const { record, version } = found(await findDomain(storage, caller.account, id), 'domain')
       condition?.check(version)
       const all = [...violations, ...renaming(record, values.name)]
       if (all.length > 0) return validationFailed(all)
     }
-    return sendRecord(exchange, found(await changeDomain(db, caller.account, id, values, condition), 'domain'))
+    return sendRecord(exchange, found(await changeDomain(storage, caller.account, id, values, condition), 'domain'))
   })
 
   api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const isRemoved = await removeDomain(db, caller.account, idOf(exchange, 'domain'), condition)
+    const isRemoved = await removeDomain(storage, caller.account, idOf(exchange, 'domain'), condition)
     return isRemoved ? send(exchange, 204) : notFound('domain')
   })
 }

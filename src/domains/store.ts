@@ -2,7 +2,7 @@ import { nameTaken } from '../errors.ts'
 import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
-import type { Db, Listable, Page, PageRequest } from '../storage/port.ts'
+import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
@@ -17,8 +17,8 @@ export interface DomainChange {
 const listable: Listable<Domain> = { table: 'domains', columns: domains.columns, ...resources.domains }
 
 /** Lists the account's domains. */
-export function listDomains(db: Db, account: number, page: PageRequest): Promise<Page<Domain>> {
-  return db.list({ of: listable, account, ...page })
+export function listDomains(storage: Storage, account: number, page: PageRequest): Promise<Page<Domain>> {
+  return storage.list({ of: listable, account, ...page })
 }
 
 /** The account's domain with this id. */

@@ -120,7 +120,6 @@ test('a purge that fails is made up for by the next one', async (t) => {
   const noted: Db = {
     all: storage.all.bind(storage),
     writeOne: storage.writeOne.bind(storage),
-    list: storage.list.bind(storage),
     write: (work) =>
       storage.write(work).catch((error) => {
         failures += 1

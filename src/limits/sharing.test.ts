@@ -92,7 +92,6 @@ function away(db: Db): Db {
     all: (statement, params) => reached(() => db.all(statement, params)),
     write: (work) => reached(() => db.write(work)),
     writeOne: (statement, params) => reached(() => db.writeOne(statement, params)),
-    list: (listing) => reached(() => db.list(listing)),
   }
 }
 

@@ -6,12 +6,12 @@ import { Failure, notFound } from '../errors.ts'
 import { send } from '../http/answer.ts'
 import { conditionOf } from '../http/conditions.ts'
 import { resources } from '../resources.ts'
-import type { Db } from '../storage/port.ts'
+import type { Storage } from '../storage/port.ts'
 import { listSpacesQuery, spaceOperations, storeSpace, updateSpace } from './schema.ts'
 import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from './store.ts'
 
 /** The five operations on spaces. */
-export function spaceRoutes(api: Api, db: Db): void {
+export function spaceRoutes(api: Api, storage: Storage): void {
   const { list, show, store, put, patch, delete: remove } = spaceOperations
   const { kept } = api
 
@@ -19,13 +19,13 @@ export function spaceRoutes(api: Api, db: Db): void {
     const condition = conditionOf(exchange)
     const query = checkListQuery(exchange.query, listSpacesQuery)
     if (query instanceof Failure) return query
-    const page = await listSpaces(db, caller.account, pageRequestOf(query, resources.spaces))
+    const page = await listSpaces(storage, caller.account, pageRequestOf(query, resources.spaces))
     return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
   })
 
   api.add(show, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const space = await findSpace(db, caller.account, idOf(exchange, 'space'))
+    const space = await findSpace(storage, caller.account, idOf(exchange, 'space'))
     return sendRecord(exchange, found(space, 'space'), condition)
   })
 
@@ -44,16 +44,16 @@ export function spaceRoutes(api: Api, db: Db): void {
     const id = idOf(exchange, 'space')
     const change = updateSpace.check(fields)
     if (change instanceof Failure) {
-      const { version } = found(await findSpace(db, caller.account, id), 'space')
+      const { version } = found(await findSpace(storage, caller.account, id), 'space')
       condition?.check(version)
       return change
     }
-    return sendRecord(exchange, found(await changeSpace(db, caller.account, id, change, condition), 'space'))
+    return sendRecord(exchange, found(await changeSpace(storage, caller.account, id, change, condition), 'space'))
   })
 
   api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const isRemoved = await removeSpace(db, caller.account, idOf(exchange, 'space'), condition)
+    const isRemoved = await removeSpace(storage, caller.account, idOf(exchange, 'space'), condition)
     return isRemoved ? send(exchange, 204) : notFound('space')
   })
 }

@@ -1,6 +1,6 @@
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
-import type { Db, Listable, Page, PageRequest } from '../storage/port.ts'
+import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Space } from './schema.ts'
@@ -15,8 +15,8 @@ export interface SpaceChange {
 const listable: Listable<Space> = { table: 'spaces', columns: spaces.columns, ...resources.spaces }
 
 /** Lists the account's spaces. */
-export function listSpaces(db: Db, account: number, page: PageRequest): Promise<Page<Space>> {
-  return db.list({ of: listable, account, ...page })
+export function listSpaces(storage: Storage, account: number, page: PageRequest): Promise<Page<Space>> {
+  return storage.list({ of: listable, account, ...page })
 }
 
 /** The account's space with this id. */

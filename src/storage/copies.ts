@@ -20,11 +20,14 @@ export interface Restored {
   readonly isVerified: boolean
 }
 
-/** Whole copies of a database as a file, by the means of its engine. Both throw `UseOwnTool` where the engine has better. */
+/**
+ * Whole copies of a database as a file, by the means of its engine. `backUp` and `restore` throw `UseOwnTool` where the
+ * engine has better.
+ */
 export interface Copies {
   /**
-   * Writes a consistent copy of the database, in use or not, and checks it. The copy is the database of one moment, ends
-   * with a checksum, and gets its name once it is complete and on the disk. Throws `StartupFailure`.
+   * Writes a consistent copy of the database, in use or not, and checks it. The copy is the database of one moment,
+   * ends with a checksum, and gets its name once it is complete and on the disk. Throws `StartupFailure`.
    */
   backUp(file: string, options: BackupOptions): Promise<void>
   /**

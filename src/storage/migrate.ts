@@ -12,10 +12,10 @@ export interface MigrationState {
 
 /**
  * Brings the database to this version's schema: forward only, and all pending migrations in one transaction. A database
- * that has it already is only read. Processes that start at once migrate one after the other: Kysely's migrator locks on
- * PostgreSQL; on SQLite the transactions of `db` must take the write lock when they begin. `schema` is the one that the
- * tables are in, where the engine has several. Throws `StartupFailure` when a newer version of Waymark made the database,
- * or a migration failed.
+ * that has it already is only read. Processes that start at once migrate one after the other: Kysely's migrator locks
+ * on PostgreSQL; on SQLite the transactions of `db` must take the write lock when they begin. `schema` is the one that
+ * the tables are in, where the engine has several. Throws `StartupFailure` when a newer version of Waymark made the
+ * database, or a migration failed.
  */
 export async function migrate(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<void> {
   if ((await statesOf(db, migrations, schema)).every(({ isApplied }) => isApplied)) return

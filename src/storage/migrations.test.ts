@@ -13,8 +13,8 @@ import { findDomain } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
 import { changeSpace, findSpace } from '../spaces/store.ts'
 import { migrate } from './migrate.ts'
-import { sqlite as first } from './migrations/0001-first.ts'
-import { MigrationDialect } from './sqlite/migration-dialect.ts'
+import { migrationsOf } from './migrations/all.ts'
+import { migrationDialect } from './sqlite/migration-dialect.ts'
 import { openSqlite } from './sqlite/open.ts'
 
 function newPath(t: TestContext): string {
@@ -32,7 +32,7 @@ function openFile(t: TestContext, path: string): DatabaseSync {
 }
 
 function migrateTo(database: DatabaseSync, migrations: Record<string, Migration>): Promise<void> {
-  return migrate(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
+  return migrate(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
 }
 
 /** Without those of the migrator itself. */
@@ -155,7 +155,7 @@ test('a database whose migrations Waymark 0.1 recorded itself goes on from there
 test('records that are there get a version of their own when revisions are added', async (t) => {
   const path = newPath(t)
   const database = openFile(t, path)
-  await migrateTo(database, { '0001-first': first })
+  await migrateTo(database, { '0001-first': migrationsOf('sqlite')['0001-first'] as Migration })
   database.exec(`
     insert into accounts (name, created_at) values ('Acme', '');
     insert into domains (account_id, name, name_unicode, created_at, updated_at)

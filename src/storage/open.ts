@@ -29,7 +29,9 @@ export async function openStorage(location: StorageLocation): Promise<Storage> {
   return (await postgres()).openPostgres(location.url, location.pool)
 }
 
-/** Every migration in order, and whether the database has it. Only reads. Throws `StartupFailure` as `openStorage` does. */
+/**
+ * Every migration in order, and whether the database has it. Only reads. Throws `StartupFailure` as `openStorage` does.
+ */
 export async function migrationsAt(location: StorageLocation): Promise<MigrationState[]> {
   if (location.engine === 'sqlite') return (await sqlite()).migrationsOfSqlite(location.path)
   return (await postgres()).migrationsOfPostgres(location.url)

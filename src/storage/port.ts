@@ -12,16 +12,14 @@ export interface Db {
   /**
    * Runs `work` in a transaction and returns its result once everything it wrote is on the disk; when `work` throws,
    * nothing of it is kept. Inside a transaction, `work` joins it. `work` may await only the `Db` it is given:
-   * transactions that wait together share one commit. It may not catch the error of a statement: on PostgreSQL the transaction has failed with it. It may run again when others were in its way, and whatever it
-   * reads in order to change it, it reads with a statement made by `toChange`.
+   * transactions that wait together share one commit. It may not catch the error of a statement: on PostgreSQL the
+   * transaction has failed with it. It may run again when others were in its way, and whatever it reads in order to
+   * change it, it reads with a statement made by `toChange`.
    */
   write<T>(work: (db: Db) => Promise<T>, isolation?: Isolation): Promise<T>
 
   /** The same for a transaction that is one statement, which engines commit at less cost. */
   writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]>
-
-  /** One page of an account's records in a stated order, with their number. */
-  list<Row>(listing: Listing<Row>): Promise<Page<Row>>
 }
 
 /**
@@ -32,9 +30,11 @@ export type Isolation = 'default' | 'serializable'
 
 /** A database that has been opened, and can be closed. */
 export interface Storage extends Db {
+  /** One page of an account's records in a stated order, with their number. Sees only what is committed. */
+  list<Row>(listing: Listing<Row>): Promise<Page<Row>>
   /**
    * Begins the work that goes on beside the requests, such as indexing. `onProblem` hears of what goes wrong there and
-   * harms no request. To be called once, when the server listens; without it, the work begins when it is first needed.
+   * harms no request. To be called once, when the server listens.
    */
   start(onProblem: (error: unknown) => void): void
   /**
@@ -76,17 +76,17 @@ export interface Listing<Row> {
   readonly account: number
   /** Text, matched blind to case as a substring, every character literally; null for no search. */
   readonly search: string | null
-  /** The columns to search, from `of.searched`; a match in any of them counts. Default: all of them. */
-  readonly searchIn?: readonly string[]
+  /** The columns to search, from `of.searched`; a match in any of them counts. */
+  readonly searchIn: readonly string[]
   /** Columns of `of.filters`, and the value that each must have. */
-  readonly filter?: Readonly<Record<string, string | number | null>>
+  readonly filter: Readonly<Record<string, string | number | null>>
   /** `id`, or one of `of.sorts`. */
   readonly sortBy: string
   readonly direction: 'asc' | 'desc'
   readonly limit: number
   readonly offset: number
   /** Only records that come after this id in the direction asked for; with `sortBy: 'id'` and offset 0 alone. */
-  readonly after?: number | null
+  readonly after: number | null
 }
 
 /** A page, without the list that it is of. */

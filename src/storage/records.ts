@@ -1,6 +1,6 @@
 /**
- * One record of an account, by its id: found, changed and removed in the same way for every resource. A store calls these
- * functions and adds what is its own.
+ * One record of an account, by its id: found, changed and removed in the same way for every resource. A store calls
+ * these functions and adds what is its own.
  */
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
 import type { Db } from './port.ts'
@@ -8,7 +8,7 @@ import { type Statement, statement, toChange } from './statement.ts'
 import { type Precondition, type Versioned, versionOf } from './version.ts'
 
 /** What every record has. */
-export interface AnyRecord {
+interface AnyRecord {
   readonly id: number
   readonly created_at: string
   readonly updated_at: string
@@ -33,10 +33,11 @@ interface Own {
 type Stored<Row> = Row & Pick<Columns, 'revision'>
 
 /** The statements on the records of one table, made by `recordsOf`. */
-export interface Records<Row extends AnyRecord> {
+interface Records<Row extends AnyRecord> {
   /** The columns of a record, in the order of the answer. */
   readonly columns: readonly (keyof Row & string)[]
   readonly selectById: Statement<Own, Stored<Row>>
+  readonly selectToChange: Statement<Own, Stored<Row>>
   readonly selectFollowing: Statement<{ account: number; after: number; limit: number }, Row>
   readonly changeById: Statement<Own & Readonly<Record<string, unknown>>, Stored<Row>>
   readonly deleteById: Statement<Own, Pick<Row, 'id'>>
@@ -51,12 +52,14 @@ export function recordsOf<Row extends AnyRecord>(
   changeable: readonly string[],
 ): Records<Row> {
   const versioned = [...columns, 'revision']
-  const own = (db: Kysely<Tables>, { account, id }: Own) =>
-    db.selectFrom(table).where('id', '=', id).where('account_id', '=', account)
+  const selectById = statement((db: Kysely<Tables>, { account, id }: Own) =>
+    db.selectFrom(table).where('id', '=', id).where('account_id', '=', account).select(versioned),
+  )
   return {
     columns,
     changeable,
-    selectById: statement((db: Kysely<Tables>, params: Own) => own(db, params).select(versioned)) as never,
+    selectById: selectById as never,
+    selectToChange: toChange(selectById) as never,
     selectFollowing: statement((db: Kysely<Tables>, params: { account: number; after: number; limit: number }) =>
       db
         .selectFrom(table)
@@ -80,7 +83,9 @@ export function recordsOf<Row extends AnyRecord>(
   }
 }
 
-/** A column `x` gets the parameter `x` where the parameter `sets_x` is 1. Time and revision move only if a value does. */
+/**
+ * A column `x` gets the parameter `x` where the parameter `sets_x` is 1. Time and revision move only if a value does.
+ */
 function changes(
   e: ExpressionBuilder<Tables, string>,
   changeable: readonly string[],
@@ -114,20 +119,20 @@ export async function findRecord<Row extends AnyRecord>(
 }
 
 /**
- * Sets columns of the account's record; one that is undefined stays as it is. `updated_at` and the version move only if a
- * value does. Undefined if there is no such record. Throws what `precondition` throws at the present version.
+ * Sets columns of the account's record; one that is undefined stays as it is. `updated_at` and the version move only if
+ * a value does. Undefined if there is no such record. Throws what `precondition` throws at the present version.
  */
 export async function changeRecord<Row extends AnyRecord>(
   db: Db,
   records: Records<Row>,
-  { account, id }: Own,
+  own: Own,
   change: Readonly<Record<string, unknown>>,
   precondition: Precondition | null,
 ): Promise<Versioned<Row> | undefined> {
   const isEmpty = records.changeable.every((column) => change[column] === undefined)
-  if (isEmpty && precondition === null) return findRecord(db, records, account, id)
-  const params = { account, id, now: new Date().toISOString(), ...parametersOf(records.changeable, change) }
-  const [row] = await changing(db, records, { account, id }, precondition, records.changeById, params)
+  if (isEmpty && precondition === null) return findRecord(db, records, own.account, own.id)
+  const params = { ...own, now: new Date().toISOString(), ...parametersOf(records.changeable, change) }
+  const [row] = await changing(db, records, own, precondition, records.changeById, params)
   return row && toVersioned(records, row)
 }
 
@@ -138,17 +143,16 @@ export async function changeRecord<Row extends AnyRecord>(
 export async function removeRecord<Row extends AnyRecord>(
   db: Db,
   records: Records<Row>,
-  { account, id }: Own,
+  own: Own,
   precondition: Precondition | null,
 ): Promise<boolean> {
-  const own = { account, id }
   return (await changing(db, records, own, precondition, records.deleteById, own)).length > 0
 }
 
 /** Runs the statement, in one transaction with the look at the record that a precondition needs. */
 function changing<Row extends AnyRecord, Params extends object, Result>(
   db: Db,
-  { selectById }: Records<Row>,
+  { selectToChange }: Records<Row>,
   own: Own,
   precondition: Precondition | null,
   change: Statement<Params, Result>,
@@ -156,20 +160,11 @@ function changing<Row extends AnyRecord, Params extends object, Result>(
 ): Promise<Result[]> {
   if (precondition === null) return db.writeOne(change, params)
   return db.write(async (tx) => {
-    const [old] = await tx.all(lockingOf(selectById), own)
+    const [old] = await tx.all(selectToChange, own)
     if (old === undefined) return []
     precondition.check(versionOf(old.revision, old.updated_at))
     return tx.all(change, params)
   })
-}
-
-const locking = new WeakMap<object, unknown>()
-
-/** The statement that locks what it finds, made once so that each engine compiles it once. */
-function lockingOf<Params extends object, Row>(select: Statement<Params, Row>): Statement<Params, Row> {
-  const found = (locking.get(select) ?? toChange(select)) as Statement<Params, Row>
-  locking.set(select, found)
-  return found
 }
 
 function parametersOf(changeable: readonly string[], change: Readonly<Record<string, unknown>>) {

@@ -5,7 +5,7 @@
 import type { Compilable, Kysely } from 'kysely'
 
 /** Stands for the parameter `name` until the statement is run. */
-export class Placeholder {
+class Placeholder {
   readonly name: string
   constructor(name: string) {
     this.name = name
@@ -54,8 +54,9 @@ export function insertion<Tables, Params extends object>(
 }
 
 /**
- * The same statement, to be run in a transaction that goes on to change the rows it finds: from now to the transaction's
- * end they are locked against changes. Without the lock, of two transactions that read a row and write it back, one is lost.
+ * The same statement, to be run in a transaction that goes on to change the rows it finds: from now to the
+ * transaction's end they are locked against changes. Without the lock, of two transactions that read a row and write it
+ * back, one is lost.
  */
 export function toChange<Params extends object, Row>(found: Statement<Params, Row>): Statement<Params, Row> {
   return { ...found, locks: true }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
+import { firstPage } from '../../test/first-page.ts'
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from '../domains/store.ts'
 import { Refusal } from '../errors.ts'
@@ -25,7 +26,6 @@ function hostName(text: string) {
 const noUrls = { homepage_url: null, not_found_url: null }
 const times = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)))
-const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
 
 test('changes of different fields of one record at the same time are all kept', async (t) => {
   const { storage, account } = await open(t)
@@ -82,20 +82,20 @@ test('the total is exact whatever is stored and deleted at the same time', async
     if (n % 2 === 0) await removeDomain(storage, account, stored[n]?.record.id ?? 0, null)
     else await insertDomain(storage, account, hostName(`m${n}.acme.com`), noUrls)
   })
-  assert.equal((await listDomains(storage, account, page)).total, 100)
+  assert.equal((await listDomains(storage, account, firstPage)).total, 100)
 })
 
 test('nothing of a transaction that throws is kept, and it sees what it wrote', async (t) => {
   const { storage, account } = await open(t)
   const thrown = storage.write(async (tx) => {
     await insertSpace(tx, account, { name: 'One', color: 1 })
-    await tx.write((inner) => insertDomain(inner, account, hostName('go.acme.com'), noUrls))
-    assert.equal((await listDomains(tx, account, page)).total, 1)
-    assert.equal((await listDomains(storage, account, page)).total, 0)
+    const { record } = await tx.write((inner) => insertDomain(inner, account, hostName('go.acme.com'), noUrls))
+    assert.deepEqual((await findDomain(tx, account, record.id))?.record, record)
+    assert.equal((await listDomains(storage, account, firstPage)).total, 0)
     throw new TypeError('mine')
   })
   await assert.rejects(thrown, { message: 'mine' })
-  assert.equal((await listDomains(storage, account, page)).total, 0)
+  assert.equal((await listDomains(storage, account, firstPage)).total, 0)
 })
 
 test('an empty database gets one first key, however many ask for it at the same time', async (t) => {

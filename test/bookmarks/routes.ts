@@ -6,11 +6,11 @@ import { Failure, notFound } from '../errors.ts'
 import { send } from '../http/answer.ts'
 import { conditionOf } from '../http/conditions.ts'
 import { resources } from '../resources.ts'
-import type { Db } from '../storage/port.ts'
+import type { Storage } from '../storage/port.ts'
 import { bookmarkOperations, listBookmarksQuery, storeBookmark, updateBookmark } from './schema.ts'
 import { changeBookmark, findBookmark, insertBookmark, listBookmarks, removeBookmark } from './store.ts'
 
-export function bookmarkRoutes(api: Api, db: Db): void {
+export function bookmarkRoutes(api: Api, storage: Storage): void {
   const { list, show, store, put, patch, delete: remove } = bookmarkOperations
   const { kept } = api
 
@@ -18,13 +18,13 @@ export function bookmarkRoutes(api: Api, db: Db): void {
     const condition = conditionOf(exchange)
     const query = checkListQuery(exchange.query, listBookmarksQuery)
     if (query instanceof Failure) return query
-    const page = await listBookmarks(db, caller.account, pageRequestOf(query, resources.bookmarks))
+    const page = await listBookmarks(storage, caller.account, pageRequestOf(query, resources.bookmarks))
     return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
   })
 
   api.add(show, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const bookmark = await findBookmark(db, caller.account, idOf(exchange, 'bookmark'))
+    const bookmark = await findBookmark(storage, caller.account, idOf(exchange, 'bookmark'))
     return sendRecord(exchange, found(bookmark, 'bookmark'), condition)
   })
 
@@ -43,19 +43,19 @@ export function bookmarkRoutes(api: Api, db: Db): void {
     const id = idOf(exchange, 'bookmark')
     const change = updateBookmark.check(fields)
     if (change instanceof Failure) {
-      const { version } = found(await findBookmark(db, caller.account, id), 'bookmark')
+      const { version } = found(await findBookmark(storage, caller.account, id), 'bookmark')
       condition?.check(version)
       return change
     }
     return sendRecord(
       exchange,
-      found(await changeBookmark(db, caller.account, id, change as never, condition), 'bookmark'),
+      found(await changeBookmark(storage, caller.account, id, change as never, condition), 'bookmark'),
     )
   })
 
   api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const isRemoved = await removeBookmark(db, caller.account, idOf(exchange, 'bookmark'), condition)
+    const isRemoved = await removeBookmark(storage, caller.account, idOf(exchange, 'bookmark'), condition)
     return isRemoved ? send(exchange, 204) : notFound('bookmark')
   })
 }

@@ -1,7 +1,7 @@
 import { validationFailed } from '../errors.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
-import type { Db, Listable, Page, PageRequest } from '../storage/port.ts'
+import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Bookmark } from './schema.ts'
@@ -11,8 +11,8 @@ export type NewBookmark = Pick<Bookmark, 'domain_id' | 'space_id' | 'title' | 'n
 
 const listable: Listable<Bookmark> = { table: 'bookmarks', columns: bookmarks.columns, ...resources.bookmarks }
 
-export function listBookmarks(db: Db, account: number, page: PageRequest): Promise<Page<Bookmark>> {
-  return db.list({ of: listable, account, ...page })
+export function listBookmarks(storage: Storage, account: number, page: PageRequest): Promise<Page<Bookmark>> {
+  return storage.list({ of: listable, account, ...page })
 }
 
 export function findBookmark(db: Db, account: number, id: number): Promise<Versioned<Bookmark> | undefined> {

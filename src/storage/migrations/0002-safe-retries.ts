@@ -1,13 +1,13 @@
 /**
  * Counts the changes of each record, for its version, and keeps the answers to requests that carry an Idempotency-Key.
  */
-import { type Kysely, sql } from 'kysely'
 
 const revisions = ['domains', 'spaces'].map(
   (resource) => `alter table ${resource} add column revision integer not null default 1`,
 )
 
-const sqliteTables = [
+export const sqlite = [
+  ...revisions,
   // What was answered is null only while the transaction that stores the record is open.
   `create table kept_answers (
     id integer primary key,
@@ -25,7 +25,8 @@ const sqliteTables = [
   `create index kept_answers_by_expiry on kept_answers (expires_at)`,
 ]
 
-const postgresTables = [
+export const postgres = [
+  ...revisions,
   `create table kept_answers (
     id bigint generated always as identity primary key,
     account_id bigint not null references accounts (id),
@@ -41,11 +42,3 @@ const postgresTables = [
   )`,
   `create index kept_answers_by_expiry on kept_answers (expires_at)`,
 ]
-
-export const sqlite = { up: (db: Kysely<unknown>) => run(db, [...revisions, ...sqliteTables]) }
-
-export const postgres = { up: (db: Kysely<unknown>) => run(db, [...revisions, ...postgresTables]) }
-
-async function run(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
-  for (const text of statements) await sql.raw(text).execute(db)
-}

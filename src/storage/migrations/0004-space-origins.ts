@@ -2,7 +2,6 @@
  * Which record of which other database a space was imported from. A domain is known again by its name; a space has
  * nothing else that is its own.
  */
-import { type Kysely, sql } from 'kysely'
 
 const table = (id: string, text: string, options: string) => `create table space_origins (
   space_id ${id} primary key references spaces (id) on delete cascade,
@@ -12,18 +11,10 @@ const table = (id: string, text: string, options: string) => `create table space
   unique (account_id, source, source_id)
 )${options}`
 
-export const sqlite = bodyOf([table('integer', 'text', ' strict')])
-export const postgres = bodyOf([
+export const sqlite = [table('integer', 'text', ' strict')]
+export const postgres = [
   // SQLite has had it from the first: what tells a database from every other.
   'create table instance (database_id text not null)',
   `insert into instance values (replace(gen_random_uuid()::text, '-', ''))`,
   table('bigint', 'text collate "C"', ''),
-])
-
-function bodyOf(texts: readonly string[]) {
-  return {
-    async up(db: Kysely<unknown>): Promise<void> {
-      for (const text of texts) await sql.raw(text).execute(db)
-    },
-  }
-}
+]

@@ -1,13 +1,14 @@
 /**
- * Every migration by its name, in order, with a body for each engine. A name that was released stays as it is.
+ * Every migration by its name, in order: for each engine, the texts of its SQL. What was released stays as it is.
  */
+import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import * as first from './0001-first.ts'
 import * as safeRetries from './0002-safe-retries.ts'
 import * as requestCounts from './0003-request-counts.ts'
 import * as spaceOrigins from './0004-space-origins.ts'
 
-const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', Migration>>>> = {
+const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', readonly string[]>>>> = {
   '0001-first': first,
   '0002-safe-retries': safeRetries,
   '0003-request-counts': requestCounts,
@@ -16,5 +17,13 @@ const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', Migrat
 
 /** The migrations of one engine, by name. */
 export function migrationsOf(engine: 'sqlite' | 'postgres'): Readonly<Record<string, Migration>> {
-  return Object.fromEntries(Object.entries(all).map(([name, bodies]) => [name, bodies[engine]]))
+  return Object.fromEntries(Object.entries(all).map(([name, texts]) => [name, migrationOf(texts[engine])]))
+}
+
+function migrationOf(texts: readonly string[]): Migration {
+  return {
+    async up(db: Kysely<unknown>) {
+      for (const text of texts) await sql.raw(text).execute(db)
+    },
+  }
 }

@@ -1,8 +1,8 @@
-import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely'
+import { Kysely, PostgresDialect } from 'kysely'
 import { type Compiled, compile, type Statement } from '../statement.ts'
 
 /** A statement in PostgreSQL's dialect, and the name under which connections keep it prepared. */
-export interface Named extends Compiled {
+interface Named extends Compiled {
   readonly name: string
 }
 
@@ -26,12 +26,6 @@ export function newName(): string {
   return `w${names}`
 }
 
-/** Compiles only; never executes. */
 const builder = new Kysely<never>({
-  dialect: {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new PostgresIntrospector(db),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-  },
+  dialect: new PostgresDialect({ pool: () => Promise.reject(new Error('This one only compiles.')) }),
 })

@@ -25,7 +25,9 @@ const reasons: Readonly<Record<string, DatabaseTrouble>> = {
   XX002: 'database_corrupt',
 }
 
-/** Whether the server gave up the transaction for a concurrent one (40001, 40P01): it may succeed when it runs again. */
+/**
+ * Whether the server gave up the transaction for a concurrent one (40001, 40P01): it may succeed when it runs again.
+ */
 export function isSerializationFailure(error: unknown): boolean {
   return /^40(001|P01)$/.test(stateOf(causeOf(error)))
 }
@@ -35,16 +37,23 @@ export function wasNotPrepared(error: unknown): boolean {
   return stateOf(error) === '26000'
 }
 
-/** Whether its connection is of no more use. One to a server that only reads counts: the next may reach its successor. */
+/**
+ * Whether its connection is of no more use. One to a server that only reads counts: the next may reach its successor.
+ */
 export function isBroken(error: unknown): boolean {
   const cause = causeOf(error)
   return isOfConnection(cause) || /^(25006|57P0[1-3])$/.test(stateOf(cause))
 }
 
-/** The server's own errors have a class and a state; what `pg` and sockets say of a lost connection is a plain error. */
+/**
+ * The server's own errors have a class and a state; what `pg` and sockets say of a lost connection is a plain error.
+ */
 function isOfConnection(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error
 }
+
+/** The SQLSTATE of a user who lacks a right. */
+export const insufficientPrivilege = '42501'
 
 /** The SQLSTATE of an error of the server; '' for any other. */
 export function stateOf(error: unknown): string {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
+import { firstPage } from '../../../test/first-page.ts'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { eventually } from '../../../test/processes.ts'
@@ -10,8 +11,8 @@ import { createAccount } from '../../accounts/store.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
 import { foldCase } from '../fold.ts'
+import type { AnyListing } from '../listing.ts'
 import { countedMatches, type Listing, type Storage } from '../port.ts'
-import type { AnyListing } from './lists-sql.ts'
 import { openPostgres } from './open.ts'
 import { RareParts } from './rare-parts.ts'
 
@@ -92,7 +93,8 @@ const listing = fc.record({
 
 async function holds(): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(listing, async (asked) => {
+    fc.asyncProperty(listing, async (each) => {
+      const asked = { ...firstPage, ...each }
       assert.deepEqual(await listSpaces(storage, account, asked), expected(asked))
     }),
     { numRuns: 100 },
@@ -142,7 +144,8 @@ test('a failure to make an index is reported, and harms no request', async () =>
 test('the index is asked for the part of a long term that the fewest names have', async () => {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
-  const listing = { of: { table: 'spaces', searched: { name: 'name_folded' } }, account } as unknown as AnyListing
+  const of = { table: 'spaces', searched: { name: 'name_folded' } }
+  const listing = { of, searchIn: ['name'], account } as unknown as AnyListing
   const parts = new RareParts()
   assert.equal(await parts.of(client, listing, 'shop · 11999'), '11999')
   assert.equal(await parts.of(client, listing, 'shop'), 'shop')

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
+import type { AnyListing } from '../listing.ts'
 import type { Listing, Page } from '../port.ts'
-import { type AnyListing, filtersOf } from './lists-sql.ts'
 import { matchingPage } from './matching-page.ts'
 import { isDeep, plainPage } from './plain-page.ts'
 import type { RareParts } from './rare-parts.ts'
@@ -17,5 +17,5 @@ export function mayTakeLong(listing: AnyListing): boolean {
 
 /** Whether the listing searches or filters. */
 function isSelective(listing: AnyListing): boolean {
-  return listing.search !== null || (listing.filter !== undefined && filtersOf(listing).length > 0)
+  return listing.search !== null || Object.keys(listing.filter).length > 0
 }

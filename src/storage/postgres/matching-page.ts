@@ -5,8 +5,9 @@
  */
 import type { ClientBase } from 'pg'
 import { foldCase } from '../fold.ts'
+import { type AnyListing, boundedTotal, orderTerms, searchedTexts, toRows } from '../listing.ts'
 import { countedMatches, type Listing, type Page } from '../port.ts'
-import { type AnyListing, filtersOf, isAfter, orderTerms, searchedTexts, toRows } from './lists-sql.ts'
+import { isAfter } from './lists-sql.ts'
 import type { RareParts } from './rare-parts.ts'
 import { runText } from './run.ts'
 
@@ -16,18 +17,14 @@ export async function matchingPage<Row>(
   listing: Listing<Row>,
   rareParts: RareParts,
 ): Promise<Page<Row>> {
-  const { of } = listing
   const term = listing.search === null ? null : foldCase(listing.search)
   const counting = countAndSort(listing, term, term === null ? null : await rareParts.of(client, listing, term))
   const counted = await runText(client, counting.text, counting.values)
-  const total = Number(counted[0]?.at(-1))
-  if (total > countedMatches) {
-    const walk = walkInOrder(listing, term)
-    const rows = await runText(client, walk.text, walk.values)
-    return { rows: toRows(of, rows), total: countedMatches, totalIsExact: false }
-  }
-  const rows = counted.filter((row) => row.at(-2) !== null)
-  return { rows: toRows(of, rows), total, totalIsExact: true }
+  const count = Number(counted[0]?.at(-1))
+  const walk = count > countedMatches ? walkInOrder(listing, term) : null
+  const rows =
+    walk === null ? counted.filter((row) => row.at(-2) !== null) : await runText(client, walk.text, walk.values)
+  return { rows: toRows(listing.of, rows), ...boundedTotal(count) }
 }
 
 interface Query {
@@ -41,64 +38,53 @@ interface Query {
  */
 function countAndSort(listing: AnyListing, term: string | null, part: string | null): Query {
   const { of, direction, sortBy } = listing
-  const matches = new Conditions(listing, term, part)
+  const { where, following, values } = conditionsOf(listing, term, part)
   const sorted = sortBy === 'id' ? 'id' : `id, ${of.sorts[sortBy]}`
-  const found = `select ${sorted} from ${of.table} where ${matches} limit ${countedMatches + 1}`
+  const found = `select ${sorted} from ${of.table} where ${where} limit ${countedMatches + 1}`
   const text = `with found as materialized (${found}),
       page as (select id as match from found
-        where (select count(*) from found) <= ${countedMatches}${matches.afterwards()} ${rangeOf(listing)})
+        where (select count(*) from found) <= ${countedMatches}${following} ${rangeOf(listing)})
     select ${of.columns}, match, (select count(*) from found)
     from (select) as always left join page on true left join ${of.table} on id = match
     order by ${orderTerms(listing, direction)}`
-  return { text, values: matches.values }
+  return { text, values }
 }
 
 function walkInOrder(listing: AnyListing, term: string | null): Query {
   const { of } = listing
-  const matches = new Conditions(listing, term, term)
-  const text = `select ${of.columns} from ${of.table} where ${matches}${matches.afterwards()} ${rangeOf(listing)}`
-  return { text, values: matches.values }
+  const { where, following, values } = conditionsOf(listing, term, term)
+  const text = `select ${of.columns} from ${of.table} where ${where}${following} ${rangeOf(listing)}`
+  return { text, values }
 }
 
-/** The conditions of a match, and the values of their parameters. */
-class Conditions {
-  readonly values: unknown[]
-  readonly #listing: AnyListing
-  readonly #text: string
-
-  /** `term` is folded. The index is asked for `part` of it; where that is less than the term, the text is compared too. */
-  constructor(listing: AnyListing, term: string | null, part: string | null) {
-    this.#listing = listing
-    this.values = [listing.account]
-    const filters = filtersOf(listing).map(([column, value]) =>
-      value === null ? `${column} is null` : `${column} = ${this.#parameter(value)}`,
-    )
-    const searches = term === null || part === null ? [] : [this.#search(term, part)]
-    this.#text = ['account_id = $1', ...filters, ...searches].join(' and ')
-  }
-
-  toString(): string {
-    return this.#text
-  }
-
+interface Conditions {
+  /** What a match fulfils. */
+  readonly where: string
   /** What limits the page, but not the total, to the records after an id; '' where nothing does. */
-  afterwards(): string {
-    const { after = null } = this.#listing
-    return after === null ? '' : ` and ${isAfter(this.#listing, this.#parameter(after))}`
-  }
+  readonly following: string
+  readonly values: unknown[]
+}
 
-  #search(term: string, part: string): string {
-    const pattern = this.#parameter(patternOf(part))
-    const whole = part === term ? null : this.#parameter(term)
-    const found = searchedTexts(this.#listing).map((text) =>
+/**
+ * `term` is folded. The index is asked for `part` of it; where that is less than the term, the text is compared too.
+ */
+function conditionsOf(listing: AnyListing, term: string | null, part: string | null): Conditions {
+  const { account, filter, after } = listing
+  const values: unknown[] = [account]
+  const parameter = (value: unknown) => `$${values.push(value)}`
+  const conditions = Object.entries(filter).map(([column, value]) =>
+    value === null ? `${column} is null` : `${column} = ${parameter(value)}`,
+  )
+  if (term !== null && part !== null) {
+    const pattern = parameter(patternOf(part))
+    const whole = part === term ? null : parameter(term)
+    const found = searchedTexts(listing).map((text) =>
       whole === null ? `${text} like ${pattern}` : `${text} like ${pattern} and position(${whole} in ${text}) > 0`,
     )
-    return `(${found.join(' or ')})`
+    conditions.push(`(${found.join(' or ')})`)
   }
-
-  #parameter(value: unknown): string {
-    return `$${this.values.push(value)}`
-  }
+  const following = after === null ? '' : ` and ${isAfter(listing, parameter(after))}`
+  return { where: ['account_id = $1', ...conditions].join(' and '), following, values }
 }
 
 /** For `like`: every character stands for itself. */

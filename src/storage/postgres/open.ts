@@ -3,7 +3,7 @@ import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
 import { type MigrationState, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { stateOf } from './errors.ts'
+import { insufficientPrivilege, stateOf } from './errors.ts'
 import { placeOfPostgres } from './place.ts'
 import { settingsOf } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
@@ -24,7 +24,10 @@ export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
   return atDatabase(url, (db, schema) => statesOf(db, migrations, schema))
 }
 
-/** Runs `work` on a connection of its own, without a limit on how long a statement takes. `schema` is where tables are made. */
+/**
+ * Runs `work` on a connection of its own, without a limit on how long a statement takes. `schema` is where tables are
+ * made.
+ */
 export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schema: string) => Promise<T>): Promise<T> {
   const patient = { connectionTimeoutMillis: startTimeoutMs, statement_timeout: 0, query_timeout: 0 }
   const pool = new pg.Pool({ ...settingsOf(url), ...patient, max: 1 })
@@ -80,8 +83,6 @@ function isUntrusted(code: string | undefined): boolean {
     code ?? '',
   )
 }
-
-const insufficientPrivilege = '42501'
 
 /** By SQLSTATE. */
 const explanations: Readonly<Record<string, (place: string) => string>> = {

@@ -12,8 +12,8 @@ export class PacketClient extends pg.Client {
   }
 
   /**
-   * What `ask` returns. The statements that it sends leave in one packet, which saves both processes a tenth to a fifth of
-   * a show (ADR 10). With TLS they leave one by one: the socket is then TLS's own.
+   * What `ask` returns. The statements that it sends leave in one packet, which saves both processes a tenth to a fifth
+   * of a show (ADR 10). With TLS they leave one by one: the socket is then TLS's own.
    */
   inOnePacket<T>(ask: () => T): T {
     this.#socket.cork()

@@ -2,9 +2,10 @@
  * Pages of all of an account's records. A deep page is reached from the nearer end of the list, over the index alone.
  */
 import type { ClientBase } from 'pg'
+import { type AnyListing, type Direction, opposite, orderTerms, toRows } from '../listing.ts'
 import type { Listing, Page } from '../port.ts'
 import { newName } from './compiled.ts'
-import { type AnyListing, type Direction, isAfter, opposite, orderTerms, toRows, totalOf } from './lists-sql.ts'
+import { isAfter, totalOf } from './lists-sql.ts'
 import { runText } from './run.ts'
 
 /** A larger offset is not read through, but walked over in the index. */
@@ -17,7 +18,7 @@ export function isDeep({ offset }: AnyListing): boolean {
 
 /** The page and the number of the account's records, both of one moment. */
 export async function plainPage<Row>(client: ClientBase, listing: Listing<Row>): Promise<Page<Row>> {
-  const { offset, limit, after = null } = listing
+  const { offset, limit, after } = listing
   if (!isDeep(listing)) {
     const page = await shallowPage(client, listing)
     if (page !== null) return page
@@ -29,7 +30,7 @@ export async function plainPage<Row>(client: ClientBase, listing: Listing<Row>):
 }
 
 function shallowPage<Row>(client: ClientBase, listing: Listing<Row>): Promise<Page<Row> | null> {
-  const { offset, after = null } = listing
+  const { offset, after } = listing
   if (after !== null) return walk(client, listing, 'after', [after])
   return offset === 0 ? walk(client, listing, 'first', []) : walk(client, listing, 'near', [offset])
 }

@@ -17,7 +17,10 @@ const connectTimeoutMs = 1_500
 const answerTimeoutMs = statementTimeoutMs + 500
 /** A connection that is idle for longer is closed. Milliseconds. */
 const idleMs = 60_000
-/** When the kernel begins to probe an idle connection, once a second; after ten misses the connection is gone. Milliseconds. */
+/**
+ * When the kernel begins to probe an idle connection, once a second; after ten misses the connection is gone.
+ * Milliseconds.
+ */
 const keepAliveMs = 10_000
 
 /** A connection of the pool. */

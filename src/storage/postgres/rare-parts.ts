@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 import { BoundedMap } from '../../bounded-map.ts'
-import { type AnyListing, searchedTexts } from './lists-sql.ts'
+import { type AnyListing, searchedTexts } from '../listing.ts'
 import { runText } from './run.ts'
 
 /** An account's newest records stand for all of them. With fewer, every lookup is fast. */
@@ -18,13 +18,15 @@ interface Sample {
 }
 
 /**
- * Finds the part of a term that the fewest records have. The index reads the whole list of each trigram that it is asked
- * for, and names share parts: asked for "ab3k.example.com", it would read most of itself.
+ * Finds the part of a term that the fewest records have. The index reads the whole list of each trigram that it is
+ * asked for, and names share parts: asked for "ab3k.example.com", it would read most of itself.
  */
 export class RareParts {
   readonly #samples = new BoundedMap<string, Sample>(maxSamples)
 
-  /** A part of the term, by an estimate from the account's own records; a short term itself. Throws as `runText` does. */
+  /**
+   * A part of the term, by an estimate from the account's own records; a short term itself. Throws as `runText` does.
+   */
   async of(client: ClientBase, listing: AnyListing, term: string): Promise<string> {
     const parts = windows(term, partLength)
     if (parts.length < 2) return term

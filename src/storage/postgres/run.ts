@@ -19,7 +19,9 @@ export async function run<Params extends object, Row>(
   }
 }
 
-/** Runs SQL with values by position. Rows are arrays. With a name the statement stays prepared. Throws as `run` does. */
+/**
+ * Runs SQL with values by position. Rows are arrays. With a name the statement stays prepared. Throws as `run` does.
+ */
 export async function runText(client: ClientBase, text: string, values: unknown[], name = ''): Promise<unknown[][]> {
   const query = { text, values, rowMode: 'array' as const, ...(name !== '' && { name }) }
   try {

@@ -5,7 +5,7 @@ import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
 import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
-import { stateOf } from './errors.ts'
+import { insufficientPrivilege, stateOf } from './errors.ts'
 import { Gate } from './gate.ts'
 import { listOn, mayTakeLong } from './lists.ts'
 import { Pool } from './pool.ts'
@@ -16,7 +16,10 @@ import { transact } from './transaction.ts'
 import { TurnReader } from './turn-reader.ts'
 import { TurnWriter } from './turn-writer.ts'
 
-/** PostgreSQL, 14 or newer. Transactions and slow lists have a connection each; short reads and writes share one per turn. */
+/**
+ * PostgreSQL, 14 or newer. Transactions and slow lists have a connection each; short reads and writes share one per
+ * turn.
+ */
 export class PostgresStorage implements Storage {
   readonly #url: string
   readonly #pool: Pool
@@ -92,7 +95,9 @@ export class PostgresStorage implements Storage {
   }
 }
 
-/** Connections that slow lists leave to the rest, if there are more: the reads of a turn take one, its writes another. */
+/**
+ * Connections that slow lists leave to the rest, if there are more: the reads of a turn take one, its writes another.
+ */
 const reserved = 3
 /** A search takes a few milliseconds. */
 const maxSlowWaitMs = 500
@@ -108,7 +113,5 @@ async function takeRoom(client: ClientBase): Promise<void> {
     if (stateOf(error) !== insufficientPrivilege) throw error
   }
 }
-
-const insufficientPrivilege = '42501'
 
 const anything = statement((db: Kysely<object>) => db.selectNoFrom(sql<number>`1`.as('one')))

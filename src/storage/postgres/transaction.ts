@@ -1,10 +1,8 @@
 import type { PoolClient } from 'pg'
-import type { Db, Isolation, Listing, Page } from '../port.ts'
-import type { Statement } from '../statement.ts'
+import type { Db, Isolation } from '../port.ts'
+import { transactionOf } from '../transaction.ts'
 import { translated } from './errors.ts'
-import { listOn } from './lists.ts'
 import type { Pool } from './pool.ts'
-import { RareParts } from './rare-parts.ts'
 import { retry } from './retry.ts'
 import { run } from './run.ts'
 
@@ -21,7 +19,7 @@ export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => 
 async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
   await control(client, begin[isolation])
   try {
-    const result = await work(new Transaction(client))
+    const result = await work(transactionOf((statement, params) => run(client, statement, params)))
     // After a statement that failed, even if `work` caught its error, the server rolls back and says so.
     if ((await control(client, 'commit')) !== 'COMMIT') throw new Error('A statement of the transaction had failed.')
     return result
@@ -37,30 +35,5 @@ async function control(client: PoolClient, text: string): Promise<string> {
     return (await client.query(text)).command
   } catch (error) {
     throw translated(error)
-  }
-}
-
-/** A transaction is a database too, one that reads its own writes. A statement that fails ends it. */
-class Transaction implements Db {
-  readonly #client: PoolClient
-
-  constructor(client: PoolClient) {
-    this.#client = client
-  }
-
-  all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return run(this.#client, statement, params)
-  }
-
-  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return work(this)
-  }
-
-  writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.all(statement, params)
-  }
-
-  list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return listOn(this.#client, listing, new RareParts())
   }
 }

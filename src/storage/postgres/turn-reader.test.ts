@@ -10,6 +10,9 @@ import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { findSpace, insertSpace } from '../../spaces/store.ts'
 import { statement } from '../statement.ts'
 import { openPostgres } from './open.ts'
+import { Pool } from './pool.ts'
+import { runText } from './run.ts'
+import { TurnReader } from './turn-reader.ts'
 
 async function open(t: TestContext, size = 3) {
   const { url, drop } = await newDatabase()
@@ -49,6 +52,27 @@ test('reads that wait for a lock do not hold up the others of their turn for lon
   assert.ok(performance.now() - start < 2_000)
   await other.end()
   for (const found of await Promise.all(blocked)) assert.equal(found?.record.name, 'locked')
+})
+
+test('reads behind a slow one are sent again once, however many of those before them are slow', async (t) => {
+  const { url } = await open(t)
+  const pool = new Pool(url, 3)
+  const reader = new TurnReader(pool)
+  const calls: Promise<unknown>[][] = [[], [], []]
+  const reads = calls.map((own, at) =>
+    reader.read((client) => {
+      const isSlow = at < 2 && own.length === 0
+      own.push(runText(client, 'select pg_sleep($1)', [isSlow ? 0.6 : 0]))
+      return own.at(-1) as Promise<unknown>
+    }),
+  )
+  await Promise.all(reads)
+  await Promise.all(calls.flat())
+  await pool.close()
+  assert.deepEqual(
+    calls.map((own) => own.length),
+    [1, 2, 2],
+  )
 })
 
 test('a statement that cannot be prepared fails every read of the turn for the same reason', async (t) => {

@@ -26,7 +26,10 @@ export class TurnReader {
     this.#pool = pool
   }
 
-  /** What `work` returns. It shares the connection with other reads, and may be called twice. Throws as `Pool.with` does. */
+  /**
+   * What `work` returns. It shares the connection with other reads, and may be called again. Throws as `Pool.with`
+   * does.
+   */
   read<T>(work: (client: ClientBase) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#turn.add({ work, resolve: resolve as (value: unknown) => void, reject })
@@ -47,6 +50,8 @@ export class TurnReader {
     const waiting = new Set(reads)
     const patience = setTimeout(() => {
       const [, ...behind] = waiting
+      // Each answer starts the timer again: those that were handed on are not to be handed on twice.
+      waiting.clear()
       if (behind.length > 0) void this.#run(behind)
     }, patienceMs)
     const answers = client.inOnePacket(() =>

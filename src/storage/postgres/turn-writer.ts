@@ -1,4 +1,4 @@
-import { overloaded } from '../../errors.ts'
+import { tooManyWrites } from '../../errors.ts'
 import { groupSizes, Histogram } from '../../histogram.ts'
 import type { Meter } from '../port.ts'
 import type { Statement } from '../statement.ts'
@@ -11,7 +11,7 @@ import { Turn } from './turn.ts'
 
 /** A write alone may wait longer for a lock, because it holds up no other. */
 const begin = `begin isolation level read committed; set local lock_timeout = '20ms'`
-/** Limit on how long a write that is to run alone waits for its turn. Milliseconds. */
+/** How long a write may wait to be run again. Milliseconds. */
 const maxWaitMs = 1_500
 
 interface Write {
@@ -40,10 +40,10 @@ export class TurnWriter {
     },
   ]
 
-  /** At most `width` writes run alone at a time. */
+  /** At most `width` writes of failed groups run again at a time. */
   constructor(pool: Pool, width: number) {
     this.#pool = pool
-    this.#alone = new Gate(width, maxWaitMs, () => overloaded('Too many writes are waiting. Try again shortly.'))
+    this.#alone = new Gate(width, maxWaitMs, tooManyWrites)
   }
 
   /** The rows that the statement returns, once what it wrote is on the disk. Throws as `Pool.with` and `run` do. */
@@ -88,8 +88,8 @@ export class TurnWriter {
  * | none       | the connection broke                                        | none, or, if it broke during the commit, unknown | `database_unavailable` |
  * | not asked  | there was no connection                                     | none                    | `database_unavailable`      |
  *
- * True when each write has its answer, false when each is to run again; throws what all of them are to be told. Each row
- * has a test in `turn-writer.test.ts`.
+ * True when each write has its answer, false when each is to run again; throws what all of them are to be told. Each
+ * row has a test in `turn-writer.test.ts`.
  */
 async function runTogether(client: Connection, writes: readonly Write[]): Promise<boolean> {
   const [begun, written, committed] = client.inOnePacket(() => [

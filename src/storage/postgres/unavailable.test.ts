@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
 import pg from 'pg'
+import { firstPage } from '../../../test/first-page.ts'
 import { execute, newName } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { eventually } from '../../../test/processes.ts'
@@ -39,7 +40,6 @@ async function open(t: TestContext, pool = 2): Promise<Fixture> {
   return { storage, account: (await createAccount(storage, 'Acme')).id, url, wire }
 }
 
-const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
 const slow = statement((db: Kysely<object>, { seconds }: { seconds: number }) =>
   db.selectNoFrom(sql<string>`pg_sleep(${seconds}::double precision)::text`.as('slept')),
 )
@@ -61,8 +61,8 @@ function everything({ storage, account }: Fixture): Promise<unknown>[] {
     listAccounts(storage),
     insertSpace(storage, account, { name: 'x', color: 1 }),
     insertSpace(storage, account, { name: 'z', color: 1 }),
-    listSpaces(storage, account, page),
-    listSpaces(storage, account, { ...page, search: 'x' }),
+    listSpaces(storage, account, firstPage),
+    listSpaces(storage, account, { ...firstPage, search: 'x' }),
     storage.write((tx) => insertSpace(tx, account, { name: 'y', color: 1 })),
   ]
 }
@@ -134,7 +134,7 @@ test('a transaction whose connection is lost is not kept', async (t) => {
   })
   await assert.rejects(lost, isUnavailable)
   wire.mend()
-  assert.equal((await listSpaces(storage, account, page)).total, 0)
+  assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
 })
 
 test('unavailable after 1.5 s without a free connection', async (t) => {
@@ -157,7 +157,7 @@ test('searches that wait do not hold up short reads, and are refused when too ma
   const locker = new pg.Client({ connectionString: url })
   await locker.connect()
   await locker.query('begin; lock table spaces in access exclusive mode')
-  const search = () => listSpaces(storage, account, { ...page, search: 'x' })
+  const search = () => listSpaces(storage, account, { ...firstPage, search: 'x' })
   let isFirstPending = true
   const first = search().finally(() => {
     isFirstPending = false
@@ -211,7 +211,7 @@ test('a database that only reads refuses writes and answers reads', async (t) =>
     storage.write((tx) => insertSpace(tx, account, { name: 'x', color: 1 })),
     isUnavailable,
   )
-  assert.equal((await listSpaces(storage, account, page)).total, 0)
+  assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
   await execute(
     url,
     `begin read write; alter database ${new URL(url).pathname.slice(1)} reset default_transaction_read_only; commit`,
@@ -228,7 +228,7 @@ test('an error in a statement is a bug, not trouble with the database', async (t
   await execute(url, 'alter table accounts rename to elsewhere')
   await assert.rejects(listAccounts(storage), { code: '42P01' })
   await execute(url, 'alter table spaces rename to somewhere')
-  await assert.rejects(listSpaces(storage, 1, page), { code: '42P01' })
+  await assert.rejects(listSpaces(storage, 1, firstPage), { code: '42P01' })
   await assert.rejects(
     storage.write(() => Promise.reject(new Error('mine'))),
     { message: 'mine' },

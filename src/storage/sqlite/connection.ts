@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from 'node:sqlite'
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import { Kysely, SqliteDialect } from 'kysely'
 import { Condition } from '../condition.ts'
 import { bind, type Compiled, compile, type Statement } from '../statement.ts'
 import { translated } from './errors.ts'
@@ -72,12 +72,6 @@ interface Prepared {
   readonly handle: StatementSync
 }
 
-/** Kysely as a compiler only; it never executes. */
 const builder = new Kysely<never>({
-  dialect: {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  },
+  dialect: new SqliteDialect({ database: () => Promise.reject(new Error('This one only compiles.')) }),
 })

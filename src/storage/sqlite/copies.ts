@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { StartupFailure } from '../../errors.ts'
+import { noDatabaseAt, StartupFailure } from '../../errors.ts'
 import type { BackupOptions, Copies } from '../copies.ts'
-import { refuseFolder, writeWhole } from '../whole-file.ts'
+import { writeWhole } from '../whole-file.ts'
 import { appendChecksum } from './checksum.ts'
 import { reasonOf } from './errors.ts'
-import { removeBeside } from './opened-file.ts'
+import { refuseDatabaseFolder, removeBeside } from './opened-file.ts'
 
 /** How long a backup waits for a lock of another process. Milliseconds. */
 const lockTimeoutMs = 10_000
@@ -23,12 +23,8 @@ export function sqliteCopies(path: string): Copies {
 }
 
 async function backUp(path: string, target: string, { onProgress }: BackupOptions): Promise<void> {
-  if (!existsSync(path)) {
-    throw new StartupFailure(
-      `There is no Waymark database at ${path} yet. Check DATABASE_URL, or start the server once.`,
-    )
-  }
-  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
+  if (!existsSync(path)) throw noDatabaseAt(path)
+  refuseDatabaseFolder(path)
   try {
     await copy(path, target, onProgress)
     finish(target)
@@ -49,29 +45,21 @@ async function backUp(path: string, target: string, { onProgress }: BackupOption
  * would start over after each write of another process, and never finish beside a busy server.
  */
 async function copy(path: string, target: string, onProgress: BackupOptions['onProgress']): Promise<void> {
-  const source = new DatabaseSync(path, { timeout: lockTimeoutMs })
-  try {
-    source.exec('begin')
-    source.prepare('select count(*) from sqlite_schema').get()
-    await backup(source, target, {
-      rate: pagesBetweenProgress,
-      progress: ({ totalPages, remainingPages }) => onProgress('copied', 1 - remainingPages / totalPages),
-    })
-  } finally {
-    source.close()
-  }
+  using source = new DatabaseSync(path, { timeout: lockTimeoutMs })
+  source.exec('begin')
+  source.prepare('select count(*) from sqlite_schema').get()
+  await backup(source, target, {
+    rate: pagesBetweenProgress,
+    progress: ({ totalPages, remainingPages }) => onProgress('copied', 1 - remainingPages / totalPages),
+  })
 }
 
 /** Checks the copy, and makes it readable without a log beside it. */
 function finish(target: string): void {
-  const database = new DatabaseSync(target)
-  try {
-    const [{ quick_check: verdict } = {}] = database.prepare('pragma quick_check(1)').all()
-    if (verdict !== 'ok') throw damaged(String(verdict))
-    database.exec('pragma journal_mode = delete')
-  } finally {
-    database.close()
-  }
+  using database = new DatabaseSync(target)
+  const [{ quick_check: verdict } = {}] = database.prepare('pragma quick_check(1)').all()
+  if (verdict !== 'ok') throw damaged(String(verdict))
+  database.exec('pragma journal_mode = delete')
 }
 
 function isSame(path: string, file: string): boolean {

@@ -19,7 +19,9 @@ export const resultCodes = {
 /** All of them say "the database cannot do this now", not "the program is wrong". */
 const unavailable: ReadonlySet<number> = new Set(Object.values(resultCodes))
 
-/** A write that the system refused: over a quota or a limit on the size of files (extended code, SQLITE_IOERR_WRITE). */
+/**
+ * A write that the system refused: over a quota or a limit on the size of files (extended code, SQLITE_IOERR_WRITE).
+ */
 const writeRefused = 778
 
 /**

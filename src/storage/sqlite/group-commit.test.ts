@@ -6,12 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Kysely } from 'kysely'
+import { firstPage } from '../../../test/first-page.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
 import type { Histogram } from '../../histogram.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
-import type { Db, Meter } from '../port.ts'
+import type { Meter } from '../port.ts'
 import { statement } from '../statement.ts'
+import { transactionOf } from '../transaction.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { openSqlite } from './open.ts'
@@ -43,21 +45,15 @@ function open(t: TestContext, lockTimeoutMs?: number): Fixture {
     writer.database.close()
     rmSync(folder, { recursive: true })
   })
-  const commits = new GroupCommit(writer, transactionOn(writer), lockTimeoutMs)
+  const commits = new GroupCommit(
+    writer,
+    transactionOf(async (wanted, params) => writer.all(wanted, params)),
+    lockTimeoutMs,
+  )
   const [{ value: commitSeconds }] = commits.meters as [Meter]
   const commitCount = () => (commitSeconds as Histogram).cumulated().at(-1) as number
   const committed = () => reader.all(texts, {}).map(({ text }) => text)
   return { path, writer, commits, committed, commitCount }
-}
-
-function transactionOn(writer: Connection): Db {
-  const transaction: Db = {
-    all: async (wanted, params) => writer.all(wanted, params),
-    write: (work) => work(transaction),
-    writeOne: (wanted, params) => transaction.all(wanted, params),
-    list: () => Promise.reject(new Error('not here')),
-  }
-  return transaction
 }
 
 const hasCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code
@@ -263,8 +259,7 @@ test('the write-ahead log stays below 40 MB over 40 000 inserts', async (t) => {
     await Promise.all(names.map((name) => insertSpace(storage, account, { name, color: 1 })))
     largest = Math.max(largest, statSync(`${path}-wal`).size)
   }
-  const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
-  assert.equal((await listSpaces(storage, account, page)).total, 40_000)
+  assert.equal((await listSpaces(storage, account, firstPage)).total, 40_000)
   assert.ok(largest < 40 * 2 ** 20, `${largest} bytes`)
 })
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { databaseUnavailable, Failure } from '../../errors.ts'
+import { setImmediate as endOfTurn, setTimeout as wait } from 'node:timers/promises'
+import { databaseUnavailable, tooManyWrites } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../histogram.ts'
 import type { Db, Meter } from '../port.ts'
 import type { Connection } from './connection.ts'
@@ -21,15 +22,18 @@ interface Waiting {
   readonly reject: (reason: unknown) => void
 }
 
-/** A transaction; or one statement, which SQLite itself undoes when it fails (https://sqlite.org/lang_conflict.html). */
+/**
+ * A transaction; or one statement, which SQLite itself undoes when it fails (https://sqlite.org/lang_conflict.html).
+ */
 type Work = { readonly transaction: (db: Db) => Promise<unknown> } | { readonly statement: () => unknown }
 
 type Outcome = { value: unknown } | { reason: unknown }
 
 /**
- * Commits together all transactions that turns of the event loop bring without a pause, since the disk flush of a commit
- * costs far more than the statements. Each fails alone: it has a savepoint of its own unless it is one statement. Callers
- * hear of success or failure once the commit is on the disk. Waiting for the lock of another process does not block the event loop.
+ * Commits together all transactions that turns of the event loop bring without a pause, since the disk flush of a
+ * commit costs far more than the statements. Each fails alone: it has a savepoint of its own unless it is one
+ * statement. Callers hear of success or failure once the commit is on the disk. Waiting for the lock of another process
+ * does not block the event loop.
  */
 export class GroupCommit {
   readonly #connection: Connection
@@ -69,12 +73,8 @@ export class GroupCommit {
   }
 
   #queue<T>(work: Work): Promise<T> {
-    if (this.#waiting.length >= maxQueueLength) {
-      return Promise.reject(
-        new Failure('overloaded', 'Too many writes are waiting. Try again shortly.', { retryAfter: 1 }),
-      )
-    }
     return new Promise((resolve, reject) => {
+      if (this.#waiting.length >= maxQueueLength) throw tooManyWrites()
       this.#waiting.push({ since: performance.now(), work, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#run()
     })
@@ -89,14 +89,11 @@ export class GroupCommit {
     while (this.#waiting.length > 0) {
       await this.#gathered()
       const group = this.#waiting.splice(0, groupSize)
-      let outcomes: Outcome[]
       try {
-        outcomes = await this.#commit(group)
+        settle(group, await this.#commit(group))
       } catch (error) {
         for (const { reject } of group) reject(error)
-        continue
       }
-      settle(group, outcomes)
     }
     this.#running = undefined
   }
@@ -140,7 +137,7 @@ export class GroupCommit {
         if (!isBusy(error)) throw this.#connection.translated(error)
         if (performance.now() > deadline) throw databaseUnavailable(error)
       }
-      await new Promise((resolve) => setTimeout(resolve, lockRetryMs))
+      await wait(lockRetryMs)
     }
   }
 
@@ -189,8 +186,4 @@ function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
     if ('value' in outcome) resolve(outcome.value)
     else reject(outcome.reason)
   })
-}
-
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }

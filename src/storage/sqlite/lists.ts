@@ -5,13 +5,10 @@ import { shallowPage } from './plain-page.ts'
 import { toPage } from './raw-page.ts'
 import type { Readers } from './search/readers.ts'
 
-/** Runs its argument on the connection that the list is asked of. */
-export type ReadOn = <T>(work: (db: DatabaseSync) => T) => T | Promise<T>
+/** Runs its argument in a transaction. */
+type ReadOn = <T>(work: (db: DatabaseSync) => T) => T | Promise<T>
 
-/**
- * One page: read by `readOn` where that takes microseconds, by the threads of `readers` otherwise. The threads see
- * what is committed; only pages that `readOn` reads contain what an open transaction wrote.
- */
+/** One page: read by `readOn` where that takes microseconds, by the threads of `readers` otherwise. */
 export async function listOn<Row>(readOn: ReadOn, readers: Readers, asked: Listing<Row>): Promise<Page<Row>> {
   if (asked.search !== null) return readers.list({ ...asked, search: foldCase(asked.search) })
   const page = await readOn((db) => shallowPage(db, asked))

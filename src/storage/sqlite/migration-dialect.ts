@@ -1,25 +1,28 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
-import { CompiledQuery, type DatabaseConnection, SqliteAdapter, SqliteDialect, SqliteDriver } from 'kysely'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  SqliteAdapter,
+  SqliteDriver,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
 
 /** Kysely on an open connection, for migrations alone: everything else compiles its statements once. */
-export class MigrationDialect extends SqliteDialect {
-  readonly #database: DatabaseSync
-
-  constructor(database: DatabaseSync) {
-    super({ database: asKyselyExpects(database) })
-    this.#database = database
-  }
-
-  override createDriver(): SqliteDriver {
-    return new ImmediateDriver(this.#database)
-  }
-
-  override createAdapter(): SqliteAdapter {
-    return new TransactionalAdapter()
+export function migrationDialect(database: DatabaseSync): Dialect {
+  return {
+    createAdapter: () => new TransactionalAdapter(),
+    createDriver: () => new ImmediateDriver(database),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
   }
 }
 
-/** SQLite rolls back changes of the schema too. Kysely's own adapter denies it, and would keep half of a failed migration. */
+/**
+ * SQLite rolls back changes of the schema too. Kysely's own adapter denies it, and would keep half of a failed
+ * migration.
+ */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true

@@ -1,14 +1,16 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as wait } from 'node:timers/promises'
 import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { type MigrationState, migrate, statesBefore, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { makeOwnFile, refuseFolder } from '../whole-file.ts'
+import { makeOwnFile } from '../whole-file.ts'
 import { openDatabase } from './connection.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
-import { MigrationDialect } from './migration-dialect.ts'
+import { migrationDialect } from './migration-dialect.ts'
+import { refuseDatabaseFolder } from './opened-file.ts'
 import { SqliteStorage } from './storage.ts'
 
 const migrations = migrationsOf('sqlite')
@@ -31,7 +33,7 @@ export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Prom
       if (!isBusy(error) || performance.now() > deadline) throw new StartupFailure(reason(path, error))
     }
     // SQLite does not wait for every lock: not for that of a process that closes the file, the last to have it open.
-    await new Promise((resolve) => setTimeout(resolve, retryMs))
+    await wait(retryMs)
   }
 }
 
@@ -39,12 +41,8 @@ export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Prom
 export async function migrationsOfSqlite(path: string): Promise<MigrationState[]> {
   if (!existsSync(path)) return statesBefore(migrations)
   try {
-    const database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
-    try {
-      return await statesOf(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
-    } finally {
-      database.close()
-    }
+    using database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
+    return await statesOf(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
   } catch (error) {
     throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
   }
@@ -99,17 +97,13 @@ function refuseReadOnly(path: string): void {
       throw new StartupFailure(`The database cannot be written: ${place} is read-only for this user. ${wayOut}`)
     }
   }
-  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
+  refuseDatabaseFolder(path)
 }
 
 /** A file that another program made must not be migrated into. Reads only: opening it fully would change it. */
 function refuseStrangeFile(path: string, timeoutMs: number): void {
-  const database = new DatabaseSync(path, { timeout: timeoutMs })
-  try {
-    refuseStranger(path, database)
-  } finally {
-    database.close()
-  }
+  using database = new DatabaseSync(path, { timeout: timeoutMs })
+  refuseStranger(path, database)
 }
 
 /** Throws `StartupFailure` when the database at `path` is one of another program. */
@@ -128,12 +122,8 @@ export function holdsRecords(database: DatabaseSync): boolean {
 }
 
 async function migrateFile(path: string, timeoutMs: number): Promise<void> {
-  const database = openDatabase(path, timeoutMs)
-  try {
-    await migrate(new Kysely<never>({ dialect: new MigrationDialect(database) }), migrations)
-  } finally {
-    database.close()
-  }
+  using database = openDatabase(path, timeoutMs)
+  await migrate(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
 }
 
 function reason(path: string, error: unknown): string {

@@ -1,17 +1,17 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 
 /** Values by position, or one object of values by name. */
-export type Params = readonly SQLInputValue[] | readonly [Readonly<Record<string, SQLInputValue>>]
+type Params = readonly SQLInputValue[] | readonly [Readonly<Record<string, SQLInputValue>>]
 
 const preparedOf = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 
 /**
- * The statement for `sql` on this connection, prepared once and kept; its rows are arrays of values (see `rowsOf`).
+ * The statement for `sql` on this connection, prepared once and kept; its rows are arrays of values.
  * It takes named parameters that it does not mention, so that statements made of parts may share them.
  * Statements are kept for good, so put values in parameters. Write a limit or an offset as `:limit + 0`: SQLite looks
  * at the value of a bare parameter there, and compiles the statement again each time it is bound.
  */
-export function prepare(db: DatabaseSync, sql: string): StatementSync {
+function prepare(db: DatabaseSync, sql: string): StatementSync {
   const statements = preparedOf.get(db) ?? new Map<string, StatementSync>()
   preparedOf.set(db, statements)
   const known = statements.get(sql)
@@ -23,14 +23,9 @@ export function prepare(db: DatabaseSync, sql: string): StatementSync {
   return statement
 }
 
-/** Runs a statement made by `prepare` to its end. */
-export function rowsOf(statement: StatementSync, ...params: Params): SQLOutputValue[][] {
-  return statement.all(...(params as SQLInputValue[])) as unknown[] as SQLOutputValue[][]
-}
-
 /** Runs `sql` to its end; see `prepare`. */
 export function query(db: DatabaseSync, sql: string, ...params: Params): SQLOutputValue[][] {
-  return rowsOf(prepare(db, sql), ...params)
+  return prepare(db, sql).all(...(params as SQLInputValue[])) as unknown[] as SQLOutputValue[][]
 }
 
 /** The first value of the first row, as a number; 0 where there is none or it is null. */

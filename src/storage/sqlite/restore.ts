@@ -22,7 +22,7 @@ import { refuseFolder, syncToDisk } from '../whole-file.ts'
 import { takeChecksum } from './checksum.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { holdsRecords, makeFolder, refuseStranger } from './open.ts'
-import { removeBeside } from './opened-file.ts'
+import { refuseDatabaseFolder, removeBeside } from './opened-file.ts'
 import { removeSearchFile } from './search/index-file.ts'
 
 /** See `Copies.restore`. */
@@ -32,7 +32,7 @@ export async function restore(
   { isStopped, onProgress }: RestoreOptions,
 ): Promise<Restored> {
   const candidate = `${path}.restoring-${process.pid}`
-  refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
+  refuseDatabaseFolder(path)
   makeFolder(path)
   try {
     takeCopy(file, candidate)
@@ -41,12 +41,8 @@ export async function restore(
       throw damaged(file, 'its checksum is wrong, so it has changed since "npx waymark backup" wrote it')
     }
     check(file, candidate)
-    const lock = existsSync(path) ? lockAlone(path, isStopped) : undefined
-    try {
-      return { replaced: replace(path, candidate), isVerified: checksum === 'right' }
-    } finally {
-      lock?.close()
-    }
+    using _lock = existsSync(path) ? lockAlone(path, isStopped) : undefined
+    return { replaced: replace(path, candidate), isVerified: checksum === 'right' }
   } catch (error) {
     if (error instanceof StartupFailure) throw error
     throw new StartupFailure(`The backup could not be restored: ${(error as Error).message}. Nothing was replaced.`)
@@ -71,12 +67,8 @@ function takeCopy(file: string, candidate: string): void {
 
 function check(file: string, candidate: string): void {
   try {
-    const database = new DatabaseSync(candidate)
-    try {
-      checkContent(file, database)
-    } finally {
-      database.close()
-    }
+    using database = new DatabaseSync(candidate)
+    checkContent(file, database)
   } catch (error) {
     const code = resultCode(error)
     if (code === resultCodes.notADatabase) throw new StartupFailure(`The file ${file} is not a database.`)
@@ -140,9 +132,12 @@ function replace(path: string, candidate: string): string | null {
   }
   syncToDisk(candidate)
   const kept = old === undefined ? null : `${path}.replaced-${new Date().toISOString().replaceAll(':', '-')}`
-  if (kept !== null) linkSync(path, kept)
-  if (kept !== null && existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${kept}-wal`)
-  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
+  if (kept !== null) {
+    linkSync(path, kept)
+    // What SQLite has yet to move into the file, or to take back from it.
+    for (const log of ['-wal', '-journal']) if (existsSync(path + log)) renameSync(path + log, kept + log)
+  }
+  removeBeside(path)
   removeSearchFile(path)
   renameSync(candidate, path)
   syncToDisk(dirname(path))

@@ -5,15 +5,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { firstPage } from '../../../test/first-page.ts'
 import { damage } from '../../../test/lists-model.ts'
 import { eventually } from '../../../test/processes.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
-import { insertSpace, listSpaces, removeSpace } from '../../spaces/store.ts'
+import { findSpace, insertSpace, listSpaces, removeSpace } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
 import { openSqlite } from './open.ts'
-
-const page = { search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
 
 interface Fixture {
   readonly storage: Storage
@@ -51,7 +50,7 @@ test('deletions are forgotten once the search index holds them, also after a tim
     select raise(rollback, 'not now'); end`)
   await storeAndDelete(fixture, 500)
   assert.equal(changesIn(other), 500)
-  assert.equal((await listSpaces(storage, account, { ...page, search: 'space' })).total, 0)
+  assert.equal((await listSpaces(storage, account, { ...firstPage, search: 'space' })).total, 0)
   // Longer than it takes until the index tells what it holds.
   await wait(2_500)
   assert.equal(changesIn(other), 500)
@@ -60,27 +59,35 @@ test('deletions are forgotten once the search index holds them, also after a tim
   await storeAndDelete(fixture, 1)
   await eventually(() => changesIn(other) === 0)
   await insertSpace(storage, account, { name: 'Space that is left', color: 1 })
-  assert.equal((await listSpaces(storage, account, { ...page, search: 'space' })).total, 1)
+  assert.equal((await listSpaces(storage, account, { ...firstPage, search: 'space' })).total, 1)
 })
 
-test('a transaction lists what it wrote, which nobody else sees yet', async (t) => {
+test('a transaction finds what it wrote, which nobody else sees yet', async (t) => {
   const { storage, account } = await open(t)
   await storage.write(async (tx) => {
-    await insertSpace(tx, account, { name: 'New', color: 1 })
-    assert.equal((await listSpaces(tx, account, page)).total, 1)
-    assert.equal((await listSpaces(storage, account, page)).total, 0)
+    const { record } = await insertSpace(tx, account, { name: 'New', color: 1 })
+    assert.deepEqual((await findSpace(tx, account, record.id))?.record, record)
+    assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
   })
-  assert.equal((await listSpaces(storage, account, page)).total, 1)
+  assert.equal((await listSpaces(storage, account, firstPage)).total, 1)
+})
+
+test('a thread that cannot be started is a problem, not the end of the start', async (t) => {
+  const { storage } = await open(t)
+  await storage.close()
+  const problems: unknown[] = []
+  storage.start((error) => problems.push(error))
+  assert.equal((problems[0] as Failure).code, 'database_unavailable')
 })
 
 test('a list that the engine cannot answer fails alone', async (t) => {
   const { storage, account, other } = await open(t)
   other.exec('alter table spaces rename to elsewhere')
-  await assert.rejects(listSpaces(storage, account, page), /no such table/)
+  await assert.rejects(listSpaces(storage, account, firstPage), /no such table/)
   other.exec('alter table elsewhere rename to spaces')
   // What another process commits is seen in the next turn of the event loop.
   await nextTurn()
-  assert.equal((await listSpaces(storage, account, page)).total, 0)
+  assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
 })
 
 test('a search index that cannot be used is reported', async (t) => {
@@ -88,10 +95,10 @@ test('a search index that cannot be used is reported', async (t) => {
   const { promise, resolve } = Promise.withResolvers<unknown>()
   storage.start(resolve)
   await insertSpace(storage, account, { name: 'Space', color: 1 })
-  await listSpaces(storage, account, { ...page, search: 'space' })
+  await listSpaces(storage, account, { ...firstPage, search: 'space' })
   other.exec('drop table instance')
   other.exec("update sqlite_sequence set seq = 0 where name = 'spaces'")
-  assert.equal((await listSpaces(storage, account, { ...page, search: 'space' })).total, 1)
+  assert.equal((await listSpaces(storage, account, { ...firstPage, search: 'space' })).total, 1)
   assert.match(String(await promise), /search index/)
 })
 
@@ -108,7 +115,7 @@ test('database_corrupt once a thread that searches has met a damaged page', asyn
   t.after(() => storage.close())
   assert.equal(await storage.condition(), 'ok')
   const expected = (error: unknown) => error instanceof Failure && error.facts.reason === 'database_corrupt'
-  await assert.rejects(listSpaces(storage, account, { ...page, search: 'name' }), expected)
+  await assert.rejects(listSpaces(storage, account, { ...firstPage, search: 'name' }), expected)
   await assert.rejects(storage.condition(), expected)
 })
 

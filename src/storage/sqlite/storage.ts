@@ -5,6 +5,7 @@ import { databaseUnavailable } from '../../errors.ts'
 import { Condition } from '../condition.ts'
 import type { Db, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
+import { transactionOf } from '../transaction.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { listOn } from './lists.ts'
@@ -43,7 +44,7 @@ export class SqliteStorage implements Storage {
       onIndexed: (seq) => void this.#prune(seq),
       onProblem: (error) => this.#onProblem(error),
     })
-    const transaction = new SqliteTransaction(this.#writer, this.#readers)
+    const transaction = transactionOf(async (declared, params) => this.#writer.all(declared, params))
     this.#commits = new GroupCommit(this.#writer, transaction)
   }
 
@@ -70,7 +71,12 @@ export class SqliteStorage implements Storage {
 
   start(onProblem: (error: unknown) => void): void {
     this.#onProblem = onProblem
-    this.#readers.start()
+    try {
+      this.#readers.start()
+    } catch (error) {
+      // The next search starts the thread.
+      onProblem(error)
+    }
   }
 
   async condition(): ReturnType<Storage['condition']> {
@@ -118,33 +124,6 @@ export class SqliteStorage implements Storage {
           () => 0,
         )
     }
-  }
-}
-
-/** A transaction is a database too, one that reads its own writes. */
-class SqliteTransaction implements Db {
-  readonly #connection: Connection
-  readonly #readers: Readers
-
-  constructor(connection: Connection, readers: Readers) {
-    this.#connection = connection
-    this.#readers = readers
-  }
-
-  async all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#connection.all(statement, params)
-  }
-
-  write<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return work(this)
-  }
-
-  writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.all(statement, params)
-  }
-
-  list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return listOn((work) => this.#connection.run(work), this.#readers, listing)
   }
 }
 

@@ -6,7 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { resources } from '../../../resources.ts'
 import type { Listable } from '../../port.ts'
-import { resultCode, resultCodes } from '../errors.ts'
+import { reasonOf } from '../errors.ts'
+import { removeBeside } from '../opened-file.ts'
 import { idBits, maxId } from '../ordering.ts'
 import { tableOptions, wordsOf } from './words.ts'
 
@@ -33,13 +34,14 @@ export class UnusableIndex extends Error {}
  * damaged.
  */
 export function isUnusable(error: unknown): boolean {
-  const code = resultCode(error)
-  return error instanceof UnusableIndex || code === resultCodes.corrupt || code === resultCodes.notADatabase
+  return error instanceof UnusableIndex || reasonOf(error) === 'database_corrupt'
 }
 
 /** Other processes that have the file open keep their copy of it. */
 export function removeSearchFile(databasePath: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(`${searchPath(databasePath)}${suffix}`, { force: true })
+  const path = searchPath(databasePath)
+  rmSync(path, { force: true })
+  removeBeside(path)
 }
 
 function searchPath(databasePath: string): string {

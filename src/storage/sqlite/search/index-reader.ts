@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { AnyListing } from '../../listing.ts'
 import { query } from '../prepared.ts'
-import type { AnyListing, RawPage } from '../raw-page.ts'
+import type { RawPage } from '../raw-page.ts'
 import { transact } from '../transact.ts'
 import { type IndexedTables, isUnusable, openSearchFile, removeSearchFile } from './index-file.ts'
 import { advance, changeLog, type Position, positionOf, stepSize, tidy } from './indexing.ts'

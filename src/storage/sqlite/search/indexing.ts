@@ -101,7 +101,8 @@ function insertion(table: string, words: string): string {
 }
 
 /**
- * Merges some of what many small steps leave, which each search has to read. Returns whether there may be more to merge.
+ * Merges some of what many small steps leave, which each search has to read. Returns whether there may be more to
+ * merge.
  */
 export function tidy(db: DatabaseSync, tables: IndexedTables): boolean {
   const names = Object.keys(tables)

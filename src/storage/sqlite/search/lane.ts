@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { type DatabaseTrouble, databaseUnavailable, tooManySearches } from '../../../errors.ts'
-import type { AnyListing, RawPage } from '../raw-page.ts'
+import type { AnyListing } from '../../listing.ts'
+import type { RawPage } from '../raw-page.ts'
 import type { IndexedTables } from './index-file.ts'
 
 /** What a reader thread is started with. */

@@ -1,6 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { firstPage } from '../../../../test/first-page.ts'
 import { Folder, listables, migrated, Records, type Row } from '../../../../test/lists-model.ts'
 import type { Listing, Page } from '../../port.ts'
 import { toPage } from '../raw-page.ts'
@@ -53,7 +54,7 @@ function scan(listing: Listing<Row>): Page<Row> {
   return toPage(listing.of, scannedPage(db, listing))
 }
 
-const base = { of: listables.domains, account: 1, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 } as const
+const base = { ...firstPage, of: listables.domains, account: 1 }
 
 const term = fc.oneof(
   fc.constantFrom(
@@ -76,6 +77,9 @@ const term = fc.oneof(
 )
 
 const listing: fc.Arbitrary<Listing<Row>> = fc.record({
+  searchIn: fc.constant(['name']),
+  filter: fc.constant({}),
+  after: fc.constant(null),
   of: fc.constant(listables.domains),
   account: fc.constant(1),
   search: term,
@@ -134,7 +138,7 @@ test('a filter is searched from its own side where that is shorter, and left to 
   }
   records.db.exec('commit')
   catchUp()
-  const cards = { ...base, of: listables.cards }
+  const cards = { ...base, of: listables.cards, searchIn: ['name', 'note'] }
   const { is_kept, shelf_id } = { is_kept: 1, shelf_id: 1 }
   for (const sortBy of ['id', 'name', 'weight'] as const) {
     for (const each of [

@@ -3,10 +3,11 @@
  * of them match.
  */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import { type AnyListing, boundedTotal, type Direction, orderTerms } from '../../listing.ts'
 import { countedMatches } from '../../port.ts'
-import { type Direction, isMatch, orderTerms, parametersOf, recordsById, tableInOrder } from '../ordering.ts'
+import { isMatch, parametersOf, recordsById, tableInOrder } from '../ordering.ts'
 import { query, queryNumber } from '../prepared.ts'
-import { type AnyListing, boundedTotal, type RawPage } from '../raw-page.ts'
+import type { RawPage } from '../raw-page.ts'
 
 /** Records that are walked over on trial. */
 const shortWalk = 1_000
@@ -25,7 +26,7 @@ export interface Source {
 }
 
 /** The records with the value of a filter, a source for each filter; without one, all records of the account. */
-export function recordSources({ of, search, filter = {} }: AnyListing): Source[] {
+export function recordSources({ of, search, filter }: AnyListing): Source[] {
   const columns = Object.keys(filter)
   const source = (column?: string): Source => ({
     id: 'id',
@@ -36,7 +37,7 @@ export function recordSources({ of, search, filter = {} }: AnyListing): Source[]
   return columns.length === 0 ? [source()] : columns.map(source)
 }
 
-export interface Search {
+interface Search {
   readonly db: DatabaseSync
   readonly listing: AnyListing
   /** The one with the fewest candidates is used; the last ones cost the most to count. */
@@ -139,14 +140,15 @@ function firstMatches({ db, listing }: Search, source: Source, want: number, max
 }
 
 /** All records of the account, in the order of a column. */
-function inOrder({ of, sortBy }: AnyListing): Source {
+function inOrder(listing: AnyListing): Source {
+  const { of, sortBy } = listing
   const from = `${tableInOrder(of, sortBy)} where account_id = :account`
-  return { id: 'id', from, order: (direction) => orderTerms(of, sortBy, direction), isExact: false }
+  return { id: 'id', from, order: (direction) => orderTerms(listing, direction), isExact: false }
 }
 
 /** The page among all matches. */
 function pageAmong(search: Search, matches: Matches): SQLOutputValue[][] {
-  const { sortBy, direction, limit, offset, after = null } = search.listing
+  const { sortBy, direction, limit, offset, after } = search.listing
   if (sortBy !== 'id') return rowsOf(search, matches, limit, offset)
   const isUp = direction === 'asc'
   const all = JSON.parse(matches.ids) as number[]
@@ -156,8 +158,8 @@ function pageAmong(search: Search, matches: Matches): SQLOutputValue[][] {
 }
 
 function rowsOf({ db, listing }: Search, { ids }: Pick<Matches, 'ids'>, limit = -1, offset = 0): SQLOutputValue[][] {
-  const { of, sortBy, direction } = listing
+  const { of, direction } = listing
   const page = `select ${of.columns} from (select value as match from json_each(:ids)) cross join ${of.table} on id = match
-    order by ${orderTerms(of, sortBy, direction)} limit :limit + 0 offset :offset + 0`
+    order by ${orderTerms(listing, direction)} limit :limit + 0 offset :offset + 0`
   return query(db, page, { ids, limit, offset })
 }

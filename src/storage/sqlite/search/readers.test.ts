@@ -2,6 +2,7 @@ import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
+import { firstPage } from '../../../../test/first-page.ts'
 import { damage, Folder, listables, migrated, Records, type Row } from '../../../../test/lists-model.ts'
 import { eventually } from '../../../../test/processes.ts'
 import { Failure } from '../../../errors.ts'
@@ -34,15 +35,7 @@ function newFolder(): Folder {
   return folder
 }
 
-const indexed: Listing<Row> = {
-  of: listables.spaces,
-  account: 1,
-  search: 'shop',
-  sortBy: 'id',
-  direction: 'asc',
-  limit: 10,
-  offset: 0,
-}
+const indexed: Listing<Row> = { ...firstPage, of: listables.spaces, account: 1, search: 'shop' }
 const scanned: Listing<Row> = { ...indexed, search: null }
 
 const hasCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code

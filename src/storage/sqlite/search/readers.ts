@@ -1,7 +1,8 @@
 import { durations, Histogram } from '../../../histogram.ts'
 import { resources } from '../../../resources.ts'
+import type { AnyListing } from '../../listing.ts'
 import type { Listing, Meter, Page } from '../../port.ts'
-import { type AnyListing, type RawPage, toPage } from '../raw-page.ts'
+import { type RawPage, toPage } from '../raw-page.ts'
 import type { IndexedTables } from './index-file.ts'
 import { Lane } from './lane.ts'
 
@@ -30,7 +31,9 @@ export class Readers {
     },
   ]
 
-  /** `databasePath` is a file that has been migrated. The search index is kept beside it, in `<databasePath>-search`. */
+  /**
+   * `databasePath` is a file that has been migrated. The search index is kept beside it, in `<databasePath>-search`.
+   */
   constructor(databasePath: string, options: ReadersOptions) {
     const { tables = resources } = options
     this.#index = new Lane({ kind: 'index', databasePath, tables }, (notice) => {
@@ -45,7 +48,10 @@ export class Readers {
     this.#index.start()
   }
 
-  /** The text to search for is folded. Throws `overloaded` when too many questions wait, `database_unavailable` when they cannot be answered. */
+  /**
+   * The text to search for is folded. Throws `overloaded` when too many questions wait, `database_unavailable` when
+   * they cannot be answered.
+   */
   async list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
     const start = performance.now()
     const question = listing as AnyListing

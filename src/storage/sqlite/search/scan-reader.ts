@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
+import type { AnyListing } from '../../listing.ts'
 import { plainPage } from '../plain-page.ts'
-import type { AnyListing, RawPage } from '../raw-page.ts'
+import type { RawPage } from '../raw-page.ts'
 import { transact } from '../transact.ts'
 import type { ReaderOptions } from './lane.ts'
 import { matchingPage, recordSources } from './matching-page.ts'
@@ -26,7 +27,7 @@ export class ScanReader {
 
 /** Must run in a transaction. */
 export function scannedPage(db: DatabaseSync, listing: AnyListing): RawPage {
-  const { search, filter = {} } = listing
+  const { search, filter } = listing
   if (search === null && Object.keys(filter).length === 0) return plainPage(db, listing)
   return matchingPage({ db, listing, sources: recordSources(listing), maxLookedAt: null }) as RawPage
 }

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { BoundedMap } from '../../../bounded-map.ts'
+import type { AnyListing } from '../../listing.ts'
 import { countedMatches } from '../../port.ts'
-import type { AnyListing, RawPage } from '../raw-page.ts'
+import type { RawPage } from '../raw-page.ts'
 import { idOf, rowidOf } from './index-file.ts'
 import { changeLog, type Position } from './indexing.ts'
 import { matchingPage, recordSources, type Source } from './matching-page.ts'
@@ -17,7 +18,7 @@ export class Searches {
 
   /** The page, or null when it takes a scan. Must run in a transaction. */
   page(db: DatabaseSync, listing: AnyListing, { last }: Position): RawPage | null {
-    const { of, account, search, searchIn, filter = {} } = listing
+    const { of, account, search, searchIn, filter } = listing
     const match = lookUp(db, listing)
     if (match === null) return null
     const isFiltered = Object.keys(filter).length > 0

@@ -2,9 +2,10 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
+import { firstPage } from '../../../../test/first-page.ts'
 import { listables } from '../../../../test/lists-model.ts'
 import { foldCase } from '../../fold.ts'
-import type { AnyListing } from '../raw-page.ts'
+import type { AnyListing } from '../../listing.ts'
 import { lookUp, tableOptions, wordsOf } from './words.ts'
 
 const db = new DatabaseSync(':memory:')
@@ -12,10 +13,8 @@ db.exec(`create virtual table found using fts5 (words, ${tableOptions});
   create table cards_samples (word text primary key, records integer not null) without rowid, strict`)
 after(() => db.close())
 
-const all: AnyListing = {
-  ...{ of: listables.cards, account: 1, search: null, sortBy: 'id', direction: 'asc', limit: 10, offset: 0 },
-}
-const match = (search: string, searchIn?: string[]) => lookUp(db, { ...all, search, ...(searchIn && { searchIn }) })
+const all: AnyListing = { ...firstPage, of: listables.cards, account: 1 }
+const match = (search: string, searchIn = ['name', 'note']) => lookUp(db, { ...all, search, searchIn })
 
 test('a word begins at every character, behind the letter of its column; the last ones are shorter', () => {
   equal(wordsOf(['ab.c']), 'aab.\nab.c\na.c\nac\n')

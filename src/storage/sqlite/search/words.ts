@@ -14,8 +14,8 @@
  * all records of the account. Pages and totals are exact either way.
  */
 import type { DatabaseSync } from 'node:sqlite'
+import type { AnyListing } from '../../listing.ts'
 import { query } from '../prepared.ts'
-import type { AnyListing } from '../raw-page.ts'
 
 const wordLength = 3
 /** Each further word costs a list to read and tells little more. */
@@ -48,7 +48,7 @@ export function lookUp(db: DatabaseSync, { of, search, searchIn }: AnyListing): 
   const term = search ?? ''
   if (control.test(term)) return null
   const names = Object.keys(of.searched)
-  const letters = (searchIn ?? names).map((name) => letterOf(names.indexOf(name)))
+  const letters = searchIn.map((name) => letterOf(names.indexOf(name)))
   if (isExact(term)) {
     const star = [...term].length < wordLength ? '*' : ''
     return letters.map((letter) => `"${quoted(letter + term, '"')}"${star}`).join(' OR ')
