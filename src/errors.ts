@@ -231,7 +231,7 @@ export function referenceConflict(): Failure {
 /** Waymark cannot start, or a command cannot run. The message is for the operator: one sentence, no stack. */
 export class StartupFailure extends Error {}
 
-/** A command needs the database of a server that has never been started. */
+/** A command needs a database, and there is none at this place. */
 export function noDatabaseAt(place: string): StartupFailure {
   return new StartupFailure(
     `There is no Waymark database at ${place} yet. Check DATABASE_URL, or start the server once.`,

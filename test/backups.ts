@@ -50,8 +50,8 @@ export async function backedUp(t: TestContext, name: string) {
   const { id: account } = await createAccount(storage, 'Acme')
   const { secret } = await createKey(storage, { account, name: 'test', scopes: ['*'], lifetimeMs: null })
   await insertSpace(storage, account, { name, color: 1 })
-  await storage.close()
   await place.done('backup', place.file('backup.db'))
+  await storage.close()
   return { ...place, backup: place.file('backup.db'), key: secret }
 }
 

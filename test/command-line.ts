@@ -23,7 +23,10 @@ export interface Around {
 /** Runs one command to its end. Commands that run at once need the same variables. */
 export async function runHere(args: readonly string[], around: Around = {}): Promise<Said> {
   const { variables = {}, input = Readable.from([]), isTerminal = false, serve = async () => undefined } = around
-  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const)
+  // The database of whoever runs the tests is not that of the command.
+  const strange = Object.keys(process.env).filter((name) => name.startsWith('DATABASE_'))
+  const before = [...strange, ...Object.keys(variables)].map((name) => [name, process.env[name]] as const)
+  for (const name of strange) delete process.env[name]
   Object.assign(process.env, variables)
   const [out, err] = [new Reader(isTerminal), new Reader(isTerminal)]
   try {

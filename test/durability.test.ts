@@ -6,7 +6,7 @@ import { type Json, sendRequest } from './client.ts'
 import { newDatabase, type RunningServer, startServer } from './processes.ts'
 
 /** How often the server is killed amid writes, and by how many writers at once. */
-const rounds = 10
+const rounds = 16
 const writers = 16
 /** The server is killed after this many acknowledged writes of a round, at most. */
 const maxWrites = 400

@@ -68,8 +68,8 @@ class Load {
       if (stored?.status === 201) {
         this.acknowledged.push(stored.body.data.id)
         await this.#send(server, 'GET', `${spaces}/${stored.body.data.id}`)
-      } else if (stored === null) {
-        // No server answered; try again at leisure.
+      } else {
+        // No server answered, or none could; try again at leisure.
         await wait(20)
       }
     }

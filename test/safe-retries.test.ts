@@ -84,7 +84,7 @@ test('a kept answer survives a restart', async (t) => {
   assert.deepEqual([other.status, other.body.code], [422, 'idempotency_key_reused'])
 })
 
-const rounds = 6
+const rounds = 10
 const writers = 12
 const maxWrites = 200
 

@@ -19,7 +19,7 @@ import {
   type Variables,
 } from './processes.ts'
 
-const workers = 3
+const workers = 2
 const path = '/api/v1/spaces'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)

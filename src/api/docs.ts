@@ -22,9 +22,9 @@ export function documents(router: Router, operations: readonly Operation[], addr
 
   /** The document names the address that was asked, since generated clients need an absolute URL. */
   async function documentFor(url: string): Promise<StaticContent> {
+    const text = (await template()).replace(mark, url)
     const known = byAddress.get(url)
     if (known !== undefined) return known
-    const text = (await template()).replace(mark, url)
     if (byAddress.size >= maxAddresses) return plainContent(json, text)
     const made = staticContent(json, text)
     byAddress.set(url, made)
@@ -72,14 +72,11 @@ function redirect(exchange: Exchange): Outcome {
   return send(exchange, 302)
 }
 
-/** Does the work at the first call, and again after a call that failed. Gives its result at every call. */
+/** Keeps the result of the work, which is done when it is first asked for, and again only after it failed. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined
-  return () => {
-    result ??= work().catch((error) => {
-      result = undefined
-      throw error
-    })
+  let result: T | undefined
+  return async () => {
+    result ??= await work()
     return result
   }
 }

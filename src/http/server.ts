@@ -40,7 +40,7 @@ export function createListener({ router, gate, surroundings }: ListenerParts): S
     const earlier = awaitedResponse(request.socket)
     if (earlier === undefined) serve(request, response)
     // One request of a connection at a time, each in a turn of its own: a packet of hundreds must not hold up the others.
-    else earlier.once('close', () => setImmediate(() => request.socket.destroyed || serve(request, response)))
+    else earlier.once('close', () => setImmediate(() => request.socket.writable && serve(request, response)))
   })
   gate.connections.watch(server)
   answerSocketErrors(server, surroundings)

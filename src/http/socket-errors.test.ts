@@ -95,13 +95,17 @@ test('200, then 400 for a broken body behind another request: no answer is overt
   const app = await startApp()
   const first = `GET /api/v1/spaces HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\n\r\n`
   const second = `POST /api/v1/spaces HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`
-  const answers = await app.raw(first + second)
+  const answers = await app.raw(first + second, 'more that is broken')
   assert.deepEqual(
     answers.map(({ status, body }) => [status, body.code]),
     [
       [200, undefined],
       [400, 'malformed_request'],
     ],
+  )
+  assert.deepEqual(
+    app.logs.map(({ msg }) => msg),
+    ['request', 'refused'],
   )
 })
 

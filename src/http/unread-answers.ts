@@ -7,8 +7,8 @@ const defaultMaxBytes = 64 * 1024 * 1024
 const fairShare = 1 / 8
 
 /**
- * Bounds the memory for answers that clients do not read. Past the budget, the connection that has gone longest without
- * taking an answer is cut.
+ * Bounds the memory for answers that clients do not read. Past the budget, a connection that holds much of it is cut,
+ * and otherwise those that have gone longest without taking an answer.
  */
 export class UnreadAnswers {
   readonly #maxBytes: number

@@ -65,12 +65,14 @@ export class Sharing {
   async #round(): Promise<void> {
     this.#isRunning = true
     this.#isUrgent = false
+    const isDue = performance.now() >= this.#forgetAt
+    if (isDue) this.#forgetAt = performance.now() + forgetEveryMs
     // Also while the database is away, since requests go on to be counted.
-    if (performance.now() >= this.#forgetAt) for (const counts of Object.values(this.#kinds)) counts.sweep()
+    if (isDue) for (const counts of Object.values(this.#kinds)) counts.sweep()
     try {
       await this.#tell()
       await this.#listen()
-      await this.#forget()
+      if (isDue) await forgetCounts(this.#db, Date.now() - forgetEveryMs)
       this.#isAway = false
     } catch {
       // The next round says and hears it all.
@@ -100,12 +102,5 @@ export class Sharing {
       const colon = subject.indexOf(':')
       this.#kinds[subject.slice(0, colon)]?.learn({ subject: subject.slice(colon + 1), ...rest })
     }
-  }
-
-  async #forget(): Promise<void> {
-    const now = performance.now()
-    if (now < this.#forgetAt) return
-    await forgetCounts(this.#db, Date.now() - forgetEveryMs)
-    this.#forgetAt = now + forgetEveryMs
   }
 }

@@ -22,9 +22,14 @@ export async function readiness({ drain, storage }: Health): Promise<object> {
   return condition === 'ok' ? { status: 'ready' } : { status: 'degraded', reason: condition }
 }
 
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  const late = wait(timeoutMs, undefined, { ref: false }).then(() => {
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const over = new AbortController()
+  const late = wait(timeoutMs, undefined, { signal: over.signal }).then(() => {
     throw databaseUnavailable(new Error(`The database has not answered for ${timeoutMs} ms.`))
   })
-  return Promise.race([answer, late])
+  try {
+    return await Promise.race([answer, late])
+  } finally {
+    over.abort()
+  }
 }

@@ -67,12 +67,15 @@ function openStream(level: string): Log {
     minLength: maxWrite - 1,
     maxWrite,
     maxLength: maxWaiting,
+    periodicFlush: flushEveryMs,
+    contentMode: 'buffer',
   })
-  const lines = new Lines(stdout)
+  // As text, all that waits would be copied again for each line, to measure it (ADR 18). The types know text alone.
+  const lines = { write: (line: string) => void stdout.write(Buffer.from(line) as unknown as string) }
   const output = logTo(lines, level)
   let lost = 0
-  stdout.on('drop', (dropped: string) => {
-    lost += dropped.split('\n').length - 1
+  stdout.on('drop', () => {
+    lost += 1
   })
   stdout.on('drain', () => {
     if (lost > 0) output.logger.warn({ lines: lost }, 'log lines were lost, since stdout was not read')
@@ -80,13 +83,9 @@ function openStream(level: string): Log {
   })
   // On an error such as a full disk, the lines wait for the next attempt.
   stdout.on('error', () => undefined)
-  setInterval(() => lines.pass() && stdout.flush(), flushEveryMs).unref()
-  // Before pino's own listener, which writes what it was passed.
-  process.prependListener('exit', () => lines.pass())
 
   const exit = (code: number) => {
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), patienceMs)
-    lines.pass()
     // The first flush may end with a write that began before the last lines came.
     stdout.flush(() => {
       stdout.flush((error) => {
@@ -97,32 +96,4 @@ function openStream(level: string): Log {
     })
   }
   return { ...output, exit }
-}
-
-/** Collects lines until they fill one write: pino's destination measures all that waits again with each line (ADR 18). */
-class Lines implements DestinationStream {
-  readonly #to: DestinationStream
-  #waiting = ''
-  #bytes = 0
-
-  constructor(to: DestinationStream) {
-    this.#to = to
-  }
-
-  write(line: string): void {
-    const bytes = Buffer.byteLength(line)
-    if (this.#bytes + bytes > maxWrite) this.pass()
-    this.#waiting += line
-    this.#bytes += bytes
-  }
-
-  /** Passes on what was collected. Returns whether there was anything. */
-  pass(): boolean {
-    const waiting = this.#waiting
-    if (waiting === '') return false
-    this.#waiting = ''
-    this.#bytes = 0
-    this.#to.write(waiting)
-    return true
-  }
 }

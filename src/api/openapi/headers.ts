@@ -73,7 +73,7 @@ export const headers = {
     example: '<https://links.example.com/api/v1/domains?page=1>; rel="first"',
   },
   'X-RateLimit-Limit': {
-    description: 'Requests that the window allows. The headers of rate limits are absent when these are off.',
+    description: 'Requests that the window allows. All rate-limit headers are absent when rate limits are off.',
     schema: { type: 'integer', minimum: 1 },
     example: 6000,
   },

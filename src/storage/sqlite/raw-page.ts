@@ -2,7 +2,7 @@ import type { SQLOutputValue } from 'node:sqlite'
 import { toRows } from '../listing.ts'
 import type { Listable, Page } from '../port.ts'
 
-/** A page whose rows are arrays: the values of the listed columns, in their order. */
+/** A page whose rows are arrays. Each begins with the values of the listed columns, in their order. */
 export interface RawPage extends Omit<Page<unknown>, 'rows'> {
   readonly rows: SQLOutputValue[][]
 }
