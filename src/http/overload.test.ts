@@ -42,6 +42,20 @@ test('lets requests in after a start that held the event loop', async () => {
   overload.close()
 })
 
+test('lets requests in after one turn that took long: the machine may have been paused', async () => {
+  // A limit above what else this machine may be doing.
+  const overload = new Overload(1_000)
+  overload.begin()
+  await wait(100)
+  assert.deepEqual(await refusedAfter(overload, 2_000, 1), [false])
+  // The timer has noticed by now.
+  await nextTurn()
+  await nextTurn()
+  assert.ok(overload.delays.sum > 1.5, String(overload.delays.sum))
+  assert.equal(overload.refusal(), undefined)
+  overload.close()
+})
+
 test('lets requests in when turns are short, however many there are', async () => {
   // A limit far above what else this machine may be doing.
   const overload = new Overload(2_000)

@@ -6,10 +6,14 @@ export const maxDelayMs = 250
 /** What the mean is taken over, with more weight on what is recent. */
 const windowMs = 250
 const sampleEveryMs = 20
+/** How much one sample counts at most, and of how many times the limit: together less than the limit. */
+const maxWeight = 0.8
+const maxLateness = 1.2
 
 /**
  * Watches how late the event loop runs. Past the limit, requests are turned away at once: those that are let in stay
- * fast, and those that are not know it before their client gives up.
+ * fast, and those that are not know it before their client gives up. One late turn is not enough, however long it took:
+ * a machine that was paused is not overloaded.
  *
  * Node's `monitorEventLoopDelay` will not do: it drops the first delay after each reset, and when every turn of the loop
  * takes longer than the time between two resets, which is when it matters, there is never a second one.
@@ -47,7 +51,8 @@ export class Overload {
     const elapsed = now - (this.#sampledAt ?? now - sampleEveryMs)
     this.#sampledAt = now
     this.delays.add(Math.max(0, elapsed - sampleEveryMs) / 1000)
-    const weight = 1 - Math.exp(-elapsed / windowMs)
-    this.#delayMs += weight * (elapsed - sampleEveryMs - this.#delayMs)
+    const weight = Math.min(maxWeight, 1 - Math.exp(-elapsed / windowMs))
+    const lateness = Math.min(maxLateness * this.#limitMs, elapsed - sampleEveryMs)
+    this.#delayMs += weight * (lateness - this.#delayMs)
   }
 }
