@@ -7,19 +7,19 @@ import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { runHere, type Said } from '../../test/command-line.ts'
 import { damage } from '../../test/lists-model.ts'
-import { newDatabase, newFolder } from '../../test/processes.ts'
+import { newDatabase, newFolder, type Variables } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertSpace } from '../spaces/store.ts'
 import { openStorage } from '../storage/open.ts'
 
-/** A database that takes more than one step to copy, and with more records than a page of an export has. */
-async function bigDatabase(t: TestContext): Promise<string> {
+type AtTerminal = (args: readonly string[], input?: Readable) => Promise<Said>
+
+/**
+ * Runs commands at a terminal, on a database that takes more than one step to copy, and with more records than a page of
+ * an export has.
+ */
+async function onBigDatabase(t: TestContext): Promise<{ path: string; variables: Variables; say: AtTerminal }> {
   const { path, variables } = newDatabase(t)
-  const before = process.env.DATABASE_URL
-  process.env.DATABASE_URL = variables.DATABASE_URL
-  t.after(() => {
-    process.env.DATABASE_URL = before ?? ''
-  })
   const storage = await openStorage({ engine: 'sqlite', path })
   await createAccount(storage, 'Acme')
   await storage.write(async (tx) => {
@@ -29,38 +29,34 @@ async function bigDatabase(t: TestContext): Promise<string> {
   const database = new DatabaseSync(path)
   database.exec('create table filler as select randomblob(8000000)')
   database.close()
-  return path
-}
-
-function atTerminal(...args: string[]): Promise<Said> {
-  return atTerminalWith(Readable.from([]), ...args)
-}
-
-async function atTerminalWith(input: Readable, ...args: string[]): Promise<Said> {
-  const said = await runHere(args, { input, isTerminal: true })
-  // Where a line is overwritten.
-  return { ...said, stderr: said.stderr.replaceAll('\r\u001b[K', '\r') }
+  const say: AtTerminal = async (args, input = Readable.from([])) => {
+    const said = await runHere(args, { input, isTerminal: true, variables })
+    // Where a line is overwritten.
+    return { ...said, stderr: said.stderr.replaceAll('\r\u001b[K', '\r') }
+  }
+  return { path, variables, say }
 }
 
 test('backup, export and import say how far they are, in one line that goes away', async (t) => {
-  await bigDatabase(t)
+  const { say } = await onBigDatabase(t)
   const folder = newFolder(t)
-  const backup = await atTerminal('backup', join(folder, 'backup.db'))
+  const backup = await say(['backup', join(folder, 'backup.db')])
   assert.match(backup.stderr, /^(\r\d+ % is copied)+(\r\d+ % is checked)*\r$/)
-  const exported = await atTerminal('export', join(folder, 'export.jsonl'))
+  const exported = await say(['export', join(folder, 'export.jsonl')])
   assert.match(exported.stderr, /^(\r\d\.\d MB are exported)+\rExported to \S+\. domains: 0, spaces: 600\.\n$/)
-  const imported = await atTerminal('import', join(folder, 'export.jsonl'))
+  const imported = await say(['import', join(folder, 'export.jsonl')])
   assert.match(imported.stderr, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
   assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])
-  const restored = await atTerminal('restore', join(folder, 'backup.db'))
+  const restored = await say(['restore', join(folder, 'backup.db')])
   assert.match(restored.stdout, /^The database is restored from \S+\. The previous database is in \S+\.\n$/)
 })
 
 test('an export that fails leaves no line and no file behind', async (t) => {
-  damage(await bigDatabase(t), 'Space 599')
+  const { path, say } = await onBigDatabase(t)
+  damage(path, 'Space 599')
   const folder = newFolder(t)
   for (const file of ['-', join(folder, 'export.jsonl')]) {
-    const { code, stderr } = await atTerminal('export', file)
+    const { code, stderr } = await say(['export', file])
     assert.equal(code, 1)
     assert.match(stderr, /^(\r\d\.\d MB are exported)+\rThe database is not available right now\. .*\n$/)
   }
@@ -68,26 +64,26 @@ test('an export that fails leaves no line and no file behind', async (t) => {
 })
 
 test('an export that is printed waits for whoever reads it', async (t) => {
-  await bigDatabase(t)
-  const { code, stdout: out } = await atTerminal('export')
+  const { say } = await onBigDatabase(t)
+  const { code, stdout: out } = await say(['export'])
   assert.equal(code, 0)
   assert.equal(out.split('\n').length, 603)
   const file = join(newFolder(t), 'export.jsonl')
-  await atTerminal('export', file)
+  await say(['export', file])
   const withoutHeader = (text: string) => text.replace(/^.*\n/, '')
   assert.equal(withoutHeader(readFileSync(file, 'utf8')), withoutHeader(out))
 })
 
 test('an import without a file says what it waits for where it reads from a terminal', async (t) => {
-  await bigDatabase(t)
+  const { variables, say } = await onBigDatabase(t)
   const waits = 'Waiting for the lines of an export. End with Ctrl-D, or name a file: npx waymark import FILE\n'
-  const typed = await atTerminalWith(Object.assign(Readable.from([]), { isTTY: true }), 'import')
+  const typed = await say(['import'], Object.assign(Readable.from([]), { isTTY: true }))
   assert.deepEqual([typed.code, typed.stderr.startsWith(waits)], [1, true])
-  assert.ok(!(await runHere(['import'])).stderr.includes('Waiting'))
+  assert.ok(!(await runHere(['import'], { variables })).stderr.includes('Waiting'))
 })
 
 test('an empty standard input is no export', async (t) => {
-  await bigDatabase(t)
-  const { code, stderr } = await atTerminal('import')
+  const { say } = await onBigDatabase(t)
+  const { code, stderr } = await say(['import'])
   assert.deepEqual([code, stderr], [1, 'The file is no export of Waymark: its first line is no header.\n'])
 })
