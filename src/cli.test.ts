@@ -139,7 +139,7 @@ test('exit code 1 for an account and for a key that does not exist, with a sente
     ['keys create --name ci --account 3', 'There is no account 3. "npx waymark accounts list" shows the accounts.\n'],
     ['keys rotate 7', 'There is no key 7. "npx waymark keys list" shows the keys.\n'],
     ['keys revoke 7', 'There is no key 7. "npx waymark keys list" shows the keys.\n'],
-    ['keys revoke unknown', 'There is no key of that name. "npx waymark keys list" shows the keys.\n'],
+    ['keys revoke unknown', 'There is no key with that name. "npx waymark keys list" shows the keys.\n'],
   ] as const) {
     const { code, stdout, stderr } = await refused(...words.split(' '))
     assert.deepEqual([code, stdout, stderr], [1, '', sentence])
@@ -156,7 +156,7 @@ test('a key may be named by its name, where that leaves no doubt', async (t) => 
   assert.deepEqual([both.code, both.stdout], [2, ''])
   assert.match(
     both.stderr,
-    /^More than one key is called ci: name the one you mean by its ID, out of 1, 3\.\n\nUsage: /,
+    /^More than one key is called ci: name the one you mean by its id, one of 1, 3\.\n\nUsage: /,
   )
   await say('keys', 'revoke', '1')
   // The one that is still good is meant; and once none is, a name that was used twice is in doubt again.

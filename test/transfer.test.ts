@@ -172,12 +172,12 @@ test('exit code 1 when lines are refused: each is named with its number and its 
     [space({ id: 8, color: 9 }), /^color: /],
     [space({ id: undefined }), /^id: A space needs the id that it has at its source/],
     [space({ id: 1.5 }), /^id: /],
-    ['', /^The line is no JSON object/],
-    ['nonsense', /^The line is no JSON object/],
-    ['[]', /^The line is no JSON object/],
-    ['{"toString":{}}', /^The line is no JSON object/],
-    ['{"domain":null}', /^The line is no JSON object/],
-    ['{"domain":{},"space":{}}', /^The line is no JSON object/],
+    ['', /^The line is not a JSON object/],
+    ['nonsense', /^The line is not a JSON object/],
+    ['[]', /^The line is not a JSON object/],
+    ['{"toString":{}}', /^The line is not a JSON object/],
+    ['{"domain":null}', /^The line is not a JSON object/],
+    ['{"domain":{},"space":{}}', /^The line is not a JSON object/],
     [Buffer.from([0x7b, 0xff, 0x7d]), /^The line is longer than 64 KiB, or not UTF-8\.$/],
     [domain({ homepage_url: `https://${'x'.repeat(70_000)}` }), /^The line is longer than 64 KiB, or not UTF-8\.$/],
     [domain({ name: 'last.example.com', created_at: '2020-01-02T03:04:05.678Z' })],
@@ -313,11 +313,11 @@ test('exit code 1 for a file that was cut off, or that is no export', async (t) 
   assert.match(await importOf(lines.slice(0, -1).join('')), cutOff)
   assert.match(
     await importOf(`${lines.slice(0, 2).join('')}${lines.at(-1)}`),
-    /\nThe file tells of 4 records, but has 1\.\n$/,
+    /\nThe file should have 4 records, but has 1\.\n$/,
   )
   assert.match(await importOf(lines.slice(0, 3).join('').slice(0, -9)), /^Line 3: .*|cut off/)
-  assert.equal(await importOf(''), 'The file is no export of Waymark: its first line is no header.\n')
-  assert.equal(await importOf('{"a":1}\n'), 'The file is no export of Waymark: its first line is no header.\n')
+  assert.equal(await importOf(''), 'The file is not an export of Waymark: its first line is not a header.\n')
+  assert.equal(await importOf('{"a":1}\n'), 'The file is not an export of Waymark: its first line is not a header.\n')
   assert.match(await importOf(text.replace('"waymark_export":1', '"waymark_export":2')), /^The file has format 2; /)
   assert.match(await importOf(text.replace(/"source":"\w+"/, '"source":" "')), /^The file does not say which database /)
 })

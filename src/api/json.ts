@@ -27,7 +27,7 @@ export function parseJson(bytes: Buffer): Fields | Failure {
 export function malformedJson(reason: string): Failure {
   const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(reason) ?? []
   const place = line === undefined ? '' : `: it goes wrong at line ${line}, column ${column}`
-  const advice = 'Names and texts stand in double quotes, and no comma stands before a closing bracket.'
+  const advice = 'Put names and texts in double quotes, and leave out commas before closing brackets.'
   return new Failure('malformed_body', `The body is not valid JSON${place}. ${advice}`)
 }
 

@@ -37,7 +37,7 @@ function positive(options: { readonly description: string; readonly default?: nu
 
 const pageNumber = positive({
   default: 1,
-  description: 'The page, counted from 1. Use it for people who leaf through a list; `after` is for programs.',
+  description: 'The page, counted from 1. Use it for people who browse a list; `after` is for programs.',
 })
 
 const lastSeen = positive({

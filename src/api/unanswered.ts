@@ -33,7 +33,7 @@ export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
     }
     const allow = [...methods, 'OPTIONS']
     if (method !== 'OPTIONS') {
-      const detail = `${method} is not answered here: ${allow.join(', ')} are.${advice}`
+      const detail = `This path does not support ${method}. It supports ${allow.join(', ')}.${advice}`
       return new Failure('method_not_allowed', detail, { allow })
     }
     if (isOfApi(exchange)) {

@@ -41,7 +41,7 @@ export function lifetimeOf(given: Given): number | null {
 export function durationOf({ values }: Given, option: string): number {
   const milliseconds = parseDuration(String(values[option]))
   if (milliseconds !== undefined) return milliseconds
-  throw new WrongUse(`--${option} takes a duration such as 30s, 15m, 24h or 90d, of 36500d at most.`)
+  throw new WrongUse(`--${option} takes a duration such as 30s, 15m, 24h or 90d, at most 36500d.`)
 }
 
 /** `--account`; undefined when it is not given. */

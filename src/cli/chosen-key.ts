@@ -12,10 +12,10 @@ export async function chosenKey(db: Db, named: number | string): Promise<Key> {
   const active = keys.filter((key) => statusOf(key) === 'active')
   const [key, ...others] = active.length > 0 ? active : keys
   if (key === undefined) {
-    const which = typeof named === 'number' ? `no key ${named}` : 'no key of that name'
+    const which = typeof named === 'number' ? `no key ${named}` : 'no key with that name'
     throw new StartupFailure(`There is ${which}. "${program} keys list" shows the keys.`)
   }
   if (others.length === 0) return key
   const ids = [key, ...others].map(({ id }) => id).join(', ')
-  throw new WrongUse(`More than one key is called ${key.name}: name the one you mean by its ID, out of ${ids}.`)
+  throw new WrongUse(`More than one key is called ${key.name}: name the one you mean by its id, one of ${ids}.`)
 }

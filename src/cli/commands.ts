@@ -69,4 +69,4 @@ function place(rest: readonly string[], path: string, within: Commands, names: r
 const hint = `"${program} help COMMAND" explains a command, "${program} version" prints the version. The commands work
 on the database that DATABASE_URL names, whether or not a server runs; only "restore" needs it stopped.
 
-Exit codes: 0 done; 1 not done, or only in part; 2 the command line is wrong, or another program does this.`
+Exit codes: 0 done; 1 not done, or only in part; 2 the command line is wrong, or another program is needed.`

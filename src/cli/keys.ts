@@ -13,7 +13,7 @@ export const keyCommands = {
     details: `  --name NAME          its name in lists, 1 to 255 characters
   --scopes LIST        what it may do, separated by commas (default *, which is everything):
                        ${scopes.join(', ')}
-  --expires DURATION   how long it is good: 30s, 15m, 24h, 90d (default: until it is revoked)
+  --expires DURATION   how long it is valid: 30s, 15m, 24h, 90d (default: until it is revoked)
   --account ID         the account it belongs to; may be left out when there is only one
   --json               print the whole record as JSON, with the key as "secret"`,
     options: {

@@ -9,7 +9,7 @@ import { didYouMean } from './nearest.ts'
 
 /**
  * Runs one command and returns the exit code: 0 when it is done, 1 when it could not be done or only in part, 2 when the
- * command line is wrong or another program does this. Results go to `out`, sentences about failures to `err`.
+ * command line is wrong or another program is needed. Results go to `out`, sentences about failures to `err`.
  */
 export async function runCli(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { out, err } = surroundings

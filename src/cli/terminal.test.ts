@@ -85,5 +85,5 @@ test('an import without a file says what it waits for where it reads from a term
 test('an empty standard input is no export', async (t) => {
   const { say } = await onBigDatabase(t)
   const { code, stderr } = await say(['import'])
-  assert.deepEqual([code, stderr], [1, 'The file is no export of Waymark: its first line is no header.\n'])
+  assert.deepEqual([code, stderr], [1, 'The file is not an export of Waymark: its first line is not a header.\n'])
 })

@@ -69,7 +69,7 @@ function tagsOf(name: string, value: string | undefined): EntityTags | null {
   if (tags !== null) return tags
   throw new Failure(
     'malformed_request',
-    `The ${name} header must be an entity tag as the ETag header has it, in double quotes, or a list of them, or *.`,
+    `The ${name} header must be an entity tag in double quotes, as in the ETag header, or a list of them, or *.`,
   )
 }
 

@@ -63,5 +63,7 @@ const fallback: Fallback = ({ method }, methods) => {
   if (methods.length === 0) {
     return new Failure('route_not_found', `There is nothing here. There is: ${paths.join(', ')}.`)
   }
-  return new Failure('method_not_allowed', `${method} is not answered here: GET and HEAD are.`, { allow: methods })
+  return new Failure('method_not_allowed', `This path does not support ${method}. It supports GET and HEAD.`, {
+    allow: methods,
+  })
 }

@@ -36,7 +36,7 @@ test('a request to no route, one that was refused, and any other message are lin
   })
   assert.deepEqual(
     lines.map((line) => line.replace(/^\S+ /, '').trimEnd()),
-    ['INFO: GET (no such path) 404 in 0.5 ms', 'INFO: refused 400 {"code":"malformed_request"}', 'INFO: stopped'],
+    ['INFO: GET (no such operation) 404 in 0.5 ms', 'INFO: refused 400 {"code":"malformed_request"}', 'INFO: stopped'],
   )
 })
 

@@ -22,7 +22,7 @@ export function terminalStream(terminal: Pick<NodeJS.WriteStream, 'write'> = pro
 
 /** `GET /api/v1/domains 200 in 1.2 ms` for a request, and the message for everything else. */
 function said({ msg, method, route, status, ms }: Record<string, unknown>): string {
-  const what = msg === 'request' ? `${method} ${route ?? '(no such path)'}` : msg
+  const what = msg === 'request' ? `${method} ${route ?? '(no such operation)'}` : msg
   return [what, status, typeof ms === 'number' ? `in ${ms.toFixed(1)} ms` : undefined]
     .filter((part) => part !== undefined)
     .join(' ')

@@ -23,7 +23,7 @@ export function lineOf(members: object): string {
 /** The id of the database that the records come from, as the first line tells it. Throws `Unusable`. */
 export function sourceIn(text: string): string {
   const { waymark_export: version, source } = objectFrom(text) ?? {}
-  if (typeof version !== 'number') throw new Unusable('is no export of Waymark: its first line is no header')
+  if (typeof version !== 'number') throw new Unusable('is not an export of Waymark: its first line is not a header')
   if (version !== formatVersion)
     throw new Unusable(`has format ${version}; this version of Waymark reads ${formatVersion}`)
   if (typeof source !== 'string' || !/^[\w.:-]{1,100}$/.test(source)) {
@@ -38,7 +38,7 @@ export function readEntry(text: string, transferables: readonly Transferable[]):
   const kind = transferables.find(({ singular }) => singular === name)
   if (others.length > 0 || !isObject(value) || (kind === undefined && name !== 'end')) {
     const names = transferables.map(({ singular }) => `"${singular}"`).join(', ')
-    throw new Unusable(`The line is no JSON object with one member: ${names} or "end".`)
+    throw new Unusable(`The line is not a JSON object with one member: ${names} or "end".`)
   }
   if (kind === undefined) return { end: totalsFrom(value) }
   return { of: kind.plural, id: idIn(value), store: kind.read(value) }

@@ -160,6 +160,6 @@ class End {
   missing(): string | null {
     if (this.#totals === undefined) return 'The file ends before its last line, the "end": it was cut off.'
     const told = Object.values(this.#totals).reduce((sum, total) => sum + total, 0)
-    return this.#seen >= told ? null : `The file tells of ${told} records, but has ${this.#seen}.`
+    return this.#seen >= told ? null : `The file should have ${told} records, but has ${this.#seen}.`
   }
 }

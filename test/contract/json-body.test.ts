@@ -129,7 +129,7 @@ for (const [what, body, place] of [
   test(`400 malformed_body for JSON with ${what}, and where it goes wrong if that is known`, async () => {
     const answer = await post(body)
     assert.deepEqual([answer.status, answer.body.code], [400, 'malformed_body'])
-    const advice = 'Names and texts stand in double quotes, and no comma stands before a closing bracket.'
+    const advice = 'Put names and texts in double quotes, and leave out commas before closing brackets.'
     assert.equal(answer.body.message, `The body is not valid JSON${place}. ${advice}`)
   })
 }

@@ -29,9 +29,13 @@ export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_fai
   }),
   not_found: notFound('domain'),
   route_not_found: new Failure('route_not_found', 'No operation has this path. The operations are listed at /docs.'),
-  method_not_allowed: new Failure('method_not_allowed', 'DELETE is not answered here: GET, HEAD, POST, OPTIONS are.', {
-    allow: ['GET', 'HEAD', 'POST', 'OPTIONS'],
-  }),
+  method_not_allowed: new Failure(
+    'method_not_allowed',
+    'This path does not support DELETE. It supports GET, HEAD, POST, OPTIONS.',
+    {
+      allow: ['GET', 'HEAD', 'POST', 'OPTIONS'],
+    },
+  ),
   request_timeout: new Failure('request_timeout', 'The request did not arrive in time.'),
   body_too_large: new Failure('body_too_large', 'The body is larger than 64 KiB.'),
   url_too_long: new Failure('url_too_long', 'The URL is longer than 8 KiB.'),
