@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
+import { soundLifeMs } from '../src/process/workers.ts'
 import { sendRequest } from './client.ts'
 import {
   eventually,
@@ -94,6 +95,7 @@ test('each slot has a pause of its own before its worker is replaced, and the la
   process.kill(first, 'SIGKILL')
   assert.equal(await pauseAfterDeathOf(first), 100)
   const second = (await untilAnswered(server, 3)).at(-1) as number
+  const startsAfter = performance.now()
   process.kill(second, 'SIGKILL')
   assert.equal(await pauseAfterDeathOf(second), 200)
   const third = (await untilAnswered(server, 4)).at(-1) as number
@@ -104,7 +106,9 @@ test('each slot has a pause of its own before its worker is replaced, and the la
   for (const pid of [third, fourth]) process.kill(pid, 'SIGKILL')
   const pauses = [await pauseAfterDeathOf(third), await pauseAfterDeathOf(fourth)]
   assert.equal(Math.min(...pauses), 0, String(pauses))
-  assert.ok(Math.max(...pauses) >= 200, String(pauses))
+  // A worker that lived long enough starts over, which a slow machine may have given it the time for.
+  const isSound = performance.now() - startsAfter >= soundLifeMs
+  assert.ok(Math.max(...pauses) >= (isSound ? 100 : 200), String(pauses))
   await eventually(() =>
     server.send('GET', path).then(
       ({ status }) => status === 200,

@@ -193,6 +193,8 @@ async function visit(path: string, { width = 1280, height = 900, colorScheme = '
   const app = await startApp()
   const context = await browser.newContext({ viewport: { width, height }, colorScheme })
   const page = await context.newPage()
+  // A busy machine takes its time.
+  page.setDefaultTimeout(90_000)
   const requests: URL[] = []
   const complaints: string[] = []
   page.on('request', (request) => void requests.push(new URL(request.url())))

@@ -9,7 +9,7 @@ import type { Log } from './log.ts'
  */
 const minPauseMs = 100
 const maxPauseMs = 30_000
-const soundLifeMs = 10_000
+export const soundLifeMs = 10_000
 
 /** The ports that a process listens on, by the prefix of their listener. A worker tells its supervisor once it does. */
 type Ports = Readonly<Record<string, number>>
