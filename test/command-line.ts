@@ -23,7 +23,7 @@ export interface Around {
 /** Runs one command to its end. Commands that run at once need the same variables. */
 export async function runHere(args: readonly string[], around: Around = {}): Promise<Said> {
   const { variables = {}, input = Readable.from([]), isTerminal = false, serve = async () => undefined } = around
-  // The database of whoever runs the tests is not that of the command.
+  // The command must not see the tester's own database settings.
   const strange = Object.keys(process.env).filter((name) => name.startsWith('DATABASE_'))
   const before = [...strange, ...Object.keys(variables)].map((name) => [name, process.env[name]] as const)
   for (const name of strange) delete process.env[name]

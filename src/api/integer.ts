@@ -7,7 +7,7 @@ export function positiveInteger(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** The positive integer that the text says if it is in canonical form and at most `most`; a refusal that names the bounds if not. */
+/** The positive integer that the text is in canonical form, if it is at most `most`; otherwise a refusal that names the range. */
 export function integerUpTo(most: number, text: string, label: string): number | Refusal {
   const value = positiveInteger(text)
   if (value !== undefined && value <= most) return value

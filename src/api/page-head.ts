@@ -1,6 +1,6 @@
 import { type Html, html, type Part } from '../http/html.ts'
 
-/** The beginning of every page, up to its `<body>`. `more` is what its head has besides. */
+/** The start of every page, up to its `<body>`. `more` goes at the end of the head. */
 export function pageHead(title: string, more: Part = null): Html {
   return html`<!doctype html>
 <html lang="en">

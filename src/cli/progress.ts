@@ -4,7 +4,7 @@ import type { Stream, Writable } from 'node:stream'
 const onTerminalMs = 100
 const elsewhereMs = 5_000
 
-/** Lets the work say on `out` how far it is. The line is gone when the work is done, and when it fails. */
+/** Shows the progress of the work on `out`, and removes the line when the work ends or fails. */
 export async function withProgress<T>(out: Writable, work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = new Progress(out)
   try {

@@ -88,7 +88,7 @@ async function transfer() {
   return { exported, importRecords, transferables }
 }
 
-/** Writes the texts as fast as they are taken, says on `err` how far that is, and returns what was written. */
+/** Writes the texts as fast as `out` accepts them, shows progress on `err`, and returns the totals. */
 function writeTo(
   out: Writable,
   texts: AsyncGenerator<string, Totals>,

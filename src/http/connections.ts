@@ -53,7 +53,7 @@ export class Connections {
     return this.#addresses.keys()
   }
 
-  /** Tracks and bounds the connections of this server from now on. Its own listener for requests is there already. */
+  /** Tracks and bounds the connections of this server from now on. The server's own request listener must be attached already. */
   watch(server: Server): void {
     server.maxConnections = this.#max + Math.ceil(this.#max * surplusShare)
     server.prependListener('connection', (socket) => this.#admit(socket as Tracked))
@@ -91,7 +91,7 @@ export class Connections {
     if (now < this.#nextScanAt || (address === this.#paused.address && now < this.#paused.until)) return
     const batch = Math.max(1, Math.floor(this.#max * batchShare))
     const { idle, isOwn } = this.#idleFor(newcomer)
-    // An address that is busy with all it has must not keep room from being made for others.
+    // An address whose connections are all busy must not stop others from getting room.
     if (idle.length < batch && isOwn) this.#paused = { address, until: now + scanPauseMs }
     else if (idle.length < batch) this.#nextScanAt = now + scanPauseMs
     for (const socket of longestIdle(idle, batch)) {

@@ -6,7 +6,10 @@ export const maxDelayMs = 250
 /** What the mean is taken over, with more weight on what is recent. */
 const windowMs = 250
 const sampleEveryMs = 20
-/** How much one sample counts at most, and of how many times the limit: together less than the limit. */
+/**
+ * Caps on the weight of one sample and, in multiples of the limit, on its lateness. Their product is below 1, so one
+ * sample alone never exceeds the limit.
+ */
 const maxWeight = 0.8
 const maxLateness = 1.2
 

@@ -66,7 +66,7 @@ export class RequestLog implements Journal {
 }
 
 /**
- * What a request's line says, as text: an object given to pino takes a tenth of a show (ADR 18). Only `logged` needs
+ * The members of a request's log line, as text: passing pino an object costs a tenth of a show (ADR 18). Only `logged` needs
  * escaping, since methods are tokens, templates and codes are ours, and ids have been checked.
  */
 function membersOf(

@@ -37,7 +37,7 @@ function refuseInTurn(socket: Socket, failure: Failure, surroundings: Surroundin
   const latest = awaitedResponse(socket)
   const isBehind = latest !== undefined && !awaitsBody(latest)
   if (isBehind) latest.once('close', () => socket.destroySoon())
-  // A response gets the socket once those before it have been sent. More that is broken may have arrived by then.
+  // A response gets the socket once those before it have been sent. By then, more broken bytes may have arrived.
   else if (latest?.socket === null)
     latest.once('socket', () => socket.writable && refuse(socket, failure, surroundings))
   else refuse(socket, failure, surroundings)

@@ -70,7 +70,7 @@ function openStream(level: string): Log {
     periodicFlush: flushEveryMs,
     contentMode: 'buffer',
   })
-  // As text, all that waits would be copied again for each line, to measure it (ADR 18). The types know text alone.
+  // In text mode, each line copies everything that waits, just to measure it (ADR 18). The types allow only text.
   const lines = { write: (line: string) => void stdout.write(Buffer.from(line) as unknown as string) }
   const output = logTo(lines, level)
   let lost = 0

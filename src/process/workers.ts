@@ -24,7 +24,7 @@ export function placesOf(listeners: readonly Place[], workers: number): Place[] 
   )
 }
 
-/** Port 0 lets the system choose, so it is not counted up from. */
+/** Port 0 lets the system choose, so workers do not count up from it. */
 function portOf({ port, isPerWorker }: Place, slot: number): number {
   return isPerWorker && port !== 0 ? port + slot : port
 }

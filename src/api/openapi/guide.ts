@@ -33,8 +33,8 @@ OPTIONS nor a 405 needs a key.
 
 Use \`page\` for people who browse a list, and \`after\` for programs that read all of it: \`after=ID\` goes on after the
 record with that id, in the order of ids, so no record comes twice or is missed while others write. Take the first id from the last
-record of a page without it. \`links.next\` keeps using the one
-that you began with. A list has an **ETag** of its content: with \`If-None-Match\` the answer is 304 while nothing has changed.
+record of a page without it. \`links.next\` keeps using the one that you began with. A list has an **ETag** of its content: with
+\`If-None-Match\` the answer is 304 while nothing has changed.
 
 ## Errors
 

@@ -172,8 +172,8 @@ class Run {
     await this.#readers.close()
     this.#records.db.close()
     this.#folder.remove()
-    // A list is right without the index too, so that only this tells whether the index served. That a file is garbage
-    // or another database's is said, and the file made anew.
+    // Lists are right without the index too, so only this shows whether the index was used. An index file that is garbage
+    // or belongs to another database is reported and rebuilt.
     deepEqual(
       this.#problems.filter(
         (problem) => !/file is not a database|malformed|belongs to another database/.test(String(problem)),

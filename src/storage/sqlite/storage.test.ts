@@ -62,7 +62,7 @@ test('deletions are forgotten once the search index holds them, also after a tim
   assert.equal((await listSpaces(storage, account, { ...firstPage, search: 'space' })).total, 1)
 })
 
-test('a transaction finds what it wrote, which nobody else sees yet', async (t) => {
+test('a transaction sees its own writes before anyone else does', async (t) => {
   const { storage, account } = await open(t)
   await storage.write(async (tx) => {
     const { record } = await insertSpace(tx, account, { name: 'New', color: 1 })
