@@ -22,13 +22,9 @@ export function documents(router: Router, operations: readonly Operation[], addr
 
   /** The document names the address that was asked, since generated clients need an absolute URL. */
   async function documentFor(url: string): Promise<StaticContent> {
-    const text = (await template()).replace(mark, url)
-    const known = byAddress.get(url)
-    if (known !== undefined) return known
-    if (byAddress.size >= maxAddresses) return plainContent(json, text)
-    const made = staticContent(json, text)
-    byAddress.set(url, made)
-    return made
+    const isKept = byAddress.has(url) || byAddress.size < maxAddresses
+    if (!isKept) return plainContent(json, (await template()).replace(mark, url))
+    return keptIn(byAddress, url, async () => staticContent(json, (await template()).replace(mark, url)))
   }
 
   async function sendFile(exchange: Exchange, name: string): Promise<Outcome> {
@@ -52,7 +48,7 @@ export function documents(router: Router, operations: readonly Operation[], addr
 
 const json = 'application/json; charset=utf-8'
 
-/** Stands for the address in the document that is made once. */
+/** A placeholder for the address, so that the document is built only once. */
 const mark = 'https://address.invalid'
 
 /** Nothing but this server: the page works without a network, and tells no one that it was opened. */
@@ -72,11 +68,18 @@ function redirect(exchange: Exchange): Outcome {
   return send(exchange, 302)
 }
 
-/** Keeps the result of the work, which is done when it is first asked for, and again only after it failed. */
+/** Does the work at the first call and keeps the result for all later calls, unless the work fails. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let result: T | undefined
-  return async () => {
-    result ??= await work()
-    return result
-  }
+  const results = new Map<string, Promise<T>>()
+  return () => keptIn(results, '', work)
+}
+
+/** The result kept under this name, or else that of the work, which is kept unless it fails. */
+function keptIn<T>(results: Map<string, Promise<T>>, name: string, work: () => Promise<T>): Promise<T> {
+  const known = results.get(name)
+  if (known !== undefined) return known
+  const made = work()
+  results.set(name, made)
+  made.catch(() => results.delete(name))
+  return made
 }
