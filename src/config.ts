@@ -144,7 +144,7 @@ type Ports = Pick<Place, 'host' | 'port' | 'isPerWorker'>
 /** Whether two listeners could want the same port of the same address. A variable that is wrong meets nothing. */
 function mayMeet(one: Ports, other: Ports, workers: number): boolean {
   const hosts = [one.host, other.host].map((name) => (name === 'localhost' ? '127.0.0.1' : name))
-  const share = hosts[0] === hosts[1] || hosts.some((name) => /^(0\.0\.0\.0|::)$/.test(name))
+  const share = hosts.some((name) => /^(0\.0\.0\.0|::)$/.test(name)) || hosts[0] === hosts[1]
   const end = ({ port, isPerWorker }: Ports) => port + (isPerWorker ? workers : 1)
   return share && one.port > 0 && other.port > 0 && one.port < end(other) && other.port < end(one)
 }
@@ -217,7 +217,8 @@ function corsOrigins(text: string): '*' | readonly string[] {
 }
 
 function bootstrapKey(text: string): string | null {
-  if (text === '' || isWellFormedKey(text)) return text || null
+  if (text === '') return null
+  if (isWellFormedKey(text)) return text
   throw new Error('is not a well-formed API key: "wm_" and 49 letters and digits, the last 6 of them a checksum.')
 }
 
@@ -235,8 +236,8 @@ function isNetwork(text: string): boolean {
   if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true
   const [address = '', prefix, ...more] = text.split('/')
   const bits = { 4: 32, 6: 128 }[isIP(address)]
-  const isPrefix = prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (bits ?? 0))
-  return bits !== undefined && more.length === 0 && isPrefix
+  if (bits === undefined || more.length > 0) return false
+  return prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
 }
 
 function oneOf(allowed: readonly string[]): (text: string) => string {
