@@ -6,9 +6,6 @@ import { type Answer, type Json, sendRequest } from './client.ts'
 import { newDatabase, type RunningServer, startServer } from './processes.ts'
 
 const clients = 50
-/** So few that the one that deletes has its turn soon, once the record was changed this often. */
-const rivals = 12
-const enough = 10
 
 /** Each record holds a count, in one of its fields. */
 const counters = {
@@ -103,7 +100,7 @@ for (const [resource, { written, read }] of Object.entries(counters)) {
     assert.ok(stale.length > 0, 'no client met another')
   })
 
-  test(`a client that deletes one of the ${resource} with If-Match among ${rivals} that change it deletes what it saw`, {
+  test(`a client that deletes one of the ${resource} with If-Match among ${clients} that change it deletes what it saw`, {
     timeout: 60_000,
   }, async (t) => {
     const { client } = await servers(t)
@@ -116,13 +113,13 @@ for (const [resource, { written, read }] of Object.entries(counters)) {
       for (;;) {
         const present = await look(own, path)
         assert.ok(present !== undefined)
-        if (present.count < enough) continue
+        if (present.count < clients) continue
         const { status } = await own.send('DELETE', path, present.etag)
         if (status === 204) return present.count
         assert.equal(status, 412)
       }
     }
-    const [seen] = await Promise.all([remove(client()), ...Array.from({ length: rivals }, () => count(client()))])
+    const [seen] = await Promise.all([remove(client()), ...Array.from({ length: clients }, () => count(client()))])
     assert.equal(counted, seen, 'as many updates were acknowledged as the deleted state had')
     assert.equal((await client().send('GET', path)).status, 404)
   })

@@ -20,7 +20,7 @@ import {
   type Variables,
 } from './processes.ts'
 
-const workers = 2
+const workers = 3
 const path = '/api/v1/spaces'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
@@ -106,7 +106,7 @@ test('each slot has a pause of its own before its worker is replaced, and the la
   for (const pid of [third, fourth]) process.kill(pid, 'SIGKILL')
   const pauses = [await pauseAfterDeathOf(third), await pauseAfterDeathOf(fourth)]
   assert.equal(Math.min(...pauses), 0, String(pauses))
-  // A worker that lived long enough starts over, which a slow machine may have given it the time for.
+  // On a slow machine, a worker may live long enough for its pause to start over.
   const isSound = performance.now() - startsAfter >= soundLifeMs
   assert.ok(Math.max(...pauses) >= (isSound ? 100 : 200), String(pauses))
   await eventually(() =>
