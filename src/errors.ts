@@ -1,6 +1,7 @@
 /**
  * What can go wrong, said without HTTP. `http/failures.ts` alone maps these codes to statuses.
  */
+import type { ViolationCode } from './violations.ts'
 
 /** The stable codes that clients switch on. Adding one here without a status in `http/failures.ts` does not compile. */
 export type ErrorCode =
@@ -21,7 +22,11 @@ export type ErrorCode =
   | 'unsupported_media_type'
   | 'headers_too_large'
   | 'name_taken'
+  | 'alias_taken'
+  | 'domain_in_use'
   | 'reference_conflict'
+  | 'link_expired'
+  | 'password_required'
   | 'idempotency_in_progress'
   | 'precondition_failed'
   | 'validation_failed'
@@ -91,49 +96,6 @@ export class Refusal {
   }
 }
 
-/** Every violation code and what it means; the API's documents are made from this table. */
-export const violationCodes = {
-  required: 'The field must be sent, with a value.',
-  not_a_string: 'The field takes a JSON string.',
-  not_single: 'The field was sent twice or as an array; it takes one value.',
-  control_characters: 'The value contains control characters or text that is not well-formed Unicode.',
-  too_long: 'The value is longer than the field allows.',
-  out_of_range: 'The value is not an integer within the allowed range.',
-  not_allowed: 'The parameter does not allow this value.',
-  unknown_field: 'There is no such field or parameter.',
-  prohibited: 'The field cannot be changed.',
-  taken: 'The value is already in use.',
-  in_use: 'Other records refer to the record, or it refers to one that is gone.',
-  key_reused: 'The Idempotency-Key was used for a different request.',
-  in_progress: 'The first request with the Idempotency-Key is still running.',
-  has_scheme: 'A host name has no scheme: leave out "https://".',
-  has_port: 'A host name has no port.',
-  has_path: 'A host name has no path, query or fragment.',
-  has_credentials: 'The value contains a user name or password.',
-  has_wildcard: 'Wildcards are not supported.',
-  has_underscore: 'Host names have no underscores.',
-  has_space: 'The value contains white space.',
-  has_backslash: 'The value contains a backslash.',
-  ip_address: 'The value is an IP address, not a host name.',
-  empty_label: 'The name has an empty label: two dots in a row, or one at the start.',
-  label_too_long: 'A label is longer than 63 characters.',
-  hyphen_at_edge: 'A label begins or ends with a hyphen.',
-  invalid_character: 'The name has a character that no host name may have.',
-  invalid_punycode: 'An "xn--" label is not valid Punycode.',
-  lookalike_character: 'The host name has a character that only looks like punctuation, such as / . : or #.',
-  mixed_scripts: 'A label mixes scripts, such as Latin and Cyrillic.',
-  invisible_character: 'The value has a character that does not show.',
-  bidi_control: 'The URL has a character that changes the direction of the text around it.',
-  numeric_last_label: 'The last label consists of digits only.',
-  public_suffix: 'The name is a public suffix, under which anyone may register.',
-  not_absolute: 'The URL must be absolute.',
-  unsupported_scheme: 'The URL must begin with http:// or https://.',
-  host_missing: 'The URL has no host.',
-  invalid_url: 'The value is not a valid URL.',
-} as const
-
-export type ViolationCode = keyof typeof violationCodes
-
 /** The request's fields do not hold: all violations at once. The sentence follows Laravel's summary. */
 export function validationFailed(violations: readonly Violation[]): Failure {
   const first = violations[0]?.message ?? 'The request is not valid.'
@@ -152,6 +114,22 @@ export function nameTaken(name: string): Failure {
   const message = `The name ${name} has already been taken. Choose another name.`
   return new Failure('name_taken', message, { violations: [{ field: 'name', code: 'taken', message }] })
 }
+
+/** Another link of the domain has the alias, or one that differs from it only in case. */
+export function aliasTaken(alias: string): Failure {
+  const message = `The alias ${alias} has already been taken on this domain. Choose another alias.`
+  return new Failure('alias_taken', message, { violations: [{ field: 'alias', code: 'taken', message }] })
+}
+
+/** The domain has links, and the request does not say that they are to be deleted with it. */
+export function domainInUse(links: number): Failure {
+  const number = links === 1 ? '1 link' : `${links} links`
+  const message = `The domain has ${number}. Delete ${links === 1 ? 'it' : 'them'} first, or send ?links=delete to delete the domain and its links.`
+  return new Failure('domain_in_use', message, { violations: [{ field: 'id', code: 'in_use', message }] })
+}
+
+/** The link's period is over, or it has been followed as often as it may be. */
+export const linkExpired = new Failure('link_expired', 'This link has expired.')
 
 /** The record's version does not satisfy the conditions of the request; nothing was changed. */
 export function preconditionFailed(version: string): Failure {

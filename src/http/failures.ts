@@ -108,6 +108,28 @@ export const failures = {
     explanation:
       'A domain name can be stored only once in an instance, whatever its case, and this one is taken. Choose another name, or delete the record that has it; if you cannot find it, another account has the name.',
   },
+  alias_taken: {
+    status: 409,
+    title: 'Alias taken',
+    explanation:
+      'Another link of the domain has this alias. Aliases that differ only in case are the same. Choose another alias, or leave it out to get one made.',
+  },
+  domain_in_use: {
+    status: 409,
+    title: 'Domain in use',
+    explanation:
+      'The domain has links, so it was not deleted. Delete the links first, or send the request again with "?links=delete" to delete the domain together with all of its links.',
+  },
+  link_expired: {
+    status: 410,
+    title: 'Link expired',
+    explanation: 'The period of the link is over, or it has been followed as often as it may be.',
+  },
+  password_required: {
+    status: 401,
+    title: 'Password required',
+    explanation: 'The link asks its visitors for a password. Send it as the form field "redirect_password" by POST.',
+  },
   reference_conflict: {
     status: 409,
     title: 'Reference conflict',

@@ -7,12 +7,14 @@ import * as first from './0001-first.ts'
 import * as safeRetries from './0002-safe-retries.ts'
 import * as requestCounts from './0003-request-counts.ts'
 import * as spaceOrigins from './0004-space-origins.ts'
+import * as links from './0005-links.ts'
 
 const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', readonly string[]>>>> = {
   '0001-first': first,
   '0002-safe-retries': safeRetries,
   '0003-request-counts': requestCounts,
   '0004-space-origins': spaceOrigins,
+  '0005-links': links,
 }
 
 /** The migrations of one engine, by name. */
