@@ -26,6 +26,9 @@ import { UnreadAnswers } from './http/unread-answers.ts'
 import { KeptAnswers } from './idempotency/kept-answers.ts'
 import { hasKey } from './keys/key.ts'
 import { Keyring } from './keys/keyring.ts'
+import { linkRoutes } from './links/routes.ts'
+import { linkOperations } from './links/schema.ts'
+import { shortUrls } from './names/short-url.ts'
 import { opsListener } from './ops/listener.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
@@ -36,6 +39,8 @@ export interface AppOptions {
   readonly storage: Storage
   readonly log: LogOutput
   readonly baseUrl: string | null
+  /** How a short link begins; see `shortUrls`. */
+  readonly shortUrl: string
   readonly corsOrigins: AllowedOrigins
   readonly rateLimit: number
   /** Connections that the API serves at once. */
@@ -67,7 +72,12 @@ export interface App {
 }
 
 /** Every operation of the API, in the order of the documents. */
-export const operations = [...Object.values(domainOperations), ...Object.values(spaceOperations), showOwnKey]
+export const operations = [
+  ...Object.values(domainOperations),
+  ...Object.values(spaceOperations),
+  ...Object.values(linkOperations),
+  showOwnKey,
+]
 
 /** What exports and imports carry: each kind of record after those that it refers to. */
 export const transferables = [domainTransfer, spaceTransfer]
@@ -92,6 +102,7 @@ export function buildApp(options: AppOptions): App {
   documents(router, operations, address)
   domainRoutes(api, storage)
   spaceRoutes(api, storage)
+  linkRoutes(api, storage, { shortUrl: shortUrls(options.shortUrl), onChange: () => undefined })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   const connections = new Connections(options.maxConnections)

@@ -197,6 +197,13 @@ export class ForeignKeyViolation extends Error {
   }
 }
 
+/** A statement gives a record a value that must be unique and is taken. A store that knows which says so. */
+export class UniqueViolation extends Error {
+  constructor(cause: unknown) {
+    super('A statement violates a unique index.', { cause })
+  }
+}
+
 /** What a violated foreign key comes to if the store says no more: nothing was changed. */
 export function referenceConflict(): Failure {
   const message =

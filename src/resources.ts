@@ -32,6 +32,12 @@ export const resources = {
     searched: { name: 'name_folded' },
     filters: [],
   },
+  links: {
+    singular: 'link',
+    sorts: { alias: 'alias_folded', clicks: 'clicks' },
+    searched: { alias: 'alias_folded', title: 'coalesce(title_folded, title)', url: 'coalesce(url_folded, url)' },
+    filters: ['domain_id', 'space_id', 'status'],
+  },
 } as const satisfies Record<string, Resource>
 
 /** The name of a resource, which is that of its table, its path and the stem of its scopes. */

@@ -88,6 +88,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     storage: options.storage?.(storage) ?? storage,
     log: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),
     baseUrl,
+    shortUrl: 'http://{domain}:3080',
     rateLimit,
     trustProxy,
     maxConnections,

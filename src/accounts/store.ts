@@ -25,7 +25,7 @@ export async function createAccount(db: Db, name: string): Promise<Account> {
   return account as Account
 }
 
-/** All accounts of the instance, oldest first: for the operator, never for a key. */
+/** All accounts of the instance, oldest first, but for account 0, which is of no one: for the operator, never for a key. */
 export function listAccounts(db: Db): Promise<Account[]> {
   return db.all(everyAccount, {})
 }
@@ -39,8 +39,10 @@ const inserted = statement((db: Kysely<Tables>, account: { name: string; created
   db.insertInto('accounts').values({ name: account.name, created_at: account.created_at }).returning(columns),
 )
 
-const everyAccount = statement((db: Kysely<Tables>) => db.selectFrom('accounts').select(columns).orderBy('id'))
+const everyAccount = statement((db: Kysely<Tables>) =>
+  db.selectFrom('accounts').select(columns).where('id', '>', 0).orderBy('id'),
+)
 
 const accountById = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db.selectFrom('accounts').select(columns).where('id', '=', id),
+  db.selectFrom('accounts').select(columns).where('id', '=', id).where('id', '>', 0),
 )

@@ -11,6 +11,8 @@ export interface Rule<T> {
   readonly schema: TSchema
   /** Whether JSON may carry the value as a number. */
   readonly number?: boolean
+  /** Whether JSON may carry the value as a boolean. */
+  readonly boolean?: boolean
   /** `label` is the field's name, for the sentence of a refusal. */
   parse(text: string, label: string): T | Refusal
 }
@@ -24,6 +26,8 @@ export interface Field<T> {
   readonly takesEmpty: boolean
   /** Whether JSON may carry the value as a number. */
   readonly takesNumber: boolean
+  /** Whether JSON may carry the value as a boolean. */
+  readonly takesBoolean: boolean
   read(raw: unknown, label: string): T | Refusal
 }
 
@@ -50,7 +54,7 @@ export function required<T>(rule: Rule<T>): Field<T> {
 
 /** `fallback` if absent or empty. */
 export function optional<T, const F>(rule: Rule<T>, fallback: F): Field<T | F> {
-  const schema = fallback === null ? rule.schema : { ...rule.schema, default: fallback }
+  const schema = fallback === null || fallback === undefined ? rule.schema : { ...rule.schema, default: fallback }
   const absent = () => fallback
   return { ...fieldOf<T | F>(rule, absent, absent), schema, takesEmpty: true }
 }
@@ -66,14 +70,14 @@ export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
 }
 
 /** A field that cannot be changed but may be sent back: its text for a comparison, undefined if absent. */
-export function fixed(schema: TSchema): Field<string | undefined> {
-  return fieldOf<string | undefined>({ schema, parse: (text) => text }, unsent, () => '')
+export function fixed(schema: TSchema, { number = false } = {}): Field<string | undefined> {
+  return fieldOf<string | undefined>({ schema, number, parse: (text) => text }, unsent, () => '')
 }
 
 const unsent = () => undefined
 
 function fieldOf<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T> {
-  const { schema, number: takesNumber = false } = rule
+  const { schema, number: takesNumber = false, boolean: takesBoolean = false } = rule
   const read = (raw: unknown, label: string) => {
     if (raw === undefined) return absent(label)
     if (raw === null) return empty(label)
@@ -81,7 +85,7 @@ function fieldOf<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field
     if (typeof text !== 'string') return text
     return text === '' ? empty(label) : rule.parse(text, label)
   }
-  return { schema, required: false, takesEmpty: false, takesNumber, read }
+  return { schema, required: false, takesEmpty: false, takesNumber, takesBoolean, read }
 }
 
 /**
@@ -133,9 +137,9 @@ type Absence<T> = (label: string) => T | Refusal
 function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refusal {
   if (raw === repeated || Array.isArray(raw)) return notSingle(label)
   if (typeof raw !== 'string') {
-    if (!rule.number) return new Refusal('not_a_string', `The ${label} field must be a string.`)
-    // Anything but a number becomes a word that is none: to convert an object would run its own toString.
-    return typeof raw === 'number' ? String(raw) : typeof raw
+    if (!(rule.number || rule.boolean)) return new Refusal('not_a_string', `The ${label} field must be a string.`)
+    // Anything else becomes a word that no rule takes: to convert an object would run its own toString.
+    return isTaken(raw, rule) ? String(raw) : typeof raw
   }
   const text = raw.trim()
   if (unprintable.test(text) || !text.isWellFormed()) {
@@ -145,6 +149,10 @@ function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refu
     )
   }
   return text
+}
+
+function isTaken(raw: unknown, { number, boolean }: Rule<unknown>): boolean {
+  return (typeof raw === 'number' && number === true) || (typeof raw === 'boolean' && boolean === true)
 }
 
 function notSingle(label: string): Refusal {

@@ -59,9 +59,12 @@ export interface ListQuery {
 /** The filters of a list: a field for each column of `Resource.filters`. A value that is undefined does not filter. */
 export type Filters = Readonly<Record<string, Field<string | number | null | undefined>>>
 
+/** Searches all fields that can be searched. */
+const anyField = 'any'
+
 /** Declares the query parameters of a resource's list. */
 export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}): Form<ListQuery> {
-  const searchable = Object.keys(searched)
+  const searchable = [...(Object.keys(searched).length > 1 ? [anyField] : []), ...Object.keys(searched)]
   const fields = {
     search: optional(searchText, null),
     search_by: optional(oneOf(searchable, 'The field that is searched.'), searchable[0] as string),

@@ -2,10 +2,10 @@ import type { Static } from 'typebox'
 import { clearable, fixed, form, optional, type Rule, required } from '../api/fields.ts'
 import { Type } from '../api/json-schema.ts'
 import { listQueryOf } from '../api/list-query.ts'
-import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
+import { operationsOf } from '../api/resource-operations.ts'
+import { urlOrNull, webUrl } from '../api/web-url.ts'
 import { type HostName, parseHostName } from '../names/host-name.ts'
-import { maxUrlLength, parseWebUrl } from '../names/web-url.ts'
 import { resources } from '../resources.ts'
 
 const name = Type.String({
@@ -21,20 +21,8 @@ const hostName: Rule<HostName> = {
   parse: parseHostName,
 }
 
-/** URLs are kept as sent, and the URL Standard takes letters of any script where RFC 3986, and so `uri`, does not. */
-const urlSchemas = [
-  Type.String({ format: 'uri', maxLength: maxUrlLength }),
-  Type.String({ pattern: '^[Hh][Tt][Tt][Pp][Ss]?://(\\w|[^\\u0000-\\u007f])', maxLength: maxUrlLength }),
-] as const
-
-const webUrl = (description: string): Rule<string> => ({
-  schema: Type.Union([...urlSchemas], { description }),
-  parse: parseWebUrl,
-})
-
 const homepage = 'Where the bare domain leads: an absolute http or https URL.'
 const notFound = 'Where unknown links of the domain lead: an absolute http or https URL.'
-const urlOrNull = (description: string) => Type.Union([...urlSchemas, Type.Null()], { description })
 
 /** A domain as it is stored and answered. */
 export const domainSchema = Type.Object(

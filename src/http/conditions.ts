@@ -27,7 +27,10 @@ export class Condition {
 
   /** For a request that changes something of this version. Throws `precondition_failed` if it may not. */
   check(version: string): void {
-    if (this.knownAs(version) !== undefined) throw preconditionFailed(version)
+    this.#checkMatch(version)
+    if (this.#noneMatch === null) return
+    const tags = this.#noneMatch === '*' ? '*' : this.#noneMatch.map(({ opaque }) => strong(versionIn(opaque)))
+    if (matchesWeakly(tags, versionIn(version)) !== undefined) throw preconditionFailed(version)
   }
 
   /**
@@ -35,8 +38,16 @@ export class Condition {
    * if it does not. Throws `precondition_failed` as §13.2.2 orders.
    */
   knownAs(version: string): string | undefined {
-    if (this.#match !== null && matchesStrongly(this.#match, version) === undefined) throw preconditionFailed(version)
+    this.#checkMatch(version)
     return this.#noneMatch === null ? undefined : matchesWeakly(this.#noneMatch, version)
+  }
+
+  /** If-Match protects what clients edit, so what else is shown may have changed. */
+  #checkMatch(version: string): void {
+    if (this.#match === null) return
+    const edited = (tag: EntityTag) => ({ ...tag, opaque: versionIn(tag.opaque) })
+    const tags = this.#match === '*' ? '*' : this.#match.map(edited)
+    if (matchesStrongly(tags, versionIn(version)) === undefined) throw preconditionFailed(version)
   }
 }
 
@@ -56,6 +67,26 @@ export function addEntityTag(exchange: Exchange, version: string, condition: Con
   const known = condition?.knownAs(version)
   addHeader(exchange, 'etag', entityTagOf(known ?? version))
   return known !== undefined
+}
+
+/**
+ * The version of what a record shows beside what can be edited, such as its clicks. `shown` tells one state of it from any
+ * other; it holds no tilde.
+ */
+export function shownVersion(version: string, shown: string): string {
+  return `${version}${shownMark}${shown}`
+}
+
+const shownMark = '~'
+
+/** The version of what can be edited. */
+function versionIn(opaque: string): string {
+  const at = opaque.indexOf(shownMark)
+  return at < 0 ? opaque : opaque.slice(0, at)
+}
+
+function strong(opaque: string): EntityTag {
+  return { isWeak: false, opaque }
 }
 
 /** The strong tag of a version. */

@@ -1,6 +1,7 @@
 /**
  * How short links are written.
  */
+import { foldCase } from '../storage/fold.ts'
 
 /** Makes the short URL of an alias on a domain, whose name is in ASCII. */
 export type ShortUrl = (domain: string, alias: string) => string
@@ -14,4 +15,23 @@ export const domainMark = '{domain}'
  */
 export function shortUrls(template: string): ShortUrl {
   return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeURI(alias)}`
+}
+
+/**
+ * Whether a URL leads to the short URL: the same host, port and path, whatever the case of the alias, the scheme, the query
+ * and one slash at the end. The default ports count as the port of any short URL, since a proxy may stand in front.
+ */
+export function leadsTo(url: string, shortUrl: string): boolean {
+  const [from, to] = [URL.parse(url), URL.parse(shortUrl)]
+  if (from === null || to === null || from.hostname !== to.hostname) return false
+  if (from.port !== '' && from.port !== to.port) return false
+  return pathKey(from.pathname) === pathKey(to.pathname)
+}
+
+function pathKey(path: string): string {
+  try {
+    return foldCase(decodeURIComponent(path.replace(/(?<=.)\/$/, '')))
+  } catch {
+    return path
+  }
 }

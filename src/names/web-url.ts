@@ -8,15 +8,16 @@ import { findHostProblem, type HostProblem, hostAdvice, maxNameLength } from './
 /**
  * Reads an absolute http or https URL with a host, and returns it as sent. Whatever the parser of the URL Standard
  * would silently repair is refused: missing or superfluous slashes, backslashes, white space, control characters. So is
- * what people cannot see or what misleads them. The host is an IP address or a host name, which may have underscores.
+ * what people cannot see or what misleads them, and more than `maxLength` code points. The host is an IP address or a host name, which may have underscores.
  */
-export function parseWebUrl(text: string): string | Refusal {
+export function parseWebUrl(text: string, maxLength = maxUrlLength): string | Refusal {
+  if (isLonger(text, maxLength))
+    return new Refusal('too_long', `A URL has at most ${maxLength} characters: write ${hint(text)}.`)
   const found = examine(text)
   return found === null ? text : new Refusal(found[0], `${found[1]}: write ${hint(text)}.`)
 }
 
 const advice = {
-  too_long: 'A URL has at most 2048 characters',
   control_characters: 'Leave out control characters and broken Unicode',
   has_space: 'Leave out white space, or encode it as %20',
   has_backslash: 'Use slashes, not backslashes',
@@ -31,7 +32,7 @@ const advice = {
 
 type Problem = keyof typeof advice
 
-/** In code points. */
+/** In code points, where no other length is said. */
 export const maxUrlLength = 2048
 const maxHintLength = 64
 /** All of ASCII that a URL may have: no control characters, space or backslash. */
@@ -68,7 +69,6 @@ function inHost(problem: HostProblem): Finding {
 }
 
 function findMistake(text: string): Problem | null {
-  if (isTooLong(text)) return 'too_long'
   if (visibleAscii.test(text)) return null
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) return 'control_characters'
   if (/\s/.test(text)) return 'has_space'
@@ -86,9 +86,9 @@ function isParsable(authority: string): boolean {
   return authority.length <= maxNameLength + ':65535'.length || visibleAscii.test(authority)
 }
 
-function isTooLong(text: string): boolean {
-  if (text.length <= maxUrlLength) return false
-  return text.length > 2 * maxUrlLength || [...text].length > maxUrlLength
+function isLonger(text: string, max: number): boolean {
+  if (text.length <= max) return false
+  return text.length > 2 * max || [...text].length > max
 }
 
 /** RFC 3986 §3.1. A name before a port, as in `localhost:3000/path`, is not meant as a scheme. */

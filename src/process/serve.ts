@@ -32,7 +32,7 @@ async function start(): Promise<void> {
   const storage = await openStorage(config.storage)
   const log = await openLog(config.logLevel)
   const { logger } = log
-  const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, log })
+  const app = buildApp({ ...config, shortUrl: 'http://{domain}:3080', opsHosts: opsHostsOf(config), storage, log })
   endInGoodOrder({ app, storage, log })
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.

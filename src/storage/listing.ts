@@ -8,6 +8,11 @@ export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListab
 export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
 export type Direction = AnyListing['direction']
 
+/** What a page selects: the columns of a row, in their order. */
+export function selected({ columns, computed = {} }: AnyListable): string {
+  return columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', ')
+}
+
 /** The terms of `order by`. Records that sort alike follow their ids, in the same direction. */
 export function orderTerms({ of, sortBy }: AnyListing, direction: Direction): string {
   return sortBy === 'id' ? `id ${direction}` : `${of.sorts[sortBy]} ${direction}, id ${direction}`

@@ -65,6 +65,8 @@ export interface Listable<Row> {
   readonly table: string
   /** The columns of a row, in the order of the answer. */
   readonly columns: readonly (keyof Row & string)[]
+  /** SQL over the table's columns for those of the columns that the table does not have. */
+  readonly computed?: Readonly<Record<string, string>>
   readonly sorts: Readonly<Record<string, string>>
   readonly searched: Readonly<Record<string, string>>
   readonly filters: readonly string[]

@@ -45,25 +45,35 @@ interface Records<Row extends AnyRecord> {
   readonly changeable: readonly string[]
 }
 
+interface More {
+  /** SQL over the table's columns for those of the columns that the table does not have. */
+  readonly computed?: Readonly<Record<string, string>>
+  /** Columns that may change, too, but whose change makes no new version. */
+  readonly unversioned?: readonly string[]
+}
+
 /** Declares the statements on the records of `table`. Only the `changeable` columns can be changed. */
 export function recordsOf<Row extends AnyRecord>(
   table: string,
   columns: readonly (keyof Row & string)[],
   changeable: readonly string[],
+  { computed = {}, unversioned = [] }: More = {},
 ): Records<Row> {
-  const versioned = [...columns, 'revision']
+  const select = (column: string) => (column in computed ? sql.raw(computed[column] as string).as(column) : column)
+  const selection = columns.map(select)
+  const versioned = [...selection, 'revision']
   const selectById = statement((db: Kysely<Tables>, { account, id }: Own) =>
     db.selectFrom(table).where('id', '=', id).where('account_id', '=', account).select(versioned),
   )
   return {
     columns,
-    changeable,
+    changeable: [...changeable, ...unversioned],
     selectById: selectById as never,
     selectToChange: toChange(selectById) as never,
     selectFollowing: statement((db: Kysely<Tables>, params: { account: number; after: number; limit: number }) =>
       db
         .selectFrom(table)
-        .select([...columns])
+        .select(selection)
         .where('account_id', '=', params.account)
         .where('id', '>', params.after)
         .orderBy('id')
@@ -72,7 +82,7 @@ export function recordsOf<Row extends AnyRecord>(
     changeById: statement((db: Kysely<Tables>, params: Own & Record<string, unknown>) =>
       db
         .updateTable(table)
-        .set((e) => changes(e, changeable, params))
+        .set((e) => changes(e, { changeable, unversioned }, params))
         .where('id', '=', params.id)
         .where('account_id', '=', params.account)
         .returning(versioned),
@@ -88,14 +98,14 @@ export function recordsOf<Row extends AnyRecord>(
  */
 function changes(
   e: ExpressionBuilder<Tables, string>,
-  changeable: readonly string[],
+  { changeable, unversioned }: { readonly changeable: readonly string[]; readonly unversioned: readonly string[] },
   params: Readonly<Record<string, unknown>>,
 ) {
   const isSet = (column: string) => sql<boolean>`${params[`sets_${column}`]} = 1`
   const differs = e.or(
     changeable.map((column) => e.and([isSet(column), e(column, 'is distinct from', params[column] as never)])),
   )
-  const values = changeable.map((column) => [
+  const values = [...changeable, ...unversioned].map((column) => [
     column,
     e.case().when(isSet(column)).then(params[column]).else(e.ref(column)).end(),
   ])

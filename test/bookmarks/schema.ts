@@ -3,8 +3,8 @@ import { change, clearable, form, optional, type Rule, required } from '../api/f
 import { integerUpTo } from '../api/integer.ts'
 import { Type } from '../api/json-schema.ts'
 import { listQueryOf } from '../api/list-query.ts'
-import { operationsOf } from '../api/operation.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
+import { operationsOf } from '../api/resource-operations.ts'
 import { resources } from '../resources.ts'
 
 const reference: Rule<number> = {

@@ -24,9 +24,17 @@ type More = (field: Field<unknown>, value: Schema) => readonly Schema[]
 
 const empty: Schema = { type: 'string', enum: [''] }
 
-const inForms: More = ({ takesEmpty }) => (takesEmpty ? [empty] : [])
+/** How text writes a boolean. */
+const words: Schema = { type: 'string', enum: ['true', 'false'] }
+const bits: Schema = { type: 'string', enum: ['1', '0'] }
 
-const inJson: More = ({ takesEmpty, takesNumber }, value) => [
+const inForms: More = ({ takesBoolean, takesEmpty }) => [
+  ...(takesBoolean ? [bits] : []),
+  ...(takesEmpty ? [empty] : []),
+]
+
+const inJson: More = ({ takesBoolean, takesEmpty, takesNumber }, value) => [
+  ...(takesBoolean ? [words, bits] : []),
   ...(takesNumber ? [asText(value)] : []),
   ...(takesEmpty ? [empty, { type: 'null' }] : []),
 ]

@@ -105,6 +105,7 @@ async function registeredRoutes(): Promise<string[]> {
   const log = logTo({ write: () => undefined }, 'silent')
   const options = {
     baseUrl: null,
+    shortUrl: 'http://{domain}:3080',
     rateLimit: 0,
     trustProxy: false,
     maxConnections: 10,

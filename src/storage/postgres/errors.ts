@@ -1,5 +1,11 @@
 import pg from 'pg'
-import { type DatabaseTrouble, databaseUnavailable, Failure, ForeignKeyViolation } from '../../errors.ts'
+import {
+  type DatabaseTrouble,
+  databaseUnavailable,
+  Failure,
+  ForeignKeyViolation,
+  UniqueViolation,
+} from '../../errors.ts'
 
 /**
  * The SQLSTATEs, or their classes, that say "the database cannot do this now" and not "the program is wrong": lost
@@ -10,12 +16,13 @@ import { type DatabaseTrouble, databaseUnavailable, Failure, ForeignKeyViolation
 const unavailable = /^(08|28|53|57|58|3D000$|40001$|40P01$|55P03$|25006$|25P0[34]$|XX00[12]$)/
 
 /**
- * The domain's words for an error of a statement: `database_unavailable` or `ForeignKeyViolation` where that is what it
- * means, else the error itself.
+ * The domain's words for an error of a statement: `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation` where that
+ * is what it means, else the error itself.
  */
 export function translated(error: unknown): unknown {
   const state = stateOf(error)
   if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
+  if (state === '23505') return new UniqueViolation(error)
   return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
 }
 

@@ -5,7 +5,7 @@
  */
 import type { ClientBase } from 'pg'
 import { foldCase } from '../fold.ts'
-import { type AnyListing, boundedTotal, orderTerms, searchedTexts, toRows } from '../listing.ts'
+import { type AnyListing, boundedTotal, orderTerms, searchedTexts, selected, toRows } from '../listing.ts'
 import { countedMatches, type Listing, type Page } from '../port.ts'
 import { isAfter } from './lists-sql.ts'
 import type { RareParts } from './rare-parts.ts'
@@ -44,7 +44,7 @@ function countAndSort(listing: AnyListing, term: string | null, part: string | n
   const text = `with found as materialized (${found}),
       page as (select id as match from found
         where (select count(*) from found) <= ${countedMatches}${following} ${rangeOf(listing)})
-    select ${of.columns}, match, (select count(*) from found)
+    select ${selected(of)}, match, (select count(*) from found)
     from (select) as always left join page on true left join ${of.table} on id = match
     order by ${orderTerms(listing, direction)}`
   return { text, values }
@@ -53,7 +53,7 @@ function countAndSort(listing: AnyListing, term: string | null, part: string | n
 function walkInOrder(listing: AnyListing, term: string | null): Query {
   const { of } = listing
   const { where, following, values } = conditionsOf(listing, term, term)
-  const text = `select ${of.columns} from ${of.table} where ${where}${following} ${rangeOf(listing)}`
+  const text = `select ${selected(of)} from ${of.table} where ${where}${following} ${rangeOf(listing)}`
   return { text, values }
 }
 

@@ -2,7 +2,7 @@
  * Pages of all of an account's records. A deep page is reached from the nearer end of the list, over the index alone.
  */
 import type { ClientBase } from 'pg'
-import { type AnyListing, type Direction, opposite, orderTerms, toRows } from '../listing.ts'
+import { type AnyListing, type Direction, opposite, orderTerms, selected, toRows } from '../listing.ts'
 import type { Listing, Page } from '../port.ts'
 import { newName } from './compiled.ts'
 import { isAfter, totalOf } from './lists-sql.ts'
@@ -94,13 +94,13 @@ const ways: Readonly<Record<Way, (listing: AnyListing) => string>> = {
 
 function inOrder(listing: AnyListing, condition = ''): string {
   const { of, direction } = listing
-  return `select ${of.columns}, ${totalOf(of)} from ${of.table} where account_id = $1${condition}
+  return `select ${selected(of)}, ${totalOf(of)} from ${of.table} where account_id = $1${condition}
     order by ${orderTerms(listing, direction)}`
 }
 
 function byIds(listing: AnyListing, walked: Direction): string {
   const { of, direction } = listing
   const ids = `select id from ${of.table} where account_id = $1 order by ${orderTerms(listing, walked)} limit $3 offset $2`
-  return `select ${of.columns}, ${totalOf(of)} from ${of.table} where id in (${ids})
+  return `select ${selected(of)}, ${totalOf(of)} from ${of.table} where id in (${ids})
     order by ${orderTerms(listing, direction)}`
 }

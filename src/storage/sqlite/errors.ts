@@ -1,4 +1,4 @@
-import { type DatabaseTrouble, databaseUnavailable, ForeignKeyViolation } from '../../errors.ts'
+import { type DatabaseTrouble, databaseUnavailable, ForeignKeyViolation, UniqueViolation } from '../../errors.ts'
 
 /** The primary result codes of SQLite that this program tells apart. */
 export const resultCodes = {
@@ -24,8 +24,11 @@ const unavailable: ReadonlySet<number> = new Set(Object.values(resultCodes))
  */
 const writeRefused = 778
 
+/** A value that must be unique was taken (extended code, SQLITE_CONSTRAINT_UNIQUE). */
+const notUnique = 2067
+
 /**
- * The domain's words for an engine error: `database_unavailable` or `ForeignKeyViolation` where that is what it means,
+ * The domain's words for an engine error: `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation` where that is what it means,
  * else the error itself.
  */
 export function translated(error: unknown): unknown {
@@ -33,6 +36,7 @@ export function translated(error: unknown): unknown {
   if (error instanceof Error && error.message === 'FOREIGN KEY constraint failed') {
     return new ForeignKeyViolation(null, error)
   }
+  if (extendedCode(error) === notUnique) return new UniqueViolation(error)
   return unavailable.has(resultCode(error)) ? databaseUnavailable(error, reasonOf(error)) : error
 }
 

@@ -2,7 +2,15 @@
  * Pages that are a walk along one index. Triggers keep the total of an account's records.
  */
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import { type AnyListable, type AnyListing, boundedTotal, type Direction, opposite, orderTerms } from '../listing.ts'
+import {
+  type AnyListable,
+  type AnyListing,
+  boundedTotal,
+  type Direction,
+  opposite,
+  orderTerms,
+  selected,
+} from '../listing.ts'
 import { countedMatches } from '../port.ts'
 import { parametersOf, recordsById, tableInOrder } from './ordering.ts'
 import { query, queryNumber } from './prepared.ts'
@@ -33,7 +41,7 @@ function narrowedPage(db: DatabaseSync, listing: AnyListing, [column, ...others]
   if (others.length > 0 || sortBy !== 'id' || offset > deepestOffset) return null
   const values = parametersOf(listing)
   const records = recordsById(of, column)
-  const page = `select ${of.columns} from ${records} and id between :low and :high
+  const page = `select ${selected(of)} from ${records} and id between :low and :high
     order by id ${direction} limit :limit + 0 offset :offset + 0`
   const counted = `select count(*) from (select 1 from ${records} limit ${countedMatches + 1})`
   const total =
@@ -71,7 +79,7 @@ function walk(
   offset: number,
 ): SQLOutputValue[][] {
   const { of, account, sortBy } = listing
-  const sql = `select ${of.columns}, ${totalOf(of)} from ${tableInOrder(of, sortBy)} where account_id = ?1
+  const sql = `select ${selected(of)}, ${totalOf(of)} from ${tableInOrder(of, sortBy)} where account_id = ?1
     order by ${orderTerms(listing, direction)} limit ?2 + 0 offset ?3 + 0`
   return query(db, sql, account, limit, offset)
 }

@@ -3,7 +3,7 @@
  * of them match.
  */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
-import { type AnyListing, boundedTotal, type Direction, orderTerms } from '../../listing.ts'
+import { type AnyListing, boundedTotal, type Direction, orderTerms, selected } from '../../listing.ts'
 import { countedMatches } from '../../port.ts'
 import { isMatch, parametersOf, recordsById, tableInOrder } from '../ordering.ts'
 import { query, queryNumber } from '../prepared.ts'
@@ -159,7 +159,7 @@ function pageAmong(search: Search, matches: Matches): SQLOutputValue[][] {
 
 function rowsOf({ db, listing }: Search, { ids }: Pick<Matches, 'ids'>, limit = -1, offset = 0): SQLOutputValue[][] {
   const { of, direction } = listing
-  const page = `select ${of.columns} from (select value as match from json_each(:ids)) cross join ${of.table} on id = match
+  const page = `select ${selected(of)} from (select value as match from json_each(:ids)) cross join ${of.table} on id = match
     order by ${orderTerms(listing, direction)} limit :limit + 0 offset :offset + 0`
   return query(db, page, { ids, limit, offset })
 }

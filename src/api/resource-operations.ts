@@ -1,0 +1,215 @@
+/**
+ * The five operations that every resource has, as the guard at the door and the documents see them.
+ */
+import type { ErrorCode } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { type ResourceName, resources } from '../resources.ts'
+import type { Form } from './fields.ts'
+import { type TSchema, Type } from './json-schema.ts'
+import { apiPrefix, type Operation, type RequestHeader, type Success } from './operation.ts'
+
+/** What a resource says of its five operations; its name says the rest. */
+export interface Described {
+  readonly description: string
+  readonly record: TSchema
+  readonly listQuery: Form<unknown>
+  readonly store: {
+    readonly form: Form<unknown>
+    readonly example: Fields
+    readonly refused: Fields
+    readonly failures: readonly ErrorCode[]
+    readonly description?: string
+  }
+  readonly update: {
+    readonly form: Form<unknown>
+    readonly example: Fields
+    readonly description: string
+    readonly failures?: readonly ErrorCode[]
+  }
+  readonly delete?: {
+    readonly description: string
+    readonly query: Form<unknown>
+    readonly refused: Fields
+    readonly failures: readonly ErrorCode[]
+  }
+  readonly example: object
+}
+
+interface Resource extends Described {
+  readonly singular: string
+  readonly plural: ResourceName
+}
+
+export type Operations = Readonly<Record<'list' | 'show' | 'store' | 'put' | 'patch' | 'delete', Operation>>
+
+/** Describes the five operations of a resource; update answers to two methods. */
+export function operationsOf(name: ResourceName, described: Described): Operations {
+  const resource = { ...described, plural: name, singular: resources[name].singular }
+  return {
+    list: listOf(resource),
+    show: showOf(resource),
+    store: storeOf(resource),
+    put: updateOf(resource, 'PUT'),
+    patch: updateOf(resource, 'PATCH'),
+    delete: deleteOf(resource),
+  }
+}
+
+function listOf(resource: Resource): Operation {
+  const { plural, listQuery } = resource
+  return {
+    ...onAll(resource),
+    method: 'GET',
+    id: `list${titled(plural)}`,
+    summary: `List ${plural}`,
+    description: `The account's ${plural}, a page at a time, newest first unless asked otherwise. A page past the end is empty.`,
+    scope: `${plural}:read`,
+    query: listQuery,
+    headers: conditions,
+    refused: { per_page: '20', sort_by: 'created_at' },
+    success: pageOf(resource),
+    failures: ['precondition_failed', 'validation_failed'],
+  }
+}
+
+function showOf(resource: Resource): Operation {
+  const { singular, plural } = resource
+  return {
+    ...onOne(resource),
+    method: 'GET',
+    id: `show${titled(singular)}`,
+    summary: `Show a ${singular}`,
+    description: `One of the account's ${plural}.`,
+    scope: `${plural}:read`,
+    headers: conditions,
+    success: recordOf(resource, `The ${singular}.`),
+    failures: ['not_found', 'precondition_failed'],
+  }
+}
+
+function storeOf(resource: Resource): Operation {
+  const { singular, plural, store } = resource
+  return {
+    ...onAll(resource),
+    method: 'POST',
+    id: `store${titled(singular)}`,
+    summary: `Store a ${singular}`,
+    description: [`Makes a ${singular}. The answer is sent once it is on the disk.`, store.description]
+      .join(' ')
+      .trim(),
+    scope: `${plural}:write`,
+    body: { ...store, name: `Store${titled(singular)}` },
+    refused: store.refused,
+    headers: ['Idempotency-Key'],
+    success: {
+      ...recordOf(resource, `The new ${singular}.`),
+      status: 201,
+      headers: ['Location', 'ETag', 'Idempotency-Replayed'],
+    },
+    failures: [...store.failures, ...bodyFailures, 'idempotency_in_progress', 'idempotency_key_reused'],
+  }
+}
+
+function updateOf(resource: Resource, method: 'PUT' | 'PATCH'): Operation {
+  const { singular, plural, update } = resource
+  return {
+    ...onOne(resource),
+    method,
+    id: `update${titled(singular)}${method === 'PUT' ? 'ByPut' : ''}`,
+    summary: `Update a ${singular}${method === 'PUT' ? ' (PUT)' : ''}`,
+    description: `${update.description} PUT and PATCH do the same: a field that is not sent stays as it is. A request without any field changes nothing.`,
+    scope: `${plural}:write`,
+    body: { ...update, name: `Update${titled(singular)}` },
+    headers: conditions,
+    success: recordOf(resource, `The ${singular} as it is now.`),
+    failures: ['not_found', 'precondition_failed', ...(update.failures ?? []), ...bodyFailures],
+  }
+}
+
+function deleteOf(resource: Resource): Operation {
+  const { singular, plural, delete: deletion } = resource
+  return {
+    ...onOne(resource),
+    method: 'DELETE',
+    id: `delete${titled(singular)}`,
+    summary: `Delete a ${singular}`,
+    description: [
+      `Deletes the ${singular} for good; its id is never given out again. A body is ignored.`,
+      deletion?.description,
+    ]
+      .join(' ')
+      .trim(),
+    ...(deletion && { query: deletion.query, refused: deletion.refused }),
+    scope: `${plural}:write`,
+    headers: conditions,
+    success: { status: 204, description: `The ${singular} is gone.` },
+    failures: ['not_found', 'precondition_failed', 'reference_conflict', ...(deletion?.failures ?? [])],
+  }
+}
+
+const conditions: readonly RequestHeader[] = ['If-Match', 'If-None-Match']
+
+const bodyFailures: readonly ErrorCode[] = [
+  'malformed_body',
+  'body_too_large',
+  'unsupported_media_type',
+  'validation_failed',
+]
+
+function onAll({ plural, description }: Resource) {
+  return { path: `/${plural}`, tag: { name: titled(plural), description } }
+}
+
+function onOne({ plural, description }: Resource) {
+  return { path: `/${plural}/:id`, tag: { name: titled(plural), description } }
+}
+
+function recordOf({ record, example }: Resource, description: string): Success {
+  const schema = Type.Object({ data: record })
+  return { status: 200, description, schema, example: { data: example }, headers: ['ETag'] }
+}
+
+function titled(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+const pageUrl = (description: string) => Type.String({ format: 'uri', description })
+const orNull = (schema: TSchema, type: string) => ({ ...schema, type: [type, 'null'] }) as unknown as TSchema
+
+function pageOf({ singular, plural, record, example }: Resource): Success {
+  const position = (description: string) =>
+    orNull(Type.Integer({ minimum: 1, description: `${description} Null with \`after\`.` }), 'integer')
+  const path = `https://links.example.com${apiPrefix}/${plural}`
+  return {
+    status: 200,
+    description: `A page of ${plural}.`,
+    headers: ['ETag', 'Link'],
+    schema: Type.Object(
+      {
+        data: Type.Array(record),
+        links: Type.Object({
+          first: pageUrl('The first page.'),
+          last: orNull(pageUrl('The last page; null with `after`.'), 'string'),
+          prev: orNull(pageUrl('The page before; null on the first.'), 'string'),
+          next: orNull(pageUrl('The page after; null on the last.'), 'string'),
+        }),
+        meta: Type.Object({
+          current_page: position('The page.'),
+          from: position('Position in the list of the first record of the page; null when it is empty.'),
+          last_page: position('The last page.'),
+          path: pageUrl('The list, without a query.'),
+          per_page: Type.Integer({ minimum: 1 }),
+          to: position('Position in the list of the last record of the page; null when it is empty.'),
+          total: Type.Integer({ minimum: 0, description: 'Records in the list; for a search, 10 000 at most.' }),
+          total_is_exact: Type.Boolean({ description: 'False for a search with more than 10 000 matches.' }),
+        }),
+      },
+      { $id: `${titled(singular)}Page` },
+    ),
+    example: {
+      data: [example],
+      links: { first: `${path}?page=1`, last: `${path}?page=1`, prev: null, next: null },
+      meta: { current_page: 1, from: 1, last_page: 1, path, per_page: 10, to: 1, total: 1, total_is_exact: true },
+    },
+  }
+}

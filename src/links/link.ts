@@ -1,0 +1,109 @@
+/**
+ * What a link is: its alias, its title, and the state that it is in. Pure rules.
+ */
+import { randomInt } from 'node:crypto'
+import { Refusal } from '../errors.ts'
+
+/** Code points. */
+export const maxAliasLength = 128
+export const maxTitleLength = 255
+export const maxPasswordLength = 128
+/** A link may lead to an address that is longer than those of a domain. */
+export const maxTargetLength = 8192
+export const maxClicksLimit = 1_000_000_000
+
+export const statuses = ['active', 'scheduled', 'expired', 'disabled'] as const
+export type Status = (typeof statuses)[number]
+
+export const redirectStatuses = [301, 302, 307, 308] as const
+
+/** What the state of a link depends on. Times are RFC 3339, in UTC with milliseconds, so that their text compares. */
+export interface Lifetime {
+  readonly disabled: boolean
+  readonly active_period_start_at: string | null
+  readonly active_period_end_at: string | null
+  readonly clicks_limit: number | null
+  readonly clicks: number
+}
+
+/** The state of a link at the time `now`. */
+export function statusOf(link: Lifetime, now: string): Status {
+  if (link.disabled) return 'disabled'
+  if (link.active_period_end_at !== null && link.active_period_end_at <= now) return 'expired'
+  if (link.clicks_limit !== null && link.clicks >= link.clicks_limit) return 'expired'
+  return link.active_period_start_at !== null && link.active_period_start_at > now ? 'scheduled' : 'active'
+}
+
+/** Without letters and digits that look alike, and without vowels, which make words. */
+const alphabet = '23456789bcdfghjkmnpqrstvwxz'
+export const generatedLength = 7
+
+/** An alias that cannot be guessed. */
+export function generateAlias(length = generatedLength): string {
+  return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+}
+
+/** What an alias may be made of, beside the slashes between its segments. */
+const characters = /^[\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~/]*$/u
+/** Some of them are sequences of characters that may not stand alone. */
+const emoji = /\p{RGI_Emoji}/gv
+const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/i
+
+/**
+ * The alias in Unicode normalisation form C (UAX #15), in the case that was sent. The text is trimmed and not empty. What
+ * browsers would change before they send it, such as `..`, is refused.
+ */
+export function parseAlias(text: string): string | Refusal {
+  // Normalising takes quadratic time in the marks on a letter, and never shortens a text to a quarter.
+  const alias = text.length > 4 * maxAliasLength ? text : text.normalize('NFC')
+  if (alias.length > 4 * maxAliasLength || [...alias].length > maxAliasLength) {
+    return new Refusal('too_long', `The alias must be at most ${maxAliasLength} characters long.`)
+  }
+  if (alias.endsWith('+')) {
+    return new Refusal('reserved', 'The alias must not end in "+": that shows visitors where a link leads.')
+  }
+  if (reserved.test(alias)) return new Refusal('reserved', `The alias ${alias} is reserved. Choose another alias.`)
+  const segments = alias.split('/')
+  if (segments.includes('')) {
+    return new Refusal('empty_segment', 'The alias must have text before and after each slash: leave out the others.')
+  }
+  if (segments.some((each) => each === '.' || each === '..')) {
+    return new Refusal('dot_segment', 'The alias must not have "." or ".." between slashes.')
+  }
+  if (characters.test(alias.replace(emoji, ''))) return alias
+  const advice = 'letters, digits, emoji, hyphens, underscores, dots, tildes, and slashes between them'
+  return new Refusal('invalid_character', `The alias must be made of ${advice}.`)
+}
+
+/** The title in Unicode normalisation form C. The text is trimmed and not empty. */
+export function parseTitle(text: string): string | Refusal {
+  const title = text.length > 4 * maxTitleLength ? text : text.normalize('NFC')
+  return [...title].length <= maxTitleLength
+    ? title
+    : new Refusal('too_long', `The title must be at most ${maxTitleLength} characters long.`)
+}
+
+const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/
+const minuteInUtc = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d)$/
+
+/** A time of RFC 3339 §5.6, or `YYYY-MM-DD HH:MM` in UTC: as RFC 3339 in UTC with milliseconds. */
+export function parseTime(text: string, label: string): string | Refusal {
+  const [, year, month, day, hour, minute, second = '00', fraction = '', zone = 'Z'] =
+    rfc3339.exec(text) ?? minuteInUtc.exec(text) ?? []
+  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}`
+  const time = new Date(`${local}.${fraction.slice(0, 3).padEnd(3, '0')}${zone.toUpperCase()}`)
+  // `Date` takes the 30th of February for the 1st or 2nd of March.
+  const isReal = !Number.isNaN(time.getTime()) && new Date(`${local}Z`).toJSON()?.startsWith(local)
+  const inUtc = isReal ? time.toJSON() : ''
+  if (/^\d{4}-/.test(inUtc)) return inUtc
+  return new Refusal(
+    'invalid_time',
+    `The ${label} must be a time such as 2026-11-20T12:00:00Z, or 2026-11-20 12:00 in UTC.`,
+  )
+}
+
+/** The password, of 1 to 128 code points. The text is trimmed and not empty. */
+export function parsePassword(text: string, label: string): string | Refusal {
+  if (text.length <= 2 * maxPasswordLength && [...text].length <= maxPasswordLength) return text
+  return new Refusal('too_long', `The ${label} must be at most ${maxPasswordLength} characters long.`)
+}

@@ -1,0 +1,79 @@
+import { found, idOf, sendPage, sendRecord } from '../api/envelopes.ts'
+import { claimOf, idempotencyKeyOf, sendStored } from '../api/idempotency.ts'
+import { checkListQuery, pageRequestOf } from '../api/list-query.ts'
+import type { Api } from '../api/routes.ts'
+import { Failure, notFound } from '../errors.ts'
+import { send } from '../http/answer.ts'
+import { conditionOf } from '../http/conditions.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import { resources } from '../resources.ts'
+import { foldCase } from '../storage/fold.ts'
+import type { Storage } from '../storage/port.ts'
+import { checkedChange, checkedValues, hashed } from './checks.ts'
+import { linkOperations, listLinksQuery, storeLink, updateLink } from './schema.ts'
+import { linkOf, shownLink } from './shown.ts'
+import type { LinkRow } from './statements.ts'
+import { changeLink, findLink, insertLink, listLinks, removeLink } from './store.ts'
+
+export interface LinkParts {
+  readonly shortUrl: ShortUrl
+  /** Hears of each change before its answer leaves, so that visitors of this process see it at once. */
+  readonly onChange: (id: number, domain: number, aliasFolded: string) => void
+}
+
+/** The five operations on links. */
+export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: LinkParts): void {
+  const { list, show, store, put, patch, delete: remove } = linkOperations
+  const { kept } = api
+  const announce = ({ id, domain_id, alias }: LinkRow) => onChange(id, domain_id, foldCase(alias))
+
+  api.add(list, async (exchange, { caller }) => {
+    const condition = conditionOf(exchange)
+    const query = checkListQuery(exchange.query, listLinksQuery)
+    if (query instanceof Failure) return query
+    const { rows, ...counted } = await listLinks(storage, caller.account, pageRequestOf(query, resources.links))
+    const page = { ...counted, rows: rows.map((row) => linkOf(row, shortUrl)) }
+    return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
+  })
+
+  api.add(show, async (exchange, { caller }) => {
+    const condition = conditionOf(exchange)
+    const link = found(await findLink(storage, caller.account, idOf(exchange, 'link')), 'link')
+    return sendRecord(exchange, shownLink(link, shortUrl), condition)
+  })
+
+  api.add(store, async (exchange, admitted) => {
+    const { account } = admitted.caller
+    const key = idempotencyKeyOf(exchange)
+    const reading = storeLink.read(admitted.fields)
+    if (reading.violations.length > 0) await checkedValues(storage, account, reading, shortUrl)
+    const redirect_password = await hashed(reading.values.redirect_password ?? null)
+    const claim = claimOf(exchange, admitted, key, storeLink)
+    return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list) }, async (to) => {
+      // A repeated request gets its answer even if the domain is gone by now, so this is looked up only here.
+      const { domain, values } = await checkedValues(to, account, reading, shortUrl)
+      const stored = await insertLink(to, account, domain, { ...values, redirect_password })
+      announce(stored.record)
+      return shownLink(stored, shortUrl)
+    })
+  })
+
+  api.add([put, patch], async (exchange, { caller: { account }, fields }) => {
+    const condition = conditionOf(exchange)
+    const id = idOf(exchange, 'link')
+    const old = found(await findLink(storage, account, id), 'link')
+    condition?.check(old.version)
+    const change = await checkedChange(storage, account, old.record, updateLink.read(fields), shortUrl)
+    const link = found(await changeLink(storage, account, id, change, condition), 'link')
+    announce(link.record)
+    return sendRecord(exchange, shownLink(link, shortUrl))
+  })
+
+  api.add(remove, async (exchange, { caller }) => {
+    const condition = conditionOf(exchange)
+    const id = idOf(exchange, 'link')
+    const isRemoved = await removeLink(storage, caller.account, id, condition)
+    onChange(id, 0, '')
+    return isRemoved ? send(exchange, 204) : notFound('link')
+  })
+}

@@ -1,0 +1,223 @@
+import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
+import { resources } from '../resources.ts'
+import { foldCase } from '../storage/fold.ts'
+import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
+import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
+import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
+import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
+import {
+  computed,
+  insert,
+  type LinkRow,
+  links,
+  selectByAlias,
+  selectDomain,
+  selectOldestDomain,
+  selectSpace,
+  settleDue,
+  settledAtOnce,
+} from './statements.ts'
+
+/** A domain that a link may be stored on. */
+export interface LinkDomain {
+  readonly id: number
+  /** In ASCII. */
+  readonly name: string
+}
+
+/** What of a link its owner decides on. The password is a hash. */
+export interface LinkValues {
+  readonly space_id: number | null
+  readonly url: string
+  readonly title: string | null
+  readonly disabled: boolean
+  readonly active_period_start_at: string | null
+  readonly active_period_end_at: string | null
+  readonly clicks_limit: number | null
+  readonly expiration_url: string | null
+  readonly redirect_password: string | null
+  readonly forward_query: boolean
+  readonly redirect_status: number
+}
+
+/** What is to change; a value that is undefined stays as it is. */
+export type LinkChange = { readonly [Name in keyof LinkValues]?: LinkValues[Name] | undefined } & {
+  readonly alias?: string | undefined
+}
+
+/** What a link brings along that is older than this database. */
+export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_at' | 'created_at' | 'updated_at'>
+
+const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
+
+/** Lists the account's links. Those of a domain that is being removed are left out of the page. */
+export async function listLinks(storage: Storage, account: number, page: PageRequest): Promise<Page<LinkRow>> {
+  if ('status' in page.filter) await settleStatuses(storage, account)
+  const { rows, ...counted } = await storage.list({ of: listable, account, ...page })
+  return { rows: rows.filter(({ domain_name }) => domain_name !== null), ...counted }
+}
+
+/** Brings up to date the states of the account's links that time has changed, some at a time. */
+async function settleStatuses(db: Db, account: number): Promise<void> {
+  const now = new Date().toISOString()
+  let settled = settledAtOnce
+  while (settled === settledAtOnce) settled = (await db.writeOne(settleDue, { account, now })).length
+}
+
+/** The account's link with this id. */
+export async function findLink(db: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
+  return served(await findRecord(db, links, account, id))
+}
+
+/** The account's links whose ids come after `after`, in their order; at most `limit`. */
+export function linksAfter(db: Db, account: number, after: number, limit: number): Promise<LinkRow[]> {
+  return db.all(links.selectFollowing, { account, after, limit })
+}
+
+/** The id of the account's link that has this alias on the domain, whatever its case. */
+export async function findLinkByAlias(db: Db, account: number, domain: number, alias: string) {
+  const [found] = await db.all(selectByAlias, { account, domain_id: domain, alias_folded: foldCase(alias) })
+  return found && findLink(db, account, found.id)
+}
+
+/** The account's domain with this id; with null, its oldest. */
+export async function findLinkDomain(db: Db, account: number, id: number | null): Promise<LinkDomain | undefined> {
+  const found =
+    id === null ? await db.all(selectOldestDomain, { account }) : await db.all(selectDomain, { account, id })
+  return found[0]
+}
+
+/** Whether the account has this space. */
+export async function hasSpace(db: Db, account: number, id: number): Promise<boolean> {
+  return (await db.all(selectSpace, { account, id })).length > 0
+}
+
+/** Generated aliases of one length that may clash before longer ones are tried. */
+const clashesPerLength = 3
+
+/**
+ * Stores a link on a domain of the account, with its own past if it has one. Without an alias, one is made. Throws
+ * `alias_taken` if a link of the domain has the alias, whatever its case: the unique index decides; and
+ * `validation_failed` if the domain or the space has been deleted meanwhile.
+ */
+export async function insertLink(
+  db: Db,
+  account: number,
+  domain: LinkDomain,
+  { alias, ...values }: LinkValues & { readonly alias: string | null },
+  past?: LinkPast,
+): Promise<Versioned<LinkRow>> {
+  for (let clashes = 0; ; clashes++) {
+    const name = alias ?? generateAlias(generatedLength + Math.floor(clashes / clashesPerLength))
+    const stored = await tryInsert(db, account, domain, name, values, past)
+    if (stored !== undefined) return stored
+    await refuseGone(db, account, domain.id, values.space_id)
+    if (alias !== null) throw aliasTaken(alias)
+  }
+}
+
+/** Undefined if the alias is taken, or the domain or the space is gone. */
+async function tryInsert(
+  db: Db,
+  account: number,
+  domain: LinkDomain,
+  alias: string,
+  values: LinkValues,
+  past?: LinkPast,
+): Promise<Versioned<LinkRow> | undefined> {
+  const now = new Date().toISOString()
+  const { disabled, forward_query, ...rest } = values
+  const own = past ?? { clicks: 0, last_clicked_at: null, created_at: now, updated_at: now }
+  const stored = {
+    ...{ domain_id: domain.id, ...rest, alias, ...own },
+    ...{ disabled: Number(disabled), forward_query: Number(forward_query) },
+  }
+  const lifetime: Lifetime = { ...values, clicks: own.clicks }
+  const [row] = await db.writeOne(insert, {
+    ...{ account, ...stored, ...foldedOf({ alias, url: rest.url, title: rest.title }) },
+    ...{ status: statusOf(lifetime, now), status_due_at: dueAt(lifetime, now) },
+  })
+  if (row === undefined) return undefined
+  return toVersioned(links, { id: row.id, ...stored, domain_name: domain.name, revision: firstRevision })
+}
+
+/** When the state that a link has at `now` may change by itself. */
+function dueAt(link: Lifetime, now: string): string | null {
+  const status = statusOf(link, now)
+  if (status === 'scheduled') return link.active_period_start_at
+  return status === 'active' ? link.active_period_end_at : null
+}
+
+/** Throws `validation_failed` if the domain or the space is not one of the account. */
+async function refuseGone(db: Db, account: number, domain: number, space: number | null): Promise<void> {
+  if ((await findLinkDomain(db, account, domain)) === undefined) throw validationFailed([unknownDomain(domain)])
+  if (space !== null && !(await hasSpace(db, account, space))) throw validationFailed([unknownSpace(space)])
+}
+
+/** Whether another account has it must not show. */
+export function unknownDomain(id: number) {
+  return { field: 'domain_id', code: 'unknown_domain', message: `There is no domain with the id ${id}.` } as const
+}
+
+export function unknownSpace(id: number) {
+  return { field: 'space_id', code: 'unknown_space', message: `There is no space with the id ${id}.` } as const
+}
+
+/**
+ * Changes the account's link: see `changeRecord`. Throws `alias_taken` as `insertLink` does, and `validation_failed` if the
+ * space has been deleted meanwhile.
+ */
+export async function changeLink(
+  db: Db,
+  account: number,
+  id: number,
+  change: LinkChange,
+  precondition: Precondition | null,
+): Promise<Versioned<LinkRow> | undefined> {
+  const { disabled, forward_query, ...rest } = change
+  const flags = { disabled: numeric(disabled), forward_query: numeric(forward_query) }
+  const columns = { ...rest, ...flags, ...foldedOf(change), status_due_at: affectsStatus(change) ? always : undefined }
+  try {
+    return served(await changeRecord(db, links, { account, id }, columns, precondition))
+  } catch (error) {
+    if (error instanceof UniqueViolation) throw aliasTaken(change.alias ?? '')
+    if (error instanceof ForeignKeyViolation) throw validationFailed([unknownSpace(change.space_id ?? 0)])
+    throw error
+  }
+}
+
+/** Sorts before every time, so that the state is brought up to date before it is next filtered by. */
+const always = ''
+
+function affectsStatus(change: LinkChange): boolean {
+  const { disabled, active_period_start_at, active_period_end_at, clicks_limit } = change
+  return [disabled, active_period_start_at, active_period_end_at, clicks_limit].some((value) => value !== undefined)
+}
+
+function numeric(flag: boolean | undefined): number | undefined {
+  return flag === undefined ? undefined : Number(flag)
+}
+
+/** The folded forms of what is searched. A form is null where the text is its own, which most URLs are. */
+function foldedOf({ alias, url, title }: Pick<LinkChange, 'alias' | 'url' | 'title'>) {
+  return {
+    alias_folded: alias === undefined ? undefined : foldCase(alias),
+    url_folded: url === undefined ? undefined : folded(url),
+    title_folded: title === undefined ? undefined : title && folded(title),
+  }
+}
+
+function folded(text: string): string | null {
+  const form = foldCase(text)
+  return form === text ? null : form
+}
+
+/** Deletes the account's link: see `removeRecord`. */
+export function removeLink(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
+  return removeRecord(db, links, { account, id }, precondition)
+}
+
+/** A link goes with its domain, at once for all who ask. */
+function served(found: Versioned<LinkRow> | undefined): Versioned<LinkRow> | undefined {
+  return found?.record.domain_name == null ? undefined : found
+}
