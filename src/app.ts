@@ -7,11 +7,13 @@ import { ownKeyRoute, showOwnKey } from './api/own-key.ts'
 import { problemPages } from './api/problem-pages.ts'
 import { publicAddress } from './api/public-address.ts'
 import { RateLimits } from './api/rate-limit.ts'
+import { Removals } from './api/removals.ts'
 import { Api } from './api/routes.ts'
 import { apiFallback, apiManners } from './api/unanswered.ts'
 import type { ListenerName } from './config.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
+import { finishDomainRemovals } from './domains/store.ts'
 import { domainTransfer } from './domains/transfer.ts'
 import type { Histogram } from './histogram.ts'
 import { Connections } from './http/connections.ts'
@@ -32,6 +34,7 @@ import { shortUrls } from './names/short-url.ts'
 import { opsListener } from './ops/listener.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
+import { finishSpaceRemovals } from './spaces/store.ts'
 import { spaceTransfer } from './spaces/transfer.ts'
 import type { Storage } from './storage/port.ts'
 
@@ -100,8 +103,9 @@ export function buildApp(options: AppOptions): App {
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, address)
-  domainRoutes(api, storage)
-  spaceRoutes(api, storage)
+  const removals = removalsOf(storage, options.log)
+  domainRoutes(api, storage, { removals, onChange: async () => undefined })
+  spaceRoutes(api, storage, removals)
   linkRoutes(api, storage, { shortUrl: shortUrls(options.shortUrl), onChange: () => undefined })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
@@ -128,12 +132,25 @@ export function buildApp(options: AppOptions): App {
     begin: () => {
       overload.begin()
       rateLimits.begin()
+      removals.begin()
     },
     close: async () => {
       overload.close()
+      removals.close()
       await rateLimits.close()
       await keyring.close()
       await kept.close()
     },
   }
+}
+
+/** A domain or a space that many links refer to is removed in steps. */
+function removalsOf(storage: Storage, { logger }: LogOutput): Removals {
+  return new Removals({
+    finish: async () => {
+      await finishDomainRemovals(storage)
+      await finishSpaceRemovals(storage)
+    },
+    onProblem: (error) => logger.warn({ err: error }, 'a removal was interrupted; it will go on'),
+  })
 }

@@ -5,7 +5,10 @@ import { join, posix } from 'node:path'
 import { test } from 'node:test'
 import { repository } from './scripts.ts'
 
-const port = ['storage/port.ts', 'storage/statement.ts', 'storage/version.ts', 'storage/fold.ts', 'storage/records.ts']
+const port = [
+  ...['storage/port.ts', 'storage/statement.ts', 'storage/version.ts', 'storage/fold.ts', 'storage/records.ts'],
+  'storage/removal.ts',
+]
 const operator = ['accounts/', 'keys/', 'config.ts', 'errors.ts', 'version.ts', 'storage/open.ts', 'storage/port.ts']
 const room = ['errors.ts', 'resources.ts', 'api/', 'http/', ...port]
 

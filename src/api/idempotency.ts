@@ -52,24 +52,29 @@ export function claimOf(
   return { account_id: account, key_id: key, idempotency_key: name, fingerprint }
 }
 
-interface Storing {
+interface Storing<Row> {
   readonly kept: KeptAnswers
   readonly claim: Claim | null
   /** The absolute URL below which the record gets its own. */
   readonly collection: string
+  /** Hears of the record once it is on the disk, before its answer leaves. */
+  readonly onStored?: (record: Row) => unknown
 }
 
 /** Inserts a record, and sends 201 with it, its tag and its address; for a claim that was made before, the answer of then. */
 export async function sendStored<Row extends { readonly id: number }>(
   exchange: Exchange,
-  { kept, claim, collection }: Storing,
+  { kept, claim, collection, onStored }: Storing<Row>,
   insert: (db: Db) => Promise<Versioned<Row>>,
 ): Promise<undefined> {
+  let stored: Row | undefined
   const { status, location, etag, body, isReplayed } = await kept.once(claim, async (db) => {
     const { record, version } = await insert(db)
+    stored = record
     const address = `${collection}/${record.id}`
     return { status: 201, location: address, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
   })
+  if (stored !== undefined) await onStored?.(stored)
   if (isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
   addHeader(exchange, 'location', location)
   addHeader(exchange, 'etag', etag)

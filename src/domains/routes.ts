@@ -1,18 +1,41 @@
 import { found, idOf, sendPage, sendRecord } from '../api/envelopes.ts'
 import { claimOf, idempotencyKeyOf, sendStored } from '../api/idempotency.ts'
 import { checkListQuery, pageRequestOf } from '../api/list-query.ts'
+import type { Removals } from '../api/removals.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, notFound, Refusal, type Violation, validationFailed } from '../errors.ts'
 import { send } from '../http/answer.ts'
 import { conditionOf } from '../http/conditions.ts'
+import type { Fields } from '../http/form-encoding.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import type { Storage } from '../storage/port.ts'
-import { type Domain, domainOperations, listDomainsQuery, storeDomain, updateDomain } from './schema.ts'
-import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from './store.ts'
+import {
+  type Domain,
+  domainOperations,
+  listDomainsQuery,
+  removeDomainQuery,
+  storeDomain,
+  updateDomain,
+} from './schema.ts'
+import {
+  beginDomainRemoval,
+  changeDomain,
+  findDomain,
+  finishDomainRemoval,
+  insertDomain,
+  listDomains,
+  removeDomain,
+} from './store.ts'
+
+export interface DomainParts {
+  readonly removals: Removals
+  /** Hears of each change before its answer leaves, so that visitors of this process see it at once. */
+  readonly onChange: () => Promise<void>
+}
 
 /** The five operations on domains. */
-export function domainRoutes(api: Api, storage: Storage): void {
+export function domainRoutes(api: Api, storage: Storage, { removals, onChange }: DomainParts): void {
   const { list, show, store, put, patch, delete: remove } = domainOperations
   const { kept } = api
 
@@ -36,7 +59,7 @@ export function domainRoutes(api: Api, storage: Storage): void {
     if (values instanceof Failure) return values
     const claim = claimOf(exchange, admitted, key, storeDomain)
     const { name, ...urls } = values
-    return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list) }, (to) =>
+    return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list), onStored: onChange }, (to) =>
       insertDomain(to, admitted.caller.account, name, urls),
     )
   })
@@ -51,12 +74,20 @@ export function domainRoutes(api: Api, storage: Storage): void {
       const all = [...violations, ...renaming(record, values.name)]
       if (all.length > 0) return validationFailed(all)
     }
-    return sendRecord(exchange, found(await changeDomain(storage, caller.account, id, values, condition), 'domain'))
+    const domain = found(await changeDomain(storage, caller.account, id, values, condition), 'domain')
+    await onChange()
+    return sendRecord(exchange, domain)
   })
 
   api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const isRemoved = await removeDomain(storage, caller.account, idOf(exchange, 'domain'), condition)
+    const query = removeDomainQuery.check(exchange.query as Fields)
+    if (query instanceof Failure) return query
+    const id = idOf(exchange, 'domain')
+    const remove = query.links === 'delete' ? beginDomainRemoval : removeDomain
+    const isRemoved = await remove(storage, caller.account, id, condition)
+    if (isRemoved) await onChange()
+    if (isRemoved && query.links === 'delete') await removals.wait(finishDomainRemoval(storage, id))
     return isRemoved ? send(exchange, 204) : notFound('domain')
   })
 }

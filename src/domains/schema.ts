@@ -5,6 +5,7 @@ import { listQueryOf } from '../api/list-query.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
 import { operationsOf } from '../api/resource-operations.ts'
 import { urlOrNull, webUrl } from '../api/web-url.ts'
+import { Refusal } from '../errors.ts'
 import { type HostName, parseHostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 
@@ -62,6 +63,17 @@ export const updateDomain = form(
 
 export const listDomainsQuery = listQueryOf(resources.domains)
 
+export const removeDomainQuery = form({
+  links: optional(
+    {
+      schema: Type.Enum(['delete'], { description: 'What becomes of the links on the domain: `delete` deletes them.' }),
+      parse: (text, label) =>
+        text === 'delete' ? text : new Refusal('not_allowed', `The ${label} must be delete, or left out.`),
+    },
+    null,
+  ),
+})
+
 export const domainOperations = operationsOf('domains', {
   description: 'Host names for short links, each with an optional homepage URL and an optional 404 Not Found URL.',
   record: domainSchema,
@@ -76,6 +88,12 @@ export const domainOperations = operationsOf('domains', {
     form: updateDomain,
     description: 'Changes where a domain leads; an empty URL clears the field. The name cannot be changed.',
     example: { homepage_url: 'https://acme.com/shop', not_found_url: 'https://acme.com/lost' },
+  },
+  delete: {
+    query: removeDomainQuery,
+    description: 'A domain with links is deleted only together with them, which `links=delete` asks for.',
+    refused: { links: 'keep' },
+    failures: ['domain_in_use', 'validation_failed'],
   },
   example: {
     id: 1,

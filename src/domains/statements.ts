@@ -1,8 +1,9 @@
 /**
  * The SQL of domains, for every engine; `store.ts` says what it is for.
  */
-import type { Generated, Kysely } from 'kysely'
+import { type Generated, type Kysely, sql } from 'kysely'
 import { recordsOf } from '../storage/records.ts'
+import { type Removal, takenOffAtOnce } from '../storage/removal.ts'
 import { insertion, statement } from '../storage/statement.ts'
 import { firstRevision } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
@@ -15,7 +16,14 @@ interface DomainsTable extends Omit<Domain, 'id'> {
   revision: number
 }
 
-type Tables = { domains: DomainsTable }
+/** What domains know of the links on them. */
+interface LinksTable {
+  id: number
+  account_id: number
+  domain_id: number
+}
+
+type Tables = { domains: DomainsTable; links: LinksTable }
 
 export const domains = recordsOf<Domain>(
   'domains',
@@ -58,4 +66,59 @@ export const insert = insertion((db: Kysely<Tables>, domain: Insert) =>
         .where((e) => e.not(e.exists(db.selectFrom('domains').select('id').where('name', '=', domain.name)))),
     )
     .onConflict((conflict) => conflict.column('name').doNothing()),
+)
+
+interface Own {
+  readonly account: number
+  readonly id: number
+}
+
+/** The name is free from then on; with a slash in it, no visitor can ask for it. */
+export const takeOut = statement((db: Kysely<Tables>, { account, id }: Own) =>
+  db
+    .updateTable('domains')
+    .set({ account_id: 0, name: sql`name || '/' || cast(id as text)` })
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .returning('id'),
+)
+
+export const removal: Removal = {
+  takeLinksOff: statement((db: Kysely<Tables>, { id }: { id: number; now: string }) =>
+    db
+      .deleteFrom('links')
+      .where('id', 'in', (some) =>
+        some.selectFrom('links').select('id').where('domain_id', '=', id).limit(takenOffAtOnce),
+      )
+      .returning('id'),
+  ),
+  deleteOut: statement((db: Kysely<Tables>, { id }: { id: number }) =>
+    db.deleteFrom('domains').where('id', '=', id).where('account_id', '=', 0).returning('id'),
+  ),
+  selectOut: statement((db: Kysely<Tables>) => db.selectFrom('domains').select('id').where('account_id', '=', 0)),
+}
+
+/** Links that are counted at once: some milliseconds. */
+export const countedAtOnce = 50_000
+
+interface Counting extends Own {
+  /** The last link that has been counted. */
+  readonly after: number
+}
+
+/** Counts the next links of the domain, and tells the last of them. */
+export const countLinks = statement((db: Kysely<Tables>, { account, id, after }: Counting) =>
+  db
+    .selectFrom((next) =>
+      next
+        .selectFrom('links')
+        .select('id')
+        .where('account_id', '=', account)
+        .where('domain_id', '=', id)
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(countedAtOnce)
+        .as('some'),
+    )
+    .select((e) => [e.fn.countAll<number>().as('counted'), e.fn.max('id').as('last')]),
 )

@@ -1,12 +1,13 @@
-import { nameTaken } from '../errors.ts'
+import { domainInUse, ForeignKeyViolation, nameTaken } from '../errors.ts'
 import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
-import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
+import { changeIf, changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
+import { finishRemoval, finishRemovals } from '../storage/removal.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
-import { domains, insert, selectByName } from './statements.ts'
+import { countedAtOnce, countLinks, domains, insert, removal, selectByName, takeOut } from './statements.ts'
 
 /** Where a domain leads; a URL that is undefined stays as it is. */
 export interface DomainChange {
@@ -69,7 +70,52 @@ export function changeDomain(
   return changeRecord(db, domains, { account, id }, { homepage_url, not_found_url }, precondition)
 }
 
-/** Deletes the account's domain: see `removeRecord`. */
-export function removeDomain(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
-  return removeRecord(db, domains, { account, id }, precondition)
+/** Deletes the account's domain: see `removeRecord`. Throws `domain_in_use` with their number if it has links. */
+export async function removeDomain(
+  db: Db,
+  account: number,
+  id: number,
+  precondition: Precondition | null,
+): Promise<boolean> {
+  try {
+    return await removeRecord(db, domains, { account, id }, precondition)
+  } catch (error) {
+    const links = error instanceof ForeignKeyViolation ? await linksOn(db, account, id) : 0
+    throw links > 0 ? domainInUse(links) : error
+  }
+}
+
+async function linksOn(db: Db, account: number, id: number): Promise<number> {
+  let [total, after, counted] = [0, 0, countedAtOnce]
+  while (counted === countedAtOnce) {
+    const [next] = await db.all(countLinks, { account, id, after })
+    counted = Number(next?.counted)
+    after = Number(next?.last)
+    total += counted
+  }
+  return total
+}
+
+/**
+ * Takes the domain out of the account, together with its links: for all who ask, it is gone. False if there is no such
+ * domain. `finishDomainRemoval` must follow. Throws what `precondition` throws at the present version.
+ */
+export async function beginDomainRemoval(
+  db: Db,
+  account: number,
+  id: number,
+  precondition: Precondition | null,
+): Promise<boolean> {
+  const own = { account, id }
+  return (await changeIf(db, domains, own, precondition, takeOut, own)).length > 0
+}
+
+/** Deletes a domain that has been taken out of its account, and its links before it. */
+export function finishDomainRemoval(db: Db, id: number): Promise<void> {
+  return finishRemoval(db, removal, id)
+}
+
+/** Ends the removals of domains that were interrupted. */
+export function finishDomainRemovals(db: Db): Promise<void> {
+  return finishRemovals(db, removal)
 }

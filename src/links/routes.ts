@@ -25,7 +25,8 @@ export interface LinkParts {
 export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: LinkParts): void {
   const { list, show, store, put, patch, delete: remove } = linkOperations
   const { kept } = api
-  const announce = ({ id, domain_id, alias }: LinkRow) => onChange(id, domain_id, foldCase(alias))
+  const announce = ({ id, domain_id, alias }: Pick<LinkRow, 'id' | 'domain_id' | 'alias'>) =>
+    onChange(id, domain_id, foldCase(alias))
 
   api.add(list, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
@@ -49,12 +50,11 @@ export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: L
     if (reading.violations.length > 0) await checkedValues(storage, account, reading, shortUrl)
     const redirect_password = await hashed(reading.values.redirect_password ?? null)
     const claim = claimOf(exchange, admitted, key, storeLink)
-    return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list) }, async (to) => {
+    const storing = { kept, claim, collection: api.urlOf(exchange, list), onStored: announce }
+    return sendStored(exchange, storing, async (to) => {
       // A repeated request gets its answer even if the domain is gone by now, so this is looked up only here.
       const { domain, values } = await checkedValues(to, account, reading, shortUrl)
-      const stored = await insertLink(to, account, domain, { ...values, redirect_password })
-      announce(stored.record)
-      return shownLink(stored, shortUrl)
+      return shownLink(await insertLink(to, account, domain, { ...values, redirect_password }), shortUrl)
     })
   })
 

@@ -1,6 +1,7 @@
 import { found, idOf, sendPage, sendRecord } from '../api/envelopes.ts'
 import { claimOf, idempotencyKeyOf, sendStored } from '../api/idempotency.ts'
 import { checkListQuery, pageRequestOf } from '../api/list-query.ts'
+import type { Removals } from '../api/removals.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, notFound } from '../errors.ts'
 import { send } from '../http/answer.ts'
@@ -11,7 +12,7 @@ import { listSpacesQuery, spaceOperations, storeSpace, updateSpace } from './sch
 import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from './store.ts'
 
 /** The five operations on spaces. */
-export function spaceRoutes(api: Api, storage: Storage): void {
+export function spaceRoutes(api: Api, storage: Storage, removals: Removals): void {
   const { list, show, store, put, patch, delete: remove } = spaceOperations
   const { kept } = api
 
@@ -53,7 +54,8 @@ export function spaceRoutes(api: Api, storage: Storage): void {
 
   api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const isRemoved = await removeSpace(storage, caller.account, idOf(exchange, 'space'), condition)
+    const id = idOf(exchange, 'space')
+    const isRemoved = await removeSpace(storage, caller.account, id, condition, (work) => removals.wait(work))
     return isRemoved ? send(exchange, 204) : notFound('space')
   })
 }

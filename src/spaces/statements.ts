@@ -1,9 +1,10 @@
 /**
  * The SQL of spaces, for every engine; `store.ts` says what it is for.
  */
-import type { Generated, Kysely } from 'kysely'
+import { type Generated, type Kysely, sql } from 'kysely'
 import { recordsOf } from '../storage/records.ts'
-import { insertion } from '../storage/statement.ts'
+import { type Removal, takenOffAtOnce } from '../storage/removal.ts'
+import { insertion, statement } from '../storage/statement.ts'
 import { firstRevision } from '../storage/version.ts'
 import type { Space } from './schema.ts'
 
@@ -14,7 +15,15 @@ interface SpacesTable extends Omit<Space, 'id'> {
   revision: number
 }
 
-type Tables = { spaces: SpacesTable }
+/** What spaces know of the links in them. */
+interface LinksTable {
+  id: number
+  space_id: number | null
+  updated_at: string
+  revision: number
+}
+
+type Tables = { spaces: SpacesTable; links: LinksTable }
 
 export const spaces = recordsOf<Space>(
   'spaces',
@@ -32,3 +41,37 @@ export const insert = insertion(
       .insertInto('spaces')
       .values({ account_id: account, name, name_folded, color, created_at, updated_at, revision: firstRevision }),
 )
+
+interface Own {
+  readonly account: number
+  readonly id: number
+}
+
+export const takeOut = statement((db: Kysely<Tables>, { account, id }: Own) =>
+  db
+    .updateTable('spaces')
+    .set({ account_id: 0 })
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .returning('id'),
+)
+
+export const removal: Removal = {
+  takeLinksOff: statement((db: Kysely<Tables>, { id, now }: { id: number; now: string }) =>
+    db
+      .updateTable('links')
+      .set({
+        space_id: null,
+        updated_at: sql`case when updated_at < ${now} then ${now} else updated_at end`,
+        revision: sql`revision + 1`,
+      })
+      .where('id', 'in', (some) =>
+        some.selectFrom('links').select('id').where('space_id', '=', id).limit(takenOffAtOnce),
+      )
+      .returning('id'),
+  ),
+  deleteOut: statement((db: Kysely<Tables>, { id }: { id: number }) =>
+    db.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', 0).returning('id'),
+  ),
+  selectOut: statement((db: Kysely<Tables>) => db.selectFrom('spaces').select('id').where('account_id', '=', 0)),
+}

@@ -1,10 +1,12 @@
+import { ForeignKeyViolation } from '../errors.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
-import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
+import { changeIf, changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
+import { finishRemoval, finishRemovals } from '../storage/removal.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Space } from './schema.ts'
-import { insert, spaces } from './statements.ts'
+import { insert, removal, spaces, takeOut } from './statements.ts'
 
 /** What is to change; a value that is undefined stays as it is. */
 export interface SpaceChange {
@@ -56,7 +58,29 @@ export function changeSpace(
   return changeRecord(db, spaces, { account, id }, { name, name_folded, color }, precondition)
 }
 
-/** Deletes the account's space: see `removeRecord`. */
-export function removeSpace(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
-  return removeRecord(db, spaces, { account, id }, precondition)
+/**
+ * Deletes the account's space: see `removeRecord`. Its links stay, without a space; `wait` says for how long to wait until
+ * they have left it.
+ */
+export async function removeSpace(
+  db: Db,
+  account: number,
+  id: number,
+  precondition: Precondition | null,
+  wait: (work: Promise<void>) => Promise<void> = (work) => work,
+): Promise<boolean> {
+  const own = { account, id }
+  try {
+    return await removeRecord(db, spaces, own, precondition)
+  } catch (error) {
+    if (!(error instanceof ForeignKeyViolation)) throw error
+  }
+  const isGone = (await changeIf(db, spaces, own, precondition, takeOut, own)).length > 0
+  if (isGone) await wait(finishRemoval(db, removal, id))
+  return isGone
+}
+
+/** Ends the removals of spaces that were interrupted. */
+export function finishSpaceRemovals(db: Db): Promise<void> {
+  return finishRemovals(db, removal)
 }

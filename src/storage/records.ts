@@ -142,7 +142,7 @@ export async function changeRecord<Row extends AnyRecord>(
   const isEmpty = records.changeable.every((column) => change[column] === undefined)
   if (isEmpty && precondition === null) return findRecord(db, records, own.account, own.id)
   const params = { ...own, now: new Date().toISOString(), ...parametersOf(records.changeable, change) }
-  const [row] = await changing(db, records, own, precondition, records.changeById, params)
+  const [row] = await changeIf(db, records, own, precondition, records.changeById, params)
   return row && toVersioned(records, row)
 }
 
@@ -156,11 +156,14 @@ export async function removeRecord<Row extends AnyRecord>(
   own: Own,
   precondition: Precondition | null,
 ): Promise<boolean> {
-  return (await changing(db, records, own, precondition, records.deleteById, own)).length > 0
+  return (await changeIf(db, records, own, precondition, records.deleteById, own)).length > 0
 }
 
-/** Runs the statement, in one transaction with the look at the record that a precondition needs. */
-function changing<Row extends AnyRecord, Params extends object, Result>(
+/**
+ * Runs a statement on the account's record, in one transaction with the look at it that a precondition needs. Throws what
+ * `precondition` throws at the present version.
+ */
+export function changeIf<Row extends AnyRecord, Params extends object, Result>(
   db: Db,
   { selectToChange }: Records<Row>,
   own: Own,
