@@ -6,7 +6,10 @@ import { test } from 'node:test'
 import { repository } from './scripts.ts'
 
 const port = ['storage/port.ts', 'storage/statement.ts', 'storage/version.ts', 'storage/fold.ts', 'storage/records.ts']
-const operator = ['accounts/', 'keys/', 'config.ts', 'errors.ts', 'version.ts', 'storage/open.ts', 'storage/port.ts']
+const operator = [
+  ...['accounts/', 'keys/', 'config.ts', 'config-listeners.ts', 'errors.ts', 'version.ts'],
+  ...['storage/open.ts', 'storage/port.ts'],
+]
 const room = ['errors.ts', 'resources.ts', 'api/', 'http/', ...port]
 
 /** For each part of src/ what it may import of the others: files, or whole folders. The longest name holds. */
@@ -15,10 +18,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': ['violations.ts'],
   'resources.ts': [],
   'version.ts': ['../package.json'],
-  'config.ts': ['errors.ts', 'keys/key.ts', 'storage/open.ts'],
+  'config.ts': ['config-reading.ts', 'config-listeners.ts', 'config-storage.ts', 'keys/key.ts', 'storage/open.ts'],
+  'config-listeners.ts': ['config-reading.ts'],
+  'config-reading.ts': ['errors.ts'],
+  'config-storage.ts': ['config-reading.ts', 'storage/open.ts'],
   'bounded-map.ts': [],
   'histogram.ts': [],
-  'names/': ['errors.ts'],
+  'names/': ['errors.ts', 'violations.ts'],
   'storage/': ['bounded-map.ts', 'errors.ts', 'histogram.ts', 'resources.ts'],
   'accounts/': ['errors.ts', ...port],
   'keys/': ['bounded-map.ts', 'errors.ts', 'resources.ts', ...port],
@@ -26,7 +32,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'resources.ts', 'version.ts', 'storage/port.ts', 'storage/version.ts'],
-    ...['keys/keyring.ts', 'keys/scope.ts', 'keys/store.ts', 'idempotency/', 'limits/'],
+    ...['keys/keyring.ts', 'keys/scope.ts', 'keys/store.ts', 'idempotency/', 'limits/', 'violations.ts'],
   ],
   'idempotency/': ['errors.ts', ...port],
   'domains/': [...room, 'idempotency/', 'names/', 'transfer/'],
@@ -36,7 +42,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'spaces/statements.ts': ['spaces/', ...port],
   'spaces/store.ts': ['errors.ts', 'resources.ts', 'spaces/', ...port],
   'app.ts': [
-    ...['errors.ts', 'histogram.ts', 'config.ts', 'api/', 'http/', 'ops/listener.ts', 'domains/', 'spaces/'],
+    ...['errors.ts', 'histogram.ts', 'config-listeners.ts', 'api/', 'http/', 'ops/listener.ts', 'domains/', 'spaces/'],
     ...['keys/', 'idempotency/', 'storage/port.ts'],
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],
