@@ -16,6 +16,7 @@ import { domainTransfer } from './domains/transfer.ts'
 import type { Histogram } from './histogram.ts'
 import { Connections } from './http/connections.ts'
 import { Drain } from './http/drain.ts'
+import { malformedHost } from './http/gate.ts'
 import { Overload } from './http/overload.ts'
 import { Proxies } from './http/proxies.ts'
 import { type LogOutput, RequestLog } from './http/request-log.ts'
@@ -98,7 +99,11 @@ export function buildApp(options: AppOptions): App {
   const drain = new Drain(connections)
   const lent = { log, proxies, unread: new UnreadAnswers(), isSecret: hasKey }
   const surroundings = { ...lent, ...apiManners(rateLimits, cors) }
-  const server = createListener({ router, surroundings, gate: { drain, overload, connections } })
+  const server = createListener({
+    finder: router,
+    surroundings,
+    gate: { drain, overload, connections, hostFault: malformedHost },
+  })
   const ops = opsListener({
     counts,
     loopDelays: overload.delays,

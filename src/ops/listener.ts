@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts'
 import { addHeader, send, sendJson } from '../http/answer.ts'
 import { Connections } from '../http/connections.ts'
 import { Drain } from '../http/drain.ts'
+import { strangeHost } from '../http/gate.ts'
 import { problemOf } from '../http/problem.ts'
 import { Proxies } from '../http/proxies.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
@@ -42,8 +43,8 @@ export function opsListener(operated: Operated): { server: Server; drain: Drain 
   const connections = new Connections(maxConnections)
   const drain = new Drain(connections)
   const server = createListener({
-    router,
-    gate: { drain, connections, hostNames: operated.hostNames },
+    finder: router,
+    gate: { drain, connections, hostFault: strangeHost(operated.hostNames) },
     surroundings: {
       log: new RequestLog(operated.log, new RequestCounts(), 'debug'),
       proxies: new Proxies(false),
