@@ -7,6 +7,7 @@ import { integerFrom, type Read } from './config-reading.ts'
 /** What can listen, and how: in the order in which it starts. */
 const declaredListeners = [
   { name: 'api', prefix: '', host: '127.0.0.1', port: 3000, isPerWorker: false, isOptional: false },
+  { name: 'redirect', prefix: 'REDIRECT_', host: '127.0.0.1', port: 3080, isPerWorker: false, isOptional: true },
   { name: 'ops', prefix: 'OPS_', host: '127.0.0.1', port: 3090, isPerWorker: true, isOptional: true },
 ] as const
 

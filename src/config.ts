@@ -4,6 +4,7 @@
 import { isIP } from 'node:net'
 import { type Listeners, readListeners } from './config-listeners.ts'
 import { brokenEncoding, type Environment, integerFrom, oneOf, readAll } from './config-reading.ts'
+import { readShortUrl } from './config-short-url.ts'
 import { readLocation } from './config-storage.ts'
 import { isWellFormedKey } from './keys/key.ts'
 import type { StorageLocation } from './storage/open.ts'
@@ -12,6 +13,10 @@ export interface Config extends Listeners {
   readonly storage: StorageLocation
   /** Public address for links, without a slash at its end; null: taken from each request. */
   readonly baseUrl: string | null
+  /** How short URLs begin: a template such as `https://{domain}`, where `{domain}` stands for the name. */
+  readonly shortUrl: string
+  /** Seconds for which links in memory are served on while the database is down. */
+  readonly staleFor: number
   /** The origins whose pages may use the API from a browser: any (`*`), or these. */
   readonly corsOrigins: '*' | readonly string[]
   /** The key to register at the first start; null: one is made. */
@@ -27,17 +32,22 @@ export interface Config extends Listeners {
 
 /** Reads the configuration. Throws `StartupFailure` that names every mistake, a line each. */
 export function readConfig(env: Environment = process.env): Config {
-  return readAll(env, (read) => ({
-    ...readListeners(read),
-    storage: readLocation(read),
-    baseUrl: read('BASE_URL', '', baseUrl),
-    corsOrigins: read('CORS_ORIGINS', '', corsOrigins),
-    bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),
-    rateLimit: read('RATE_LIMIT', '6000', integerFrom(0, 1_000_000_000)),
-    trustProxy: read('TRUST_PROXY', 'off', trustProxy),
-    logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
-    maxConnections: read('MAX_CONNECTIONS', '10000', integerFrom(1, 1_000_000)),
-  }))
+  return readAll(env, (read) => {
+    const listening = readListeners(read)
+    return {
+      ...listening,
+      storage: readLocation(read),
+      baseUrl: read('BASE_URL', '', baseUrl),
+      shortUrl: readShortUrl(read, listening.listeners),
+      staleFor: read('STALE_FOR', '3600', integerFrom(0, 31_536_000)),
+      corsOrigins: read('CORS_ORIGINS', '', corsOrigins),
+      bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),
+      rateLimit: read('RATE_LIMIT', '6000', integerFrom(0, 1_000_000_000)),
+      trustProxy: read('TRUST_PROXY', 'off', trustProxy),
+      logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
+      maxConnections: read('MAX_CONNECTIONS', '10000', integerFrom(1, 1_000_000)),
+    }
+  })
 }
 
 /** Reads where the records are, and nothing else: the command line is none of the server's other business. */

@@ -68,7 +68,7 @@ test('docs/configuration.md has every variable that the configuration reads, and
   const sources = globSync('src/config*.ts', { cwd: repository }).filter((file) => !file.endsWith('.test.ts'))
   const source = sources.map((file) => readFileSync(join(repository, file), 'utf8')).join('')
   const read = source.matchAll(/\bread\('(\w+)'/g)
-  const listeners = ['HOST', 'PORT', 'OPS_HOST', 'OPS_PORT']
+  const listeners = ['HOST', 'PORT', 'REDIRECT_HOST', 'REDIRECT_PORT', 'OPS_HOST', 'OPS_PORT']
   const written = readFileSync(join(repository, 'docs', 'configuration.md'), 'utf8').matchAll(/^\| `([A-Z_]+)` \|/gm)
   const names = (matches: Iterable<RegExpExecArray>) => [...matches].map(([, name = '']) => name)
   assert.deepEqual(names(written).sort(), [...names(read), ...listeners].sort())
