@@ -10,6 +10,8 @@ import { RateLimits } from './api/rate-limit.ts'
 import { Api } from './api/routes.ts'
 import { apiFallback, apiManners } from './api/unanswered.ts'
 import type { ListenerName } from './config-listeners.ts'
+import { ClickRecorder } from './clicks/recorder.ts'
+import { takeClick } from './clicks/store.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
 import { domainTransfer } from './domains/transfer.ts'
@@ -27,7 +29,11 @@ import { UnreadAnswers } from './http/unread-answers.ts'
 import { KeptAnswers } from './idempotency/kept-answers.ts'
 import { hasKey } from './keys/key.ts'
 import { Keyring } from './keys/keyring.ts'
+import { shortUrls } from './names/short-url.ts'
 import { opsListener } from './ops/listener.ts'
+import { Directory } from './redirect/directory.ts'
+import { visitorsListener } from './redirect/listener.ts'
+import { VisitCounts } from './redirect/visit-counts.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
 import { spaceTransfer } from './spaces/transfer.ts'
@@ -37,9 +43,13 @@ export interface AppOptions {
   readonly storage: Storage
   readonly log: LogOutput
   readonly baseUrl: string | null
+  /** How short URLs begin: a template such as `https://{domain}`. */
+  readonly shortUrl: string
+  /** Seconds for which visitors are served from memory while the database is down. */
+  readonly staleFor: number
   readonly corsOrigins: AllowedOrigins
   readonly rateLimit: number
-  /** Connections that the API serves at once. */
+  /** Connections that the API serves at once, and as many that the visitors' listener does. */
   readonly maxConnections: number
   readonly trustProxy: false | number | string[]
   /** The names by which the ops listener may be asked for, in lower case. */
@@ -61,6 +71,11 @@ export interface App {
   readonly router: Router
   readonly counts: RequestCounts
   readonly loopDelays: Histogram
+  readonly visits: VisitCounts
+  /** What visitors are served from. */
+  readonly directory: Directory
+  /** Loads what visitors are served from. To be called before the app listens. Throws `database_unavailable`. */
+  load(): Promise<void>
   /** To be called once everything is loaded: from now on, requests that would have to wait long are refused. */
   begin(): void
   /** Ends the work that goes on beside the requests. To be called after the listeners have drained. */
@@ -104,9 +119,13 @@ export function buildApp(options: AppOptions): App {
     surroundings,
     gate: { drain, overload, connections, hostFault: malformedHost },
   })
+  const { directory, recorder, visits, ...redirect } = visitors(options, { ...lent, overload, requests: counts })
   const ops = opsListener({
     counts,
     loopDelays: overload.delays,
+    visits,
+    meters: { database: storage.meters, directory: directory.meters, clicks: recorder.meters },
+    isServed: (name) => directory.hasDomain(name),
     storage,
     drain,
     log: options.log,
@@ -115,19 +134,60 @@ export function buildApp(options: AppOptions): App {
   })
 
   return {
-    listeners: { api: { server, drain, isLast: false }, ops: { ...ops, isLast: true } },
+    listeners: {
+      api: { server, drain, isLast: false },
+      redirect: { ...redirect, isLast: false },
+      ops: { ...ops, isLast: true },
+    },
     router,
     counts,
     loopDelays: overload.delays,
+    visits,
+    directory,
+    load: () => directory.begin(),
     begin: () => {
       overload.begin()
+      recorder.begin()
       rateLimits.begin()
     },
     close: async () => {
       overload.close()
+      await directory.close()
+      await recorder.close()
       await rateLimits.close()
       await keyring.close()
       await kept.close()
     },
   }
+}
+
+/** What is lent to the visitors' listener. */
+interface Lent {
+  readonly proxies: Proxies
+  readonly overload: Overload
+  readonly requests: RequestCounts
+  readonly isSecret: (text: string) => boolean
+}
+
+/** The visitors' listener, and what it serves from and counts into. */
+function visitors({ storage, log, shortUrl, staleFor, maxConnections }: AppOptions, lent: Lent) {
+  const directory = new Directory(storage, {
+    staleForMs: staleFor * 1_000,
+    onProblem: (error) => log.logger.warn({ err: error }, 'visitors are served from memory, since the database is away'),
+  })
+  const recorder = new ClickRecorder(storage, (error) => {
+    log.logger.warn({ err: error }, 'clicks wait to be written, since the database is away')
+  })
+  const visits = new VisitCounts()
+  const { server, drain } = visitorsListener({
+    ...lent,
+    directory,
+    onClick: (link) => recorder.count(link),
+    takeClick: (link) => takeClick(storage, link, new Date().toISOString()),
+    shortUrl: shortUrls(shortUrl),
+    counts: visits,
+    log,
+    maxConnections,
+  })
+  return { directory, recorder, visits, server, drain }
 }

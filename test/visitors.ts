@@ -13,8 +13,9 @@ import { visitorsListener } from '../src/redirect/listener.ts'
 import type { ServedDomain, ServedLink } from '../src/redirect/served.ts'
 import { VisitCounts } from '../src/redirect/visit-counts.ts'
 import { foldCase } from '../src/storage/fold.ts'
-import type { LogLine } from './app.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
+
+export type VisitRequest = Request & { readonly method?: string }
 
 /** A link as it is served; what is left out is as in a link that was stored with an alias and a URL alone. */
 export type LinkFields = Partial<Omit<ServedLink, 'id' | 'domain_id'>> & Pick<ServedLink, 'alias' | 'url'>
@@ -71,9 +72,9 @@ export interface TestListener {
   /** The links that were clicked, by id, in order. */
   readonly clicks: number[]
   readonly counts: VisitCounts
-  readonly logs: LogLine[]
+  readonly logs: Readonly<Record<string, unknown>>[]
   /** Asks for a URL such as `http://go.acme.com/summer`. */
-  visit(url: string, request?: Request & { readonly method?: string }): Promise<Answer>
+  visit(url: string, request?: VisitRequest): Promise<Answer>
 }
 
 /** Starts a listener that ends with the test. `left` is how many clicks the links with a limit have left together. */
@@ -83,7 +84,7 @@ export async function startVisitors(
 ): Promise<TestListener> {
   const clicks: number[] = []
   const counts = new VisitCounts()
-  const logs: LogLine[] = []
+  const logs: Readonly<Record<string, unknown>>[] = []
   let clicksLeft = left
   const { server } = visitorsListener({
     directory: directoryOf(domains),
@@ -107,11 +108,7 @@ export async function startVisitors(
 }
 
 /** Sends a visitor's request for the URL to the listener at the port. */
-export function visit(
-  port: number,
-  url: string,
-  { method = 'GET', ...request }: Request & { readonly method?: string } = {},
-): Promise<Answer> {
+export function visit(port: number, url: string, { method = 'GET', ...request }: VisitRequest = {}): Promise<Answer> {
   const [, host = '', path = ''] = /^https?:\/\/([^/]*)(.*)$/.exec(url) ?? []
   const headers = { host, 'user-agent': person, ...request.headers }
   return sendRequest({ agent: undefined, port, method, path: path || '/' }, { key: null, ...request, headers })
