@@ -33,6 +33,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'accounts/': ['errors.ts', ...port],
   'keys/': ['bounded-map.ts', 'errors.ts', 'resources.ts', ...port],
   'limits/': ['errors.ts', ...port],
+  'redirect/directory.ts': ['bounded-map.ts', 'errors.ts', 'redirect/', 'storage/port.ts'],
+  'redirect/domain-table.ts': ['redirect/', 'storage/port.ts'],
+  'redirect/feed.ts': ['storage/port.ts'],
+  'redirect/link-cache.ts': [],
+  'redirect/statements.ts': ['storage/statement.ts'],
+  'redirect/store.ts': ['redirect/', 'storage/port.ts'],
+  'clicks/': ['bounded-map.ts', 'storage/port.ts', 'storage/statement.ts'],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'resources.ts', 'version.ts', 'storage/port.ts', 'storage/version.ts'],
