@@ -9,9 +9,9 @@ import { publicAddress } from './api/public-address.ts'
 import { RateLimits } from './api/rate-limit.ts'
 import { Api } from './api/routes.ts'
 import { apiFallback, apiManners } from './api/unanswered.ts'
-import type { ListenerName } from './config-listeners.ts'
 import { ClickRecorder } from './clicks/recorder.ts'
 import { takeClick } from './clicks/store.ts'
+import type { ListenerName } from './config-listeners.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
 import { domainTransfer } from './domains/transfer.ts'
@@ -91,10 +91,62 @@ export const transferables = [domainTransfer, spaceTransfer]
 /** Puts everything together. Tests use the same function; there is no other app. */
 export function buildApp(options: AppOptions): App {
   const { storage } = options
-  const counts = new RequestCounts()
-  const log = new RequestLog(options.log, counts)
-  const proxies = new Proxies(options.trustProxy)
-  const overload = new Overload()
+  const shared = {
+    counts: new RequestCounts(),
+    proxies: new Proxies(options.trustProxy),
+    overload: new Overload(),
+    isSecret: hasKey,
+  }
+  const { counts, overload } = shared
+  const api = apiOf(options, shared)
+  const redirect = redirectOf(options, shared)
+  const { directory, recorder, visits } = redirect
+  const ops = opsListener({
+    counts,
+    loopDelays: overload.delays,
+    visits,
+    meters: { database: storage.meters, directory: directory.meters, clicks: recorder.meters },
+    isServed: (domain) => directory.hasDomain(domain.toLowerCase()),
+    storage,
+    drain: api.drain,
+    log: options.log,
+    hostNames: options.opsHosts,
+    isSecret: hasKey,
+  })
+  return {
+    listeners: {
+      api: { server: api.server, drain: api.drain, isLast: false },
+      redirect: { server: redirect.server, drain: redirect.drain, isLast: false },
+      ops: { ...ops, isLast: true },
+    },
+    router: api.router,
+    ...{ counts, visits, directory, loopDelays: overload.delays },
+    load: () => directory.begin(),
+    begin: () => {
+      overload.begin()
+      recorder.begin()
+      api.begin()
+    },
+    close: async () => {
+      overload.close()
+      await directory.close()
+      await recorder.close()
+      await api.close()
+    },
+  }
+}
+
+/** What the listeners share. */
+interface Shared {
+  readonly counts: RequestCounts
+  readonly proxies: Proxies
+  readonly overload: Overload
+  readonly isSecret: (text: string) => boolean
+}
+
+/** The listener of the API and the documents. */
+function apiOf(options: AppOptions, { counts, proxies, overload, isSecret }: Shared) {
+  const { storage } = options
   const keyring = new Keyring(storage)
   const kept = new KeptAnswers(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
@@ -112,82 +164,38 @@ export function buildApp(options: AppOptions): App {
 
   const connections = new Connections(options.maxConnections)
   const drain = new Drain(connections)
-  const lent = { log, proxies, unread: new UnreadAnswers(), isSecret: hasKey }
-  const surroundings = { ...lent, ...apiManners(rateLimits, cors) }
+  const log = new RequestLog(options.log, counts)
   const server = createListener({
     finder: router,
-    surroundings,
+    surroundings: { log, proxies, unread: new UnreadAnswers(), isSecret, ...apiManners(rateLimits, cors) },
     gate: { drain, overload, connections, hostFault: malformedHost },
   })
-  const { directory, recorder, visits, ...redirect } = visitors(options, { ...lent, overload, requests: counts })
-  const ops = opsListener({
-    counts,
-    loopDelays: overload.delays,
-    visits,
-    meters: { database: storage.meters, directory: directory.meters, clicks: recorder.meters },
-    isServed: (name) => directory.hasDomain(name),
-    storage,
-    drain,
-    log: options.log,
-    hostNames: options.opsHosts,
-    isSecret: hasKey,
-  })
-
-  return {
-    listeners: {
-      api: { server, drain, isLast: false },
-      redirect: { ...redirect, isLast: false },
-      ops: { ...ops, isLast: true },
-    },
-    router,
-    counts,
-    loopDelays: overload.delays,
-    visits,
-    directory,
-    load: () => directory.begin(),
-    begin: () => {
-      overload.begin()
-      recorder.begin()
-      rateLimits.begin()
-    },
-    close: async () => {
-      overload.close()
-      await directory.close()
-      await recorder.close()
-      await rateLimits.close()
-      await keyring.close()
-      await kept.close()
-    },
+  const close = async () => {
+    await rateLimits.close()
+    await keyring.close()
+    await kept.close()
   }
+  return { server, drain, router, begin: () => rateLimits.begin(), close }
 }
 
-/** What is lent to the visitors' listener. */
-interface Lent {
-  readonly proxies: Proxies
-  readonly overload: Overload
-  readonly requests: RequestCounts
-  readonly isSecret: (text: string) => boolean
-}
-
-/** The visitors' listener, and what it serves from and counts into. */
-function visitors({ storage, log, shortUrl, staleFor, maxConnections }: AppOptions, lent: Lent) {
+/** The listener of visitors, and what it serves from and counts into. */
+function redirectOf({ storage, log, shortUrl, staleFor, maxConnections }: AppOptions, shared: Shared) {
+  const warn = (message: string) => (error: unknown) => log.logger.warn({ err: error }, message)
   const directory = new Directory(storage, {
     staleForMs: staleFor * 1_000,
-    onProblem: (error) => log.logger.warn({ err: error }, 'visitors are served from memory, since the database is away'),
+    onProblem: warn('visitors are served from memory, since the database is away'),
   })
-  const recorder = new ClickRecorder(storage, (error) => {
-    log.logger.warn({ err: error }, 'clicks wait to be written, since the database is away')
-  })
+  const recorder = new ClickRecorder(storage, warn('clicks wait to be written, since the database is away'))
   const visits = new VisitCounts()
-  const { server, drain } = visitorsListener({
-    ...lent,
+  const listener = visitorsListener({
     directory,
     onClick: (link) => recorder.count(link),
     takeClick: (link) => takeClick(storage, link, new Date().toISOString()),
     shortUrl: shortUrls(shortUrl),
-    counts: visits,
+    visits,
     log,
     maxConnections,
+    ...shared,
   })
-  return { directory, recorder, visits, server, drain }
+  return { ...listener, directory, recorder, visits }
 }

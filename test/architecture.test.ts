@@ -71,7 +71,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
       'domains/',
       'spaces/',
     ],
-    ...['keys/', 'idempotency/', 'storage/port.ts'],
+    ...['keys/', 'idempotency/', 'clicks/', 'names/short-url.ts', 'storage/port.ts'],
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],
   'process/': ['app.ts', ...operator],

@@ -9,8 +9,8 @@ import { Proxies } from '../src/http/proxies.ts'
 import { RequestCounts } from '../src/http/request-metrics.ts'
 import { shortUrls } from '../src/names/short-url.ts'
 import { logTo } from '../src/process/log.ts'
+import type { ServedDomain, ServedLink } from '../src/redirect/directory.ts'
 import { visitorsListener } from '../src/redirect/listener.ts'
-import type { ServedDomain, ServedLink } from '../src/redirect/served.ts'
 import { VisitCounts } from '../src/redirect/visit-counts.ts'
 import { foldCase } from '../src/storage/fold.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
@@ -89,12 +89,11 @@ export async function startVisitors(
   const { server } = visitorsListener({
     directory: directoryOf(domains),
     onClick: (link) => void clicks.push(link),
-    isPerson: (method, agent) => method !== 'HEAD' && agent === person,
     takeClick: async () => clicksLeft-- > 0,
     shortUrl: shortUrls('https://{domain}'),
-    counts,
+    visits: counts,
     log: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),
-    requests: new RequestCounts(),
+    counts: new RequestCounts(),
     proxies: new Proxies(trustProxy),
     overload: new Overload(),
     maxConnections,

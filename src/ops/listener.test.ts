@@ -95,7 +95,13 @@ test('400 for a path that cannot be decoded, and for a Host that is neither an a
 test('200 for /tls/ask with a domain that is served, else 404', async () => {
   const { ask } = await startOps()
   assert.equal((await ask('/tls/ask?domain=go.acme.com')).status, 200)
-  for (const query of ['', '?domain=', '?domain=evil.example', '?domain=go.acme.com&domain=go.acme.com', '?name=go.acme.com']) {
+  for (const query of [
+    '',
+    '?domain=',
+    '?domain=evil.example',
+    '?domain=go.acme.com&domain=go.acme.com',
+    '?name=go.acme.com',
+  ]) {
     const { status, body } = await ask(`/tls/ask${query}`)
     assert.deepEqual([status, body.code], [404, 'not_found'], query)
   }

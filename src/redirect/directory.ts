@@ -112,6 +112,11 @@ export class Directory {
     return this.#domains.named(name)
   }
 
+  /** Whether there is a domain of this name, as far as memory knows, however old that is. */
+  hasDomain(name: string): boolean {
+    return this.#domains.named(name) !== undefined
+  }
+
   /**
    * The domain's link with this folded alias, null if there is none: at once from memory, a promise if the database has
    * to be asked. Throws `overloaded`, rejects with `database_unavailable`.

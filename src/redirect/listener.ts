@@ -15,7 +15,7 @@ import { wordForVisitors } from './wording.ts'
 /** What the listener is made of beside the visits. */
 export interface VisitorsOptions extends Visited {
   readonly log: LogOutput
-  readonly requests: RequestCounts
+  readonly counts: RequestCounts
   readonly proxies: Proxies
   readonly overload: Overload
   /** Connections that it serves at once. */
@@ -41,7 +41,7 @@ export function visitorsListener(options: VisitorsOptions): { server: Server; dr
     finder,
     gate: { drain, connections, overload: options.overload },
     surroundings: {
-      log: new RequestLog(options.log, options.requests, 'debug'),
+      log: new RequestLog(options.log, options.counts, 'debug'),
       proxies: options.proxies,
       unread: new UnreadAnswers(),
       isSecret: options.isSecret,

@@ -1,9 +1,10 @@
 /**
  * Redirects that would lead back to the address they came from, also by way of other domains of the instance.
  */
+
+import type { Directory, ServedDomain } from './directory.ts'
 import { nameIn } from './host.ts'
 import { resolve } from './resolve.ts'
-import type { Directory, ServedDomain } from './served.ts'
 import { type VisitedPath, visitedTarget } from './visited-path.ts'
 
 /** An address that this listener serves. */

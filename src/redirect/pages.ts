@@ -2,10 +2,10 @@
  * The pages that visitors see when they are not redirected: small, without scripts, and from no other host.
  */
 import { Html, html, type Part } from '../http/html.ts'
+import type { ServedLink } from './directory.ts'
 import { locationOf } from './location.ts'
 import { pageStyle } from './page-style.ts'
 import { isExpired, isScheduled } from './resolve.ts'
-import type { ServedLink } from './served.ts'
 
 const style = new Html(pageStyle)
 

@@ -1,10 +1,10 @@
 /** The redirects themselves: what they are made of, ready to be sent. */
 import { addHeader, send, sendReady } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
+import type { ServedLink } from './directory.ts'
 import { locationOf, withQuery } from './location.ts'
 import { type Target, targetOf } from './loop.ts'
 import { redirectPage } from './pages.ts'
-import type { ServedLink } from './served.ts'
 import { unkept } from './wording.ts'
 
 /** A redirect to one place, ready to be sent. */

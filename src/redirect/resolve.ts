@@ -1,5 +1,5 @@
 /** What each visit is answered with: the whole table, without HTTP. Pure. */
-import type { ServedDomain, ServedLink } from './served.ts'
+import type { ServedDomain, ServedLink } from './directory.ts'
 import type { VisitedPath } from './visited-path.ts'
 
 /** What to answer. A `url` is as it was stored; null where the operator has set none. */

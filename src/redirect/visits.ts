@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { classOf } from '../clicks/visitor-class.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { MalformedForm, parseFormBytes } from '../http/form-encoding.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import type { Directory, ServedLink } from './directory.ts'
 import { nameIn, portIn } from './host.ts'
 import { type Address, Loops } from './loop.ts'
 import { pagePolicy } from './page-style.ts'
@@ -20,7 +22,6 @@ import {
   sendToLink,
 } from './redirects.ts'
 import { type Answer, expired, resolve } from './resolve.ts'
-import type { Directory, ServedLink } from './served.ts'
 import type { VisitCounts, VisitKind } from './visit-counts.ts'
 import { visitedTarget } from './visited-path.ts'
 import { noSuchLink, passwordRequired, unkept, wrongPassword } from './wording.ts'
@@ -28,14 +29,12 @@ import { noSuchLink, passwordRequired, unkept, wrongPassword } from './wording.t
 /** What visits are answered from. */
 export interface Visited {
   readonly directory: Pick<Directory, 'domainNamed' | 'linkOf'>
-  /** Whether a person visits, by the request's method and user agent. */
-  readonly isPerson: (method: string, userAgent: string | undefined) => boolean
   /** Hears of each click of a person on a link without a limit. */
   readonly onClick: (link: number) => void
   /** Takes one of the clicks that a link with a limit has left; false if there is none. */
   readonly takeClick: (link: number) => Promise<boolean>
   readonly shortUrl: ShortUrl
-  readonly counts: VisitCounts
+  readonly visits: VisitCounts
 }
 
 /** A request to a domain of the instance. */
@@ -74,7 +73,7 @@ export class Visits {
   }
 
   #counted(kind: VisitKind, outcome: Outcome): Outcome {
-    this.#visited.counts.add(kind)
+    this.#visited.visits.add(kind)
     return outcome
   }
 
@@ -110,7 +109,7 @@ export class Visits {
   async #follow(visit: Visit, link: ServedLink): Promise<Outcome> {
     const { exchange, domain } = visit
     if (await this.#leadsBack(visit, redirectOf(link))) return this.#counted('loop', noSuchLink)
-    const isPerson = this.#visited.isPerson(exchange.method, exchange.headers['user-agent'])
+    const isPerson = classOf(exchange.method, exchange.headers['user-agent']) === 'person'
     if (link.clicks_limit === null) {
       if (isPerson) this.#visited.onClick(link.id)
       return this.#counted('redirect', sendToLink(exchange, link, visit.query))
