@@ -144,7 +144,14 @@ function start(args: readonly string[], env: Record<string, string>, observed: b
 }
 
 function environment(seed: Seed, port: number): Record<string, string> {
-  return { HOST: '127.0.0.1', PORT: String(port), DATABASE_URL: urlOf(seed), RATE_LIMIT: '0', OPS_PORT: '0' }
+  return {
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    DATABASE_URL: urlOf(seed),
+    RATE_LIMIT: '0',
+    OPS_PORT: '0',
+    REDIRECT_PORT: '0',
+  }
 }
 
 function urlOf({ location }: Seed): string {

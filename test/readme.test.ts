@@ -1,6 +1,6 @@
 /** README.md and docs/tour.md do what they say. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { hasCurl, pathWithCurl, pathWithStandIn, withFastNpx } from './path.ts'
@@ -65,8 +65,10 @@ test('every link between the documents leads to a file that is there', () => {
 })
 
 test('docs/configuration.md has every variable that the configuration reads, and no other', () => {
-  const read = readFileSync(join(repository, 'src', 'config.ts'), 'utf8').matchAll(/\bread\('(\w+)'/g)
-  const listeners = ['HOST', 'PORT', 'OPS_HOST', 'OPS_PORT']
+  const sources = globSync('src/config*.ts', { cwd: repository }).filter((file) => !file.endsWith('.test.ts'))
+  const source = sources.map((file) => readFileSync(join(repository, file), 'utf8')).join('')
+  const read = source.matchAll(/\bread\('(\w+)'/g)
+  const listeners = ['HOST', 'PORT', 'REDIRECT_HOST', 'REDIRECT_PORT', 'OPS_HOST', 'OPS_PORT']
   const written = readFileSync(join(repository, 'docs', 'configuration.md'), 'utf8').matchAll(/^\| `([A-Z_]+)` \|/gm)
   const names = (matches: Iterable<RegExpExecArray>) => [...matches].map(([, name = '']) => name)
   assert.deepEqual(names(written).sort(), [...names(read), ...listeners].sort())
