@@ -9,12 +9,16 @@ const awayMs = 1_000
 const batchSize = 500
 /** Links of one round. Sorting them takes the event loop a few milliseconds. */
 const roundSize = 40_000
-/** How many links may wait to be written: some 30 MB. */
-const maxLinks = 300_000
+/** How many links may wait to be written: some 50 MB. A larger map would hold the event loop when it grows. */
+const maxLinks = 500_000
 /** How often a stop tries to write. */
 const lastAttempts = 5
 
-type Count = { -readonly [Name in keyof Clicks]: Clicks[Name] }
+interface Count {
+  clicks: number
+  /** In milliseconds since the recorder was made: small numbers are kept in the object itself. */
+  lastAt: number
+}
 
 export interface RecorderOptions {
   /** How many links may wait to be written. Beyond, clicks of further links are lost. */
@@ -30,6 +34,7 @@ export class ClickRecorder {
   readonly #storage: Pick<Storage, 'addClicks'>
   readonly #onProblem: (error: unknown) => void
   readonly #maxLinks: number
+  readonly #madeAt = Date.now()
   #waiting = new Map<number, Count>()
   /** Links of the round under way that are not written yet. */
   #inHand = 0
@@ -59,9 +64,9 @@ export class ClickRecorder {
     const count = this.#waiting.get(linkId)
     if (count !== undefined) {
       count.clicks += 1
-      count.lastClickedAt = Date.now()
+      count.lastAt = Date.now() - this.#madeAt
     } else if (this.#held < this.#maxLinks) {
-      this.#waiting.set(linkId, { id: linkId, clicks: 1, lastClickedAt: Date.now() })
+      this.#waiting.set(linkId, { clicks: 1, lastAt: Date.now() - this.#madeAt })
     } else {
       this.#lost += 1
     }
@@ -108,13 +113,13 @@ export class ClickRecorder {
     try {
       while (this.#inHand > 0) {
         const from = ids.length - this.#inHand
-        const batch = Array.from(ids.subarray(from, from + batchSize), (id) => counts.get(id) as Count)
+        const batch = Array.from(ids.subarray(from, from + batchSize), (id) => this.#told(id, counts))
         if (!(await addClicks(this.#storage, batch))) for (const { clicks } of batch) this.#lost += clicks
         this.#inHand -= batch.length
       }
       this.#isAway = false
     } catch (error) {
-      for (const id of ids.subarray(ids.length - this.#inHand)) this.#putBack(counts.get(id) as Count)
+      for (const id of ids.subarray(ids.length - this.#inHand)) this.#putBack(id, counts.get(id) as Count)
       this.#inHand = 0
       if (!this.#isAway) this.#onProblem(error)
       this.#isAway = true
@@ -136,9 +141,14 @@ export class ClickRecorder {
     return taken
   }
 
-  #putBack(count: Count): void {
-    const since = this.#waiting.get(count.id)
-    if (since === undefined) this.#waiting.set(count.id, count)
+  #told(id: number, counts: ReadonlyMap<number, Count>): Clicks {
+    const { clicks, lastAt } = counts.get(id) as Count
+    return { id, clicks, lastClickedAt: this.#madeAt + lastAt }
+  }
+
+  #putBack(id: number, count: Count): void {
+    const since = this.#waiting.get(id)
+    if (since === undefined) this.#waiting.set(id, count)
     else since.clicks += count.clicks
   }
 }

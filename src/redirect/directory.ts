@@ -49,8 +49,8 @@ export interface DirectoryOptions {
 
 type Lookups = Map<string, Promise<ServedLink | null>>
 
-/** Some 40 000 links of a usual length in each generation. */
-const generationBytes = 40_000_000
+/** Some 30 000 links of a usual length in each generation. */
+const generationBytes = 30_000_000
 const maxUnknown = 10_000
 /** One turn of the event loop reads so many on SQLite, within 20 ms. */
 const maxLookups = 800

@@ -16,7 +16,7 @@ const pauseMs = 5
  * The log is copied back sooner than by the writer on the event loop, so that this thread does it and not that one.
  * Pages.
  */
-const checkpointPages = 2_000
+const checkpointPages = 3_500
 
 const port = parentPort as MessagePort
 const database = openDatabase(
