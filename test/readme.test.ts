@@ -17,7 +17,13 @@ async function rehearse(t: TestContext, path: string, PATH: string): Promise<voi
   const DATABASE_URL = `sqlite:${newFolder(t)}/waymark.db`
   const REDIRECT_PORT = String(await freePort())
   const server = await startServer(t, { DATABASE_URL, REDIRECT_PORT })
-  const env = { ...process.env, PATH: withFastNpx(t, PATH), DATABASE_URL, KEY: server.key, SHORT_URL: `http://{domain}:${REDIRECT_PORT}` }
+  const env = {
+    ...process.env,
+    PATH: withFastNpx(t, PATH),
+    DATABASE_URL,
+    KEY: server.key,
+    SHORT_URL: `http://{domain}:${REDIRECT_PORT}`,
+  }
   const places = { 'http://localhost:3080': `http://localhost:${REDIRECT_PORT}` }
   const now = rerun(document, { url: server.url, places, env, isIndented: true })
 

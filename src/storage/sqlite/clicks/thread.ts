@@ -6,6 +6,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { openDatabase } from '../connection.ts'
 import { reasonOf } from '../errors.ts'
 import { transact } from '../transact.ts'
+import { addClicksTo } from './added.ts'
 import type { FromWriter, ToWriter } from './writer.ts'
 
 /** How long a batch waits for the lock of other writers. Milliseconds. */
@@ -24,13 +25,6 @@ const database = openDatabase(
   lockTimeoutMs,
   `pragma cache_size = -12000; pragma wal_autocheckpoint = ${checkpointPages}; pragma journal_size_limit = 33554432`,
 )
-const added = database.prepare(`
-  update links set
-    clicks = clicks + :clicks,
-    last_clicked_at = max(coalesce(last_clicked_at, ''), :at),
-    status_due_at = iif(clicks < clicks_limit and clicks + :clicks >= clicks_limit, '', status_due_at)
-  where id = :id
-`)
 const asleep = new Int32Array(new SharedArrayBuffer(4))
 
 port.on('message', (batch: ToWriter) => {
@@ -47,8 +41,7 @@ function answer({ id, ids, clicks, times }: NonNullable<ToWriter>): FromWriter {
   try {
     transact(database, 'immediate', () => {
       for (const [at, link] of ids.entries()) {
-        const time = new Date(times[at] as number).toISOString()
-        added.run({ id: link, clicks: clicks[at] as number, at: time })
+        addClicksTo(database, { id: link, clicks: clicks[at] as number, lastClickedAt: times[at] as number })
       }
     })
     return { id }

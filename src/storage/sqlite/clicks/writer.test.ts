@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { newLocation } from '../../../../test/engine.ts'
@@ -32,11 +34,15 @@ test('database_unavailable for a batch that fails; the next one is tried', async
 })
 
 test('false for a batch whose thread dies, which is not started again within a second', async (t) => {
-  const { writer, path } = await open(t)
-  execute(path, 'alter table links rename to others')
+  const { path } = await open(t)
+  const folder = `${path}.folder`
+  const writer = new ClickWriter(join(folder, 'waymark.db'))
+  t.after(() => writer.close())
+  // The thread cannot open a file of a folder that is not there.
   assert.equal(await writer.add(batch), false)
   await assert.rejects(writer.add(batch), { code: 'database_unavailable' })
-  execute(path, 'alter table others rename to links')
+  mkdirSync(folder)
+  execute(path, `vacuum into '${join(folder, 'waymark.db')}'`)
   t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER)
   assert.equal(await writer.add(batch), true)
 })
