@@ -117,6 +117,28 @@ test('more links than one round takes are written in several', async () => {
   assert.equal(real.totals.size, 90_000)
 })
 
+test('clicks that come during a write that fails are added to those that it was to write', async () => {
+  const real = database()
+  let isFirst = true
+  const addClicks = async (batch: readonly Clicks[]) => {
+    if (!isFirst) return real.addClicks(batch)
+    isFirst = false
+    recorder.count(1)
+    recorder.count(2)
+    throw away
+  }
+  const recorder: ClickRecorder = new ClickRecorder({ addClicks }, ignore)
+  recorder.count(1)
+  await recorder.close()
+  assert.deepEqual(
+    [...real.totals],
+    [
+      [1, 2],
+      [2, 1],
+    ],
+  )
+})
+
 test('a click of unknown outcome is not written again, and counts as lost', async () => {
   const real = database(['unknown'])
   const recorder = new ClickRecorder(real, assert.ifError)

@@ -95,6 +95,8 @@ test('domains are in memory, and a link is after its first visit', async (t) => 
     },
   )
   assert.equal(directory.size, 1)
+  assert.equal(meterOf(directory, 'links'), 1)
+  assert.equal(meterOf(directory, 'domains'), 1)
 })
 
 test('an edit, a new alias and a deletion of another node are seen within a second', async (t) => {
