@@ -61,7 +61,6 @@ const agents: Readonly<Record<VisitorClass, readonly string[]>> = {
     'node',
     'axios/1.7.7',
     'Java/17.0.2',
-    '',
   ],
   preview: [
     'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)',
@@ -110,7 +109,8 @@ for (const [expected, all] of Object.entries(agents)) {
 
 test('preview: every HEAD', () => assert.equal(classOf('HEAD', agents.person[0]), 'preview'))
 
-test('bot: a visitor without a user agent', () => assert.equal(classOf('GET', undefined), 'bot'))
+test('person: a visitor without a user agent, which a proxy may have removed', () =>
+  assert.equal(classOf('GET', undefined), 'person'))
 
 test('a user agent of any length is judged by its beginning', () => {
   assert.equal(classOf('GET', `${agents.person[0]}${' x'.repeat(50_000)}`), 'person')

@@ -30,10 +30,10 @@ const maxLength = 512
 /** With user agents of that length, a megabyte. */
 const remembered = new BoundedMap<string, VisitorClass>(2_000)
 
-/** The class of a visit. One without a user agent is a bot's: every browser sends one. */
+/** The class of a visit. One without a user agent is a person's: proxies that protect their users remove it. */
 export function classOf(method: string, userAgent: string | undefined): VisitorClass {
   if (method === 'HEAD') return 'preview'
-  if (userAgent === undefined || userAgent === '') return 'bot'
+  if (userAgent === undefined || userAgent === '') return 'person'
   if (userAgent.length > maxLength) return judged(userAgent.slice(0, maxLength))
   const known = remembered.get(userAgent)
   if (known !== undefined) return known

@@ -22,7 +22,7 @@ const added = `
   where links.id = told.id`
 const addedName = newName()
 
-/** See `Storage.addClicks`: one statement for all, a third of what a statement each takes. */
+/** See `Storage.addClicks`. */
 export async function addClicks(pool: Pool, clicks: readonly Clicks[]): Promise<boolean> {
   const columns = [
     clicks.map(({ id }) => id),
