@@ -87,7 +87,9 @@ describe('a database that does not answer', () => {
   })
 
   test('503 rather than 401 for a key that cannot be looked up', async () => {
-    const app = await startApp({ storage: failing(() => databaseUnavailable(new Error('locked'))) })
+    let fault: unknown
+    const app = await startApp({ storage: failing(() => fault) })
+    fault = databaseUnavailable(new Error('locked'))
     assertProblem(await app.send('GET', '/api/v1/domains'), 503, 'database_unavailable')
     assertProblem(await app.send('GET', '/api/v1/domains', { key: 'wm_wrong' }), 401, 'invalid_api_key')
   })
