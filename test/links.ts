@@ -84,6 +84,35 @@ const inserted = insertion(
     } as LinksTable),
 )
 
+/** The columns of a link that a test is about. */
+export interface LinkColumns {
+  readonly url: string
+  readonly title: string | null
+  readonly disabled: 0 | 1
+  readonly active_period_start_at: string | null
+  readonly active_period_end_at: string | null
+  readonly clicks_limit: number | null
+  readonly expiration_url: string | null
+  readonly redirect_password: string | null
+  readonly forward_query: 0 | 1
+  readonly redirect_status: number
+}
+
+const plainLink: LinkColumns = {
+  ...{ url: 'https://acme.com/', title: null, disabled: 0, active_period_start_at: null, active_period_end_at: null },
+  ...{ clicks_limit: null, expiration_url: null, redirect_password: null, forward_query: 0, redirect_status: 302 },
+}
+
+/** Changes a link, from a plain one, to what the test is about. */
+export async function setLink(db: Db, id: number, columns: Partial<LinkColumns>): Promise<void> {
+  await db.writeOne(setColumns, { id, ...plainLink, ...columns })
+}
+
+const setColumns = statement((db: Kysely<Tables>, link: LinkColumns & { id: number }) => {
+  const named = Object.keys(plainLink).map((name) => [name, link[name as keyof LinkColumns]])
+  return db.updateTable('links').set(Object.fromEntries(named)).where('id', '=', link.id)
+})
+
 export const setUrl = statement((db: Kysely<Tables>, { id, url }: { id: number; url: string }) =>
   db.updateTable('links').set({ url }).where('id', '=', id),
 )

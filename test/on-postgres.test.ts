@@ -14,8 +14,9 @@ useEngine('postgres')
 const files = globSync(
   [
     'src/storage/{changes,clicks,foreign-keys,transactions,version}.test.ts',
-    'src/{clicks,idempotency,keys,limits,redirect}/*.test.ts',
-    'test/contract/{after,safe-retries}.test.ts',
+    'src/{clicks,idempotency,keys,limits}/*.test.ts',
+    'src/redirect/directory.test.ts',
+    'test/contract/{after,safe-retries,visitors}.test.ts',
     'test/{isolation,lost-updates}.test.ts',
   ],
   { cwd: repository },

@@ -26,9 +26,9 @@ const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z\d+
 
 /**
  * Hashes that are computed at once, by all callers of this process together: each keeps a thread of Node's four busy for
- * some 30 ms. Those that wait are no more than what two threads do in about a second.
+ * some 30 ms. Those that wait are no more than what two threads do in about half a second.
  */
-const turns = new Turns({ atOnce: 2, waiting: 64 }, () => overloaded('Too many passwords are being checked.'))
+const turns = new Turns({ atOnce: 2, waiting: 32 }, () => overloaded('Too many passwords are being checked.'))
 
 /** Hashes a password under a new salt. Throws `overloaded`. */
 export async function hashPassword(password: string): Promise<string> {

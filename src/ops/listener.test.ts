@@ -191,6 +191,7 @@ test('the process, its event loop, its database and its version are measured', a
   const { text } = await ask('/metrics')
   for (const metric of [
     /^waymark_build_info\{version="\d+\.\d+\.\d+",node="v26/m,
+    /^waymark_visits_total\{answer="redirect"\} 0$/m,
     /^waymark_event_loop_delay_seconds_count [1-9]/m,
     /^waymark_database_read_seconds_count [1-9]/m,
     /^waymark_database_read_group_size_sum [1-9]/m,

@@ -18,7 +18,7 @@ export interface Redirect {
 
 /** The redirect of a link, which is made once. */
 export function redirectOf(link: ServedLink): Redirect {
-  link.ready ??= redirectTo(link.url, link.redirect_status)
+  link.ready ??= redirectTo(locationOf(link.url), link.redirect_status)
   return link.ready as Redirect
 }
 
@@ -41,9 +41,8 @@ function sendRedirect(exchange: Exchange, status: number, { fields, body }: Redi
   return sendReady(exchange, status, body)
 }
 
-/** Makes a redirect to a stored URL. */
-export function redirectTo(url: string, status: number): Redirect {
-  const location = locationOf(url)
+/** Makes a redirect to a location, which is sent as it is. */
+export function redirectTo(location: string, status: number): Redirect {
   const body = redirectPage(location)
   const isPermanent = status === 301 || status === 308
   const headers = {
@@ -53,7 +52,7 @@ export function redirectTo(url: string, status: number): Redirect {
     'content-type': 'text/html; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
   }
-  return { location, target: targetOf(url), fields: Object.entries(headers).flat(), body }
+  return { location, target: targetOf(location), fields: Object.entries(headers).flat(), body }
 }
 
 /** What robots may visit: everything, or they would not see that it is not to be indexed. */

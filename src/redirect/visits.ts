@@ -8,6 +8,7 @@ import { MalformedForm, parseFormBytes } from '../http/form-encoding.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Directory, ServedLink } from './directory.ts'
 import { nameIn, portIn } from './host.ts'
+import { locationOf } from './location.ts'
 import { type Address, Loops } from './loop.ts'
 import { pagePolicy } from './page-style.ts'
 import { previewPage } from './pages.ts'
@@ -139,7 +140,7 @@ export class Visits {
   }
 
   async #leadElsewhere(visit: Visit, kind: VisitKind, url: string): Promise<Outcome> {
-    const redirect = redirectTo(url, 302)
+    const redirect = redirectTo(locationOf(url), 302)
     if (await this.#leadsBack(visit, redirect)) return this.#counted('loop', noSuchLink)
     return this.#counted(kind, sendElsewhere(visit.exchange, redirect))
   }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { databaseUnavailable } from '../../src/errors.ts'
-import type { Storage } from '../../src/storage/port.ts'
 import { startApp, type TestApp } from '../app.ts'
 import type { Answer } from '../client.ts'
+import { failing } from '../failing-storage.ts'
 
 const operations = ['domains', 'spaces'].flatMap((resource) => {
   const path = `/api/v1/${resource}`
@@ -18,30 +18,6 @@ const operations = ['domains', 'spaces'].flatMap((resource) => {
     ['DELETE', `${path}/1`, {}],
   ] as const
 })
-
-/** Storage that fails with what `fault` says, as soon as there is something. */
-function failing(fault: () => unknown): (real: Storage) => Storage {
-  const orFail =
-    <Parameters extends unknown[], Result>(work: (...parameters: Parameters) => Promise<Result>) =>
-    async (...parameters: Parameters): Promise<Result> => {
-      const error = fault()
-      if (error !== undefined) throw error
-      return work(...parameters)
-    }
-  return (real) => ({
-    all: orFail(real.all.bind(real)) as Storage['all'],
-    write: orFail(real.write.bind(real)) as Storage['write'],
-    writeOne: orFail(real.writeOne.bind(real)) as Storage['writeOne'],
-    list: orFail(real.list.bind(real)) as Storage['list'],
-    condition: orFail(real.condition.bind(real)),
-    start: real.start.bind(real),
-    close: real.close.bind(real),
-    changesAfter: orFail(real.changesAfter.bind(real)),
-    pruneChanges: orFail(real.pruneChanges.bind(real)),
-    addClicks: orFail(real.addClicks.bind(real)),
-    meters: real.meters,
-  })
-}
 
 function assertProblem({ status, body, text }: Answer, expected: number, code: string): void {
   assert.equal(status, expected, text)
@@ -111,7 +87,9 @@ describe('a database that does not answer', () => {
   })
 
   test('503 rather than 401 for a key that cannot be looked up', async () => {
-    const app = await startApp({ storage: failing(() => databaseUnavailable(new Error('locked'))) })
+    let fault: unknown
+    const app = await startApp({ storage: failing(() => fault) })
+    fault = databaseUnavailable(new Error('locked'))
     assertProblem(await app.send('GET', '/api/v1/domains'), 503, 'database_unavailable')
     assertProblem(await app.send('GET', '/api/v1/domains', { key: 'wm_wrong' }), 401, 'invalid_api_key')
   })

@@ -1,0 +1,101 @@
+/** Bytes that no browser sends, and floods: each must hurt no visitor but its own, and memory stays bounded. */
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { exchange } from '../../test/raw-socket.ts'
+import { startVisitors } from '../../test/visitors.ts'
+
+const domains = { 'go.acme.com': { links: [{ alias: 'a', url: 'https://acme.com/', forward_query: true }] } }
+const host = 'Host: go.acme.com\r\n'
+
+for (const [what, request] of Object.entries({
+  'two Hosts': `GET /a HTTP/1.1\r\n${host}Host: evil.example\r\nConnection: close\r\n\r\n`,
+  'a Transfer-Encoding beside a Content-Length': `POST /a HTTP/1.1\r\n${host}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /b HTTP/1.1\r\n\r\n`,
+  'a Transfer-Encoding that is not undone': `POST /a HTTP/1.1\r\n${host}Transfer-Encoding: gzip\r\nConnection: close\r\n\r\n`,
+  'raw bytes in the path': `GET /\xfc HTTP/1.1\r\n${host}\r\n`,
+  'a line feed in a header': `GET /a HTTP/1.1\r\n${host}X: a\n\rb\r\n\r\n`,
+  'no HTTP at all': 'nonsense\r\n\r\n',
+  'HTTP/2 without an upgrade': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  'a CONNECT': 'CONNECT go.acme.com:443 HTTP/1.1\r\nHost: go.acme.com\r\n\r\n',
+})) {
+  test(`400 with a page for ${what}, and the connection ends`, async () => {
+    const { port } = await startVisitors(domains)
+    const [answer, ...more] = await exchange(port, [Buffer.from(request, 'latin1')])
+    assert.deepEqual([answer?.status, more.length], [400, 0])
+    assert.equal(answer?.headers['content-type'], 'text/html; charset=utf-8')
+    assert.match(String(answer?.headers['content-security-policy']), /^default-src 'none'/)
+  })
+}
+
+test('414 and 431 with a page for a URL and headers that are too long', async () => {
+  const { port } = await startVisitors(domains)
+  const ask = async (path: string, headers = '') =>
+    (await exchange(port, [`GET ${path} HTTP/1.1\r\n${host}${headers}Connection: close\r\n\r\n`]))[0]?.status
+  assert.equal(await ask(`/${'a'.repeat(9_000)}`), 414)
+  assert.equal(await ask('/a', `X: ${'a'.repeat(40_000)}\r\n`), 431)
+})
+
+test('nothing of a query reaches the headers of the answer but in the Location', async () => {
+  const { port } = await startVisitors(domains)
+  const query = '%0d%0aSet-Cookie:%20a=b&"><script>\\'
+  const [answer] = await exchange(port, [`GET /a?${query} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`])
+  assert.equal(answer?.headers.location, `https://acme.com/?${query}`)
+  assert.equal(answer?.headers['set-cookie'], undefined)
+  assert.doesNotMatch(answer?.text ?? '', /<script/)
+})
+
+test('pipelined requests are answered in their order', async () => {
+  const { port } = await startVisitors(domains)
+  const paths = ['a', 'none', 'robots.txt', 'a', '%ff', 'a+']
+  const requests = paths.map((path, n) => {
+    const last = n === paths.length - 1 ? 'Connection: close\r\n' : ''
+    return `GET /${path} HTTP/1.1\r\n${host}${last}\r\n`
+  })
+  const answers = await exchange(port, [requests.join('')])
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [302, 404, 200, 302, 404, 200],
+  )
+})
+
+test('a client that sends its headers a byte at a time keeps no other waiting, and makes room when the listener is full', async (t) => {
+  const { port, visit } = await startVisitors(domains, { maxConnections: 20 })
+  const slow = Array.from({ length: 20 }, () => {
+    const socket = connect({ host: '127.0.0.1', port })
+    socket.on('error', () => undefined)
+    socket.write('GET /a HTTP/1.1\r\nX-')
+    return socket
+  })
+  t.after(() => {
+    for (const socket of slow) socket.destroy()
+  })
+  await Promise.all(slow.map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
+  for (let n = 0; n < 5; n += 1) assert.equal((await visit('http://go.acme.com/a')).status, 302)
+})
+
+test('a flood of unknown hosts, aliases and user agents leaves nothing behind', async () => {
+  const { port } = await startVisitors(domains)
+  const flood = async (from: number, count: number) => {
+    const requests = Array.from({ length: count }, (_, n) => {
+      const name = n % 2 ? 'go.acme.com' : `${from + n}.example`
+      return `GET /${'x'.repeat(200)}${from + n} HTTP/1.1\r\nHost: ${name}\r\nUser-Agent: ${from + n}${'u'.repeat(200)}\r\n\r\n`
+    })
+    const last = `GET /a HTTP/1.1\r\n${host}Connection: close\r\n\r\n`
+    const answers = await exchange(port, [`${requests.join('')}${last}`])
+    assert.equal(answers.length, count + 1)
+  }
+  await flood(0, 2_000)
+  const before = await settledHeap()
+  for (let round = 1; round <= 5; round += 1) await flood(round * 2_000, 2_000)
+  // What one request left behind would be a kilobyte at least.
+  assert.ok((await settledHeap()) - before < 3_000_000)
+})
+
+/** The bytes that are still used after everything that can be freed has been. */
+async function settledHeap(): Promise<number> {
+  const { setFlagsFromString } = await import('node:v8')
+  const { runInNewContext } = await import('node:vm')
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  return process.memoryUsage().heapUsed
+}

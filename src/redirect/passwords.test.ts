@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startVisitors } from '../../test/visitors.ts'
+import { hashPassword } from '../links/password.ts'
+
+const url = 'https://acme.com/#top'
+const secret = 'http://go.acme.com/secret'
+
+async function serving(more: { readonly forward_query?: boolean; readonly endsAt?: number } = {}) {
+  const redirect_password = await hashPassword('swordfish')
+  const links = ['secret', 'other'].map((alias) => ({ alias, url, redirect_password, ...more }))
+  const listener = await startVisitors({ 'go.acme.com': { links } }, { trustProxy: 1 })
+  const post = (password: string, { from = '192.0.2.1', path = 'secret', accept = 'text/html' } = {}) =>
+    listener.visit(`http://go.acme.com/${path}`, {
+      method: 'POST',
+      form: { redirect_password: password },
+      headers: { 'x-forwarded-for': from, accept },
+    })
+  return { ...listener, post }
+}
+
+test('401 with a form, by HEAD without; 303 for the right password, with the query where the link forwards it', async () => {
+  const { visit, post, clicks } = await serving({ forward_query: true })
+  const asked = await visit(secret)
+  assert.equal(asked.status, 401)
+  for (const part of ['<label for="password">', 'name="redirect_password" type="password"', '<form method="post">']) {
+    assert.ok(asked.text.includes(part))
+  }
+  assert.doesNotMatch(asked.text, /acme\.com\/#top|role="alert"/)
+  const head = await visit(secret, { method: 'HEAD' })
+  assert.deepEqual([head.status, head.text], [401, ''])
+  const right = await post('swordfish', { path: 'secret?a=1' })
+  assert.deepEqual([right.status, right.headers.location], [303, 'https://acme.com/?a=1#top'])
+  assert.deepEqual(clicks, [1])
+})
+
+test('401 again for a wrong password, with the words; as a problem where Accept says so', async () => {
+  const { post, clicks } = await serving()
+  for (const wrong of ['', 'Swordfish', 'x'.repeat(129), '💩'.repeat(128)]) {
+    const { status, text } = await post(wrong)
+    assert.equal(status, 401)
+    assert.match(text, /role="alert">That is not the password/)
+  }
+  const { status, body } = await post('wrong', { accept: 'application/json' })
+  assert.deepEqual(
+    [status, body.code, body.detail],
+    [401, 'password_required', 'That is not the password of this link.'],
+  )
+  assert.deepEqual(clicks, [])
+})
+
+test('410, not a form, for a link that has expired', async () => {
+  const { visit } = await serving({ endsAt: 0 })
+  assert.equal((await visit(secret)).status, 410)
+  assert.equal((await visit(secret, { method: 'POST', form: { redirect_password: 'swordfish' } })).status, 405)
+})
+
+test('429 after ten wrong passwords of a minute, for that link and that network alone', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
+  const { post, visit } = await serving()
+  const many = await Promise.all(Array.from({ length: 12 }, (_, n) => post('wrong', { from: `2001:db8::${n + 1}` })))
+  assert.deepEqual(many.map(({ status }) => status).sort(), [...Array(10).fill(401), 429, 429])
+  const refused = await post('swordfish', { from: '2001:db8::99' })
+  assert.equal(refused.status, 429)
+  assert.match(String(refused.headers['retry-after']), /^[1-9]\d?$/)
+  assert.match(refused.text, /Too many wrong passwords/)
+  assert.equal((await post('swordfish', { from: '2001:db8:0:1::1' })).status, 303)
+  assert.equal((await post('swordfish', { from: '2001:db8::1', path: 'other' })).status, 303)
+  assert.equal((await visit(secret)).status, 401)
+  t.mock.timers.tick(60_000)
+  assert.equal((await post('swordfish', { from: '2001:db8::99' })).status, 303)
+})
+
+test('right passwords are not counted, however many', async () => {
+  const { post } = await serving()
+  for (let n = 0; n < 12; n += 1) assert.equal((await post('swordfish')).status, 303)
+})
+
+test('400, 413 and 415 for a form that cannot be read, is too large or is none', async () => {
+  const { visit } = await serving()
+  const send = async (body: string, type = 'application/x-www-form-urlencoded') =>
+    (await visit(secret, { method: 'POST', body, headers: { 'content-type': type } })).status
+  assert.equal(await send('redirect_password=%zz'), 400)
+  assert.equal(await send(`redirect_password=${'x'.repeat(5_000)}`), 413)
+  assert.equal(await send('{"redirect_password":"swordfish"}', 'application/json'), 415)
+  assert.equal(await send('redirect_password=swordfish', 'text/plain'), 415)
+  assert.equal(await send('redirect_password=swordfish&redirect_password=swordfish'), 401)
+  assert.equal(await send('password=swordfish'), 401)
+  assert.equal(await send('redirect_password=swordfish', 'application/x-www-form-urlencoded; charset=UTF-8'), 303)
+})
+
+test('a flood of guesses is refused beyond what can be checked, and slows no other visitor', async () => {
+  const redirect_password = await hashPassword('swordfish')
+  const links = [
+    { alias: 'secret', url, redirect_password },
+    { alias: 'a', url },
+  ]
+  const { visit } = await startVisitors({ 'go.acme.com': { links } }, { trustProxy: 1 })
+  const guesses = Array.from({ length: 60 }, (_, n) =>
+    visit(secret, {
+      method: 'POST',
+      form: { redirect_password: `${n}` },
+      headers: { 'x-forwarded-for': `192.0.${n}.1` },
+    }),
+  )
+  await guesses[59]
+  // The guesses that wait take half a second and more.
+  const began = performance.now()
+  assert.equal((await visit('http://go.acme.com/a')).status, 302)
+  const took = performance.now() - began
+  const statuses = (await Promise.all(guesses)).map(({ status }) => status)
+  const guessed = performance.now() - began
+  assert.ok(statuses.includes(503) && statuses.includes(401))
+  assert.ok(statuses.every((status) => status === 401 || status === 503))
+  assert.ok(took < guessed)
+})

@@ -1,0 +1,128 @@
+/** What a real browser makes of the answers: it follows links, forms and what it fetched ahead, and shows the pages. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, afterEach, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchChromium, whyNoChromium } from '../../test/chromium.ts'
+import { eventually } from '../../test/processes.ts'
+import { type LinkFields, startVisitors } from '../../test/visitors.ts'
+import { hashPassword } from '../links/password.ts'
+
+const skip = whyNoChromium() ?? false
+let browser: Browser
+
+before(async () => {
+  if (!skip) browser = await launchChromium()
+})
+afterEach(() => Promise.all((browser?.contexts() ?? []).map((context) => context.close())))
+after(() => browser?.close())
+
+const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+/** What axe finds critical or serious on the page as it is. */
+function findings(page: Page): Promise<string[]> {
+  return page.evaluate(`${axe}; axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'critical' || impact === 'serious')
+    .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
+}
+
+/** A site that links lead to, with a page that has the browser fetch the address in its query ahead. */
+async function startSite(): Promise<string> {
+  const server = createServer((request, response) => {
+    const ahead = new URL(request.url ?? '/', 'http://localhost').searchParams.get('ahead')
+    const rules = JSON.stringify({ prefetch: [{ source: 'list', urls: [ahead], eagerness: 'immediate' }] })
+    const script =
+      ahead === null ? '' : `<script type="speculationrules">${rules}</script><a href="${ahead}">Follow</a>`
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end(`<!doctype html><title>Site</title><h1>Site</h1>${script}`)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => server.close())
+  return `http://localhost:${(server.address() as AddressInfo).port}`
+}
+
+/** A page, and a listener for visitors whose domain the browser finds on this machine. */
+async function open(links: (site: string) => readonly LinkFields[], colorScheme: 'light' | 'dark' = 'light') {
+  const site = await startSite()
+  const listener = await startVisitors({ localhost: { homepage_url: `${site}/home`, links: links(site) } })
+  const context = await browser.newContext({
+    viewport: { width: 390, height: 844 },
+    colorScheme,
+    userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/147.0.0.0 Safari/537.36',
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(90_000)
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (!/Failed to load resource/.test(message.text())) complaints.push(message.text())
+  })
+  const origin = `http://localhost:${listener.port}`
+  return { ...listener, page, site, origin, complaints }
+}
+
+test('the root leads to the homepage, and a link to its target', { skip }, async () => {
+  const { page, site, origin, clicks } = await open((site) => [{ alias: 'été', url: `${site}/ä?x#top` }])
+  await page.goto(`${origin}/`)
+  assert.equal(page.url(), `${site}/home`)
+  await page.goto(`${origin}/Été`)
+  assert.equal(page.url(), `${site}/%C3%A4?x#top`)
+  assert.deepEqual(clicks, [1])
+})
+
+test('a password opens its link; a wrong one brings the form again, with the words', { skip }, async () => {
+  const redirect_password = await hashPassword('swordfish')
+  const { page, site, origin, complaints } = await open((site) => [
+    { alias: 'secret', url: `${site}/in`, redirect_password },
+  ])
+  await page.goto(`${origin}/secret`)
+  const field = page.getByLabel('Password')
+  assert.equal(await field.evaluate('document.activeElement.id'), 'password')
+  await field.fill('sword')
+  await page.getByRole('button', { name: 'Open the link' }).click()
+  await page.getByRole('alert').waitFor()
+  assert.equal(await page.getByRole('alert').innerText(), 'That is not the password. Check it, and try again.')
+  await field.fill('swordfish')
+  await field.press('Enter')
+  await page.waitForURL(`${site}/in`)
+  assert.deepEqual(complaints, [])
+})
+
+test('a link that was fetched ahead is asked for again when it is followed, and only then is a click', {
+  skip,
+}, async () => {
+  const { page, site, origin, clicks, counts } = await open((site) => [{ alias: 'a', url: `${site}/target` }])
+  const counted = (kind: string) => new Map(counts.entries()).get(kind)
+  await page.goto(`${site}/?ahead=${encodeURIComponent(`${origin}/a`)}`)
+  await eventually(() => (counted('prefetch') ?? 0) > 0)
+  assert.deepEqual(clicks, [])
+  await page.getByText('Follow').click()
+  await page.waitForURL(`${site}/target`)
+  assert.deepEqual(clicks, [1])
+})
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the ${colorScheme} pages have their style, fit a phone, and axe finds nothing`, { skip }, async () => {
+    const redirect_password = await hashPassword('swordfish')
+    const { page, origin, complaints } = await open(
+      (site) => [
+        { alias: 'secret', url: site, redirect_password },
+        { alias: 'over', url: site, endsAt: 0 },
+        { alias: 'long', url: `${site}/${'x'.repeat(2_000)}`, title: 'Ünïcode שלום 💩', endsAt: 4_000_000_000_000 },
+      ],
+      colorScheme,
+    )
+    for (const [path, status] of Object.entries({ secret: 401, over: 410, none: 404, 'long+': 200 })) {
+      const response = await page.goto(`${origin}/${path}`)
+      assert.equal(response?.status(), status)
+      const background: string = await page.evaluate('getComputedStyle(document.querySelector("main")).borderRadius')
+      assert.equal(background, '10px', 'the style is allowed by its hash')
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390)
+      assert.deepEqual(await findings(page), [])
+    }
+    assert.deepEqual(complaints, [])
+  })
+}

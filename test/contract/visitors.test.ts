@@ -1,0 +1,190 @@
+/** Every row of the table of visits, over the real directory and clicks of either engine. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databaseUnavailable } from '../../src/errors.ts'
+import { hashPassword } from '../../src/links/password.ts'
+import { type StartOptions, startApp, type TestApp } from '../app.ts'
+import type { Answer } from '../client.ts'
+import { failing } from '../failing-storage.ts'
+import { clicksOf, deleteLink, type LinkColumns, newLink, setLink } from '../links.ts'
+import { eventually } from '../processes.ts'
+
+const host = 'http://go.acme.com'
+const target = 'https://acme.com/summer'
+const location = ({ headers }: Answer) => headers.location
+
+/** An app with a domain, whose visitors are known of at once. */
+async function serving(fields: Readonly<Record<string, string>> = {}, options: StartOptions = {}) {
+  const app = await startApp(options)
+  const domain = await storeDomain(app, { name: 'go.acme.com', ...fields })
+  const link = async (alias: string, columns: Partial<LinkColumns> = {}) => {
+    const id = await newLink(app.storage, { account: app.account, domain }, alias)
+    await setLink(app.storage, id, { url: target, ...columns })
+    return id
+  }
+  return { app, link }
+}
+
+async function storeDomain(app: TestApp, form: Readonly<Record<string, string>>): Promise<number> {
+  const { body } = await app.send('POST', '/api/v1/domains', { form })
+  await app.directory.domainsChanged()
+  return body.data.id
+}
+
+async function clicks({ storage }: TestApp, id: number): Promise<number> {
+  const [row] = await storage.all(clicksOf, { id })
+  return row?.clicks ?? 0
+}
+
+test('404 for an unknown host; 302 to the homepage, and 404 without one', async () => {
+  const { app } = await serving({ homepage_url: 'https://acme.com' })
+  await storeDomain(app, { name: 'bare.example' })
+  assert.equal((await app.visit('http://unknown.example/')).status, 404)
+  assert.equal(location(await app.visit(`${host}/`)), 'https://acme.com/')
+  assert.equal((await app.visit('http://bare.example/')).status, 404)
+  assert.equal((await app.visit(`${host}/robots.txt`)).status, 200)
+  assert.equal((await app.visit(`${host}/favicon.ico`)).status, 204)
+})
+
+test('no path of the API, the documents or ops is there for visitors, and no host of theirs reaches the API by name', async () => {
+  const { app } = await serving()
+  for (const path of [
+    '/api/v1/domains',
+    '/docs',
+    '/openapi.json',
+    '/health',
+    '/metrics',
+    '/tls/ask?domain=go.acme.com',
+  ]) {
+    assert.equal((await app.visit(host + path)).status, 404, path)
+  }
+})
+
+for (const redirect_status of [301, 302, 307, 308]) {
+  test(`${redirect_status} to the URL of an active link, whatever the case of its alias, and a click of a person`, async () => {
+    const { app, link } = await serving()
+    const id = await link('Été', { redirect_status })
+    for (const path of ['/%C3%A9t%C3%A9', '/E%CC%81TE%CC%81/', '/%C3%89t%C3%A9?x']) {
+      const answer = await app.visit(host + path)
+      assert.deepEqual([answer.status, location(answer)], [redirect_status, target])
+    }
+    await app.visit(`${host}/%C3%A9t%C3%A9`, { method: 'HEAD' })
+    await app.visit(`${host}/%C3%A9t%C3%A9`, { headers: { 'user-agent': 'curl/8.5.0' } })
+    await eventually(async () => (await clicks(app, id)) === 3)
+  })
+}
+
+test('an unknown alias, one that is disabled and one that is scheduled: 404, or 302 to the page of the domain', async () => {
+  const later = new Date(Date.now() + 3_600_000).toISOString()
+  for (const [fields, status] of [
+    [{}, 404],
+    [{ not_found_url: 'https://acme.com/lost' }, 302],
+  ] as const) {
+    const { app, link } = await serving(fields)
+    await link('off', { disabled: 1 })
+    await link('later', { active_period_start_at: later })
+    for (const path of ['off', 'later', 'none', '%ff']) {
+      const answer = await app.visit(`${host}/${path}`)
+      assert.deepEqual([answer.status, location(answer)], [status, fields.not_found_url], path)
+    }
+    assert.equal((await app.visit(`${host}/later+`)).status, 200)
+  }
+})
+
+test('an expired link: 302 to its own page, else to that of the domain, else 410', async () => {
+  const { app, link } = await serving()
+  const over = { active_period_end_at: '2020-01-01T00:00:00.000Z' }
+  await link('plain', over)
+  await link('own', { ...over, expiration_url: 'https://acme.com/over' })
+  assert.equal((await app.visit(`${host}/plain`)).status, 410)
+  assert.equal(location(await app.visit(`${host}/own`)), 'https://acme.com/over')
+  const other = await serving({ not_found_url: 'https://acme.com/lost' })
+  await other.link('plain', over)
+  assert.equal(location(await other.app.visit(`${host}/plain`)), 'https://acme.com/lost')
+})
+
+test('a limit is exact: of many people at once, as many pass as there are clicks left', async () => {
+  const { app, link } = await serving()
+  const id = await link('few', { clicks_limit: 3 })
+  assert.match((await app.visit(`${host}/few`, { headers: { 'user-agent': 'curl/8.5.0' } })).text, /Leads to/)
+  const answers = await Promise.all(Array.from({ length: 12 }, () => app.visit(`${host}/few`)))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [302, 302, 302, ...Array(9).fill(410)])
+  assert.equal(await clicks(app, id), 3)
+})
+
+test('a password: 401 with a form, 303 to the target for the right one, which is a click', async () => {
+  const { app, link } = await serving()
+  const id = await link('secret', { redirect_password: await hashPassword('swordfish'), redirect_status: 301 })
+  const asked = await app.visit(`${host}/secret`)
+  assert.deepEqual([asked.status, asked.headers['www-authenticate']], [401, 'Form realm="link"'])
+  assert.doesNotMatch(String(asked.headers['content-security-policy']), /form-action/)
+  const post = (password: string) =>
+    app.visit(`${host}/secret`, { method: 'POST', form: { redirect_password: password } })
+  assert.equal((await post('sword')).status, 401)
+  const right = await post('swordfish')
+  assert.deepEqual([right.status, location(right), right.headers['cache-control']], [303, target, 'no-store'])
+  assert.equal((await app.visit(`${host}/secret`)).status, 401)
+  await eventually(async () => (await clicks(app, id)) === 1)
+})
+
+test('404 for a redirect that leads back, also by way of another domain; none for a port of something else', async () => {
+  const { app, link } = await serving({ not_found_url: `${host}/nothing` })
+  const other = await storeDomain(app, { name: 'localhost', homepage_url: `${host}/round` })
+  await link('self', { url: 'https://GO.acme.com./SELF/?x=1#y' })
+  await link('round', { url: 'http://localhost/' })
+  await link('near', { url: 'http://localhost:3000/docs' })
+  await link('once', { url: `${host}/fine` })
+  await link('fine')
+  await link('here', { url: `${host}:${app.visitPort}/here` })
+  assert.ok(other > 0)
+  for (const path of ['self', 'round', 'nothing']) assert.equal((await app.visit(`${host}/${path}`)).status, 404, path)
+  assert.equal((await app.visit('http://localhost/')).status, 404)
+  assert.equal((await app.visit(`${host}:${app.visitPort}/here`)).status, 404)
+  for (const path of ['near', 'once', 'unknown']) assert.equal((await app.visit(`${host}/${path}`)).status, 302, path)
+})
+
+test('an edit and a deletion reach visitors within a second', async () => {
+  const { app, link } = await serving()
+  const id = await link('a')
+  assert.equal(location(await app.visit(`${host}/a`)), target)
+  await setLink(app.storage, id, { url: 'https://acme.com/new' })
+  const changed = performance.now()
+  await eventually(async () => location(await app.visit(`${host}/a`)) === 'https://acme.com/new')
+  await app.storage.writeOne(deleteLink, { id })
+  await eventually(async () => (await app.visit(`${host}/a`)).status === 404)
+  assert.ok(performance.now() - changed < 10_000)
+})
+
+test('with the database down, what is in memory is served on; the rest is a 503 page with Retry-After', async () => {
+  let fault: unknown
+  const { app, link } = await serving({ homepage_url: 'https://acme.com' }, { storage: failing(() => fault) })
+  await link('known')
+  await link('unknown')
+  await app.visit(`${host}/known`)
+  fault = databaseUnavailable(new Error('down'))
+  assert.equal((await app.visit(`${host}/known`)).status, 302)
+  assert.equal((await app.visit(host)).status, 302)
+  const { status, headers, text } = await app.visit(`${host}/unknown`)
+  assert.deepEqual([status, headers['retry-after']], [503, '1'])
+  assert.match(text, /<h1>Database unavailable<\/h1>/)
+  fault = undefined
+  assert.equal((await app.visit(`${host}/unknown`)).status, 302)
+})
+
+test('visits are counted by how they were answered, and only failures are logged', async () => {
+  const { app, link } = await serving()
+  await link('a')
+  const logged = app.logs.length
+  await app.visit(`${host}/a`)
+  await app.visit(`${host}/a`, { headers: { 'sec-purpose': 'prefetch' } })
+  assert.equal(app.logs.length, logged)
+  await app.visit(`${host}/none`)
+  const line = app.logs.at(-1) ?? {}
+  assert.deepEqual([line.route, line.status, line.code], ['/{alias}', 404, 'not_found'])
+  assert.doesNotMatch(JSON.stringify(line), /none|Firefox|127\.0\.0\.1/)
+  const counted = new Map(app.measured.visits.entries())
+  assert.deepEqual(
+    ['redirect', 'prefetch', 'not_found'].map((kind) => counted.get(kind)),
+    [1, 1, 1],
+  )
+})
