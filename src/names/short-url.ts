@@ -11,10 +11,10 @@ export const domainMark = '{domain}'
 
 /**
  * Short URLs that begin as the template says: `https://{domain}`, without a slash at its end. In the alias, what RFC 3986
- * §3.3 does not allow in a segment of a path is percent-encoded.
+ * §3.3 does not allow in a segment of a path is percent-encoded; so is the number sign, which an emoji has.
  */
 export function shortUrls(template: string): ShortUrl {
-  return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeURI(alias)}`
+  return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeURI(alias).replaceAll('#', '%23')}`
 }
 
 /**
