@@ -50,11 +50,21 @@ export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_at' | 'created_at'
 
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
 
-/** Lists the account's links. Those of a domain that is being removed are left out of the page. */
+/**
+ * Lists the account's links. Those of a domain that is being removed are left out: a page by its number has fewer rows for
+ * a while, but a page with `after` is short only at the end of the list.
+ */
 export async function listLinks(storage: Storage, account: number, page: PageRequest): Promise<Page<LinkRow>> {
   if ('status' in page.filter) await settleStatuses(storage, account)
-  const { rows, ...counted } = await storage.list({ of: listable, account, ...page })
-  return { rows: rows.filter(({ domain_name }) => domain_name !== null), ...counted }
+  const isServed = ({ domain_name }: LinkRow) => domain_name !== null
+  let { rows, ...counted } = await storage.list({ of: listable, account, ...page })
+  const served = rows.filter(isServed)
+  while (page.after !== null && rows.length === page.limit && served.length < page.limit) {
+    const after = rows.at(-1)?.id ?? page.after
+    rows = (await storage.list({ of: listable, account, ...page, after })).rows
+    served.push(...rows.filter(isServed))
+  }
+  return { rows: served.slice(0, page.limit), ...counted }
 }
 
 /** Brings up to date the states of the account's links that time has changed, some at a time. */
