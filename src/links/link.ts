@@ -63,7 +63,8 @@ export function parseAlias(text: string): string | Refusal {
   if (alias.endsWith('+')) {
     return new Refusal('reserved', 'The alias must not end in "+": that shows visitors where a link leads.')
   }
-  if (reserved.test(foldCase(alias))) return new Refusal('reserved', `The alias ${alias} is reserved. Choose another alias.`)
+  if (reserved.test(foldCase(alias)))
+    return new Refusal('reserved', `The alias ${alias} is reserved. Choose another alias.`)
   const segments = alias.split('/')
   if (segments.includes('')) {
     return new Refusal('empty_segment', 'The alias must have text before and after each slash: leave out the others.')
