@@ -1,12 +1,13 @@
-import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
+import { aliasTaken, type Failure, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
-import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
+import { changeIf, changeRecord, findRecord, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
 import {
   computed,
+  deleteServed,
   insert,
   type LinkRow,
   links,
@@ -143,9 +144,12 @@ async function tryInsert(
     ...{ disabled: Number(disabled), forward_query: Number(forward_query) },
   }
   const lifetime: Lifetime = { ...values, clicks: own.clicks }
-  const [row] = await db.writeOne(insert, {
+  const columns = {
     ...{ account, ...stored, ...foldedOf({ alias, url: rest.url, title: rest.title }) },
     ...{ status: statusOf(lifetime, now), status_due_at: dueAt(lifetime, now) },
+  }
+  const [row] = await db.writeOne(insert, columns).catch((error) => {
+    throw error instanceof ForeignKeyViolation ? goneMeanwhile(error, domain.id, values.space_id) : error
   })
   if (row === undefined) return undefined
   return toVersioned(links, { id: row.id, ...stored, domain_name: domain.name, revision: firstRevision })
@@ -156,6 +160,12 @@ function dueAt(link: Lifetime, now: string): string | null {
   const status = statusOf(link, now)
   if (status === 'scheduled') return link.active_period_start_at
   return status === 'active' ? link.active_period_end_at : null
+}
+
+/** The domain or the space was deleted in the moment between the look at it and the insertion. */
+function goneMeanwhile({ constraint }: ForeignKeyViolation, domain: number, space: number | null): Failure {
+  const isSpace = space !== null && constraint?.includes('space_id')
+  return validationFailed([isSpace ? unknownSpace(space) : unknownDomain(domain)])
 }
 
 /** Throws `validation_failed` if the domain or the space is not one of the account. */
@@ -223,8 +233,14 @@ function folded(text: string): string | null {
 }
 
 /** Deletes the account's link: see `removeRecord`. */
-export function removeLink(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
-  return removeRecord(db, links, { account, id }, precondition)
+export async function removeLink(
+  db: Db,
+  account: number,
+  id: number,
+  precondition: Precondition | null,
+): Promise<boolean> {
+  const own = { account, id }
+  return (await changeIf(db, links, own, precondition, deleteServed, own)).length > 0
 }
 
 /** A link goes with its domain, at once for all who ask. */
