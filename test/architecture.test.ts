@@ -44,7 +44,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
   'app.ts': [
     ...['errors.ts', 'histogram.ts', 'config.ts', 'api/', 'http/', 'ops/listener.ts', 'domains/', 'spaces/', 'links/'],
-    ...['keys/', 'idempotency/', 'storage/port.ts'],
+    ...['keys/', 'idempotency/', 'names/short-url.ts', 'storage/port.ts'],
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],
   'process/': ['app.ts', ...operator],
