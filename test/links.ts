@@ -95,3 +95,11 @@ export const linksOn = statement((db: Kysely<Tables>, { id }: { id: number }) =>
     .select((e) => e.fn.countAll<number>().as('count'))
     .where('domain_id', '=', id),
 )
+
+/** The records whose removal has not ended. */
+export const outOfAccount = {
+  domains: statement((db: Kysely<Tables>) =>
+    db.selectFrom('domains').select(['id', 'name']).where('account_id', '=', 0),
+  ),
+  spaces: statement((db: Kysely<Tables>) => db.selectFrom('spaces').select('id').where('account_id', '=', 0)),
+}

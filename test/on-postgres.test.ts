@@ -16,7 +16,8 @@ const files = globSync(
     'src/storage/{foreign-keys,transactions,version}.test.ts',
     'src/{idempotency,keys,limits}/*.test.ts',
     'test/contract/{after,safe-retries}.test.ts',
-    'test/{isolation,lost-updates}.test.ts',
+    'src/links/*.contract.test.ts',
+    'test/{isolation,lost-updates,removals}.test.ts',
   ],
   { cwd: repository },
 )
