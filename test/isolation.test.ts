@@ -1,6 +1,6 @@
 /**
- * Three accounts do random things. None ever sees, counts, finds, changes or deletes a record of another; that a domain's
- * name is taken is the only thing that shows.
+ * Three accounts do random things. None ever sees, counts, finds, changes, deletes or refers to a record of another; that a
+ * domain's name is taken is the only thing that shows.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -12,7 +12,8 @@ const app = await startApp()
 const accounts = 3
 const names = Array.from({ length: 8 }, (_, index) => `n${index}.example`)
 
-type Resource = 'domains' | 'spaces'
+const resources = ['domains', 'spaces', 'links'] as const
+type Resource = (typeof resources)[number]
 
 interface Step {
   readonly verb: 'store' | 'show' | 'update' | 'delete' | 'list' | 'search'
@@ -21,10 +22,14 @@ interface Step {
   /** Chooses one of the names, and one of all records that ever were. */
   readonly name: number
   readonly record: number
+  /** Choose the domain and the space that a link refers to, or a list is filtered by, of all that ever were, or none. */
+  readonly domain: number | null
+  readonly space: number | null
 }
 
 interface Record {
   readonly resource: Resource
+  readonly id: number
   readonly owner: number
   /** As it was last answered to its owner; undefined once it is deleted. */
   data: Json | undefined
@@ -33,10 +38,14 @@ interface Record {
 const step: fc.Arbitrary<Step> = fc.record({
   verb: fc.constantFrom('store', 'store', 'show', 'update', 'delete', 'list', 'search'),
   who: fc.nat({ max: accounts - 1 }),
-  resource: fc.constantFrom('domains', 'spaces'),
+  resource: fc.constantFrom('domains', 'spaces', 'links', 'links'),
   name: fc.nat({ max: names.length - 1 }),
   record: fc.nat({ max: 1_000 }),
+  domain: fc.option(fc.nat({ max: 1_000 })),
+  space: fc.option(fc.nat({ max: 1_000 })),
 })
+
+const plain = { name: 0, record: 0, domain: null, space: null } as const
 
 /** One run: what each account must see, beside the app that must show it. */
 class Run {
@@ -50,7 +59,7 @@ class Run {
   }
 
   async take(step: Step): Promise<void> {
-    if (step.verb === 'store') return this.#store(step)
+    if (step.verb === 'store') return step.resource === 'links' ? this.#storeLink(step) : this.#store(step)
     if (step.verb === 'list' || step.verb === 'search') return this.#list(step)
     const record = this.#records.at(step.record % Math.max(1, this.#records.length))
     if (record !== undefined) await this.#touch(step, record)
@@ -59,12 +68,11 @@ class Run {
   /** Everybody sees all of their own and nothing else. */
   async checkAll(): Promise<void> {
     for (let who = 0; who < accounts; who++) {
-      for (const resource of ['domains', 'spaces'] as const)
-        await this.#list({ verb: 'list', who, resource, name: 0, record: 0 })
+      for (const resource of resources) await this.#list({ ...plain, verb: 'list', who, resource })
     }
     for (const record of this.#records) {
       for (let who = 0; who < accounts; who++)
-        await this.#touch({ verb: 'show', who, resource: record.resource, name: 0, record: 0 }, record)
+        await this.#touch({ ...plain, verb: 'show', who, resource: record.resource }, record)
     }
   }
 
@@ -75,58 +83,131 @@ class Run {
       resource === 'domains' && this.#records.some((each) => each.resource === resource && each.data?.name === wanted)
     assert.equal(answer.status, isTaken ? 409 : 201)
     if (isTaken) return
-    const { data } = answer.body
-    const ids = this.#records.filter((each) => each.resource === resource).map((each) => each.data?.id)
-    assert.ok(!ids.includes(data.id))
-    this.#records.push({ resource, owner: who, data })
+    this.#add(resource, who, answer.body.data)
   }
 
-  async #touch({ verb, who, name }: Step, record: Record): Promise<void> {
-    const { resource, owner, data } = record
-    const path = `/${resource}/${data?.id ?? this.#deadId(record)}`
-    const isOwn = owner === who && data !== undefined
-    const change =
-      resource === 'domains' ? { homepage_url: `https://${names[name]}` } : { name: `renamed ${names[name]}` }
-    const sent = { show: ['GET', {}], update: ['PATCH', { form: change }], delete: ['DELETE', {}] } as const
-    const [method, request] = sent[verb as keyof typeof sent]
-    const answer = await this.#send(who, method, path, request)
-    if (!isOwn) assertNotFound(answer)
-    else if (verb === 'delete') this.#bury(record, answer)
+  async #storeLink({ who, name, domain, space }: Step): Promise<void> {
+    const [on, within] = [this.#pick('domains', domain), this.#pick('spaces', space)]
+    const target = on ?? this.#own('domains', who)[0]
+    const alias = `${names[name]}`
+    const refers = { ...(on && { domain_id: on.id }), ...(within && { space_id: within.id }) }
+    const answer = await this.#send(who, 'POST', '/links', { json: { url: 'https://acme.com', alias, ...refers } })
+    const refused = [
+      ...(target === undefined ? [['domain_id', 'required']] : []),
+      ...(isOwn(target, who) || target === undefined ? [] : [['domain_id', 'unknown_domain']]),
+      ...(isOwn(within, who) || within === undefined ? [] : [['space_id', 'unknown_space']]),
+    ]
+    if (refused.length > 0) return assertRefused(answer, refused)
+    const isTaken = this.#own('links', who).some(({ data }) => data.domain_id === target?.id && data.alias === alias)
+    assert.equal(answer.status, isTaken ? 409 : 201, answer.text)
+    if (!isTaken) this.#add('links', who, answer.body.data)
+  }
+
+  #add(resource: Resource, owner: number, data: Json): void {
+    assert.ok(!this.#records.some((each) => each.resource === resource && each.id === data.id))
+    this.#records.push({ resource, id: data.id, owner, data })
+  }
+
+  /** One of all records of the resource that ever were. */
+  #pick(resource: Resource, place: number | null): Record | undefined {
+    const all = this.#records.filter((each) => each.resource === resource)
+    return place === null ? undefined : all[place % Math.max(1, all.length)]
+  }
+
+  #own(resource: Resource, who: number): Record[] {
+    return this.#records.filter((each) => each.resource === resource && isOwn(each, who))
+  }
+
+  async #touch(step: Step, record: Record): Promise<void> {
+    const { verb, who } = step
+    const path = `/${record.resource}/${record.id}`
+    if (verb === 'delete') return this.#remove(who, record, path)
+    const { change, refused } = this.#changeOf(step, record)
+    const answer =
+      verb === 'show' ? await this.#send(who, 'GET', path) : await this.#send(who, 'PATCH', path, { json: change })
+    if (!isOwn(record, who)) assertNotFound(answer)
+    else if (verb === 'update' && refused.length > 0) assertRefused(answer, refused)
     else {
-      assert.equal(answer.status, 200)
+      assert.equal(answer.status, 200, answer.text)
+      const { data } = record
       const expected = verb === 'show' ? data : { ...data, ...change, updated_at: answer.body.data.updated_at }
       assert.deepEqual(answer.body.data, expected)
       record.data = answer.body.data
     }
   }
 
-  readonly #dead = new Map<Record, number>()
-
-  #deadId(record: Record): number {
-    return this.#dead.get(record) ?? 0
+  #changeOf({ who, name, space }: Step, { resource }: Record): { change: Json; refused: string[][] } {
+    if (resource === 'domains') return { change: { homepage_url: `https://${names[name]}` }, refused: [] }
+    if (resource === 'spaces') return { change: { name: `renamed ${names[name]}` }, refused: [] }
+    const within = this.#pick('spaces', space)
+    const isUnknown = within !== undefined && !isOwn(within, who)
+    const change = { title: `Title ${names[name]}`, space_id: within?.id ?? null }
+    return { change, refused: isUnknown ? [['space_id', 'unknown_space']] : [] }
   }
 
-  #bury(record: Record, answer: Answer): void {
-    assert.equal(answer.status, 204)
-    this.#dead.set(record, record.data.id)
-    record.data = undefined
+  async #remove(who: number, record: Record, path: string): Promise<void> {
+    const { resource, id, owner } = record
+    const answer = await this.#send(who, 'DELETE', path)
+    if (!isOwn(record, who)) {
+      assertNotFound(answer)
+      if (resource === 'domains') assertNotFound(await this.#send(who, 'DELETE', `${path}?links=delete`))
+      return
+    }
+    const links = this.#own('links', owner)
+    const on = resource === 'domains' ? links.filter(({ data }) => data.domain_id === id) : []
+    if (on.length > 0) {
+      assert.equal(answer.status, 409)
+      assert.match(answer.body.message, new RegExp(`has ${on.length} link`))
+      assert.equal((await this.#send(who, 'DELETE', `${path}?links=delete`)).status, 204)
+    } else assert.equal(answer.status, 204)
+    for (const gone of [record, ...on]) gone.data = undefined
+    if (resource !== 'spaces') return
+    for (const link of links.filter(({ data }) => data.space_id === id)) {
+      const { data } = (await this.#send(who, 'GET', `/links/${link.id}`)).body
+      assert.deepEqual(data, { ...link.data, space_id: null, updated_at: data.updated_at })
+      link.data = data
+    }
   }
 
-  async #list({ verb, who, resource, name }: Step): Promise<void> {
+  async #list({ verb, who, resource, name, domain, space }: Step): Promise<void> {
     const term = `${names[name]}`.toUpperCase()
-    const query = verb === 'search' ? `&search=${term}` : ''
-    const { body, status } = await this.#send(who, 'GET', `/${resource}?per_page=100&sort=asc${query}`)
+    const query = new URLSearchParams({ per_page: '100', sort: 'asc', ...(verb === 'search' && { search: term }) })
+    const filter: { domain_id?: number; space_id?: number } = {}
+    if (resource === 'links') {
+      const [on, within] = [this.#pick('domains', domain), this.#pick('spaces', space)]
+      if (on !== undefined) filter.domain_id = on.id
+      if (within !== undefined) filter.space_id = within.id
+    }
+    for (const [field, id] of Object.entries(filter)) query.set(field, String(id))
+    const { body, status } = await this.#send(who, 'GET', `/${resource}?${query}`)
     assert.equal(status, 200)
-    const expected = this.#records
-      .filter((each) => each.resource === resource && each.owner === who && each.data !== undefined)
+    const textOf = (data: Json) => [data.name, data.alias, data.title, data.url].join('\n').toUpperCase()
+    const expected = this.#own(resource, who)
       .map(({ data }) => data)
-      .filter((data) => verb === 'list' || data.name.toUpperCase().includes(term))
+      .filter((data) => verb === 'list' || textOf(data).includes(term))
+      .filter((data) => Object.entries(filter).every(([field, id]) => data[field] === id))
     assert.deepEqual(body.data, expected)
     assert.equal(body.meta.total, expected.length)
   }
 
   #send(who: number, method: string, path: string, request: Request = {}): Promise<Answer> {
     return app.send(method, `/api/v1${path}`, { ...request, key: this.#keys[who] as string })
+  }
+}
+
+function isOwn(record: Record | undefined, who: number): boolean {
+  return record?.owner === who && record.data !== undefined
+}
+
+/** No word tells a record of another account from one that there is not. */
+function assertRefused({ status, body, text }: Answer, expected: readonly (readonly string[])[]): void {
+  assert.equal(status, 422, text)
+  assert.deepEqual(
+    body.violations.map(({ field, code }: Json) => [field, code]),
+    expected,
+  )
+  for (const { code, message } of body.violations) {
+    if (code !== 'required') assert.match(message, /^There is no (domain|space) with the id \d+\.$/)
   }
 }
 

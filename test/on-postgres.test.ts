@@ -16,8 +16,9 @@ const files = globSync(
     'src/storage/{changes,clicks,foreign-keys,transactions,version}.test.ts',
     'src/{clicks,idempotency,keys,limits}/*.test.ts',
     'src/redirect/directory.test.ts',
+    'src/links/*.contract.test.ts',
     'test/contract/{after,safe-retries,visitors}.test.ts',
-    'test/{isolation,lost-updates}.test.ts',
+    'test/{isolation,lost-updates,removals}.test.ts',
   ],
   { cwd: repository },
 )

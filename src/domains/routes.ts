@@ -82,8 +82,12 @@ export function domainRoutes(api: Api, storage: Storage, { removals, onChange }:
   api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
     const query = removeDomainQuery.check(exchange.query as Fields)
-    if (query instanceof Failure) return query
     const id = idOf(exchange, 'domain')
+    if (query instanceof Failure) {
+      const { version } = found(await findDomain(storage, caller.account, id), 'domain')
+      condition?.check(version)
+      return query
+    }
     const remove = query.links === 'delete' ? beginDomainRemoval : removeDomain
     const isRemoved = await remove(storage, caller.account, id, condition)
     if (isRemoved) await onChange()

@@ -3,6 +3,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { Refusal } from '../errors.ts'
+import { foldCase } from '../storage/fold.ts'
 
 /** Code points. */
 export const maxAliasLength = 128
@@ -47,7 +48,7 @@ export function generateAlias(length = generatedLength): string {
 const characters = /^[\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~/]*$/u
 /** Some of them are sequences of characters that may not stand alone. */
 const emoji = /\p{RGI_Emoji}/gv
-const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/i
+const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
 /**
  * The alias in Unicode normalisation form C (UAX #15), in the case that was sent. The text is trimmed and not empty. What
@@ -62,7 +63,8 @@ export function parseAlias(text: string): string | Refusal {
   if (alias.endsWith('+')) {
     return new Refusal('reserved', 'The alias must not end in "+": that shows visitors where a link leads.')
   }
-  if (reserved.test(alias)) return new Refusal('reserved', `The alias ${alias} is reserved. Choose another alias.`)
+  if (reserved.test(foldCase(alias)))
+    return new Refusal('reserved', `The alias ${alias} is reserved. Choose another alias.`)
   const segments = alias.split('/')
   if (segments.includes('')) {
     return new Refusal('empty_segment', 'The alias must have text before and after each slash: leave out the others.')
@@ -70,7 +72,8 @@ export function parseAlias(text: string): string | Refusal {
   if (segments.some((each) => each === '.' || each === '..')) {
     return new Refusal('dot_segment', 'The alias must not have "." or ".." between slashes.')
   }
-  if (characters.test(alias.replace(emoji, ''))) return alias
+  // A letter in the place of each, so that what surrounds it stays apart.
+  if (characters.test(alias.replace(emoji, 'x'))) return alias
   const advice = 'letters, digits, emoji, hyphens, underscores, dots, tildes, and slashes between them'
   return new Refusal('invalid_character', `The alias must be made of ${advice}.`)
 }

@@ -2,15 +2,16 @@ import { found, idOf, sendPage, sendRecord } from '../api/envelopes.ts'
 import { claimOf, idempotencyKeyOf, sendStored } from '../api/idempotency.ts'
 import { checkListQuery, pageRequestOf } from '../api/list-query.ts'
 import type { Api } from '../api/routes.ts'
-import { Failure, notFound } from '../errors.ts'
+import { Failure, notFound, preconditionFailed } from '../errors.ts'
 import { send } from '../http/answer.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Storage } from '../storage/port.ts'
+import type { Versioned } from '../storage/version.ts'
 import { checkedChange, checkedValues, hashed } from './checks.ts'
-import { linkOperations, listLinksQuery, storeLink, updateLink } from './schema.ts'
+import { type Link, linkOperations, listLinksQuery, storeLink, updateLink } from './schema.ts'
 import { linkOf, shownLink } from './shown.ts'
 import type { LinkRow } from './statements.ts'
 import { changeLink, findLink, insertLink, listLinks, removeLink } from './store.ts'
@@ -27,6 +28,8 @@ export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: L
   const { kept } = api
   const announce = ({ id, domain_id, alias }: Pick<LinkRow, 'id' | 'domain_id' | 'alias'>) =>
     onChange(id, domain_id, foldCase(alias))
+  const shownNow = (account: number, id: number) => async () =>
+    shownLink(found(await findLink(storage, account, id), 'link'), shortUrl)
 
   api.add(list, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
@@ -61,19 +64,33 @@ export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: L
   api.add([put, patch], async (exchange, { caller: { account }, fields }) => {
     const condition = conditionOf(exchange)
     const id = idOf(exchange, 'link')
-    const old = found(await findLink(storage, account, id), 'link')
-    condition?.check(old.version)
-    const change = await checkedChange(storage, account, old.record, updateLink.read(fields), shortUrl)
-    const link = found(await changeLink(storage, account, id, change, condition), 'link')
+    const link = await withShownTag(shownNow(account, id), async () => {
+      const old = found(await findLink(storage, account, id), 'link')
+      condition?.check(old.version)
+      const change = await checkedChange(storage, account, old.record, updateLink.read(fields), shortUrl)
+      return found(await changeLink(storage, account, id, change, condition), 'link')
+    })
     announce(link.record)
     return sendRecord(exchange, shownLink(link, shortUrl))
   })
 
-  api.add(remove, async (exchange, { caller }) => {
+  api.add(remove, async (exchange, { caller: { account } }) => {
     const condition = conditionOf(exchange)
     const id = idOf(exchange, 'link')
-    const isRemoved = await removeLink(storage, caller.account, id, condition)
+    const isRemoved = await withShownTag(shownNow(account, id), () => removeLink(storage, account, id, condition))
     onChange(id, 0, '')
     return isRemoved ? send(exchange, 204) : notFound('link')
   })
+}
+
+/** Changes a link; where a condition fails, the tag that the client gets is the one that shows the link as it is now. */
+async function withShownTag<T>(current: () => Promise<Versioned<Link>>, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'precondition_failed') {
+      throw preconditionFailed((await current()).version)
+    }
+    throw error
+  }
 }

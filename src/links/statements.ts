@@ -136,6 +136,20 @@ export const selectSpace = statement((db: Kysely<Tables>, { account, id }: Owned
   db.selectFrom('spaces').select('id').where('id', '=', id).where('account_id', '=', account),
 )
 
+/** Returns no row if the link's domain is being removed: the link is gone with it. */
+export const deleteServed = statement((db: Kysely<Tables>, { account, id }: Owned) =>
+  db
+    .deleteFrom('links')
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('domains').select('id').whereRef('id', '=', 'links.domain_id').where('account_id', '=', account),
+      ),
+    )
+    .returning('id'),
+)
+
 interface Named {
   readonly account: number
   readonly domain_id: number

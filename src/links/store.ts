@@ -1,12 +1,13 @@
-import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
+import { aliasTaken, type Failure, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
-import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
+import { changeIf, changeRecord, findRecord, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
 import {
   computed,
+  deleteServed,
   insert,
   type LinkRow,
   links,
@@ -50,16 +51,21 @@ export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_at' | 'created_at'
 
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
 
-/** Lists the account's links. Those of a domain that is being removed are left out, but may be counted. */
+/**
+ * Lists the account's links. Those of a domain that is being removed are left out: a page by its number has fewer rows for
+ * a while, but a page with `after` is short only at the end of the list.
+ */
 export async function listLinks(storage: Storage, account: number, page: PageRequest): Promise<Page<LinkRow>> {
   if ('status' in page.filter) await settleStatuses(storage, account)
-  const { rows: all, ...counted } = await storage.list({ of: listable, account, ...page })
-  const rows = all.filter(({ domain_name }) => domain_name !== null)
-  const isShort = page.after !== null && rows.length < all.length && all.length === page.limit
-  if (!isShort) return { rows, ...counted }
-  // A program that reads on must not take a short page for the last one.
-  const rest = { ...page, after: (all.at(-1) as LinkRow).id, limit: page.limit - rows.length }
-  return { ...counted, rows: [...rows, ...(await listLinks(storage, account, rest)).rows] }
+  const isServed = ({ domain_name }: LinkRow) => domain_name !== null
+  let { rows, ...counted } = await storage.list({ of: listable, account, ...page })
+  const served = rows.filter(isServed)
+  while (page.after !== null && rows.length === page.limit && served.length < page.limit) {
+    const after = rows.at(-1)?.id ?? page.after
+    rows = (await storage.list({ of: listable, account, ...page, after })).rows
+    served.push(...rows.filter(isServed))
+  }
+  return { rows: served.slice(0, page.limit), ...counted }
 }
 
 /** Brings up to date the states of the account's links that time has changed, some at a time. */
@@ -138,9 +144,12 @@ async function tryInsert(
     ...{ disabled: Number(disabled), forward_query: Number(forward_query) },
   }
   const lifetime: Lifetime = { ...values, clicks: own.clicks }
-  const [row] = await db.writeOne(insert, {
+  const columns = {
     ...{ account, ...stored, ...foldedOf({ alias, url: rest.url, title: rest.title }) },
     ...{ status: statusOf(lifetime, now), status_due_at: dueAt(lifetime, now) },
+  }
+  const [row] = await db.writeOne(insert, columns).catch((error) => {
+    throw error instanceof ForeignKeyViolation ? goneMeanwhile(error, domain.id, values.space_id) : error
   })
   if (row === undefined) return undefined
   return toVersioned(links, { id: row.id, ...stored, domain_name: domain.name, revision: firstRevision })
@@ -151,6 +160,12 @@ function dueAt(link: Lifetime, now: string): string | null {
   const status = statusOf(link, now)
   if (status === 'scheduled') return link.active_period_start_at
   return status === 'active' ? link.active_period_end_at : null
+}
+
+/** The domain or the space was deleted in the moment between the look at it and the insertion. */
+function goneMeanwhile({ constraint }: ForeignKeyViolation, domain: number, space: number | null): Failure {
+  const isSpace = space !== null && constraint?.includes('space_id')
+  return validationFailed([isSpace ? unknownSpace(space) : unknownDomain(domain)])
 }
 
 /** Throws `validation_failed` if the domain or the space is not one of the account. */
@@ -218,8 +233,14 @@ function folded(text: string): string | null {
 }
 
 /** Deletes the account's link: see `removeRecord`. */
-export function removeLink(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
-  return removeRecord(db, links, { account, id }, precondition)
+export async function removeLink(
+  db: Db,
+  account: number,
+  id: number,
+  precondition: Precondition | null,
+): Promise<boolean> {
+  const own = { account, id }
+  return (await changeIf(db, links, own, precondition, deleteServed, own)).length > 0
 }
 
 /** A link goes with its domain, at once for all who ask. */

@@ -9,12 +9,15 @@ const app = await startApp()
 for (const resource of ['domains', 'spaces']) {
   assert.equal((await app.send('POST', `/api/v1/${resource}`, { form: { name: 'go.acme.com' } })).body.data.id, 1)
 }
+assert.equal((await app.send('POST', '/api/v1/links', { form: { url: 'https://acme.com' } })).body.data.id, 1)
 
 const allowed: Readonly<Record<string, readonly string[]>> = {
   '/api/v1/domains': ['GET', 'HEAD', 'POST', 'OPTIONS'],
   '/api/v1/domains/1': ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   '/api/v1/spaces': ['GET', 'HEAD', 'POST', 'OPTIONS'],
   '/api/v1/spaces/1': ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+  '/api/v1/links': ['GET', 'HEAD', 'POST', 'OPTIONS'],
+  '/api/v1/links/1': ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   '/health': ['GET', 'HEAD', 'OPTIONS'],
   '/problems/not_found': ['GET', 'HEAD', 'OPTIONS'],
 }
@@ -67,7 +70,7 @@ const nowhere = [
   '/api/v1',
   '/api/v1/',
   '/api/v2/domains',
-  '/api/v1/links',
+  '/api/v1/link',
   '/domains',
   '/api/v1/domain',
   '/favicon.ico',
@@ -102,7 +105,7 @@ test('404 and 405 with a word about the slash at the end of the path, where ther
     ['POST', '/api/v1/domains/', true],
     ['GET', '/api/v1/domains/1/?x', true],
     ['GET', '/api/v1/', true],
-    ['GET', '/api/v1/links', false],
+    ['GET', '/api/v1/nothing', false],
     ['DELETE', '/api/v1/domains?x=/', false],
   ] as const) {
     const { body } = await app.send(method, path)

@@ -1,0 +1,361 @@
+/** The rule of each field of a link: what is refused, with which code, and what is taken. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import type { Json } from '../../test/client.ts'
+import { assertRefused, fresh, newPlace } from '../../test/links-api.ts'
+
+const app = await startApp()
+const place = await newPlace(app)
+const strange = await newPlace(app)
+const strangeSpace = await strange.stored('/spaces', { name: 'Of another' })
+const { send, link } = place
+const url = 'https://acme.com'
+
+const refused: Readonly<Record<string, readonly (readonly [value: Json, code: string])[]>> = {
+  url: [
+    ['', 'required'],
+    [' \t', 'required'],
+    [null, 'required'],
+    ['acme.com', 'not_absolute'],
+    ['ftp://acme.com', 'unsupported_scheme'],
+    ['javascript:alert(1)', 'unsupported_scheme'],
+    ['https://', 'host_missing'],
+    ['https://user@acme.com', 'has_credentials'],
+    ['https://acme.com/a b', 'has_space'],
+    ['https://acme.com\\x', 'has_backslash'],
+    ['https://acme.com/\0', 'control_characters'],
+    ['https://acme.com/\ud800', 'control_characters'],
+    ['https://acme.com/\u202e', 'bidi_control'],
+    ['https://acme.com/\u200b', 'invisible_character'],
+    ['https://acme.com:99999', 'invalid_url'],
+    [`https://acme.com/${'a'.repeat(8192 - 16)}`, 'too_long'],
+    [1, 'not_a_string'],
+    [['https://acme.com'], 'not_single'],
+  ],
+  domain_id: [
+    [999_999, 'unknown_domain'],
+    [strange.domain.id, 'unknown_domain'],
+    [0, 'out_of_range'],
+    [-1, 'out_of_range'],
+    [1.5, 'out_of_range'],
+    ['01', 'out_of_range'],
+    ['9007199254740992', 'out_of_range'],
+    [true, 'out_of_range'],
+    [{}, 'out_of_range'],
+    [[1], 'not_single'],
+  ],
+  space_id: [
+    [999_999, 'unknown_space'],
+    [strangeSpace.id, 'unknown_space'],
+    [9_007_199_254_740_991, 'unknown_space'],
+    ['0', 'out_of_range'],
+    ['x', 'out_of_range'],
+    [false, 'out_of_range'],
+  ],
+  alias: [
+    ['/a', 'empty_segment'],
+    ['a/', 'empty_segment'],
+    ['a//b', 'empty_segment'],
+    ['/', 'empty_segment'],
+    ['.', 'dot_segment'],
+    ['..', 'dot_segment'],
+    ['a/..', 'dot_segment'],
+    ['a/./b', 'dot_segment'],
+    ['robots.txt', 'reserved'],
+    ['Robots.TXT', 'reserved'],
+    ['robot\u017f.txt', 'reserved'],
+    ['FAVICON.ico', 'reserved'],
+    ['.well-known', 'reserved'],
+    ['.Well-Known/x/y', 'reserved'],
+    ['a+', 'reserved'],
+    ['a b', 'invalid_character'],
+    ['a+b', 'invalid_character'],
+    ['a%2e', 'invalid_character'],
+    ['a?b', 'invalid_character'],
+    ['a#b', 'invalid_character'],
+    ['a:b', 'invalid_character'],
+    ['a\\b', 'invalid_character'],
+    ['a\u200bb', 'invalid_character'],
+    ['a\u200db', 'invalid_character'],
+    ['a\u202eb', 'invalid_character'],
+    ['a\u0000b', 'control_characters'],
+    ['\ud800', 'control_characters'],
+    ['a'.repeat(129), 'too_long'],
+    ['💩'.repeat(129), 'too_long'],
+    ['a'.repeat(50_000), 'too_long'],
+    [7, 'not_a_string'],
+    [['a'], 'not_single'],
+  ],
+  title: [
+    ['a'.repeat(256), 'too_long'],
+    ['💩'.repeat(256), 'too_long'],
+    ['a\nb', 'control_characters'],
+    [1, 'not_a_string'],
+  ],
+  disabled: [
+    ['yes', 'not_a_boolean'],
+    ['TRUE', 'not_a_boolean'],
+    ['on', 'not_a_boolean'],
+    [2, 'not_a_boolean'],
+    [{}, 'not_a_boolean'],
+    [[true], 'not_single'],
+  ],
+  forward_query: [
+    ['-1', 'not_a_boolean'],
+    ['00', 'not_a_boolean'],
+  ],
+  clicks_limit: [
+    [0, 'out_of_range'],
+    [-1, 'out_of_range'],
+    [1_000_000_001, 'out_of_range'],
+    ['1e3', 'out_of_range'],
+    ['03', 'out_of_range'],
+    [2.5, 'out_of_range'],
+    [true, 'out_of_range'],
+  ],
+  expiration_url: [
+    ['acme.com', 'not_absolute'],
+    [`https://acme.com/${'a'.repeat(2032)}`, 'too_long'],
+  ],
+  redirect_password: [
+    ['a'.repeat(129), 'too_long'],
+    ['💩'.repeat(129), 'too_long'],
+    ['a\0', 'control_characters'],
+    [1, 'not_a_string'],
+  ],
+  redirect_status: [
+    [300, 'not_allowed'],
+    [303, 'not_allowed'],
+    ['0302', 'not_allowed'],
+    ['x', 'not_allowed'],
+    [true, 'not_allowed'],
+  ],
+}
+const badTimes = [
+  ...['2026-02-30T12:00:00Z', '2026-02-30 12:00', '2025-02-29 00:00', '2026-13-01 00:00', '2026-11-20', 'tomorrow'],
+  ...['2026-11-20 24:00', '2026-11-20T24:00:00Z', '2026-11-20 12:60', '2026-11-20T12:00Z', '2026-11-20T12:00:00'],
+  ...['2026-11-20T12:00:00+0200', '2026-11-20T12:00:00+24:00', '2026-11-20T12:00:61Z', '2026-11-20 12:00:00'],
+  ...['0000-01-01T00:00:00+01:00', '9999-12-31T23:59:00-01:00', '1700000000', '٢٠٢٦-11-20 12:00'],
+]
+const times = ['active_period_start_at', 'active_period_end_at'] as const
+
+function nameOf(value: Json): string {
+  return JSON.stringify(value).slice(0, 40)
+}
+
+describe('422 on store and update', () => {
+  const own = link()
+  const assertBoth = async (field: string, value: Json, code: string, updateCode = code) => {
+    const json = { url, [field]: value }
+    assertRefused(await send('POST', '/links', { json }), [field, code])
+    const { id } = await own
+    assertRefused(await send('PATCH', `/links/${id}`, { json: { [field]: value } }), [field, updateCode])
+  }
+  for (const [field, values] of Object.entries(refused)) {
+    for (const [value, code] of values) {
+      const updateCode = field === 'domain_id' && !Array.isArray(value) ? 'prohibited' : code
+      test(`${code} for the ${field} ${nameOf(value)}`, () => assertBoth(field, value, code, updateCode))
+    }
+  }
+  for (const value of badTimes) {
+    test(`invalid_time for ${value}`, async () => {
+      for (const field of times) await assertBoth(field, value, 'invalid_time')
+    })
+  }
+
+  test('not_after_start for a period that ends before it starts, or as it starts', async () => {
+    const refusal = ['active_period_end_at', 'not_after_start'] as const
+    for (const [start, end] of [
+      ['2026-11-20 12:00', '2026-11-20 12:00'],
+      ['2026-11-20T12:00:00+01:00', '2026-11-20T11:00:00Z'],
+      ['2026-11-20 12:01', '2026-11-20 12:00'],
+    ]) {
+      const json = { active_period_start_at: start, active_period_end_at: end }
+      assertRefused(await send('POST', '/links', { json: { url, ...json } }), refusal)
+      assertRefused(await send('PUT', `/links/${(await own).id}`, { json }), refusal)
+    }
+  })
+
+  test('unknown_domain and unknown_space say the same whether another account has the record or nobody', async () => {
+    const spaceless = await strange.stored('/domains', { name: `${fresh('gone')}.example` })
+    await strange.send('DELETE', `/domains/${spaceless.id}`)
+    for (const [field, known] of [
+      ['domain_id', strange.domain.id],
+      ['space_id', strangeSpace.id],
+    ]) {
+      const textFor = async (id: number) => {
+        const { text, body, headers } = await send('POST', '/links', { json: { url, [field]: id } })
+        const { etag, link: header } = headers
+        return [text.replaceAll(body.request_id, '').replaceAll(`id ${id}.`, 'id.'), etag, header]
+      }
+      assert.deepEqual(await textFor(known), await textFor(999_999))
+    }
+  })
+
+  test('all bad fields at once, in a stated order, unknown ones last', async () => {
+    const json = {
+      ...{ zzz: 1, redirect_status: 303, forward_query: 'x', redirect_password: 'a'.repeat(129), expiration_url: 'x' },
+      ...{ clicks_limit: 0, active_period_end_at: 'x', active_period_start_at: 'y', disabled: 'x', title: 7 },
+      ...{ alias: '/', url: 'x', domain_id: 'x' },
+    }
+    const inOrder = ['url', 'domain_id', 'alias', 'title', 'disabled', ...times, 'clicks_limit', 'expiration_url']
+    const { status, body } = await send('POST', '/links', { json })
+    assert.equal(status, 422)
+    assert.deepEqual(
+      body.violations.map(({ field }: Json) => field),
+      [...inOrder, 'redirect_password', 'forward_query', 'redirect_status', 'zzz'],
+    )
+  })
+
+  test('bad values together with a domain, a space, a period and a target that do not fit', async () => {
+    const { id, short_url } = await link({ alias: fresh('all') })
+    const period = { active_period_start_at: '2026-11-20 12:00', active_period_end_at: '2025-11-20 12:00' }
+    const json = { ...period, title: 7, space_id: 999_999, domain_id: 999_999 }
+    assertRefused(
+      await send('POST', '/links', { json: { url, ...json } }),
+      ...([
+        ['title', 'not_a_string'],
+        ['domain_id', 'unknown_domain'],
+        ['space_id', 'unknown_space'],
+      ] as const),
+      ['active_period_end_at', 'not_after_start'],
+    )
+    assertRefused(
+      await send('PATCH', `/links/${id}`, { json: { ...json, url: short_url } }),
+      ...([
+        ['title', 'not_a_string'],
+        ['domain_id', 'prohibited'],
+        ['space_id', 'unknown_space'],
+      ] as const),
+      ...([
+        ['active_period_end_at', 'not_after_start'],
+        ['url', 'loops'],
+      ] as const),
+    )
+  })
+
+  test('unknown_field with what was probably meant, and not_single for a field that is sent twice', async () => {
+    const answer = await send('POST', '/links', { form: { url, aliass: 'x' } })
+    assertRefused(answer, ['aliass', 'unknown_field'])
+    assert.match(answer.body.message, /Did you mean alias\?/)
+    const twice = await send('POST', '/links', { form: `url=${url}&disabled=1&disabled=0&clicks=1&clicks=2` })
+    assertRefused(twice, ['disabled', 'not_single'], ['clicks', 'not_single'])
+  })
+})
+
+describe('422 loops', () => {
+  const spellings = (host: string, alias: string) => [
+    `http://${host}:3080/${alias}`,
+    `https://${host}/${alias.toUpperCase()}/`,
+    `HTTP://${host.toUpperCase()}./${encodeURIComponent(alias)}?x=1#y`,
+    `http://${host}:80/x/../${alias}`,
+  ]
+  test('for the short URL of the link in any spelling, on store and on update', async () => {
+    const stored = await link({ alias: fresh('self') })
+    const alias = fresh('loop-é')
+    for (const each of spellings(place.domain.name, alias)) {
+      assertRefused(await send('POST', '/links', { json: { alias, url: each } }), ['url', 'loops'])
+    }
+    for (const each of spellings(place.domain.name, stored.alias)) {
+      assertRefused(await send('PATCH', `/links/${stored.id}`, { json: { url: each } }), ['url', 'loops'])
+    }
+  })
+
+  test('not for another port, path or host, nor for a link whose alias is made', async () => {
+    const { name } = place.domain
+    for (const other of [`http://${name}:8080/x`, `http://${name}/x/y`, `http://x.${name}/x`, `http://${name}/`]) {
+      await link({ alias: fresh('x'), url: other })
+    }
+    await link({ url: `http://${name}/x` })
+  })
+})
+
+describe('201 and 200 at the edges', () => {
+  const taken: Readonly<Record<string, readonly (readonly [sent: Json, shown: Json])[]>> = {
+    url: [`https://acme.com/${'a'.repeat(8192 - 17)}`, 'HTTPS://Acme.COM:443/%7Ea/../b?q=ü#ö'].map((each) => [
+      each,
+      each,
+    ]),
+    title: [
+      ['💩'.repeat(255), '💩'.repeat(255)],
+      [' e\u0301 ', 'é'],
+      ['', null],
+      [null, null],
+    ],
+    disabled: [
+      ['1', true],
+      ['0', false],
+      ['true', true],
+      [' false ', false],
+      [true, true],
+      [false, false],
+      [1, true],
+      [0, false],
+    ],
+    forward_query: [
+      ['true', true],
+      [false, false],
+    ],
+    active_period_start_at: [
+      ['2026-11-20 12:00', '2026-11-20T12:00:00.000Z'],
+      ['2026-11-20T12:00:00Z', '2026-11-20T12:00:00.000Z'],
+      ['2026-11-20t12:00:00.5z', '2026-11-20T12:00:00.500Z'],
+      ['2026-11-20T12:00:00.123456789+05:30', '2026-11-20T06:30:00.123Z'],
+      ['2026-01-01T00:30:00+01:00', '2025-12-31T23:30:00.000Z'],
+      ['2024-02-29 00:00', '2024-02-29T00:00:00.000Z'],
+      ['2026-11-20T12:00:00-00:00', '2026-11-20T12:00:00.000Z'],
+      ['', null],
+    ],
+    active_period_end_at: [['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z']],
+    clicks_limit: [
+      [1, 1],
+      ['1000000000', 1_000_000_000],
+      [null, null],
+    ],
+    expiration_url: [
+      [`https://acme.com/${'a'.repeat(2048 - 17)}`, `https://acme.com/${'a'.repeat(2048 - 17)}`],
+      [' ', null],
+    ],
+    redirect_status: [301, 302, 307, 308, '307'].map((each) => [each, Number(each)]),
+  }
+  for (const [field, values] of Object.entries(taken)) {
+    for (const [sent, shown] of values) {
+      test(`${field} ${nameOf(sent)}`, async () => {
+        assert.deepEqual((await link({ [field]: sent }))[field], shown)
+        const { id } = await link()
+        const { status, body, text } = await send('PUT', `/links/${id}`, { json: { [field]: sent } })
+        assert.equal(status, 200, text)
+        assert.deepEqual(body.data[field], shown)
+      })
+    }
+  }
+
+  for (const alias of [
+    'a'.repeat(128),
+    '💩'.repeat(128),
+    'ﷺ'.repeat(128),
+    '.a',
+    'a.',
+    '...',
+    'robots.txt/x',
+    'a/robots.txt',
+    '~',
+    '-',
+  ]) {
+    test(`alias ${nameOf(alias)}`, async () => {
+      const stored = await link({ alias })
+      assert.equal(stored.alias, alias)
+      assert.equal(decodeURIComponent(new URL(stored.short_url).pathname), `/${alias}`)
+    })
+  }
+
+  test('redirect_password of 128 code points', async () => {
+    for (const redirect_password of ['a', '💩'.repeat(128)]) {
+      assert.equal((await link({ redirect_password })).has_redirect_password, true)
+    }
+    for (const redirect_password of ['', null]) {
+      assert.equal((await link({ redirect_password })).has_redirect_password, false)
+    }
+  })
+})

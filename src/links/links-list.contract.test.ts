@@ -1,0 +1,220 @@
+/** Lists of links: filters, search, order, pages and totals. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import type { Json } from '../../test/client.ts'
+import { assertRefused, click, fresh, newPlace, type Place } from '../../test/links-api.ts'
+import { insertLink } from './store.ts'
+
+const app = await startApp()
+const past = '2001-01-01 00:00'
+const future = '2201-01-01 00:00'
+
+/** The aliases of a list, with its total. */
+function lister(own: Place) {
+  return async (query: Json): Promise<[number, ...string[]]> => {
+    const { status, body, text } = await own.send('GET', `/links?${new URLSearchParams({ per_page: '100', ...query })}`)
+    assert.equal(status, 200, text)
+    assert.equal(body.meta.total_is_exact, true)
+    return [body.meta.total, ...body.data.map(({ alias }: Json) => alias)]
+  }
+}
+
+describe('the filters of GET /links', async () => {
+  const own = await newPlace(app)
+  const second = await own.stored('/domains', { name: `${fresh('second')}.example` })
+  const [one, two] = [await own.stored('/spaces', { name: 'One' }), await own.stored('/spaces', { name: 'Two' })]
+  await own.link({ alias: 'a1', space_id: one.id, url: 'https://shop.example/A' })
+  await own.link({ alias: 'a2', space_id: two.id, active_period_start_at: future })
+  await own.link({ alias: 'a3', active_period_end_at: past, title: 'Shop' })
+  await own.link({ alias: 'b1', space_id: one.id, domain_id: second.id, disabled: true })
+  await own.link({ alias: 'b2', domain_id: second.id, title: 'The SHOP' })
+  const strange = await newPlace(app)
+  await strange.link({ alias: 'strange' })
+  const list = lister(own)
+  const cases: readonly (readonly [query: Json, found: readonly string[]])[] = [
+    [{}, ['a1', 'a2', 'a3', 'b1', 'b2']],
+    [{ domain_id: second.id }, ['b1', 'b2']],
+    [{ space_id: one.id }, ['a1', 'b1']],
+    [{ space_id: 0 }, ['a3', 'b2']],
+    [{ status: 'active' }, ['a1', 'b2']],
+    [{ status: 'scheduled' }, ['a2']],
+    [{ status: 'expired' }, ['a3']],
+    [{ status: 'disabled' }, ['b1']],
+    [{ domain_id: own.domain.id, space_id: one.id, status: 'active' }, ['a1']],
+    [{ domain_id: second.id, space_id: 0, status: 'disabled' }, []],
+    [{ domain_id: strange.domain.id }, []],
+    [{ domain_id: 999_999 }, []],
+    [{ space_id: 999_999 }, []],
+    [{ domain_id: '', space_id: ' ', status: '' }, ['a1', 'a2', 'a3', 'b1', 'b2']],
+    [{ search: 'shop' }, ['a1', 'a3', 'b2']],
+    [{ search: 'shop', space_id: 0, domain_id: second.id }, ['b2']],
+    [{ search: 'SHOP', search_by: 'title', status: 'expired' }, ['a3']],
+    [{ search: 'shop', search_by: 'url', space_id: one.id }, ['a1']],
+    [{ search: 'b', search_by: 'alias', status: 'disabled' }, ['b1']],
+  ]
+  for (const [query, found] of cases) {
+    test(`200 with ${found.join(' ') || 'nothing'} for ${Object.keys(query).join(', ')}`, async () => {
+      for (const sort_by of ['id', 'alias', 'clicks']) {
+        assert.deepEqual(await list({ ...query, sort_by, sort: 'asc' }), [found.length, ...found])
+        assert.deepEqual(await list({ ...query, sort_by }), [found.length, ...found.toReversed()])
+      }
+    })
+  }
+
+  test('200 with a link in the filter of the space that it was moved to, and of none once it has left', async () => {
+    const moving = await newPlace(app)
+    const [from, to] = [
+      await moving.stored('/spaces', { name: 'From' }),
+      await moving.stored('/spaces', { name: 'To' }),
+    ]
+    const { id } = await moving.link({ alias: 'm', space_id: from.id })
+    const where = async () => {
+      const found: Json[] = []
+      for (const space_id of [from.id, to.id, 0]) found.push((await lister(moving)({ space_id }))[0])
+      return found
+    }
+    assert.deepEqual(await where(), [1, 0, 0])
+    await moving.send('PATCH', `/links/${id}`, { form: { space_id: to.id } })
+    assert.deepEqual(await where(), [0, 1, 0])
+    await moving.send('PATCH', `/links/${id}`, { form: { space_id: '' } })
+    assert.deepEqual(await where(), [0, 0, 1])
+  })
+
+  const bad: readonly (readonly [query: string, field: string, code: string])[] = [
+    ['domain_id=0', 'domain_id', 'out_of_range'],
+    ['domain_id=x', 'domain_id', 'out_of_range'],
+    ['domain_id=1&domain_id=2', 'domain_id', 'not_single'],
+    ['space_id=-1', 'space_id', 'out_of_range'],
+    ['space_id=00', 'space_id', 'out_of_range'],
+    ['status=paused', 'status', 'not_allowed'],
+    ['status=ACTIVE', 'status', 'not_allowed'],
+    ['search_by=name', 'search_by', 'not_allowed'],
+    ['sort_by=name', 'sort_by', 'not_allowed'],
+    ['sort_by=url', 'sort_by', 'not_allowed'],
+    ['after=1&sort_by=clicks', 'after', 'not_allowed'],
+    ['after=1&page=1', 'after', 'not_allowed'],
+    ['per_page=20', 'per_page', 'not_allowed'],
+    ['links=1', 'links', 'unknown_field'],
+  ]
+  for (const [query, field, code] of bad) {
+    test(`422 ${code} for ?${query}`, async () =>
+      assertRefused(await own.send('GET', `/links?${query}`), [field, code]))
+  }
+})
+
+describe('the search of GET /links', async () => {
+  const own = await newPlace(app)
+  await own.link({ alias: 'Straße', title: '100% Rabatt', url: 'https://acme.com/Under_Score' })
+  await own.link({ alias: 'ODOS', title: 'Ὀδυσσεύς', url: 'https://acme.com/a\u0308b' })
+  await own.link({ alias: 'emoji-💩', title: null, url: 'https://ACME.com/back?q=%C3%A9' })
+  const list = lister(own)
+  const cases: readonly (readonly [search: string, by: Json, found: readonly string[]])[] = [
+    ['STRASSE', {}, ['Straße']],
+    ['strasse', { search_by: 'alias' }, ['Straße']],
+    ['strasse', { search_by: 'title' }, []],
+    ['0% r', {}, ['Straße']],
+    ['%', { search_by: 'title' }, ['Straße']],
+    ['_', {}, ['Straße']],
+    ['UNDER_', { search_by: 'url' }, ['Straße']],
+    ['ΟΔΥΣΣΕΎΣ'.slice(2), {}, ['ODOS']],
+    ['Äb', {}, ['ODOS']],
+    ['💩', {}, ['emoji-💩']],
+    ['ACME.COM', {}, ['Straße', 'ODOS', 'emoji-💩']],
+    ['acme', { search_by: 'alias' }, []],
+    ['%c3%A9', {}, ['emoji-💩']],
+    ['nothing', {}, []],
+  ]
+  for (const [search, by, found] of cases) {
+    test(`200 with ${found.join(' ') || 'nothing'} for ${search} in ${by.search_by ?? 'any'}`, async () => {
+      assert.deepEqual(await list({ search, ...by, sort: 'asc' }), [found.length, ...found])
+    })
+  }
+
+  test('200 with a link by its new texts, and no more by its old ones', async () => {
+    const moving = await newPlace(app)
+    const { id } = await moving.link({ alias: 'vintage', title: 'Ältlich', url: 'https://old.example' })
+    const found = async (search: string) => (await lister(moving)({ search }))[0]
+    assert.deepEqual(await Promise.all(['VINT', 'ÄLT', 'old.'].map(found)), [1, 1, 1])
+    await moving.send('PATCH', `/links/${id}`, { json: { alias: 'modern', title: 'neu', url: 'https://new.example' } })
+    assert.deepEqual(await Promise.all(['vint', 'ält', 'old.', 'MOD', 'NEU', 'new.'].map(found)), [0, 0, 0, 1, 1, 1])
+    await moving.send('PATCH', `/links/${id}`, { json: { title: null } })
+    assert.equal(await found('neu'), 0)
+    await moving.send('DELETE', `/links/${id}`)
+    assert.equal(await found('modern'), 0)
+  })
+})
+
+describe('the order of GET /links', async () => {
+  const own = await newPlace(app)
+  const clicks = [3, 0, 3, 7]
+  const ids: number[] = []
+  for (const [index, alias] of ['Éa', 'b', 'A', 'ß'].entries()) {
+    const { id } = await own.link({ alias })
+    ids.push(id)
+    await app.storage.writeOne(click, { id, clicks: clicks[index] ?? 0, at: '2026-11-20T12:00:00.000Z' })
+  }
+  const list = lister(own)
+
+  test('200 by clicks, ties by id in the same direction', async () => {
+    assert.deepEqual(await list({ sort_by: 'clicks' }), [4, 'ß', 'A', 'Éa', 'b'])
+    assert.deepEqual(await list({ sort_by: 'clicks', sort: 'asc' }), [4, 'b', 'Éa', 'A', 'ß'])
+  })
+
+  test('200 by the alias, blind to case, by code point', async () => {
+    assert.deepEqual(await list({ sort_by: 'alias', sort: 'asc' }), [4, 'A', 'b', 'ß', 'Éa'])
+  })
+
+  test('200 with a click counted in the order at once', async () => {
+    await app.storage.writeOne(click, { id: ids[1] ?? 0, clicks: 100, at: '2026-11-20T12:00:00.000Z' })
+    assert.deepEqual(await list({ sort_by: 'clicks' }), [4, 'b', 'ß', 'A', 'Éa'])
+  })
+})
+
+test('200 for all links of a filter with after, none twice and none missed, while others write', async () => {
+  const own = await newPlace(app)
+  const space = await own.stored('/spaces', { name: 'All' })
+  const stored = await Promise.all(Array.from({ length: 35 }, () => own.link({ space_id: space.id })))
+  const wanted = stored.map(({ id }) => id).sort((a, b) => a - b)
+  const seen: number[] = []
+  let path = `/links?sort=asc&space_id=${space.id}&search=acme&after=1`
+  for (let next: string | null = path; next !== null; ) {
+    path = next.replace(/^.*\/api\/v1/, '')
+    const { body } = await own.send('GET', path)
+    seen.push(...body.data.map(({ id }: Json) => id))
+    assert.equal(body.meta.total, 35)
+    await own.link({ alias: fresh('elsewhere') })
+    next = body.links.next
+  }
+  assert.deepEqual(seen, wanted)
+})
+
+test('200 with exact totals without search and filter, and up to 10 000 with either', async () => {
+  const own = await newPlace(app)
+  const count = 10_001
+  const values = {
+    ...{ space_id: null, url: 'https://acme.com', title: null, disabled: false, active_period_start_at: null },
+    ...{ active_period_end_at: null, clicks_limit: null, expiration_url: null, redirect_password: null },
+    ...{ forward_query: false, redirect_status: 302 },
+  }
+  const { id, name } = own.domain
+  for (let from = 0; from < count; from += 1_000) {
+    await app.storage.write(async (tx) => {
+      for (let n = from; n < Math.min(from + 1_000, count); n++) {
+        await insertLink(tx, own.account, { id, name }, { ...values, alias: `n${n}` })
+      }
+    })
+  }
+  const totals = async (query: string) => {
+    const { meta, links } = (await own.send('GET', `/links?${query}`)).body
+    return [meta.total, meta.total_is_exact, links.next !== null]
+  }
+  assert.deepEqual(await totals(''), [count, true, true])
+  assert.deepEqual(await totals('status=active'), [10_000, false, true])
+  assert.deepEqual(await totals(`domain_id=${id}`), [10_000, false, true])
+  assert.deepEqual(await totals('search=acme'), [10_000, false, true])
+  assert.deepEqual(await totals('search=n9999&search_by=alias'), [1, true, false])
+  await own.send('DELETE', `/links/${(await own.send('GET', '/links')).body.data[0].id}`)
+  assert.deepEqual(await totals('status=active&space_id=0'), [10_000, true, true])
+  assert.deepEqual(await totals('page=1000&status=active&per_page=10'), [10_000, true, false])
+})

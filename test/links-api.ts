@@ -1,0 +1,105 @@
+/**
+ * For tests of links: an account of its own with a domain, and what is asked of the app in its name.
+ */
+import assert from 'node:assert/strict'
+import { type Kysely, sql } from 'kysely'
+import { statement } from '../src/storage/statement.ts'
+import type { TestApp } from './app.ts'
+import type { Answer, Json, Request } from './client.ts'
+
+let made = 0
+
+/** A name that nothing else in this process has. */
+export function fresh(stem: string): string {
+  made += 1
+  return `${stem}${made}`
+}
+
+/** An account, its key and its oldest domain. */
+export interface Place {
+  readonly account: number
+  readonly key: string
+  readonly domain: Json
+  /** Sends a request with the account's key; the path stands below `/api/v1`. */
+  send(method: string, path: string, request?: Request): Promise<Answer>
+  /** Stores a record; a link gets a URL unless it brings one. */
+  stored(path: string, json?: Json): Promise<Json>
+  /** Stores a link. */
+  link(json?: Json): Promise<Json>
+}
+
+export async function newPlace(app: TestApp): Promise<Place> {
+  const account = await app.createAccount()
+  const key = await app.createKey({ account })
+  const send = (method: string, path: string, request: Request = {}) =>
+    app.send(method, `/api/v1${path}`, { key, ...request })
+  const stored = async (path: string, json: Json = {}) => {
+    const answer = await send('POST', path, { json })
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body.data
+  }
+  const link = (json: Json = {}) => stored('/links', { url: 'https://acme.com', ...json })
+  const domain = await stored('/domains', { name: `${fresh('go')}.example` })
+  return { account, key, domain, send, stored, link }
+}
+
+export function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
+  assert.equal(answer.status, 422, answer.text)
+  assert.deepEqual(
+    answer.body.violations.map(({ field, code }: Json) => [field, code]),
+    expected,
+  )
+}
+
+interface Tables {
+  links: {
+    id: number
+    domain_id: number
+    clicks: number
+    last_clicked_at: string | null
+    status: string
+    status_due_at: string | null
+    active_period_start_at: string | null
+    active_period_end_at: string | null
+    redirect_password: string | null
+  }
+  domains: { id: number; account_id: number; name: string }
+  spaces: { id: number; account_id: number }
+}
+
+/** What the clicks of people do to a link. */
+export const click = statement((db: Kysely<Tables>, { id, clicks, at }: { id: number; clicks: number; at: string }) =>
+  db
+    .updateTable('links')
+    .set({ clicks: sql`clicks + ${clicks}`, last_clicked_at: at, status_due_at: '' })
+    .where('id', '=', id),
+)
+
+/** Moves the period of a link into the past, as time does. Its stored state stays what it was. */
+export const moveEnd = statement((db: Kysely<Tables>, { id, at }: { id: number; at: string }) =>
+  db.updateTable('links').set({ active_period_end_at: at, status_due_at: at }).where('id', '=', id),
+)
+
+export const moveStart = statement((db: Kysely<Tables>, { id, at }: { id: number; at: string }) =>
+  db.updateTable('links').set({ active_period_start_at: at, status_due_at: at }).where('id', '=', id),
+)
+
+export const storedPassword = statement((db: Kysely<Tables>, { id }: { id: number }) =>
+  db.selectFrom('links').select('redirect_password').where('id', '=', id),
+)
+
+/** How many links stand on a domain, whatever its account. */
+export const linksOn = statement((db: Kysely<Tables>, { id }: { id: number }) =>
+  db
+    .selectFrom('links')
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where('domain_id', '=', id),
+)
+
+/** The records whose removal has not ended. */
+export const outOfAccount = {
+  domains: statement((db: Kysely<Tables>) =>
+    db.selectFrom('domains').select(['id', 'name']).where('account_id', '=', 0),
+  ),
+  spaces: statement((db: Kysely<Tables>) => db.selectFrom('spaces').select('id').where('account_id', '=', 0)),
+}

@@ -1,0 +1,324 @@
+/** Domains and spaces that go while links refer to them: in portions, out of sight at once, and without leaving anything. */
+import assert from 'node:assert/strict'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { describe, test } from 'node:test'
+import { removal as domainRemoval } from '../src/domains/statements.ts'
+import { finishDomainRemovals } from '../src/domains/store.ts'
+import { databaseUnavailable } from '../src/errors.ts'
+import { insertLink } from '../src/links/store.ts'
+import { removal as spaceRemoval } from '../src/spaces/statements.ts'
+import { finishSpaceRemovals } from '../src/spaces/store.ts'
+import type { Storage } from '../src/storage/port.ts'
+import { takenOffAtOnce } from '../src/storage/removal.ts'
+import { startApp } from './app.ts'
+import type { Json } from './client.ts'
+import { assertRefused, fresh, linksOn, newPlace, outOfAccount, type Place } from './links-api.ts'
+
+/** How many links each portion of a removal took; and what stands in the way of the next. */
+let portions: number[] = []
+let before: () => Promise<void> | undefined = () => undefined
+
+/** Storage that tells of removals, and may hold them up. */
+function watched(real: Storage): Storage {
+  const removing: unknown[] = [domainRemoval.takeLinksOff, spaceRemoval.takeLinksOff]
+  const writeOne: Storage['writeOne'] = async (statement, params) => {
+    if (!removing.includes(statement)) return real.writeOne(statement, params)
+    await before()
+    const rows = await real.writeOne(statement, params)
+    portions.push(rows.length)
+    return rows
+  }
+  return {
+    writeOne,
+    all: real.all.bind(real),
+    write: real.write.bind(real),
+    list: real.list.bind(real),
+    condition: real.condition.bind(real),
+    start: real.start.bind(real),
+    close: real.close.bind(real),
+    meters: real.meters,
+  }
+}
+
+const app = await startApp({ storage: watched })
+
+const values = {
+  ...{
+    url: 'https://acme.com',
+    title: null,
+    disabled: false,
+    active_period_start_at: null,
+    active_period_end_at: null,
+  },
+  ...{ clicks_limit: null, expiration_url: null, redirect_password: null, forward_query: false, redirect_status: 302 },
+}
+
+/** Stores many links at once. */
+async function fill({ account, domain }: Place, count: number, space_id: number | null = null): Promise<void> {
+  await app.storage.write(async (tx) => {
+    const { id, name } = domain
+    for (let n = 0; n < count; n++) await insertLink(tx, account, { id, name }, { ...values, space_id, alias: `n${n}` })
+  })
+}
+
+async function countOn(domain: Json): Promise<number> {
+  const [row] = await app.storage.all(linksOn, { id: domain.id })
+  return Number(row?.count)
+}
+
+/** Holds up removals until `go` is called; `held` resolves once one waits. */
+function hold() {
+  const { promise: held, resolve: isHeld } = Promise.withResolvers<void>()
+  const { promise: freed, resolve: go } = Promise.withResolvers<void>()
+  before = () => {
+    isHeld()
+    return freed
+  }
+  return {
+    held,
+    go: () => {
+      before = () => undefined
+      go()
+    },
+  }
+}
+
+describe('DELETE /domains/{id} of a domain with links', () => {
+  test('409 domain_in_use with their number, and nothing is deleted', async () => {
+    const own = await newPlace(app)
+    const { id } = own.domain
+    const first = await own.link()
+    const one = await own.send('DELETE', `/domains/${id}`)
+    assert.deepEqual([one.status, one.body.code], [409, 'domain_in_use'])
+    assert.match(one.body.message, /has 1 link\. Delete it first, or send \?links=delete/)
+    await fill(own, 120)
+    const many = await own.send('DELETE', `/domains/${id}?links=`)
+    assert.deepEqual([many.status, many.body.violations[0].code], [409, 'in_use'])
+    assert.match(many.body.message, /has 121 links/)
+    assert.deepEqual((await own.send('GET', `/domains/${id}`)).body.data, own.domain)
+    assert.deepEqual((await own.send('GET', `/links/${first.id}`)).body.data, first)
+    assert.equal(await countOn(own.domain), 121)
+  })
+
+  test('204 without links, also with ?links=delete, and once the links are gone', async () => {
+    for (const query of ['', '?links=delete']) {
+      const own = await newPlace(app)
+      const { id } = await own.link()
+      await own.send('DELETE', `/links/${id}`)
+      assert.equal((await own.send('DELETE', `/domains/${own.domain.id}${query}`)).status, 204)
+      assert.equal((await own.send('DELETE', `/domains/${own.domain.id}${query}`)).status, 404)
+    }
+  })
+
+  test('422 for another value of links and for another parameter; 404 and 412 go before', async () => {
+    const own = await newPlace(app)
+    const path = `/domains/${own.domain.id}`
+    for (const query of ['links=keep', 'links=DELETE', 'links=1'])
+      assertRefused(await own.send('DELETE', `${path}?${query}`), ['links', 'not_allowed'])
+    assertRefused(await own.send('DELETE', `${path}?links=delete&links=delete`), ['links', 'not_single'])
+    assertRefused(await own.send('DELETE', `${path}?link=delete`), ['link', 'unknown_field'])
+    assert.equal((await own.send('DELETE', '/domains/999999?links=keep')).status, 404)
+    const headers = { 'if-match': '"x"' }
+    assert.equal((await own.send('DELETE', `${path}?links=keep`, { headers })).status, 412)
+  })
+
+  test('412 with links=delete while the version is another; 204 with the present one', async () => {
+    const own = await newPlace(app)
+    await own.link()
+    const path = `/domains/${own.domain.id}`
+    const etag = String((await own.send('GET', path)).headers.etag)
+    await own.send('PATCH', path, { form: { homepage_url: 'https://acme.com' } })
+    const remove = (tag: string) => own.send('DELETE', `${path}?links=delete`, { headers: { 'if-match': tag } })
+    const failed = await remove(etag)
+    assert.equal(failed.status, 412)
+    assert.equal(await countOn(own.domain), 1)
+    assert.equal((await remove(String(failed.headers.etag))).status, 204)
+    assert.equal(await countOn(own.domain), 0)
+  })
+
+  test('404 for another account, whatever the query, and its links stay', async () => {
+    const [own, other] = [await newPlace(app), await newPlace(app)]
+    await own.link()
+    for (const query of ['', '?links=delete', '?links=keep'])
+      assert.equal((await other.send('DELETE', `/domains/${own.domain.id}${query}`)).status, 404)
+    assert.equal(await countOn(own.domain), 1)
+  })
+
+  test('204 in portions, each of a few links, and all of them are gone', async (t) => {
+    const own = await newPlace(app)
+    const count = 3_000
+    await fill(own, count)
+    const kept = await newPlace(app)
+    await kept.link()
+    portions = []
+    const delays = monitorEventLoopDelay({ resolution: 1 })
+    delays.enable()
+    assert.equal((await own.send('DELETE', `/domains/${own.domain.id}?links=delete`)).status, 204)
+    delays.disable()
+    t.diagnostic(`the loop was held for ${Math.round(delays.max / 1e5) / 10} ms at most`)
+    assert.ok(portions.length >= count / takenOffAtOnce)
+    assert.ok(portions.every((taken) => taken <= takenOffAtOnce))
+    assert.equal(
+      portions.reduce((sum, taken) => sum + taken, 0),
+      count,
+    )
+    assert.equal(await countOn(own.domain), 0)
+    const { data, meta } = (await own.send('GET', '/links')).body
+    assert.deepEqual([data, meta.total], [[], 0])
+    assert.equal(await countOn(kept.domain), 1)
+  })
+
+  test('the domain, its links and its name are gone from the first moment', async () => {
+    const own = await newPlace(app)
+    const space = await own.stored('/spaces', { name: 'Stays' })
+    await fill(own, 150, space.id)
+    const other = await own.stored('/domains', { name: `${fresh('other')}.example` })
+    const last = await own.link({ domain_id: other.id, alias: 'stays' })
+    const [doomed] = (await own.send('GET', `/links?domain_id=${own.domain.id}`)).body.data
+    const { held, go } = hold()
+    const removed = own.send('DELETE', `/domains/${own.domain.id}?links=delete`)
+    await held
+    assert.equal(await countOn(own.domain), 150)
+    for (const path of [`/domains/${own.domain.id}`, `/links/${doomed.id}`]) {
+      for (const method of ['GET', 'PATCH', 'PUT', 'DELETE']) {
+        assert.equal((await own.send(method, path)).status, 404, `${method} ${path}`)
+      }
+    }
+    const named = (await own.send('GET', '/domains')).body
+    assert.deepEqual([named.data, named.meta.total], [[other], 1])
+    const onIt = { url: 'https://acme.com', domain_id: own.domain.id }
+    assertRefused(await own.send('POST', '/links', { json: onIt }), ['domain_id', 'unknown_domain'])
+    assert.equal((await own.link()).domain_id, other.id)
+    for (const query of ['', '&after=1', '&status=active&after=1', `&space_id=${space.id}&after=1`]) {
+      const { data, links } = (await own.send('GET', `/links?sort=asc${query}`)).body
+      assert.ok(data.every(({ domain_id }: Json) => domain_id === other.id))
+      if (query === '&after=1') assert.deepEqual([data[0], data.length, links.next], [last, 2, null])
+    }
+    const renewed = await (await newPlace(app)).stored('/domains', { name: own.domain.name })
+    assert.ok(renewed.id > own.domain.id)
+    const [out, ...others] = await app.storage.all(outOfAccount.domains, {})
+    assert.deepEqual([out?.id, out?.name, others], [own.domain.id, `${own.domain.name}/${own.domain.id}`, []])
+    go()
+    assert.equal((await removed).status, 204)
+    assert.equal(await countOn(own.domain), 0)
+    assert.deepEqual(await app.storage.all(outOfAccount.domains, {}), [])
+    assert.equal((await own.send('GET', '/links')).body.meta.total, 2)
+  })
+
+  test('503 when the database goes away in the middle; the domain is gone, and its links go when it is back', async () => {
+    const own = await newPlace(app)
+    await fill(own, 200)
+    portions = []
+    before = () => (portions.length === 2 ? Promise.reject(databaseUnavailable(new Error('cut'))) : undefined)
+    const { status } = await own.send('DELETE', `/domains/${own.domain.id}?links=delete`)
+    before = () => undefined
+    assert.equal(status, 503)
+    assert.equal((await own.send('GET', `/domains/${own.domain.id}`)).status, 404)
+    assert.equal(await countOn(own.domain), 200 - 2 * takenOffAtOnce)
+    assert.ok(app.logs.some(({ msg }) => msg === 'a removal was interrupted; it will go on'))
+    await finishDomainRemovals(app.storage)
+    assert.equal(await countOn(own.domain), 0)
+    assert.deepEqual(await app.storage.all(outOfAccount.domains, {}), [])
+  })
+
+  test('no orphan is left by links that are stored while their domain goes', async () => {
+    for (let round = 0; round < 5; round++) {
+      const own = await newPlace(app)
+      await fill(own, 100)
+      const json = { url: 'https://acme.com', domain_id: own.domain.id }
+      const store = () => own.send('POST', '/links', { json })
+      const early = Array.from({ length: 15 }, store)
+      const removed = own.send('DELETE', `/domains/${own.domain.id}?links=delete`)
+      const answers = await Promise.all([...early, ...Array.from({ length: 30 }, store)])
+      for (const answer of answers) {
+        if (answer.status !== 201) assertRefused(answer, ['domain_id', 'unknown_domain'])
+      }
+      assert.equal((await removed).status, 204)
+      assert.equal(await countOn(own.domain), 0)
+      assert.equal((await own.send('GET', '/links')).body.meta.total, 0)
+    }
+  })
+})
+
+describe('DELETE /spaces/{id} of a space with links', () => {
+  test('204, and its links stay without a space, each in a new version', async () => {
+    const own = await newPlace(app)
+    const space = await own.stored('/spaces', { name: 'Goes' })
+    const other = await own.stored('/spaces', { name: 'Stays' })
+    const count = 500
+    await fill(own, count, space.id)
+    const stays = await own.link({ space_id: other.id })
+    const old = await own.send('GET', `/links?space_id=${space.id}`)
+    const [record] = old.body.data
+    const { etag } = (await own.send('GET', `/links/${record.id}`)).headers
+    portions = []
+    assert.equal((await own.send('DELETE', `/spaces/${space.id}`)).status, 204)
+    assert.equal((await own.send('DELETE', `/spaces/${space.id}`)).status, 404)
+    assert.ok(portions.length >= count / takenOffAtOnce && portions.every((taken) => taken <= takenOffAtOnce))
+    const shown = await own.send('GET', `/links/${record.id}`, { headers: { 'if-none-match': String(etag) } })
+    assert.equal(shown.status, 200)
+    const { updated_at } = shown.body.data
+    assert.deepEqual(shown.body.data, { ...record, space_id: null, updated_at })
+    assert.ok(updated_at > record.updated_at)
+    const conditional = { form: { title: 'x' }, headers: { 'if-match': String(etag) } }
+    assert.equal((await own.send('PATCH', `/links/${record.id}`, conditional)).status, 412)
+    assert.equal((await own.send('GET', '/links?space_id=0')).body.meta.total, count)
+    assert.deepEqual((await own.send('GET', `/links?space_id=${other.id}`)).body.data, [stays])
+  })
+
+  test('the space is gone from the first moment, for its links too', async () => {
+    const own = await newPlace(app)
+    const space = await own.stored('/spaces', { name: 'Goes' })
+    await fill(own, 100, space.id)
+    const [record] = (await own.send('GET', '/links')).body.data
+    const { held, go } = hold()
+    const removed = own.send('DELETE', `/spaces/${space.id}`)
+    await held
+    assert.equal((await own.send('GET', `/spaces/${space.id}`)).status, 404)
+    assert.equal((await own.send('GET', '/spaces')).body.meta.total, 0)
+    assert.equal((await own.send('GET', `/links/${record.id}`)).body.data.space_id, null)
+    assert.ok((await own.send('GET', '/links')).body.data.every(({ space_id }: Json) => space_id === null))
+    const json = { url: 'https://acme.com', space_id: space.id }
+    assertRefused(await own.send('POST', '/links', { json }), ['space_id', 'unknown_space'])
+    assertRefused(await own.send('PATCH', `/links/${record.id}`, { json }), ['space_id', 'unknown_space'])
+    go()
+    assert.equal((await removed).status, 204)
+    assert.deepEqual(await app.storage.all(outOfAccount.spaces, {}), [])
+  })
+
+  test('503 when the database goes away in the middle; its links leave it when it is back', async () => {
+    const own = await newPlace(app)
+    const space = await own.stored('/spaces', { name: 'Goes' })
+    await fill(own, 100, space.id)
+    portions = []
+    before = () => (portions.length === 1 ? Promise.reject(databaseUnavailable(new Error('cut'))) : undefined)
+    const { status } = await own.send('DELETE', `/spaces/${space.id}`)
+    before = () => undefined
+    assert.equal(status, 503)
+    assert.equal((await own.send('GET', `/spaces/${space.id}`)).status, 404)
+    await finishSpaceRemovals(app.storage)
+    assert.equal((await own.send('GET', '/links?space_id=0')).body.meta.total, 100)
+    assert.deepEqual(await app.storage.all(outOfAccount.spaces, {}), [])
+  })
+
+  test('no link is left in a space that goes while links are put into it', async () => {
+    for (let round = 0; round < 5; round++) {
+      const own = await newPlace(app)
+      const space = await own.stored('/spaces', { name: 'Goes' })
+      await fill(own, 60, space.id)
+      const free = await own.link()
+      const json = { url: 'https://acme.com', space_id: space.id }
+      const put = (n: number) =>
+        n % 2 ? own.send('POST', '/links', { json }) : own.send('PATCH', `/links/${free.id}`, { json })
+      const early = Array.from({ length: 10 }, (_, n) => put(n))
+      const removed = own.send('DELETE', `/spaces/${space.id}`)
+      const answers = await Promise.all([...early, ...Array.from({ length: 20 }, (_, n) => put(n))])
+      for (const answer of answers) {
+        if (answer.status > 201) assertRefused(answer, ['space_id', 'unknown_space'])
+      }
+      assert.equal((await removed).status, 204)
+      const { total } = (await own.send('GET', '/links')).body.meta
+      assert.equal((await own.send('GET', '/links?space_id=0')).body.meta.total, total)
+    }
+  })
+})
