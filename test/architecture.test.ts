@@ -44,13 +44,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
   'app.ts': [
     ...['errors.ts', 'histogram.ts', 'config.ts', 'api/', 'http/', 'ops/listener.ts', 'domains/', 'spaces/', 'links/'],
-    ...['keys/', 'idempotency/', 'storage/port.ts'],
+    ...['keys/', 'idempotency/', 'names/', 'storage/port.ts'],
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],
   'process/': ['app.ts', ...operator],
   'main.js': ['process/node-version.js', 'process/serve.ts'],
   'transfer/': ['errors.ts', 'api/fields.ts', ...port],
-  'cli/': ['app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
+  'cli/': [
+    ...['app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
+    ...['api/list-query.ts', 'domains/', 'spaces/', 'links/', 'names/'],
+  ],
   'cli.js': ['process/node-version.js', 'cli/main.ts'],
 }
 
