@@ -33,6 +33,7 @@ import { hasKey } from './keys/key.ts'
 import { Keyring } from './keys/keyring.ts'
 import { linkRoutes } from './links/routes.ts'
 import { linkOperations } from './links/schema.ts'
+import { linkTransfer } from './links/transfer.ts'
 import { shortUrls } from './names/short-url.ts'
 import { opsListener } from './ops/listener.ts'
 import { Directory } from './redirect/directory.ts'
@@ -96,7 +97,7 @@ export const operations = [
 ]
 
 /** What exports and imports carry: each kind of record after those that it refers to. */
-export const transferables = [domainTransfer, spaceTransfer]
+export const transferables = [domainTransfer, spaceTransfer, linkTransfer]
 
 /** Puts everything together. Tests use the same function; there is no other app. */
 export function buildApp(options: AppOptions): App {

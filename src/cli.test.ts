@@ -180,7 +180,14 @@ test('exit code 2 when the file that is named is the database itself', async (t)
 
 test('only "accounts create" makes a database', async (t) => {
   const { path, say, refused } = onFreshDatabase(t)
-  for (const words of ['keys create --name ci', 'keys list', 'keys rotate 1', 'keys revoke 1', 'accounts list']) {
+  for (const words of [
+    'keys create --name ci',
+    'keys list',
+    'keys rotate 1',
+    'keys revoke 1',
+    'accounts list',
+    'links list',
+  ]) {
     const { code, stdout, stderr } = await refused(...words.split(' '))
     const sentence = `There is no Waymark database at ${path} yet. Check DATABASE_URL, or start the server once.\n`
     assert.deepEqual([code, stdout, stderr], [1, '', sentence])
@@ -222,6 +229,11 @@ test('help explains every level, in each way to ask for it, with exit code 0', a
     ['keys list', 'Usage: npx waymark keys list '],
     ['keys rotate', 'Usage: npx waymark keys rotate KEY '],
     ['keys revoke', 'Usage: npx waymark keys revoke KEY '],
+    ['links', 'Usage: npx waymark links COMMAND\n'],
+    ['links create', 'Usage: npx waymark links create URL '],
+    ['links list', 'Usage: npx waymark links list '],
+    ['links show', 'Usage: npx waymark links show ALIAS '],
+    ['links delete', 'Usage: npx waymark links delete ALIAS '],
     ['accounts create', 'Usage: npx waymark accounts create --name NAME '],
     ['accounts list', 'Usage: npx waymark accounts list '],
     ['start', 'Usage: npx waymark start\n'],

@@ -74,7 +74,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'process/': ['app.ts', ...operator],
   'main.js': ['process/node-version.js', 'process/serve.ts'],
   'transfer/': ['errors.ts', 'api/fields.ts', ...port],
-  'cli/': ['app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
+  'cli/': [
+    ...['app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
+    ...['api/list-query.ts', 'domains/', 'spaces/', 'links/', 'names/'],
+  ],
   'cli.js': ['process/node-version.js', 'cli/main.ts'],
 }
 

@@ -35,6 +35,9 @@ function watched(real: Storage): Storage {
     list: real.list.bind(real),
     condition: real.condition.bind(real),
     start: real.start.bind(real),
+    changesAfter: real.changesAfter.bind(real),
+    pruneChanges: real.pruneChanges.bind(real),
+    addClicks: real.addClicks.bind(real),
     close: real.close.bind(real),
     meters: real.meters,
   }

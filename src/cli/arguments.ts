@@ -70,7 +70,8 @@ export function requiredFileOf(given: Given): string {
   return fileOf(given) ?? refuse('The FILE is missing.')
 }
 
-function idFrom(text: string): number | undefined {
+/** The ID that the text is; undefined when it is none. */
+export function idFrom(text: string): number | undefined {
   return /^[1-9]\d*$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
 }
 

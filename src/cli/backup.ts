@@ -16,7 +16,7 @@ The copy is checked, ends with a checksum, and gets its name once it is complete
 not in it: the server rebuilds it from the data. For PostgreSQL, this command prints which of PostgreSQL's own tools
 to use.`,
     options: { force: { type: 'boolean' } },
-    takesOperand: true,
+    takesOperand: 'file',
     prepareAt: (given) => {
       const file = requiredFileOf(given)
       return async (location, { err }) => {
@@ -38,7 +38,7 @@ to use.`,
 No process may have the database open. The previous database is kept beside it under a dated name. Keys that were
 revoked after the backup work again. For PostgreSQL, this command prints which of PostgreSQL's own tools to use.`,
     options: { stopped: { type: 'boolean' } },
-    takesOperand: true,
+    takesOperand: 'file',
     prepareAt: (given) => {
       const file = requiredFileOf(given)
       return async (location, { err }) => {

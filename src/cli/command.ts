@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { StorageLocation } from '../storage/open.ts'
-import type { Db } from '../storage/port.ts'
+import type { Storage } from '../storage/port.ts'
 
 /** What a user types to run this program, in any folder where Waymark is installed. */
 export const program = 'npx waymark'
@@ -9,7 +9,7 @@ export const program = 'npx waymark'
 /** What was written after the name of a command. */
 export interface Given {
   readonly values: Readonly<Record<string, string | boolean | undefined>>
-  /** The KEY or FILE, where the command takes one. */
+  /** The KEY, FILE, URL or ALIAS, where the command takes one. */
   readonly operand: string | undefined
 }
 
@@ -29,7 +29,7 @@ export interface Printed {
 }
 
 /** Does the work and returns what to print; a text alone means exit code 0. */
-type Work = (db: Db, surroundings: Surroundings) => Promise<string | Printed>
+type Work = (storage: Storage, surroundings: Surroundings) => Promise<string | Printed>
 
 interface Described {
   /** A line for the list of commands. */
@@ -39,8 +39,8 @@ interface Described {
   /** A line for each argument. */
   readonly details: string
   readonly options: ParseArgsOptionsConfig
-  /** Whether a KEY or a FILE may follow. */
-  readonly takesOperand: boolean
+  /** Whether something may follow that is no option, and whether it names a file. */
+  readonly takesOperand: false | 'file' | 'other'
 }
 
 /** A command on records. */

@@ -3,6 +3,7 @@ import { accountCommands } from './accounts.ts'
 import { backupCommands } from './backup.ts'
 import { type Command, program } from './command.ts'
 import { keyCommands } from './keys.ts'
+import { linkCommands } from './links.ts'
 import { migrateCommand } from './migrate.ts'
 import { startCommand } from './start.ts'
 import { table } from './table.ts'
@@ -16,6 +17,7 @@ const topics: Commands = {
   start: startCommand,
   accounts: accountCommands,
   keys: keyCommands,
+  links: linkCommands,
   migrate: migrateCommand,
   ...backupCommands,
   ...transferCommands,

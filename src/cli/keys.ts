@@ -62,7 +62,7 @@ export const keyCommands = {
 The new key gets the lifetime that the old one was issued with. While the old key is good it can be rotated again,
 for instance when the new one was lost: that issues one more key, and never lets the old one live longer.`,
     options: { overlap: { type: 'string', default: '24h' }, ...jsonOption },
-    takesOperand: true,
+    takesOperand: 'other',
     makesDatabase: false,
     prepare: (given) => {
       const named = keyNamedBy(given)
@@ -77,7 +77,7 @@ for instance when the new one was lost: that issues one more key, and never lets
     details: `  KEY      the key to end: its ID or its name, as "${program} keys list" shows it
   --json   print the whole record as JSON`,
     options: jsonOption,
-    takesOperand: true,
+    takesOperand: 'other',
     makesDatabase: false,
     prepare: (given) => {
       const named = keyNamedBy(given)

@@ -54,7 +54,7 @@ async function answer({ command, names, rest, help }: Asked, surroundings: Surro
   }
   if ('prepare' in command) return atDatabase(command, given, surroundings)
   const work = command.prepareAt(given)
-  return work(locationFor(given), surroundings)
+  return work(locationFor(command, given), surroundings)
 }
 
 function done(text: string): Printed {
@@ -91,7 +91,7 @@ function strictly<T>(names: readonly string[], work: () => T): T {
 
 async function atDatabase(command: RecordCommand, given: Given, surroundings: Surroundings): Promise<Printed> {
   const work = command.prepare(given)
-  const location = locationFor(given)
+  const location = locationFor(command, given)
   if (!(command.makesDatabase || (await isThere(location)))) throw noDatabaseAt(placeOf(location))
   const storage = await openStorage(location)
   try {
@@ -103,8 +103,8 @@ async function atDatabase(command: RecordCommand, given: Given, surroundings: Su
 }
 
 /** The database, which is not the file that the command reads or writes. */
-function locationFor({ operand }: Given): StorageLocation {
+function locationFor({ takesOperand }: Command, { operand }: Given): StorageLocation {
   const location = readStorageLocation()
-  if (operand === undefined || !copiesOf(location).isItself(operand)) return location
+  if (takesOperand !== 'file' || operand === undefined || !copiesOf(location).isItself(operand)) return location
   throw new WrongUse(`${operand} is the database itself. Name another file.`)
 }

@@ -43,7 +43,10 @@ test('backup, export and import say how far they are, in one line that goes away
   const backup = await say(['backup', join(folder, 'backup.db')])
   assert.match(backup.stderr, /^(\r\d+ % is copied)+(\r\d+ % is checked)*\r$/)
   const exported = await say(['export', join(folder, 'export.jsonl')])
-  assert.match(exported.stderr, /^(\r\d\.\d MB are exported)+\rExported to \S+\. domains: 0, spaces: 600\.\n$/)
+  assert.match(
+    exported.stderr,
+    /^(\r\d\.\d MB are exported)+\rExported to \S+\. domains: 0, spaces: 600, links: 0\.\n$/,
+  )
   const imported = await say(['import', join(folder, 'export.jsonl')])
   assert.match(imported.stderr, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
   assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])

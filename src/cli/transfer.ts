@@ -24,7 +24,7 @@ export const transferCommands = {
 
 Each record is a line with its fields, between a header and an end. Keys and accounts are left out.`,
     options: { account: { type: 'string' }, force: { type: 'boolean' } },
-    takesOperand: true,
+    takesOperand: 'file',
     makesDatabase: false,
     prepare: (given) => {
       const file = fileOf(given)
@@ -56,10 +56,10 @@ Each record is a line with its fields, between a header and an end. Keys and acc
                  "missing", a sentence that says what the file lacks, or null when it is complete
 
 Records get new ids, in the order of the old ones, and keep their times. You may stop an import at any time and run it
-again: it recognises a domain by its name, and other records by where they came from. Refused lines are named on
-stderr, and the exit code is then 1.`,
+again: it recognises a domain by its name, a link by its domain and alias, and a space by where it came from. Refused
+lines are named on stderr, and the exit code is then 1.`,
     options: { account: { type: 'string' }, 'as-new': { type: 'boolean' }, ...jsonOption },
-    takesOperand: true,
+    takesOperand: 'file',
     makesDatabase: false,
     prepare: (given) => {
       const file = fileOf(given)

@@ -24,7 +24,7 @@ export class RequestLog implements Journal {
   readonly #level: Level
   readonly #troubles: Troubles
 
-  /** `level` is that of requests without a failure. */
+  /** `level` is that of requests but those which the server failed. */
   constructor(output: LogOutput, counts: RequestCounts, level: Level = 'info') {
     this.#output = output
     this.#counts = counts
@@ -60,7 +60,7 @@ export class RequestLog implements Journal {
     const ms = performance.now() - startedAt
     this.#counts.ended(route.template ?? noRoute, method, isAborted ? 'aborted' : statusCode, ms)
     if (failure !== null) this.#counts.failed(failure)
-    const level = failure === null ? this.#level : 'info'
+    const level = failure !== null && statusCode >= 500 ? 'info' : this.#level
     if (this.#output.logger.isLevelEnabled(level)) this.#output.writeLine(level, membersOf(exchange, ms, isAborted))
   }
 }

@@ -94,7 +94,8 @@ function movingFaults({ domain_id, domain_name }: LinkRow, sent: string | undefi
   return [{ field: 'domain_id', code: 'prohibited', message }]
 }
 
-function loopFaults(url: string | undefined, shortUrl: string): Violation[] {
+/** What is wrong with a URL that leads to the link itself. */
+export function loopFaults(url: string | undefined, shortUrl: string): Violation[] {
   if (url === undefined || !leadsTo(url, shortUrl)) return []
   return [{ field: 'url', code: 'loops', message: `The url is that of the link itself, ${shortUrl}.` }]
 }

@@ -165,6 +165,20 @@ export const selectByAlias = statement((db: Kysely<Tables>, { account, domain_id
     .where('account_id', '=', account),
 )
 
+/** The links with this alias, one on each domain that has it. */
+export const selectOfAlias = statement(
+  (db: Kysely<Tables>, { account, alias_folded, limit }: Omit<Named, 'domain_id'> & { readonly limit: number }) =>
+    db
+      .selectFrom('links')
+      .innerJoin('domains', 'domains.id', 'links.domain_id')
+      .select(['links.id', 'domains.name as domain_name'])
+      .where('links.account_id', '=', account)
+      .where('domains.account_id', '=', account)
+      .where('links.alias_folded', '=', alias_folded)
+      .orderBy('links.id')
+      .limit(limit),
+)
+
 /** Rows whose state is brought up to date by one statement, so that no request waits for it. */
 export const settledAtOnce = 200
 

@@ -13,6 +13,7 @@ import {
   links,
   selectByAlias,
   selectDomain,
+  selectOfAlias,
   selectOldestDomain,
   selectSpace,
   settleDue,
@@ -89,6 +90,11 @@ export function linksAfter(db: Db, account: number, after: number, limit: number
 export async function findLinkByAlias(db: Db, account: number, domain: number, alias: string) {
   const [found] = await db.all(selectByAlias, { account, domain_id: domain, alias_folded: foldCase(alias) })
   return found && findLink(db, account, found.id)
+}
+
+/** The ids and domains of the account's links that have this alias, whatever its case and their domain; at most `limit`. */
+export function linksOfAlias(db: Db, account: number, alias: string, limit: number) {
+  return db.all(selectOfAlias, { account, alias_folded: foldCase(alias), limit })
 }
 
 /** The account's domain with this id; with null, its oldest. */

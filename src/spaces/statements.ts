@@ -31,6 +31,22 @@ export const spaces = recordsOf<Space>(
   ['name', 'name_folded', 'color'],
 )
 
+interface Named {
+  account: number
+  name_folded: string
+  limit: number
+}
+
+export const selectByName = statement((db: Kysely<Tables>, { account, name_folded, limit }: Named) =>
+  db
+    .selectFrom('spaces')
+    .select(spaces.columns)
+    .where('account_id', '=', account)
+    .where('name_folded', '=', name_folded)
+    .orderBy('id')
+    .limit(limit),
+)
+
 interface Insert extends Omit<SpacesTable, 'id' | 'account_id' | 'revision'> {
   account: number
 }

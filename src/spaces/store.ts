@@ -6,7 +6,7 @@ import { changeIf, changeRecord, findRecord, removeRecord, toVersioned } from '.
 import { finishRemoval, finishRemovals } from '../storage/removal.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Space } from './schema.ts'
-import { insert, removal, spaces, takeOut } from './statements.ts'
+import { insert, removal, selectByName, spaces, takeOut } from './statements.ts'
 
 /** What is to change; a value that is undefined stays as it is. */
 export interface SpaceChange {
@@ -29,6 +29,11 @@ export function findSpace(db: Db, account: number, id: number): Promise<Versione
 /** The account's spaces whose ids come after `after`, in their order; at most `limit`. */
 export function spacesAfter(db: Db, account: number, after: number, limit: number): Promise<Space[]> {
   return db.all(spaces.selectFollowing, { account, after, limit })
+}
+
+/** The account's spaces of this name, whatever its case; at most `limit`. */
+export function spacesNamed(db: Db, account: number, name: string, limit: number): Promise<Space[]> {
+  return db.all(selectByName, { account, name_folded: foldCase(name), limit })
 }
 
 /** Stores a space, with its own times if it is older than this. */

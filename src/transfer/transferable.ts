@@ -78,7 +78,8 @@ export function timesOf({ created_at, updated_at = created_at }: Members): Times
   return { created_at, updated_at }
 }
 
-function isTime(value: unknown): value is string {
+/** Whether it is a time as exports write it: in UTC, with milliseconds. */
+export function isTime(value: unknown): value is string {
   return typeof value === 'string' && timePattern.test(value) && new Date(value).toJSON() === value
 }
 

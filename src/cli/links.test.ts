@@ -1,0 +1,273 @@
+/** `waymark links`: the same rules as the API, at a terminal. */
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { type Around, runHere, type Said } from '../../test/command-line.ts'
+import { newDatabase as newPostgres } from '../../test/postgres-database.ts'
+import { newDatabase, type Variables } from '../../test/processes.ts'
+import { createAccount } from '../accounts/store.ts'
+import { insertDomain } from '../domains/store.ts'
+import { removeLink } from '../links/store.ts'
+import { parseHostName } from '../names/host-name.ts'
+import { insertSpace } from '../spaces/store.ts'
+import { openStorage, type StorageLocation } from '../storage/open.ts'
+import type { Storage } from '../storage/port.ts'
+
+interface Place {
+  readonly location: StorageLocation
+  readonly storage: Storage
+  /** A command that must succeed, and what it prints. */
+  say(...args: string[]): Promise<string>
+  run(args: readonly string[], around?: Around): Promise<Said>
+}
+
+/** An account with the domains go.acme.com and bücher.example, in this order, and the spaces Summer, Winter and winter. */
+async function newPlace(t: TestContext): Promise<Place> {
+  const { path, variables } = newDatabase(t)
+  return placeAt(t, { engine: 'sqlite', path }, variables)
+}
+
+async function placeAt(t: TestContext, location: StorageLocation, variables: Variables): Promise<Place> {
+  const storage = await openStorage(location)
+  t.after(() => storage.close())
+  await createAccount(storage, 'Acme')
+  for (const name of ['go.acme.com', 'bücher.example']) await addDomain(storage, name)
+  for (const name of ['Summer', 'Winter', 'winter']) await insertSpace(storage, 1, { name, color: 1 })
+  const run: Place['run'] = (args, around) => runHere(['links', ...args], { variables, ...around })
+  const say: Place['say'] = async (...args) => {
+    const { code, stdout, stderr } = await run(args)
+    assert.deepEqual([code, stderr], [0, ''])
+    return stdout.trimEnd()
+  }
+  return { location, storage, say, run }
+}
+
+async function addDomain(storage: Storage, text: string): Promise<void> {
+  const name = parseHostName(text)
+  assert.ok('name' in name)
+  await insertDomain(storage, 1, name, { homepage_url: null, not_found_url: null })
+}
+
+test('create prints the short URL and nothing else, or with --json the record', async (t) => {
+  const { say } = await newPlace(t)
+  assert.match(await say('create', 'https://acme.com/a'), /^http:\/\/go\.acme\.com:3080\/[2-9b-z]{7}$/)
+  const options = ['--alias', 'Été', '--domain', 'BÜCHER.example.', '--space', 'summer', '--title', ' Sale ', '--json']
+  const link = JSON.parse(await say('create', 'https://acme.com/b', ...options))
+  assert.deepEqual(
+    [link.id, link.domain_id, link.space_id, link.alias, link.title, link.url, link.status],
+    [2, 2, 1, 'Été', 'Sale', 'https://acme.com/b', 'active'],
+  )
+  assert.equal(link.short_url, 'http://xn--bcher-kva.example:3080/%C3%89t%C3%A9')
+  assert.equal(await say('create', 'https://acme.com/c', '--alias', 'c'), 'http://go.acme.com:3080/c')
+})
+
+test('exit code 2 for values that break the rules of the API: all of them, in its words, beside their options', async (t) => {
+  const { run, say } = await newPlace(t)
+  const title = 'x'.repeat(256)
+  const { code, stdout, stderr } = await run(['create', 'acme.com', '--alias', 'robots.txt', '--title', title])
+  assert.deepEqual([code, stdout], [2, ''])
+  const [url, alias, ofTitle, empty, usage] = stderr.split('\n')
+  assert.match(String(url), /^URL: The URL must be absolute, /)
+  assert.equal(alias, '--alias: The alias robots.txt is reserved. Choose another alias.')
+  assert.equal(ofTitle, '--title: The title must be at most 255 characters long.')
+  assert.deepEqual([empty, usage?.slice(0, 37)], ['', 'Usage: npx waymark links create URL ['])
+  const status = await run(['list', '--status', 'gone'])
+  assert.equal(status.code, 2)
+  assert.match(status.stderr, /^--status: The status must be one of active, scheduled, expired, disabled\.\n\nUsage: /)
+  const domain = await run(['list', '--domain', 'https://go.acme.com'])
+  assert.equal(domain.code, 2)
+  assert.match(domain.stderr, /^--domain: Leave out the scheme \("https:\/\/"\): write go\.acme\.com\.\n\nUsage: /)
+  assert.equal(await say('list', '--json'), '[]')
+})
+
+test('exit code 1 for what clashes with the records that are there', async (t) => {
+  const { run, say, storage } = await newPlace(t)
+  await say('create', 'https://acme.com', '--alias', 'Sale')
+  for (const [words, sentence] of [
+    [
+      'create https://acme.com --alias SALE',
+      '--alias: The alias SALE has already been taken on this domain. Choose another alias.',
+    ],
+    [
+      'create https://go.acme.com/me --alias me',
+      'URL: The url is that of the link itself, http://go.acme.com:3080/me.',
+    ],
+    ['create https://acme.com --domain a.example', '--domain: The account has no domain a.example.'],
+    ['create https://acme.com --space autumn', '--space: The account has no space "autumn".'],
+    ['create https://acme.com --account 7', 'There is no account 7. "npx waymark accounts list" shows the accounts.'],
+    ['show none', 'There is no link none. "npx waymark links list" shows the links.'],
+    [
+      'show sale --domain bücher.example',
+      'There is no link sale on bücher.example. "npx waymark links list" shows the links.',
+    ],
+    ['delete none --yes', 'There is no link none. "npx waymark links list" shows the links.'],
+  ] as const) {
+    assert.deepEqual(await run(words.split(' ')), { code: 1, stdout: '', stderr: `${sentence}\n` })
+  }
+  await createAccount(storage, 'Empty')
+  const { code, stderr } = await run(['create', 'https://acme.com', '--account', '2'])
+  assert.equal(code, 1)
+  assert.match(stderr, /^--domain: The account has no domain yet, so the link has no place\. [^\n]+\n$/)
+  const unsaid = await run(['list'])
+  assert.match(unsaid.stderr, /^There is more than one account: say which one with --account ID\.\n/)
+})
+
+test('a space is named by its id or, when only one has it, by its name', async (t) => {
+  const { run, say, storage } = await newPlace(t)
+  await insertSpace(storage, 1, { name: '3', color: 1 })
+  await insertSpace(storage, 1, { name: '2026', color: 1 })
+  for (const [space, id] of [
+    ['2', 2],
+    ['3', 3],
+    ['2026', 5],
+    [' SUMMER ', 1],
+  ] as const) {
+    assert.equal(JSON.parse(await say('create', 'https://acme.com', '--space', space, '--json')).space_id, id)
+  }
+  const { code, stderr } = await run(['create', 'https://acme.com', '--space', 'winter'])
+  assert.equal(code, 2)
+  const sentence = '--space: More than one space is called winter. Name the one you mean by its ID: 2, 3.'
+  assert.ok(stderr.startsWith(`${sentence}\n\nUsage: `), stderr)
+})
+
+test('list shows the newest first, and what the options leave', async (t) => {
+  const { run, say } = await newPlace(t)
+  await say('create', 'https://acme.com/first?x=1', '--alias', 'one', '--title', 'y'.repeat(50), '--space', '1')
+  await say('create', 'https://acme.com/2', '--alias', 'two', '--domain', 'xn--bcher-kva.example')
+  await say('create', 'https://acme.com/3', '--alias', 'three')
+  assert.equal(
+    (await say('list')).replaceAll(/ {2,}/g, '|'),
+    [
+      'ID|SHORT URL|STATUS|CLICKS|TITLE|URL',
+      '3|http://go.acme.com:3080/three|active|0|https://acme.com/3',
+      '2|http://xn--bcher-kva.example:3080/two|active|0|https://acme.com/2',
+      `1|http://go.acme.com:3080/one|active|0|${'y'.repeat(39)}…|https://acme.com/first?x=1`,
+    ].join('\n'),
+  )
+  const aliases = async (...options: string[]) =>
+    JSON.parse(await say('list', '--json', ...options)).map(({ alias }: { alias: string }) => alias)
+  assert.deepEqual(await aliases(), ['three', 'two', 'one'])
+  assert.deepEqual(await aliases('--domain', 'GO.acme.com'), ['three', 'one'])
+  assert.deepEqual(await aliases('--space', 'summer'), ['one'])
+  assert.deepEqual(await aliases('--space', '0'), ['three', 'two'])
+  assert.deepEqual(await aliases('--search', 'ONE'), ['one'])
+  assert.deepEqual(await aliases('--search', 'first?'), ['one'])
+  assert.deepEqual(await aliases('--status', 'expired'), [])
+  assert.deepEqual(await aliases('--status', 'active', '--space', '0', '--search', 'acme.com/3'), ['three'])
+  const { code, stdout, stderr } = await run(['list', '--limit', '2'])
+  assert.deepEqual([code, stdout.split('\n').length], [0, 4])
+  assert.equal(stderr, '2 of 3 links are shown. Raise --limit, or narrow the list.\n')
+})
+
+test('show prints every field, and asks for the domain where several have the alias', async (t) => {
+  const { run, say, storage } = await newPlace(t)
+  await say('create', 'https://acme.com/a', '--alias', 'Sale')
+  const lines = (await say('show', 'sALE')).split('\n').map((line) => line.split(/ {2,}/))
+  assert.deepEqual(lines.slice(0, 6), [
+    ['id', '1'],
+    ['domain_id', '1'],
+    ['space_id', '-'],
+    ['alias', 'Sale'],
+    ['short_url', 'http://go.acme.com:3080/Sale'],
+    ['url', 'https://acme.com/a'],
+  ])
+  assert.equal(lines.length, Object.keys(JSON.parse(await say('show', 'Sale', '--json'))).length)
+
+  await say('create', 'https://acme.com/b', '--alias', 'sale', '--domain', 'bücher.example')
+  const ambiguous = await run(['show', 'sale'])
+  assert.equal(ambiguous.code, 2)
+  const named = 'More than one domain has a link sale. Add --domain with the one you mean: '
+  assert.ok(ambiguous.stderr.startsWith(`${named}go.acme.com, xn--bcher-kva.example.\n\nUsage: `), ambiguous.stderr)
+  assert.equal(JSON.parse(await say('show', 'sale', '--domain', 'bücher.example', '--json')).id, 2)
+
+  for (let n = 0; n < 10; n++) {
+    await addDomain(storage, `d${n}.example`)
+    await say('create', 'https://acme.com', '--alias', 'sale', '--domain', `d${n}.example`)
+  }
+  assert.match((await run(['delete', 'sale', '--yes'])).stderr, /mean: go\.acme\.com, .*, d7\.example and others\.\n/)
+})
+
+test('an alias that begins with a hyphen comes after --, and one that is the name of the database is an alias', async (t) => {
+  const { location, run, say } = await newPlace(t)
+  await say('create', 'https://acme.com', '--alias=-x')
+  assert.equal(JSON.parse(await say('show', '--json', '--', '-x')).alias, '-x')
+  assert.match((await run(['show', 'path' in location ? location.path : ''])).stderr, /^There is no link /)
+})
+
+test('delete asks at a terminal, and deletes for a yes alone', async (t) => {
+  const { run, say } = await newPlace(t)
+  await say('create', 'https://acme.com', '--alias', 'sale')
+  const typing = (text: string) => ({ input: Object.assign(Readable.from(text === '' ? [] : [text]), { isTTY: true }) })
+  const question = 'Delete http://go.acme.com:3080/sale, which leads to https://acme.com? [y/N] '
+  for (const [typed, after] of [
+    ['n\n', ''],
+    ['\n', ''],
+    ['yesterday\n', ''],
+    ['', '\n'],
+  ] as const) {
+    const said = await run(['delete', 'sale'], typing(typed))
+    assert.deepEqual(said, { code: 1, stdout: 'Nothing is deleted.\n', stderr: question + after })
+  }
+  await say('show', 'sale')
+  assert.deepEqual(await run(['delete', 'SALE'], typing('Yes\n')), {
+    code: 0,
+    stdout: 'The link http://go.acme.com:3080/sale is deleted.\n',
+    stderr: question,
+  })
+  assert.equal((await run(['show', 'sale'])).code, 1)
+})
+
+test('delete needs --yes where there is no terminal', async (t) => {
+  const { run, say } = await newPlace(t)
+  await say('create', 'https://acme.com', '--alias', 'sale')
+  const { code, stdout, stderr } = await run(['delete', 'sale'], { input: Readable.from(['y\n']) })
+  assert.deepEqual([code, stdout], [2, ''])
+  assert.match(stderr, /^--yes is missing: there is no terminal to ask at\.\n\nUsage: npx waymark links delete ALIAS /)
+  assert.equal(await say('delete', 'sale', '--yes'), 'The link http://go.acme.com:3080/sale is deleted.')
+  assert.equal(await say('list', '--json'), '[]')
+})
+
+test('two that delete a link at the same moment do not both say that they did', async (t) => {
+  const { run, say, storage } = await newPlace(t)
+  await say('create', 'https://acme.com', '--alias', 'sale')
+  const gone = async function* () {
+    await storage.write((db) => removeLink(db, 1, 1, null))
+    yield 'y\n'
+  }
+  const { code, stderr } = await run(['delete', 'sale'], {
+    input: Object.assign(Readable.from(gone()), { isTTY: true }),
+  })
+  assert.equal(code, 1)
+  assert.match(stderr, /\[y\/N\] The link http:\/\/go\.acme\.com:3080\/sale is gone already\.\n$/)
+})
+
+test('on PostgreSQL, links are made, found and deleted alike', async (t) => {
+  const { drop, ...location } = await newPostgres()
+  t.after(drop)
+  const { run, say } = await placeAt(t, location, { DATABASE_URL: location.url })
+  for (const domain of ['go.acme.com', 'bücher.example']) {
+    await say('create', 'https://acme.com', '--alias', 'Ähre', '--space', 'SUMMER', '--domain', domain)
+  }
+  assert.equal((await run(['show', 'ähre'])).code, 2)
+  assert.equal(JSON.parse(await say('list', '--search', 'ÄHRE', '--space', 'summer', '--json')).length, 2)
+  await say('delete', 'ÄHRE', '--domain', 'go.acme.com', '--yes')
+  assert.equal(JSON.parse(await say('show', 'ähre', '--json')).domain_id, 2)
+})
+
+for (const [args, sentence] of [
+  [['create'], 'The URL is missing: where the link leads.'],
+  [['show'], 'The ALIAS is missing: the path of the short URL.'],
+  [['delete', ' '], 'The ALIAS is missing: the path of the short URL.'],
+  [['list', 'sale'], 'There are more arguments than the command takes.'],
+  [['list', '--limit', '0'], '--limit takes a number from 1 to 1000.'],
+  [['list', '--limit', '1001'], '--limit takes a number from 1 to 1000.'],
+  [['list', '--limit', 'all'], '--limit takes a number from 1 to 1000.'],
+  [['create', 'https://acme.com', '--acount', '1'], 'Unknown option \'--acount\'. Did you mean "--account"?'],
+] as const) {
+  test(`exit code 2 for "waymark links ${args.join(' ')}"`, async () => {
+    const { code, stdout, stderr } = await runHere(['links', ...args])
+    const [said, empty, usage = ''] = stderr.split('\n')
+    assert.deepEqual([code, stdout, said, empty], [2, '', sentence, ''])
+    assert.match(usage, /^Usage: npx waymark links /)
+  })
+}

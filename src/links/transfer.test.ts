@@ -1,0 +1,278 @@
+/** Links in exports and imports. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { newStorage } from '../../test/engine.ts'
+import { createAccount } from '../accounts/store.ts'
+import { transferables } from '../app.ts'
+import { beginDomainRemoval, insertDomain } from '../domains/store.ts'
+import { insertSpace } from '../spaces/store.ts'
+import type { Storage } from '../storage/port.ts'
+import { exported } from '../transfer/export.ts'
+import { importRecords } from '../transfer/import.ts'
+import { hashPassword } from './password.ts'
+import { changeLink, findLink, insertLink, type LinkValues, linksAfter } from './store.ts'
+
+/** A database with the accounts 1 and 2. */
+async function newPlace(t: TestContext, engine?: 'sqlite' | 'postgres'): Promise<Storage> {
+  const storage = await newStorage((work) => t.after(work), engine)
+  for (const name of ['Acme', 'Other']) await createAccount(storage, name)
+  return storage
+}
+
+async function fill(storage: Storage, domains: readonly string[], spaces: readonly string[]): Promise<void> {
+  const noUrls = { homepage_url: null, not_found_url: null }
+  for (const name of domains) await insertDomain(storage, 1, { name, nameUnicode: name }, noUrls)
+  for (const name of spaces) await insertSpace(storage, 1, { name, color: 1 })
+}
+
+const plain: LinkValues = {
+  space_id: null,
+  url: 'https://acme.com/',
+  title: null,
+  disabled: false,
+  active_period_start_at: null,
+  active_period_end_at: null,
+  clicks_limit: null,
+  expiration_url: null,
+  redirect_password: null,
+  forward_query: false,
+  redirect_status: 302,
+}
+
+/** With no field left as it is by default. */
+const full: LinkValues = {
+  space_id: 2,
+  url: 'https://acme.com/ÄPFEL?q="ß"#%22',
+  title: 'Über "alles"',
+  disabled: true,
+  active_period_start_at: '2026-01-02T03:04:05.678Z',
+  active_period_end_at: '2999-01-02T03:04:05.678Z',
+  clicks_limit: 1_000_000_000,
+  expiration_url: 'https://acme.com/over',
+  redirect_password: await hashPassword('Geheim'),
+  forward_query: true,
+  redirect_status: 308,
+}
+
+const past = {
+  clicks: 5_000_000_000,
+  last_clicked_at: '2026-03-04T05:06:07.890Z',
+  created_at: '2025-01-02T03:04:05.678Z',
+  updated_at: '2025-02-03T04:05:06.789Z',
+}
+
+async function textOf(storage: Storage): Promise<string> {
+  return (await Array.fromAsync(exported(storage, 1, transferables))).join('')
+}
+
+/** Imports a file into account 1, and returns what was counted and why lines were refused. */
+async function bringIn(storage: Storage, text: string) {
+  const reasons: string[] = []
+  const file = async function* () {
+    yield Buffer.from(text)
+  }
+  const listener = { refused: (line: number, reason: string) => reasons.push(`${line}: ${reason}`), progressed() {} }
+  const { stored, known } = await importRecords(storage, { account: 1, asNew: false, transferables }, file(), listener)
+  return { stored, known, reasons }
+}
+
+const linesOf = (text: string) => text.split('\n').filter((line) => line.startsWith('{"link"'))
+const linkOf = (line: string | undefined) => JSON.parse(line ?? '').link
+
+for (const [from, to] of [
+  ['sqlite', 'postgres'],
+  ['postgres', 'sqlite'],
+] as const) {
+  test(`every field of a link goes from ${from} to ${to}, and a second import stores nothing`, async (t) => {
+    const [here, there] = [await newPlace(t, from), await newPlace(t, to)]
+    await fill(here, ['a.example', 'b.example'], ['First', 'Second'])
+    const b = { id: 2, name: 'b.example' }
+    await insertLink(here, 1, b, { ...full, alias: 'Ähre/🏳️‍🌈' }, past)
+    await insertLink(here, 1, b, { ...plain, alias: 'plain' })
+    await insertLink(here, 1, { id: 1, name: 'a.example' }, { ...plain, alias: 'PLAIN', clicks_limit: 1 })
+    // There, the ids are others.
+    await fill(there, ['b.example', 'c.example'], ['Here', 'More'])
+    const text = await textOf(here)
+    const { redirect_password, ...values } = full
+    assert.deepEqual(linkOf(linesOf(text)[0]), {
+      ...{ id: 1, domain_id: 2, alias: 'Ähre/🏳️‍🌈', ...values },
+      ...{ redirect_password_hash: redirect_password, ...past },
+    })
+
+    assert.deepEqual(await bringIn(there, text), { stored: 6, known: 1, reasons: [] })
+    const back = linesOf(await textOf(there)).map(linkOf)
+    const expected = linesOf(text).map(linkOf)
+    const ids = {
+      domains: new Map([
+        [1, 3],
+        [2, 1],
+      ]),
+      spaces: new Map([
+        [1, 3],
+        [2, 4],
+      ]),
+    }
+    assert.deepEqual(
+      back,
+      expected.map((link) => ({
+        ...link,
+        domain_id: ids.domains.get(link.domain_id),
+        space_id: ids.spaces.get(link.space_id) ?? null,
+      })),
+    )
+    assert.deepEqual(await bringIn(there, text), { stored: 0, known: 7, reasons: [] })
+  })
+}
+
+test('clicks are taken over when a link is stored, and are no difference later', async (t) => {
+  const storage = await newPlace(t)
+  await fill(storage, ['a.example'], [])
+  await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...plain, alias: 'sale' }, past)
+  const text = (await textOf(storage)).replace('"clicks":5000000000', '"clicks":1')
+  assert.deepEqual(await bringIn(storage, text), { stored: 0, known: 2, reasons: [] })
+  assert.equal((await findLink(storage, 1, 1))?.record.clicks, 5_000_000_000)
+})
+
+test('a link that is there with another value is left as it is, and the sentence says what to do', async (t) => {
+  const storage = await newPlace(t)
+  await fill(storage, ['a.example'], ['First', 'Second'])
+  await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...full, alias: 'sale' })
+  const text = await textOf(storage)
+  const others = { ...plain, redirect_password: await hashPassword('Geheim') }
+  const sentence =
+    'alias: sale is there already on a.example, with other values; its id is 1. Delete that link, or change its alias, and import again.'
+  for (const name of Object.keys(full) as (keyof LinkValues)[]) {
+    await changeLink(storage, 1, 1, { [name]: others[name] }, null)
+    assert.deepEqual(await bringIn(storage, text), { stored: 0, known: 3, reasons: [`5: ${sentence}`] }, name)
+    await changeLink(storage, 1, 1, { [name]: full[name] }, null)
+  }
+  assert.deepEqual((await bringIn(storage, text)).known, 4)
+  await changeLink(storage, 1, 1, { alias: 'SALE' }, null)
+  assert.deepEqual((await bringIn(storage, text)).reasons, [`5: ${sentence}`])
+})
+
+const header = '{"waymark_export":1,"source":"elsewhere"}\n'
+const oneDomain = '{"domain":{"id":7,"name":"a.example"}}\n{"space":{"id":8,"name":"First","color":1}}\n'
+
+test('a link whose domain or space is not here is refused', async (t) => {
+  const storage = await newPlace(t)
+  await insertDomain(
+    storage,
+    2,
+    { name: 'theirs.example', nameUnicode: '' },
+    { homepage_url: null, not_found_url: null },
+  )
+  const theirs = '{"domain":{"id":9,"name":"theirs.example"}}\n'
+  const link = (members: object) =>
+    `${JSON.stringify({ link: { alias: 'x', url: 'https://acme.com', domain_id: 7, ...members } })}\n`
+  const wayOut = 'is not here: its line comes later, is missing, or was refused. Mend that first, and import again.'
+  const { stored, reasons } = await bringIn(
+    storage,
+    [header, link({}), oneDomain, theirs, link({ domain_id: 9 }), link({ space_id: 9 }), link({ space_id: 8 })].join(
+      '',
+    ),
+  )
+  assert.equal(stored, 3)
+  assert.deepEqual(reasons, [
+    `2: domain_id: The domain 7 of the file ${wayOut}`,
+    '5: name: The name theirs.example has already been taken. Choose another name.',
+    `6: domain_id: The domain 9 of the file ${wayOut}`,
+    `7: space_id: The space 9 of the file ${wayOut}`,
+  ])
+  assert.deepEqual(
+    (await linksAfter(storage, 1, 0, 10)).map(({ domain_id, space_id }) => [domain_id, space_id]),
+    [[2, 1]],
+  )
+})
+
+const salt = 'A'.repeat(22)
+const hash = 'A'.repeat(43)
+const phc = (parameters: string, rest = `${salt}$${hash}`) => `$argon2id$v=19$${parameters}$${rest}`
+const usual = 'm=19456,t=2,p=1'
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
+const notOurs = /^redirect_password_hash: The value is no argon2id hash that Waymark made\./
+
+for (const [members, reason] of [
+  [{ alias: undefined }, /^alias: The alias field is required\.$/],
+  [{ alias: '' }, /^alias: The alias field is required\.$/],
+  [{ domain_id: undefined, url: 'acme.com' }, /^url: .* domain_id: The domain_id field is required\.$/],
+  [{ alias: '../x', title: 'x'.repeat(256), more: 1 }, /^alias: .* title: .* more: The more field is unknown\./],
+  [{ url: 'javascript:alert(1)' }, /^url: /],
+  [{ url: 'http://A.example/X/' }, /^url: The url is that of the link itself, https:\/\/a\.example\/x\.$/],
+  [{ url: ['https://acme.com'] }, /^url: /],
+  [{ domain_id: '7e0' }, /^domain_id: /],
+  [{ space_id: -1 }, /^space_id: /],
+  [{ disabled: 'yes' }, /^disabled: The disabled must be true or false\.$/],
+  [{ redirect_status: 200 }, /^redirect_status: /],
+  [{ clicks_limit: 0 }, /^clicks_limit: /],
+  [{ active_period_start_at: tomorrow, active_period_end_at: '2020-01-01 00:00' }, /^active_period_end_at: .* after /],
+  [{ clicks: -1 }, /^clicks: The number is not an integer from 0 to 1000000000000\.$/],
+  [{ clicks: 1e300 }, /^clicks: /],
+  [{ clicks: 0.5 }, /^clicks: /],
+  [{ clicks: '5' }, /^clicks: /],
+  [{ clicks: null }, /^clicks: /],
+  [{ last_clicked_at: tomorrow }, /^last_clicked_at: The time is in the future\.$/],
+  [{ last_clicked_at: '2026-01-01' }, /^last_clicked_at: Times are written in UTC, /],
+  [{ last_clicked_at: 5 }, /^last_clicked_at: Times are written in UTC, /],
+  [{ created_at: tomorrow }, /^created_at: The time is in the future\.$/],
+  [{ redirect_password: 'Geheim' }, /^redirect_password: A file has no passwords\. /],
+  [{ has_redirect_password: true }, /^redirect_password_hash: The link has a password, so the line needs its hash\.$/],
+  [{ redirect_password_hash: '' }, notOurs],
+  [{ redirect_password_hash: 'Geheim' }, notOurs],
+  [{ redirect_password_hash: 5 }, notOurs],
+  [{ redirect_password_hash: [phc(usual)] }, notOurs],
+  [{ redirect_password_hash: phc('m=4194304,t=2,p=1') }, notOurs],
+  [{ redirect_password_hash: phc('m=19456,t=4294967295,p=1') }, notOurs],
+  [{ redirect_password_hash: phc('m=19456,t=2,p=255') }, notOurs],
+  [{ redirect_password_hash: phc('m=8,t=1,p=1') }, notOurs],
+  [{ redirect_password_hash: phc(usual).replace('argon2id', 'argon2d') }, notOurs],
+  [{ redirect_password_hash: phc(usual).replace('v=19', 'v=16') }, notOurs],
+  [{ redirect_password_hash: phc(usual, `${salt}$${hash}\n`) }, notOurs],
+  [{ redirect_password_hash: phc(usual, `${salt}$${hash}${'A'.repeat(60_000)}`) }, notOurs],
+  [{ redirect_password_hash: phc(usual, `AAAA$${hash}`) }, notOurs],
+  [{ redirect_password_hash: phc(usual, `${salt}$`) }, notOurs],
+  [{ redirect_password_hash: phc(usual, `${salt.slice(1)}B$${hash}`) }, notOurs],
+  [{ redirect_password_hash: phc(usual, `${salt}$${hash.slice(1)}B`) }, notOurs],
+] as const) {
+  test(`refused: a link with ${JSON.stringify(members).slice(0, 80)}`, async (t) => {
+    const storage = await newPlace(t)
+    const link = { id: 1, alias: 'x', url: 'https://acme.com', domain_id: 7, ...members }
+    const text = `${header}${oneDomain}${JSON.stringify({ link })}\n`
+    const { stored, reasons } = await bringIn(storage, text)
+    assert.equal(stored, 2)
+    assert.equal(reasons.length, 1)
+    assert.match(reasons[0] ?? '', new RegExp(`^4: ${reason.source.replace('^', '')}`))
+  })
+}
+
+test('a line may have the least that a link needs, or all that the API answers', async (t) => {
+  const storage = await newPlace(t)
+  const least = { alias: 'x', url: 'https://acme.com', domain_id: 7 }
+  const answered = {
+    ...{ id: 3, ...plain, redirect_password: undefined, alias: 'y', domain_id: 7, short_url: 'https://a.example/y' },
+    ...{ status: 'active', has_redirect_password: true, redirect_password_hash: phc(usual), ...past },
+  }
+  const text = [least, answered].map((link) => `${JSON.stringify({ link })}\n`).join('')
+  assert.deepEqual(await bringIn(storage, header + oneDomain + text), { stored: 4, known: 0, reasons: [] })
+  const [x, y] = await linksAfter(storage, 1, 0, 10)
+  assert.deepEqual([x?.clicks, x?.last_clicked_at, x?.redirect_status], [0, null, 302])
+  assert.deepEqual([y?.clicks, y?.created_at, y?.redirect_password], [past.clicks, past.created_at, phc(usual)])
+})
+
+test('links of a domain that is being removed are left out, however many there are', async (t) => {
+  const storage = await newPlace(t)
+  await fill(storage, ['a.example', 'b.example'], [])
+  await storage.write(async (tx) => {
+    for (let n = 0; n < 1_200; n++) {
+      const name = n % 600 < 10 ? 'b.example' : 'a.example'
+      await insertLink(tx, 1, { id: name === 'a.example' ? 1 : 2, name }, { ...plain, alias: `l${n}` })
+    }
+  })
+  assert.ok(await beginDomainRemoval(storage, 1, 1, null))
+  const text = await textOf(storage)
+  assert.deepEqual(
+    linesOf(text).map((line) => linkOf(line).alias),
+    [0, 600].flatMap((from) => Array.from({ length: 10 }, (_, n) => `l${from + n}`)),
+  )
+  assert.match(text, /\{"end":\{"domains":1,"spaces":0,"links":20\}\}\n$/)
+})

@@ -1,0 +1,182 @@
+import { Failure, type Violation } from '../errors.ts'
+import { shortUrls } from '../names/short-url.ts'
+import { resources } from '../resources.ts'
+import type { Db } from '../storage/port.ts'
+import {
+  checked,
+  isTime,
+  type Members,
+  type Stored,
+  type Target,
+  type Transferable,
+  timesOf,
+  Unusable,
+} from '../transfer/transferable.ts'
+import { loopFaults } from './checks.ts'
+import { periodFaults, storeLink } from './schema.ts'
+import type { LinkRow } from './statements.ts'
+import {
+  findLinkByAlias,
+  findLinkDomain,
+  insertLink,
+  type LinkDomain,
+  type LinkPast,
+  type LinkValues,
+  linksAfter,
+} from './store.ts'
+
+/** Links in exports and imports. A link is recognised by its alias, which is unique within its domain. */
+export const linkTransfer: Transferable = {
+  plural: 'links',
+  singular: resources.links.singular,
+  after: async (db, account, after, limit) => {
+    // A page may hold nothing but links of a domain that is being removed, and still not be the last.
+    for (let rows = await linksAfter(db, account, after, limit); rows.length > 0; ) {
+      const kept = rows.filter(({ domain_name }) => domain_name !== null)
+      if (kept.length > 0) return kept.map(lineOf)
+      rows = await linksAfter(db, account, rows.at(-1)?.id ?? 0, limit)
+    }
+    return []
+  },
+  read: (members) => {
+    const wanted = wantedIn(members)
+    return (tx, target) => store(tx, target, wanted)
+  },
+}
+
+/** The fields that the API answers and the owner decides on, the hash of the password, and the past. */
+function lineOf(row: LinkRow) {
+  return {
+    id: row.id,
+    domain_id: row.domain_id,
+    space_id: row.space_id,
+    alias: row.alias,
+    url: row.url,
+    title: row.title,
+    disabled: row.disabled === 1,
+    active_period_start_at: row.active_period_start_at,
+    active_period_end_at: row.active_period_end_at,
+    clicks_limit: row.clicks_limit,
+    expiration_url: row.expiration_url,
+    redirect_password_hash: row.redirect_password,
+    forward_query: row.forward_query === 1,
+    redirect_status: row.redirect_status,
+    clicks: row.clicks,
+    last_clicked_at: row.last_clicked_at,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }
+}
+
+type Values = Omit<LinkValues, 'space_id'> & { readonly alias: string }
+
+/** A link of a file, with the ids that its domain and space have there. */
+interface Wanted {
+  readonly values: Values
+  readonly domainThere: number
+  readonly spaceThere: number | null
+  readonly past: LinkPast
+}
+
+/** Reads a line by the rules of the API. Throws `Unusable`. */
+function wantedIn({ redirect_password_hash, ...members }: Members): Wanted {
+  if (members.redirect_password !== undefined) {
+    throw new Unusable('redirect_password: A file has no passwords. Send redirect_password_hash, or leave both out.')
+  }
+  const hash = hashOf(redirect_password_hash)
+  if (members.has_redirect_password === true && hash === null) {
+    throw new Unusable('redirect_password_hash: The link has a password, so the line needs its hash.')
+  }
+  const { values, violations } = storeLink.read(members)
+  const { domain_id, space_id, alias, ...rest } = values as Required<typeof values>
+  const all = [...violations, ...absent({ alias, domain_id }), ...periodFaults(rest)]
+  checked({ values, violations: all })
+  return {
+    values: { ...rest, alias: alias ?? '', redirect_password: hash },
+    domainThere: domain_id ?? 0,
+    spaceThere: space_id,
+    past: pastOf(members),
+  }
+}
+
+/** What the API would choose itself, and a file has to say. */
+function absent(fields: Readonly<Record<string, unknown>>): Violation[] {
+  const missing = Object.keys(fields).filter((field) => fields[field] === null)
+  return missing.map((field) => ({ field, code: 'required', message: `The ${field} field is required.` }))
+}
+
+/**
+ * What `hashPassword` makes, to the letter: other parameters would let a file choose how long a visitor's password takes
+ * to check. The last characters of both parts leave no bits unused.
+ */
+const passwordHash = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z\d+/]{21}[AQgw]\$[A-Za-z\d+/]{42}[AEIMQUYcgkosw048]$/
+
+function hashOf(hash: unknown): string | null {
+  if (hash === undefined || hash === null) return null
+  if (typeof hash === 'string' && passwordHash.test(hash)) return hash
+  throw new Unusable(
+    'redirect_password_hash: The value is no argon2id hash that Waymark made. Leave it out, or set it to null.',
+  )
+}
+
+/** As many as can still be added to. */
+const maxClicks = 1_000_000_000_000
+
+/** A line without a past is a link of now. Throws `Unusable`. */
+function pastOf(members: Members): LinkPast {
+  const { clicks = 0, last_clicked_at = null } = members
+  if (!(Number.isInteger(clicks) && Number(clicks) >= 0 && Number(clicks) <= maxClicks)) {
+    throw new Unusable(`clicks: The number is not an integer from 0 to ${maxClicks}.`)
+  }
+  if (!(last_clicked_at === null || isTime(last_clicked_at))) {
+    throw new Unusable('last_clicked_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
+  }
+  const now = new Date().toISOString()
+  if (last_clicked_at !== null && last_clicked_at > now) {
+    throw new Unusable('last_clicked_at: The time is in the future.')
+  }
+  const times = timesOf(members) ?? { created_at: now, updated_at: now }
+  return { clicks: Number(clicks), last_clicked_at, ...times }
+}
+
+async function store(tx: Db, target: Target, { values, domainThere, spaceThere, past }: Wanted): Promise<Stored> {
+  const domainHere = hereOf(target, 'domains', domainThere)
+  const space_id = spaceThere === null ? null : hereOf(target, 'spaces', spaceThere)
+  const domain = await findLinkDomain(tx, target.account, domainHere)
+  if (domain === undefined) throw new Unusable('domain_id: The domain has just been deleted here.')
+  checked({ values, violations: loopFaults(values.url, shortUrls('https://{domain}')(domain.name, values.alias)) })
+  try {
+    const { record } = await insertLink(tx, target.account, domain, { ...values, space_id }, past)
+    return { became: 'stored', id: record.id }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    if (error.code !== 'alias_taken') throw new Unusable(error.message)
+    return known(tx, target.account, domain, { ...values, space_id })
+  }
+}
+
+/** The id that a record of the file has here. Throws `Unusable`. */
+function hereOf({ idOf }: Target, plural: keyof typeof resources, there: number): number {
+  const here = idOf(plural, there)
+  if (here !== undefined) return here
+  const { singular } = resources[plural]
+  throw new Unusable(
+    `${singular}_id: The ${singular} ${there} of the file is not here: its line comes later, is missing, or was refused. Mend that first, and import again.`,
+  )
+}
+
+/** The link that is there, if it has the same values. Throws `Unusable` if it has others. */
+async function known(tx: Db, account: number, domain: LinkDomain, values: Values & LinkValues): Promise<Stored> {
+  const there = (await findLinkByAlias(tx, account, domain.id, values.alias))?.record
+  if (there !== undefined && isSame(there, values)) return { became: 'known', id: there.id }
+  const id = there === undefined ? '' : `; its id is ${there.id}`
+  throw new Unusable(
+    `alias: ${values.alias} is there already on ${domain.name}, with other values${id}. Delete that link, or change its alias, and import again.`,
+  )
+}
+
+function isSame(there: LinkRow, { disabled, forward_query, ...values }: Values & LinkValues): boolean {
+  const names = Object.keys(values) as (keyof typeof values)[]
+  const flags = there.disabled === Number(disabled) && there.forward_query === Number(forward_query)
+  return flags && names.every((name) => there[name] === values[name])
+}
