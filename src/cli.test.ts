@@ -180,7 +180,14 @@ test('exit code 2 when the file that is named is the database itself', async (t)
 
 test('only "accounts create" makes a database', async (t) => {
   const { path, say, refused } = onFreshDatabase(t)
-  for (const words of ['keys create --name ci', 'keys list', 'keys rotate 1', 'keys revoke 1', 'accounts list', 'links list']) {
+  for (const words of [
+    'keys create --name ci',
+    'keys list',
+    'keys rotate 1',
+    'keys revoke 1',
+    'accounts list',
+    'links list',
+  ]) {
     const { code, stdout, stderr } = await refused(...words.split(' '))
     const sentence = `There is no Waymark database at ${path} yet. Check DATABASE_URL, or start the server once.\n`
     assert.deepEqual([code, stdout, stderr], [1, '', sentence])
