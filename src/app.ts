@@ -31,6 +31,7 @@ import { UnreadAnswers } from './http/unread-answers.ts'
 import { KeptAnswers } from './idempotency/kept-answers.ts'
 import { hasKey } from './keys/key.ts'
 import { Keyring } from './keys/keyring.ts'
+import { showLinkQr } from './links/qr-operation.ts'
 import { linkRoutes } from './links/routes.ts'
 import { linkOperations } from './links/schema.ts'
 import { linkTransfer } from './links/transfer.ts'
@@ -93,6 +94,7 @@ export const operations = [
   ...Object.values(domainOperations),
   ...Object.values(spaceOperations),
   ...Object.values(linkOperations),
+  showLinkQr,
   showOwnKey,
 ]
 

@@ -55,6 +55,11 @@ export function readStorageLocation(env: Environment = process.env): StorageLoca
   return readAll(env, readLocation)
 }
 
+/** Reads how short URLs begin, for the command line. Throws `StartupFailure`. */
+export function readShortUrlTemplate(env: Environment = process.env): string {
+  return readAll(env, (read) => readShortUrl(read, readListeners(read).listeners))
+}
+
 function baseUrl(text: string): string | null {
   if (text === '') return null
   const isPlain = /^https?:\/\/[^/?#\s\\@]+\/?$/i.test(text) && !brokenEncoding.test(text)

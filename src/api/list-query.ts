@@ -2,6 +2,7 @@ import { type Failure, Refusal, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
+import { notAllowed, oneOf } from './choice.ts'
 import { type Field, type Form, form, optional, type Rule } from './fields.ts'
 import { integerUpTo, positiveInteger } from './integer.ts'
 import { Type } from './json-schema.ts'
@@ -108,18 +109,4 @@ function conflictsOf({ after, page, sort_by }: ListQuery): Violation[] {
   if (page !== null) refuse('The after parameter cannot be sent together with page: leave out one of them.')
   if (sort_by !== 'id') refuse('The after parameter follows the order of ids: leave out sort_by, or send sort_by=id.')
   return violations
-}
-
-function oneOf<const Value extends string>(allowed: readonly Value[], description: string): Rule<Value> {
-  return {
-    schema: Type.Enum([...allowed], { description }),
-    parse: (text, label) => allowed.find((value) => value === text) ?? notAllowed(label, allowed),
-  }
-}
-
-function notAllowed(label: string, allowed: readonly (string | number)[]): Refusal {
-  return new Refusal(
-    'not_allowed',
-    `The ${label} must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}.`,
-  )
 }

@@ -41,7 +41,10 @@ export interface Body {
 export interface Success {
   readonly status: 200 | 201 | 204
   readonly description: string
+  /** Of an answer in JSON. */
   readonly schema?: TSchema
   readonly example?: unknown
+  /** The media types of any other answer. */
+  readonly media?: Readonly<Record<string, { readonly schema?: TSchema }>>
   readonly headers?: readonly string[]
 }

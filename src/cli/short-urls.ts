@@ -1,6 +1,7 @@
-import { domainMark, type ShortUrl, shortUrls } from '../names/short-url.ts'
+import { readShortUrlTemplate } from '../config.ts'
+import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 
-/** How this instance writes short URLs. */
+/** How this instance writes short URLs. Throws `StartupFailure` if that is misconfigured. */
 export function ownShortUrls(): ShortUrl {
-  return shortUrls(`http://${domainMark}:3080`)
+  return shortUrls(readShortUrlTemplate())
 }

@@ -11,6 +11,7 @@ import { foldCase } from '../storage/fold.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
 import { checkedChange, checkedValues, hashed } from './checks.ts'
+import { linkQrRoute } from './qr-route.ts'
 import { type Link, linkOperations, listLinksQuery, storeLink, updateLink } from './schema.ts'
 import { linkOf, shownLink } from './shown.ts'
 import type { LinkRow } from './statements.ts'
@@ -22,7 +23,7 @@ export interface LinkParts {
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
 }
 
-/** The five operations on links. */
+/** The five operations on links, and their QR codes. */
 export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: LinkParts): void {
   const { list, show, store, put, patch, delete: remove } = linkOperations
   const { kept } = api
@@ -81,6 +82,8 @@ export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: L
     onChange(id, 0, '')
     return isRemoved ? send(exchange, 204) : notFound('link')
   })
+
+  linkQrRoute(api, storage, shortUrl)
 }
 
 /** Changes a link; where a condition fails, the tag that the client gets is the one that shows the link as it is now. */

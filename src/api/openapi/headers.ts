@@ -56,6 +56,18 @@ export const headers = {
     schema: { type: 'string', pattern: '^"[!#-~]+"$' },
     example: '"3-2026-11-20T12:00:00.000Z"',
   },
+  'Content-Disposition': {
+    description: 'What to call the answer if it is saved as a file (RFC 6266).',
+    required: true,
+    schema: { type: 'string' },
+    example: 'inline; filename="link-1.svg"',
+  },
+  'Content-Security-Policy': {
+    description: 'Keeps browsers from loading or running anything that the answer names.',
+    required: true,
+    schema: { type: 'string' },
+    example: "default-src 'none'; sandbox",
+  },
   'Content-Encoding': {
     description: 'How the answer is compressed, if Accept-Encoding allows it.',
     schema: { type: 'string', enum: ['br', 'gzip'] },

@@ -139,12 +139,16 @@ function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
 }
 
 function successResponse({ success }: Operation, schemas: Schemas): object {
-  const { description, schema, example, headers = [] } = success
+  const { description, schema, example, media = {}, headers = [] } = success
+  const others = Object.entries(media).map(([type, { schema }]) => [
+    type,
+    schema ? { schema: schemas.published(schema) } : {},
+  ])
+  const json = schema && { 'application/json': { schema: schemas.published(schema), example } }
+  const content = { ...json, ...Object.fromEntries(others) }
   return {
     description,
     headers: headerReferences([...onApiAnswers, ...(headers as readonly HeaderName[])]),
-    ...(schema === undefined
-      ? {}
-      : { content: { 'application/json': { schema: schemas.published(schema), example } } }),
+    ...(Object.keys(content).length > 0 && { content }),
   }
 }

@@ -1,0 +1,234 @@
+/** `GET /links/{id}/qr`: what is drawn is what a reader reads. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inflateSync } from 'node:zlib'
+import decodeQR from 'qr/decode.js'
+import { startApp } from '../../test/app.ts'
+import { modulesOf, pictureOf } from './qr.ts'
+
+interface Picture {
+  readonly width: number
+  readonly height: number
+  /** Red, green, blue and alpha of each pixel. */
+  readonly data: Uint8ClampedArray
+}
+
+/** What a browser draws of the SVG at a whole number of pixels for each unit of its view box. */
+function drawnSvg(svg: string, scale: number): Picture {
+  const [, breadth = ''] = /viewBox="0 0 (\d+) \1"/.exec(svg) ?? []
+  const [, path = ''] = /<path d="([^"]*)"\/><\/svg>$/.exec(svg) ?? []
+  const width = Number(breadth) * scale
+  const runs = [...path.matchAll(/M(\d+) (\d+)h(\d+)v1h-(\d+)z/g)]
+  assert.equal(runs.map(([text]) => text).join(''), path)
+  const dark = new Set(
+    runs.flatMap(([, x, y, right, left]) => {
+      assert.equal(right, left)
+      return Array.from({ length: Number(right) }, (_, n) => `${Number(x) + n} ${y}`)
+    }),
+  )
+  return pictureOfPixels(width, width, (x, y) => dark.has(`${Math.floor(x / scale)} ${Math.floor(y / scale)}`))
+}
+
+/** The picture of a PNG of the kind that is sent, `scale` times as large. */
+function drawnPng(png: Buffer, scale: number): Picture {
+  assert.deepEqual(png.subarray(0, 8), Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'))
+  const chunks: [string, Buffer][] = []
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at)) {
+    chunks.push([png.toString('latin1', at + 4, at + 8), png.subarray(at + 8, at + 8 + png.readUInt32BE(at))])
+  }
+  assert.deepEqual(
+    chunks.map(([type]) => type),
+    ['IHDR', 'IDAT', 'IEND'],
+  )
+  const [[, header = Buffer.alloc(0)] = [], [, data = Buffer.alloc(0)] = []] = chunks
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]
+  assert.deepEqual([...header.subarray(8)], [1, 0, 0, 0, 0])
+  const [lines, stride] = [inflateSync(data), 1 + Math.ceil(width / 8)]
+  assert.equal(lines.length, stride * height)
+  const isDark = (x: number, y: number) => ((lines[y * stride + 1 + (x >> 3)] ?? 0) & (0x80 >> (x & 7))) === 0
+  return pictureOfPixels(width * scale, height * scale, (x, y) => isDark(Math.floor(x / scale), Math.floor(y / scale)))
+}
+
+function pictureOfPixels(width: number, height: number, isDark: (x: number, y: number) => boolean): Picture {
+  const data = new Uint8ClampedArray(4 * width * height).fill(255)
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) if (isDark(x, y)) data.fill(0, 4 * (y * width + x), 4 * (y * width + x) + 3)
+  }
+  return { width, height, data }
+}
+
+/** Pixels of white on the left, on the right, above and below. */
+function whiteAround({ width, height, data }: Picture): number[] {
+  const isDark = (x: number, y: number) => data[4 * (y * width + x)] === 0
+  const columns = Array.from({ length: width }, (_, x) => x)
+  const rows = Array.from({ length: height }, (_, y) => y)
+  const darkColumns = columns.filter((x) => rows.some((y) => isDark(x, y)))
+  const darkRows = rows.filter((y) => columns.some((x) => isDark(x, y)))
+  return [
+    ...[darkColumns[0] ?? 0, width - 1 - (darkColumns.at(-1) ?? 0)],
+    ...[darkRows[0] ?? 0, height - 1 - (darkRows.at(-1) ?? 0)],
+  ]
+}
+
+const effort = { effort: Number.POSITIVE_INFINITY, timeLimit: Number.POSITIVE_INFINITY }
+
+const app = await startApp()
+const { body: domain } = await app.send('POST', '/api/v1/domains', { form: { name: 'bücher.example' } })
+assert.equal(domain.data.id, 1)
+const aliases = ['sale', 'Ähre-ß', '日本語/リンク', '🏳️‍🌈'.repeat(5), 'ж'.repeat(128), '😀'.repeat(128)]
+const links: { readonly id: number; readonly short_url: string }[] = []
+for (const alias of aliases) {
+  const { status, body } = await app.send('POST', '/api/v1/links', { json: { url: 'https://acme.com', alias } })
+  assert.equal(status, 201)
+  links.push(body.data)
+}
+const [first, longest] = [links[0]?.id, links.at(-1)?.id]
+
+/** The bytes of a picture. */
+async function bytesOf(path: string): Promise<Buffer> {
+  const answer = await fetch(app.origin + path, { headers: { authorization: `Bearer ${app.key}` } })
+  // Drawing and reading pictures keeps this process busy, and the app sheds load then.
+  if (answer.status === 503) return bytesOf(path)
+  assert.equal(answer.status, 200)
+  return Buffer.from(await answer.arrayBuffer())
+}
+
+for (const { id, short_url } of links) {
+  test(`200: each level that holds ${short_url.length} characters reads as the short URL, as SVG and as PNG`, async () => {
+    for (const level of ['L', 'M', 'Q', 'H']) {
+      if (level === 'H' && short_url.length > 1273) continue
+      const path = `/api/v1/links/${id}/qr?level=${level}&size=600`
+      const { status, text, body } = await app.send('GET', path)
+      assert.deepEqual([status, body], [200, undefined])
+      assert.match(text, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" width="600" height="600" viewBox=/)
+      assert.equal(decodeQR(drawnSvg(text, 3), effort), short_url)
+      const png = drawnPng(await bytesOf(`${path}&format=png`), 1)
+      assert.deepEqual([png.width, png.height], [600, 600])
+      assert.equal(decodeQR(png, effort), short_url)
+    }
+  })
+}
+
+test('200 with the types, the names and the rules that keep browsers from running anything', async () => {
+  for (const [query, type, name] of [
+    ['', 'image/svg+xml', `link-${first}.svg`],
+    ['?format=png', 'image/png', `link-${first}.png`],
+  ] as const) {
+    const { status, headers } = await app.send('GET', `/api/v1/links/${first}/qr${query}`)
+    assert.deepEqual([status, headers['content-type']], [200, type])
+    assert.equal(headers['content-disposition'], `inline; filename="${name}"`)
+    assert.equal(headers['content-security-policy'], "default-src 'none'; sandbox")
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+  }
+})
+
+test('the margin is as wide as was asked for, or wider where pixels are left over', async () => {
+  const modules = modulesOf(links[0]?.short_url ?? '', 'M').length
+  for (const margin of [0, 1, 4, 16]) {
+    const path = `/api/v1/links/${first}/qr?margin=${margin}`
+    const svg = drawnSvg((await app.send('GET', path)).text, 1)
+    assert.deepEqual([svg.width, ...whiteAround(svg)], [modules + 2 * margin, margin, margin, margin, margin])
+    const png = drawnPng(await bytesOf(`${path}&format=png&size=500`), 1)
+    const scale = Math.floor(500 / (modules + 2 * margin))
+    const spare = 500 - scale * modules
+    const [before, after] = [Math.floor(spare / 2), Math.ceil(spare / 2)]
+    assert.ok(before >= scale * margin)
+    assert.deepEqual([png.width, ...whiteAround(png)], [500, before, after, before, after])
+  }
+})
+
+test('HEAD has the headers of GET; 304 for the ETag of the picture, which each picture has its own of', async () => {
+  const tags = new Set<unknown>()
+  const queries = ['', '?format=png', '?size=513', '?margin=3', '?level=H', '?format=png&size=513']
+  for (const query of queries) {
+    const path = `/api/v1/links/${first}/qr${query}`
+    const [got, head] = [await app.send('GET', path), await app.send('HEAD', path)]
+    const { etag = '' } = got.headers
+    assert.match(etag, /^"[\w-]+"$/)
+    assert.deepEqual([head.status, head.headers.etag], [200, etag])
+    assert.equal(head.headers['content-length'], got.headers['content-length'])
+    assert.equal((await app.send('GET', path, { headers: { 'if-none-match': `"x", ${etag}` } })).status, 304)
+    assert.equal((await app.send('GET', path, { headers: { 'if-match': '"x"' } })).status, 412)
+    tags.add(etag)
+  }
+  assert.equal(tags.size, queries.length)
+  const before = (await app.send('GET', `/api/v1/links/${links[1]?.id}/qr`)).headers.etag ?? ''
+  await app.send('PATCH', `/api/v1/links/${links[1]?.id}`, { form: { title: 'No part of the code' } })
+  const path = `/api/v1/links/${links[1]?.id}/qr`
+  assert.equal((await app.send('GET', path, { headers: { 'if-none-match': before } })).status, 304)
+  await app.send('PATCH', `/api/v1/links/${links[1]?.id}`, { form: { alias: 'another' } })
+  assert.equal((await app.send('GET', path, { headers: { 'if-none-match': before } })).status, 200)
+})
+
+test('422 names what fits when the code has more modules than pixels, or the level cannot hold the short URL', async () => {
+  const send = (query: string) => app.send('GET', `/api/v1/links/${longest}/qr?${query}`)
+  const violationOf = async (query: string) => {
+    const { status, body } = await send(query)
+    assert.equal(status, 422)
+    const [{ field, code, message }] = body.violations
+    return [field, code, message]
+  }
+  const smallest = modulesOf(links.at(-1)?.short_url ?? '', 'M').length + 8
+  const size = `The size must be at least ${smallest} for this short URL, so that each module has a pixel.`
+  assert.deepEqual(await violationOf(`size=${smallest - 1}`), ['size', 'out_of_range', size])
+  const png = drawnPng(await bytesOf(`/api/v1/links/${longest}/qr?format=png&size=${smallest}`), 4)
+  assert.equal(decodeQR(png, effort), links.at(-1)?.short_url)
+  const length = links.at(-1)?.short_url.length
+  const level = `The level H cannot hold this short URL, which is ${length} characters long. Send level=Q.`
+  assert.deepEqual(await violationOf('level=H'), ['level', 'not_allowed', level])
+})
+
+for (const [query, fields] of [
+  ['format=gif', ['format']],
+  ['format=SVG', ['format']],
+  ['size=63', ['size']],
+  ['size=2049', ['size']],
+  ['size=1e3', ['size']],
+  ['size=0512', ['size']],
+  ['margin=17', ['margin']],
+  ['margin=-1', ['margin']],
+  ['margin=00', ['margin']],
+  ['level=X', ['level']],
+  ['colour=red', ['colour']],
+  ['size=64&size=65', ['size']],
+  ['format=x&size=x&margin=x&level=x&x=x', ['format', 'size', 'margin', 'level', 'x']],
+] as const) {
+  test(`422 for ${query}`, async () => {
+    const { status, body } = await app.send('GET', `/api/v1/links/${first}/qr?${query}`)
+    assert.equal(status, 422)
+    assert.deepEqual(
+      body.violations.map(({ field }: { field: string }) => field),
+      fields,
+    )
+  })
+}
+
+test('200 for the bounds of each parameter', async () => {
+  for (const query of ['size=64&margin=0', 'size=2048&margin=16&level=H&format=png', 'size=&margin=&level=&format=']) {
+    assert.equal((await app.send('GET', `/api/v1/links/${first}/qr?${query}`)).status, 200)
+  }
+})
+
+test('404 for a link that is not there, or is of another account; 403 and 401 without the right', async () => {
+  for (const id of [9999, 'x', '01']) assert.equal((await app.send('GET', `/api/v1/links/${id}/qr`)).status, 404)
+  const path = `/api/v1/links/${first}/qr`
+  const other = await app.createKey({ account: await app.createAccount() })
+  assert.equal((await app.send('GET', path, { key: other })).status, 404)
+  assert.equal((await app.send('GET', path, { key: await app.createKey({ scopes: ['links:write'] }) })).status, 403)
+  assert.equal((await app.send('GET', path, { key: await app.createKey({ scopes: ['links:read'] }) })).status, 200)
+  assert.equal((await app.send('GET', path, { key: null })).status, 401)
+  assert.equal((await app.send('POST', path)).status, 405)
+})
+
+test('the largest picture of the longest code takes the event loop less than 20 ms', async () => {
+  const spent: number[] = []
+  for (let round = 0; round < 10; round++) {
+    const before = process.threadCpuUsage()
+    const picture = pictureOf(modulesOf(links.at(-1)?.short_url ?? '', 'M'), { size: 2048, margin: 4 })
+    const { user, system } = process.threadCpuUsage(before)
+    spent.push((user + system) / 1_000)
+    await picture
+  }
+  // The first rounds are those in which the code is compiled.
+  assert.ok(Math.min(...spent) < 20, `${spent}`)
+})
