@@ -13,7 +13,7 @@ useEngine('postgres')
 
 const files = globSync(
   [
-    'src/storage/{foreign-keys,transactions,version}.test.ts',
+    'src/storage/{foreign-keys,removal,transactions,version}.test.ts',
     'src/{idempotency,keys,limits}/*.test.ts',
     'test/contract/{after,safe-retries}.test.ts',
     'src/links/*.contract.test.ts',
