@@ -16,8 +16,7 @@ const files = globSync(
     'src/storage/{foreign-keys,removal,transactions,version}.test.ts',
     'src/{idempotency,keys,limits}/*.test.ts',
     'test/contract/{after,safe-retries}.test.ts',
-    'src/links/*.contract.test.ts',
-    'test/{isolation,lost-updates,removals}.test.ts',
+    'test/{isolation,lost-updates}.test.ts',
   ],
   { cwd: repository },
 )

@@ -1,0 +1,14 @@
+/** Links, as `on-postgres.test.ts` runs the rest: a file of its own, so that both run at the same time. */
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { useEngine } from './engine.ts'
+import { repository } from './scripts.ts'
+
+useEngine('postgres')
+
+for (const file of globSync(['src/links/{store,*.contract}.test.ts', 'test/removals.test.ts'], { cwd: repository })) {
+  await test(`on PostgreSQL: ${file}`, async () => {
+    await import(join(repository, file))
+  })
+}
