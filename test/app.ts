@@ -102,7 +102,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     rateLimit,
     trustProxy,
     maxConnections,
-    shortUrl: options.shortUrl ?? 'http://{domain}',
+    shortUrl: options.shortUrl ?? 'http://{domain}:3080',
     staleFor: options.staleFor ?? 3_600,
     corsOrigins: options.corsOrigins ?? [],
     opsHosts: ['localhost'],

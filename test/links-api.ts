@@ -103,3 +103,26 @@ export const outOfAccount = {
   ),
   spaces: statement((db: Kysely<Tables>) => db.selectFrom('spaces').select('id').where('account_id', '=', 0)),
 }
+
+const copied = [
+  ...(['account_id', 'domain_id', 'url', 'disabled', 'forward_query', 'redirect_status', 'status'] as const),
+  ...(['created_at', 'updated_at'] as const),
+]
+
+/** Copies up to `limit` links of an account, under aliases that end in `mark`. */
+export const copyLinks = statement(
+  (db: Kysely<{ links: Record<string, Json> }>, params: { account: number; mark: string; limit: number }) => {
+    const marked = (column: string) => sql`${sql.ref(column)} || cast(${params.mark} as text)`.as(column)
+    return db
+      .insertInto('links')
+      .columns([...copied, 'alias', 'alias_folded'])
+      .expression(
+        db
+          .selectFrom('links')
+          .select([...copied, marked('alias'), marked('alias_folded')])
+          .where('account_id', '=', params.account)
+          .orderBy('id')
+          .limit(params.limit),
+      )
+  },
+)

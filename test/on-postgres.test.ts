@@ -13,12 +13,11 @@ useEngine('postgres')
 
 const files = globSync(
   [
-    'src/storage/{changes,clicks,foreign-keys,transactions,version}.test.ts',
+    'src/storage/{changes,clicks,foreign-keys,removal,transactions,version}.test.ts',
     'src/{clicks,idempotency,keys,limits}/*.test.ts',
     'src/redirect/directory.test.ts',
-    'src/links/*.contract.test.ts',
-    'test/contract/{after,safe-retries,visitors}.test.ts',
-    'test/{isolation,lost-updates,removals}.test.ts',
+    'test/contract/{after,safe-retries}.test.ts',
+    'test/{isolation,lost-updates}.test.ts',
   ],
   { cwd: repository },
 )

@@ -66,13 +66,46 @@ const query = fc.record(
   { requiredKeys: [] },
 )
 
+const reference = fc.constantFrom('1', '2', '3', '5', '9', '')
+const time = fc.constantFrom('2020-01-01 00:00', '2200-01-01T00:00:00+01:00', '2020-02-30 00:00', '')
+const linkFields = {
+  alias: fc.oneof(text, fc.constantFrom('a/b', 'Sale', 'SALE', 'straße', 'STRASSE', 'robots.txt', '..', '/')),
+  url: fc.oneof(
+    { weight: 5, arbitrary: fc.constantFrom('https://a.com', 'https://SHOP.example/É?a=%25') },
+    { weight: 1, arbitrary: url },
+  ),
+  title: text,
+  space_id: reference,
+  disabled: fc.constantFrom('true', '0', '2'),
+  active_period_start_at: time,
+  active_period_end_at: time,
+  clicks_limit: fc.constantFrom('1', '0', ''),
+  redirect_status: fc.constantFrom('301', '308', '303'),
+}
+const link = fc.record({ ...linkFields, domain_id: reference }, { requiredKeys: ['alias', 'url'] })
+const linkChange = fc.record(linkFields, { requiredKeys: [] })
+const linkQuery = fc.record(
+  {
+    search: text,
+    search_by: fc.constantFrom('any', 'alias', 'title', 'url', 'name'),
+    sort_by: fc.constantFrom('id', 'alias', 'clicks'),
+    sort: fc.constantFrom('asc', 'desc'),
+    domain_id: reference,
+    space_id: fc.constantFrom('0', '1', '2', '5'),
+    status: fc.constantFrom('active', 'scheduled', 'expired', 'disabled', 'x'),
+    after: fc.constantFrom('1', '4', '9'),
+  },
+  { requiredKeys: [] },
+)
+
 const encoded = (fields: Record<string, string | undefined>) =>
   Object.entries(fields)
     .map(([name, value]) => `${name}=${encodeURIComponent(String(value).toWellFormed())}`)
     .join('&')
 
 const who = fc.nat({ max: 1 })
-const resource = fc.constantFrom('domains', 'spaces')
+const resource = fc.constantFrom('domains', 'spaces', 'links')
+const listed = fc.constantFrom('domains', 'spaces')
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 3,
@@ -107,8 +140,32 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .record({ who, resource, query })
-      .map(({ who, resource, query }) => ({ method: 'GET', path: `/${resource}?${encoded(query)}`, who })),
+      .record({ who, listed, query })
+      .map(({ who, listed, query }) => ({ method: 'GET', path: `/${listed}?${encoded(query)}`, who })),
+  },
+  {
+    weight: 5,
+    arbitrary: fc
+      .record({ who, link })
+      .map(({ who, link }) => ({ method: 'POST', path: '/links', form: encoded(link), who })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ who, id, pick, fields: linkChange }).map(({ id, fields, ...rest }) => ({
+      ...{ method: 'PATCH', path: `/links/${id}`, form: encoded(fields), ...rest },
+    })),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ who, id, pick })
+      .map(({ id, ...rest }) => ({ method: 'DELETE', path: `/domains/${id}?links=delete`, ...rest })),
+  },
+  {
+    weight: 6,
+    arbitrary: fc
+      .record({ who, linkQuery })
+      .map(({ who, linkQuery }) => ({ method: 'GET', path: `/links?${encoded(linkQuery)}`, who })),
   },
 )
 
@@ -134,16 +191,16 @@ function comparable({ status, headers, text }: Answer, { port }: TestApp) {
 }
 
 test('every answer is the same on SQLite and on PostgreSQL, whatever was asked before', {
-  timeout: 60_000,
+  timeout: 110_000,
 }, async () => {
   const apps = await Promise.all([startApp({ engine: 'sqlite' }), startApp({ engine: 'postgres' })])
   const keysOf = await Promise.all(
     apps.map(async (app) => [app.key, await app.createKey({ account: await app.createAccount() })]),
   )
-  const highest: Record<string, number> = { domains: 0, spaces: 0 }
+  const highest: Record<string, number> = { domains: 0, spaces: 0, links: 0 }
   const statuses: number[] = []
   const take = async ({ method, path, pick = 0, form, who }: Step) => {
-    const resource = path.startsWith('/domains') ? 'domains' : 'spaces'
+    const resource = /\w+/.exec(path)?.[0] ?? ''
     const target = path.replace(':id', String(1 + (pick % ((highest[resource] ?? 0) + 2))))
     const [one, two] = await Promise.all(
       apps.map(async (app, index) => {

@@ -32,13 +32,13 @@ import { bookmarkOperations } from './bookmarks/schema.ts'
 import { bookmarkTransfer } from './bookmarks/transfer.ts'\n`,
   ],
   ['src/app.ts', 'export const operations = [', '...Object.values(bookmarkOperations), '],
-  ['src/app.ts', 'spaceRoutes(api, storage)\n', '  bookmarkRoutes(api, storage)\n'],
+  ['src/app.ts', 'spaceRoutes(api, storage, removals)\n', '  bookmarkRoutes(api, storage)\n'],
   ['src/app.ts', 'export const transferables = [domainTransfer, spaceTransfer', ', bookmarkTransfer'],
-  ['src/storage/migrations/all.ts', "'0004-space-origins': spaceOrigins,\n", "  '0005-bookmarks': bookmarks,\n"],
+  ['src/storage/migrations/all.ts', "'0005-links': links,\n", "  '0006-bookmarks': bookmarks,\n"],
   [
     'src/storage/migrations/all.ts',
-    "import * as spaceOrigins from './0004-space-origins.ts'\n",
-    "import * as bookmarks from './0005-bookmarks.ts'\n",
+    "import * as links from './0005-links.ts'\n",
+    "import * as bookmarks from './0006-bookmarks.ts'\n",
   ],
 ]
 
@@ -56,7 +56,7 @@ function newCopy(t: TestContext): string {
   for (const name of ['schema', 'statements', 'store', 'routes', 'transfer']) {
     cpSync(join(fixture, `${name}.ts`), join(folder, `src/bookmarks/${name}.ts`))
   }
-  cpSync(join(fixture, '0005-bookmarks.ts'), join(folder, 'src/storage/migrations/0005-bookmarks.ts'))
+  cpSync(join(fixture, '0006-bookmarks.ts'), join(folder, 'src/storage/migrations/0006-bookmarks.ts'))
   for (const [file, after, added] of additions) {
     const path = join(folder, file)
     const text = readFileSync(path, 'utf8')

@@ -21,6 +21,7 @@ interface LinksTable {
   id: number
   account_id: number
   domain_id: number
+  alias_folded: string
 }
 
 type Tables = { domains: DomainsTable; links: LinksTable }
@@ -84,11 +85,12 @@ export const takeOut = statement((db: Kysely<Tables>, { account, id }: Own) =>
 )
 
 export const removal: Removal = {
+  // In the order of an index: without, PostgreSQL reads past all that was deleted before, each time.
   takeLinksOff: statement((db: Kysely<Tables>, { id }: { id: number; now: string }) =>
     db
       .deleteFrom('links')
       .where('id', 'in', (some) =>
-        some.selectFrom('links').select('id').where('domain_id', '=', id).limit(takenOffAtOnce),
+        some.selectFrom('links').select('id').where('domain_id', '=', id).orderBy('alias_folded').limit(takenOffAtOnce),
       )
       .returning('id'),
   ),

@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type EntityTag, entityTagOf, matchesStrongly, matchesWeakly, parseEntityTags } from './conditions.ts'
+import {
+  conditionOf,
+  type EntityTag,
+  entityTagOf,
+  matchesStrongly,
+  matchesWeakly,
+  parseEntityTags,
+  shownVersion,
+} from './conditions.ts'
 
 const ofTags = [...Array(256).keys()]
   .map((code) => String.fromCharCode(code))
@@ -104,4 +112,57 @@ test('as much as a request may have in its headers is read in no time', { timeou
     parseEntityTags(`${value}x`)
     parseEntityTags(`"a"${value}"`)
   }
+})
+
+describe('a version with more than what can be edited', () => {
+  const conditionFrom = (headers: Record<string, string>) => {
+    const condition = conditionOf({ headers })
+    assert.ok(condition)
+    return condition
+  }
+  const shown = shownVersion('3-abc', 'x1')
+  const later = shownVersion('3-abc', 'x2')
+  const edited = shownVersion('4-abc', 'x2')
+
+  test('If-None-Match compares all of it for what is shown', () => {
+    for (const tag of [`"${shown}"`, `W/"${shown}"`, `"y", "${shown}"`, `"${shown}-gzip"`]) {
+      const condition = conditionFrom({ 'if-none-match': tag })
+      assert.notEqual(condition.knownAs(shown), undefined)
+      for (const version of [later, edited, '3-abc']) assert.equal(condition.knownAs(version), undefined)
+    }
+  })
+
+  test('If-Match compares what can be edited, for what is shown and for what is changed', () => {
+    for (const tag of [
+      `"${shown}"`,
+      '"3-abc"',
+      `"y", "${shown}"`,
+      `"${shown}-gzip"`,
+      '"3-abc-gzip"',
+      '"3-abc~"',
+      '*',
+    ]) {
+      const condition = conditionFrom({ 'if-match': tag })
+      for (const version of [shown, later, '3-abc']) {
+        condition.check(version)
+        condition.knownAs(version)
+      }
+      if (tag === '*') continue
+      assert.throws(() => condition.check(edited), { code: 'precondition_failed', facts: { version: edited } })
+      assert.throws(() => condition.knownAs('4-abc'), { code: 'precondition_failed' })
+    }
+  })
+
+  test('If-Match takes no weak tag, and no part of a version', () => {
+    for (const tag of [`W/"${shown}"`, '"3"', '"3-ab"', '"~x1"', '"x1"', '"3-abcd~x1"']) {
+      assert.throws(() => conditionFrom({ 'if-match': tag }).check(shown), { code: 'precondition_failed' })
+    }
+  })
+
+  test('If-None-Match on a change is about what can be edited', () => {
+    for (const tag of [`"${shown}"`, `"${later}"`, `W/"${shown}"`, '"3-abc"', '*']) {
+      assert.throws(() => conditionFrom({ 'if-none-match': tag }).check(shown), { code: 'precondition_failed' })
+    }
+    conditionFrom({ 'if-none-match': `"${shown}"` }).check(edited)
+  })
 })

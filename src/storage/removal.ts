@@ -25,18 +25,27 @@ export interface Removal {
 /** Links that are taken off at once: they take some milliseconds. */
 export const takenOffAtOnce = 40
 
-/** Ends the removal of a record that has left its account. */
-export async function finishRemoval(db: Db, { takeLinksOff, deleteOut }: Removal, id: number): Promise<void> {
+/** Ends the removal of a record that has left its account. Throws if something else than links refers to it. */
+export async function finishRemoval(db: Db, removal: Removal, id: number): Promise<void> {
+  let rounds = 0
   for (;;) {
-    let taken = takenOffAtOnce
-    while (taken > 0) taken = (await db.writeOne(takeLinksOff, { id, now: new Date().toISOString() })).length
+    rounds = (await takeAllOff(db, removal, id)) > 0 ? 0 : rounds + 1
     try {
-      await db.writeOne(deleteOut, { id })
+      await db.writeOne(removal.deleteOut, { id })
       return
     } catch (error) {
-      // A link was stored by a transaction that began before the record left.
-      if (!(error instanceof ForeignKeyViolation)) throw error
+      // A link was stored by a transaction that began before the record left: the next round takes it off.
+      if (!(error instanceof ForeignKeyViolation) || rounds > 1) throw error
     }
+  }
+}
+
+async function takeAllOff(db: Db, { takeLinksOff }: Removal, id: number): Promise<number> {
+  let total = 0
+  for (;;) {
+    const taken = (await db.writeOne(takeLinksOff, { id, now: new Date().toISOString() })).length
+    if (taken === 0) return total
+    total += taken
   }
 }
 

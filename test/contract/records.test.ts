@@ -1,11 +1,11 @@
-/** What `{id}` may be, for both resources and every operation on one record. */
+/** What `{id}` may be, for every resource and every operation on one record. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'
 
 const app = await startApp()
 const stranger = await app.createKey({ account: await app.createAccount() })
-const store = { domains: { name: 'go.acme.com' }, spaces: { name: 'Marketing' } }
+const store = { domains: { name: 'go.acme.com' }, spaces: { name: 'Marketing' }, links: { url: 'https://acme.com' } }
 
 const noIds = [
   '0',
@@ -35,7 +35,7 @@ const largeIds = [
   '1'.repeat(400),
 ]
 
-for (const resource of ['domains', 'spaces'] as const) {
+for (const resource of ['domains', 'spaces', 'links'] as const) {
   const path = `/api/v1/${resource}`
   const { body } = await app.send('POST', path, { form: store[resource] })
   assert.equal(body.data.id, 1)

@@ -7,12 +7,12 @@ import { startApp, type TestApp } from '../app.ts'
 import type { Answer } from '../client.ts'
 import { failing } from '../failing-storage.ts'
 
-const operations = ['domains', 'spaces'].flatMap((resource) => {
+const operations = ['domains', 'spaces', 'links'].flatMap((resource) => {
   const path = `/api/v1/${resource}`
   return [
     ['GET', path, {}],
     ['GET', `${path}/1`, {}],
-    ['POST', path, { form: { name: 'go.acme.com' } }],
+    ['POST', path, { form: resource === 'links' ? { url: 'https://acme.com' } : { name: 'go.acme.com' } }],
     ['PUT', `${path}/1`, {}],
     ['PATCH', `${path}/1`, { form: { name: '' } }],
     ['DELETE', `${path}/1`, {}],

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { Refusal } from '../errors.ts'
+import { shortUrls } from '../names/short-url.ts'
+import { foldCase } from '../storage/fold.ts'
+import { generateAlias, type Lifetime, parseAlias, parsePassword, parseTime, parseTitle, statusOf } from './link.ts'
+
+const pieces = [
+  ...['a', 'B', '7', '-', '_', '.', '~', '/', '..', './', '+', '%', '#', '?', ' ', ':', '\\', '@', '&', '=', "'"],
+  ...['é', 'e\u0301', 'ß', 'ſ', '\u0345', '\u1d160', '日本', 'عربي', '٣', '\u3164', '\u200b', '\u202e', '\u{1d7d8}'],
+  ...[
+    '💩',
+    '👩‍👩‍👧',
+    '#️⃣',
+    '*️⃣',
+    '🏴󠁧󠁢󠁥󠁮󠁧󠁿',
+    '\u200d',
+    '\ufe0f',
+    '\ud83d',
+    '\ude00',
+    'robots.txt',
+    '.well-known',
+    'favicon.ico',
+  ],
+]
+const text = fc.oneof(
+  fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 12 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 140 }),
+  fc.string({ unit: 'grapheme', minLength: 1, maxLength: 140 }),
+)
+
+describe('an alias that is taken', () => {
+  const each = (check: (alias: string, sent: string) => void) =>
+    fc.assert(
+      fc.property(text, (sent) => {
+        const alias = parseAlias(sent)
+        if (!(alias instanceof Refusal)) check(alias, sent)
+      }),
+      { numRuns: 3_000 },
+    )
+
+  test('is the path of a short URL that no URL parser changes', () =>
+    each((alias) => {
+      const written = shortUrls('http://{domain}:3080')('go.example', alias)
+      const { href, pathname, search, hash, host } = new URL(written)
+      assert.deepEqual([href, search, hash, host], [written, '', '', 'go.example:3080'])
+      assert.equal(decodeURIComponent(pathname), `/${alias}`)
+    }))
+
+  test('is in NFC, within its length, and taken again as it is', () =>
+    each((alias, sent) => {
+      assert.equal(alias, sent.normalize('NFC'))
+      assert.ok([...alias].length <= 128 && alias.isWellFormed())
+      assert.equal(parseAlias(alias), alias)
+    }))
+
+  test('is refused or taken alike in any case', () =>
+    each((alias) => {
+      const folded = foldCase(alias)
+      const isReserved = ['robots.txt', 'favicon.ico', '.well-known'].includes(folded) || /^\.well-known\//.test(folded)
+      assert.equal(isReserved, false)
+    }))
+})
+
+test('text of 10 000 characters is refused, whatever it is made of', () => {
+  for (const piece of pieces.filter((each) => each !== '+')) {
+    const long = piece.repeat(Math.ceil(10_000 / piece.length))
+    for (const sent of [long, `a${long}`, `${long}a`, `e${'\u0301'.repeat(10_000)}`]) {
+      assert.equal((parseAlias(sent) as Refusal).code, 'too_long')
+      assert.equal((parseTitle(sent) as Refusal).code, 'too_long')
+      assert.equal((parsePassword(sent, 'redirect_password') as Refusal).code, 'too_long')
+      assert.equal((parseTime(sent, 'active_period_end_at') as Refusal).code, 'invalid_time')
+    }
+  }
+  for (const digits of ['1'.repeat(10_000), `2026-11-20T12:00:00.${'1'.repeat(10_000)}Z`, '2026-'.repeat(2_000)]) {
+    assert.ok(parseTime(digits, 'x') instanceof Refusal)
+  }
+})
+
+test('a generated alias is one that is taken, of the length that was asked for', () => {
+  const seen = new Set<string>()
+  for (let length = 7; length < 12; length++) {
+    for (let n = 0; n < 200; n++) {
+      const alias = generateAlias(length)
+      assert.match(alias, /^[23456789bcdfghjkmnpqrstvwxz]+$/)
+      assert.deepEqual([alias.length, parseAlias(alias)], [length, alias])
+      seen.add(alias)
+    }
+  }
+  assert.equal(seen.size, 1_000)
+  assert.equal(new Set([...seen].join('')).size, 27, 'every character comes up')
+})
+
+describe('a time', () => {
+  const date = fc.date({ min: new Date('0001-01-02'), max: new Date('9999-12-30'), noInvalidDate: true })
+
+  test('is read as it was written, in any offset', () => {
+    fc.assert(
+      fc.property(date, fc.integer({ min: -1439, max: 1439 }), fc.boolean(), (time, offset, isLower) => {
+        const local = new Date(time.getTime() + offset * 60_000).toISOString().slice(0, -1)
+        const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60]
+        const zone = `${offset < 0 ? '-' : '+'}${String(hours).padStart(2, '0')}:${String(minutes).padStart(2, '0')}`
+        fc.pre(/^\d{4}-/.test(local))
+        const written = isLower ? local.toLowerCase() : local
+        assert.equal(parseTime(written + zone, 'x'), time.toISOString())
+        assert.equal(
+          parseTime(`${time.toISOString().slice(0, 16).replace('T', ' ')}`, 'x'),
+          `${time.toISOString().slice(0, 16)}:00.000Z`,
+        )
+      }),
+    )
+  })
+
+  test('is refused for a day that no calendar has, and taken for every other', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 9998 }),
+        fc.integer({ min: 0, max: 13 }),
+        fc.integer({ min: 0, max: 32 }),
+        (y, m, d) => {
+          const [year, month, day] = [
+            String(y).padStart(4, '0'),
+            String(m).padStart(2, '0'),
+            String(d).padStart(2, '0'),
+          ]
+          const isLeap = y % 4 === 0 && (y % 100 !== 0 || y % 400 === 0)
+          const days = [0, 31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][m] ?? 0
+          const parsed = parseTime(`${year}-${month}-${day} 12:30`, 'x')
+          const isReal = d >= 1 && d <= days
+          assert.equal(
+            parsed instanceof Refusal ? null : parsed,
+            isReal ? `${year}-${month}-${day}T12:30:00.000Z` : null,
+          )
+        },
+      ),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('is always RFC 3339 in UTC with milliseconds, or refused', () => {
+    const part = fc.constantFrom(
+      '2026',
+      '-',
+      '02',
+      '30',
+      'T',
+      ' ',
+      ':',
+      '00',
+      '59',
+      '60',
+      '.',
+      '5',
+      'Z',
+      '+',
+      '23',
+      '24',
+      '0000',
+    )
+    fc.assert(
+      fc.property(
+        fc.array(part, { maxLength: 16 }).map((parts) => parts.join('')),
+        (sent) => {
+          const parsed = parseTime(sent, 'x')
+          if (!(parsed instanceof Refusal)) assert.equal(new Date(parsed).toISOString(), parsed)
+        },
+      ),
+    )
+  })
+})
+
+test('the status is the first that holds: disabled, expired, scheduled, active', () => {
+  const times = ['2026-01-01T00:00:00.000Z', '2026-06-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z']
+  const bound = fc.option(fc.constantFrom(...times))
+  const lifetime: fc.Arbitrary<Lifetime> = fc.record({
+    disabled: fc.boolean(),
+    active_period_start_at: bound,
+    active_period_end_at: bound,
+    clicks_limit: fc.option(fc.integer({ min: 1, max: 3 })),
+    clicks: fc.nat(4),
+  })
+  fc.assert(
+    fc.property(lifetime, fc.constantFrom(...times), (link, now) => {
+      const at = (time: string | null, otherwise: number) => (time === null ? otherwise : Date.parse(time))
+      const isOver = Date.parse(now) >= at(link.active_period_end_at, Infinity)
+      const isUsedUp = link.clicks >= (link.clicks_limit ?? Infinity)
+      const isEarly = Date.parse(now) < at(link.active_period_start_at, -Infinity)
+      const holds = { disabled: link.disabled, expired: isOver || isUsedUp, scheduled: isEarly, active: true }
+      assert.equal(statusOf(link, now), Object.entries(holds).find(([, does]) => does)?.[0])
+    }),
+    { numRuns: 1_000 },
+  )
+})

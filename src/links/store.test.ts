@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { newStorage } from '../../test/engine.ts'
+import { createAccount } from '../accounts/store.ts'
+import { insertDomain } from '../domains/store.ts'
+import type { Db } from '../storage/port.ts'
+import { insert } from './statements.ts'
+import { findLink, findLinkByAlias, insertLink, linksAfter } from './store.ts'
+
+const values = {
+  ...{ space_id: null, url: 'https://acme.com', title: null, disabled: false, active_period_start_at: null },
+  ...{ active_period_end_at: null, clicks_limit: null, expiration_url: null, redirect_password: null },
+  ...{ forward_query: false, redirect_status: 302 },
+}
+
+const noUrls = { homepage_url: null, not_found_url: null }
+
+const storage = await newStorage(after)
+let made = 0
+
+async function newDomain() {
+  made += 1
+  const name = `go${made}.example`
+  const account = (await createAccount(storage, 'Acme')).id
+  const { record } = await insertDomain(storage, account, { name, nameUnicode: name }, noUrls)
+  return { account, domain: record }
+}
+
+/** The same storage, on which the first aliases that are made are all the one that is taken. */
+function clashing(real: Db, taken: string, clashes: number) {
+  const tried: string[] = []
+  const writeOne: Db['writeOne'] = (statement, params) => {
+    if ((statement as unknown) !== insert) return real.writeOne(statement, params)
+    tried.push((params as unknown as { alias: string }).alias)
+    const alias = tried.length <= clashes ? { alias: taken, alias_folded: taken } : {}
+    return real.writeOne(statement, { ...params, ...alias })
+  }
+  const db: Db = { all: real.all.bind(real), write: real.write.bind(real), writeOne }
+  return { db, tried }
+}
+
+test('a generated alias that is taken is followed by another, and by longer ones when that goes on', async () => {
+  const { account, domain } = await newDomain()
+  await insertLink(storage, account, domain, { ...values, alias: 'taken' })
+  const { db, tried } = clashing(storage, 'taken', 7)
+  const { record } = await insertLink(db, account, domain, { ...values, alias: null })
+  assert.deepEqual(
+    tried.map(({ length }) => length),
+    [7, 7, 7, 8, 8, 8, 9, 9],
+  )
+  assert.equal(new Set(tried).size, 8)
+  assert.equal(record.alias, tried.at(-1))
+  assert.deepEqual((await findLink(storage, account, record.id))?.record, record)
+})
+
+test('an alias that was asked for is tried once', async () => {
+  const { account, domain } = await newDomain()
+  await insertLink(storage, account, domain, { ...values, alias: 'Taken' })
+  const { db, tried } = clashing(storage, 'taken', 0)
+  await assert.rejects(insertLink(db, account, domain, { ...values, alias: 'TAKEN' }), { code: 'alias_taken' })
+  assert.equal(tried.length, 1)
+})
+
+test('a link that is refused uses up no id', async () => {
+  const { account, domain } = await newDomain()
+  const first = await insertLink(storage, account, domain, { ...values, alias: 'one' })
+  const refused = [
+    insertLink(storage, account, domain, { ...values, alias: 'ONE' }),
+    insertLink(storage, account, { ...domain, id: 999 }, { ...values, alias: 'two' }),
+    insertLink(storage, account, domain, { ...values, alias: 'three', space_id: 999 }),
+    insertLink(storage, account + 1, domain, { ...values, alias: 'four' }),
+  ]
+  const codes = (await Promise.allSettled(refused)).map((each) => each.status === 'rejected' && each.reason.code)
+  assert.deepEqual(codes, ['alias_taken', 'validation_failed', 'validation_failed', 'validation_failed'])
+  const next = await insertLink(storage, account, domain, { ...values, alias: 'two' })
+  assert.equal(next.record.id, first.record.id + 1)
+})
+
+test('a link brings its past along, and is found by its alias in any case, by its own account alone', async () => {
+  const { account, domain } = await newDomain()
+  const past = {
+    ...{ clicks: 7, last_clicked_at: '2020-01-02T00:00:00.000Z' },
+    ...{ created_at: '2020-01-01T00:00:00.000Z', updated_at: '2020-01-01T00:00:00.000Z' },
+  }
+  const { record } = await insertLink(storage, account, domain, { ...values, alias: 'Älter', clicks_limit: 7 }, past)
+  assert.deepEqual(record, { ...record, ...past })
+  assert.deepEqual((await findLinkByAlias(storage, account, domain.id, 'A\u0308LTER'))?.record, record)
+  assert.equal(await findLinkByAlias(storage, account + 1, domain.id, 'Älter'), undefined)
+  assert.deepEqual(
+    (await linksAfter(storage, account, 0, 10)).map(({ id }) => id),
+    [record.id],
+  )
+  assert.deepEqual(await linksAfter(storage, account, record.id, 10), [])
+  assert.deepEqual(await linksAfter(storage, account + 1, 0, 10), [])
+})
