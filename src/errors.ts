@@ -37,6 +37,12 @@ export type ErrorCode =
   | 'shutting_down'
   | 'database_unavailable'
 
+/** Those that visitors of links meet, and clients of the API never. */
+export const visitorCodes = ['link_expired', 'password_required'] as const satisfies readonly ErrorCode[]
+
+/** Those that an answer of the API may have. */
+export type ApiErrorCode = Exclude<ErrorCode, (typeof visitorCodes)[number]>
+
 /** One bad field: where, why (a stable code) and a sentence that says what to send instead. */
 export interface Violation {
   readonly field: string

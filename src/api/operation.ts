@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.ts'
+import type { ApiErrorCode } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { NeededScope } from '../keys/scope.ts'
 import type { Form } from './fields.ts'
@@ -26,7 +26,7 @@ export interface Operation {
   readonly refused?: Fields
   readonly success: Success
   /** What can go wrong here, beyond what can go wrong everywhere. */
-  readonly failures: readonly ErrorCode[]
+  readonly failures: readonly ApiErrorCode[]
 }
 
 export type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key'

@@ -1,7 +1,7 @@
 /**
  * The five operations that every resource has, as the guard at the door and the documents see them.
  */
-import type { ErrorCode } from '../errors.ts'
+import type { ApiErrorCode } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type ResourceName, resources } from '../resources.ts'
 import type { Form } from './fields.ts'
@@ -17,20 +17,20 @@ export interface Described {
     readonly form: Form<unknown>
     readonly example: Fields
     readonly refused: Fields
-    readonly failures: readonly ErrorCode[]
+    readonly failures: readonly ApiErrorCode[]
     readonly description?: string
   }
   readonly update: {
     readonly form: Form<unknown>
     readonly example: Fields
     readonly description: string
-    readonly failures?: readonly ErrorCode[]
+    readonly failures?: readonly ApiErrorCode[]
   }
   readonly delete?: {
     readonly description: string
     readonly query: Form<unknown>
     readonly refused: Fields
-    readonly failures: readonly ErrorCode[]
+    readonly failures: readonly ApiErrorCode[]
   }
   readonly example: object
 }
@@ -149,7 +149,7 @@ function deleteOf(resource: Resource): Operation {
 
 const conditions: readonly RequestHeader[] = ['If-Match', 'If-None-Match']
 
-const bodyFailures: readonly ErrorCode[] = [
+const bodyFailures: readonly ApiErrorCode[] = [
   'malformed_body',
   'body_too_large',
   'unsupported_media_type',

@@ -1,7 +1,7 @@
 /**
  * The operations on resources, in the document.
  */
-import type { ErrorCode } from '../../errors.ts'
+import type { ApiErrorCode } from '../../errors.ts'
 import type { Field, Form } from '../fields.ts'
 import { maxIdempotencyKey } from '../idempotency.ts'
 import { apiPrefix, type Operation } from '../operation.ts'
@@ -56,7 +56,7 @@ export const parameters = {
 } as const
 
 /** What can go wrong with any request. */
-export const failuresAnywhere: readonly ErrorCode[] = [
+export const failuresAnywhere: readonly ApiErrorCode[] = [
   'malformed_url',
   'malformed_request',
   'method_not_allowed',
@@ -68,7 +68,7 @@ export const failuresAnywhere: readonly ErrorCode[] = [
 ]
 
 /** What can go wrong with any request that needs a key. */
-const failuresBehindKeys: readonly ErrorCode[] = [
+const failuresBehindKeys: readonly ApiErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
   'expired_api_key',
@@ -126,8 +126,8 @@ function hasId({ path }: Operation): boolean {
   return path.includes('/:id')
 }
 
-function failuresOf(operation: Operation): ErrorCode[] {
-  const ofPath: ErrorCode = hasId(operation) ? 'not_found' : 'route_not_found'
+function failuresOf(operation: Operation): ApiErrorCode[] {
+  const ofPath: ApiErrorCode = hasId(operation) ? 'not_found' : 'route_not_found'
   return [...failuresAnywhere, ...failuresBehindKeys, ofPath, ...operation.failures]
 }
 

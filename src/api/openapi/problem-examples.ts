@@ -1,12 +1,11 @@
 import {
+  type ApiErrorCode,
   aliasTaken,
   databaseUnavailable,
   domainInUse,
-  type ErrorCode,
   Failure,
   idempotencyInProgress,
   idempotencyKeyReused,
-  linkExpired,
   nameTaken,
   notFound,
   overloaded,
@@ -19,7 +18,7 @@ import { missingKey } from '../authentication.ts'
 import { malformedJson } from '../json.ts'
 
 /** One failure of each kind, for the documents; what does not validate depends on the operation. */
-export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_failed'>, Failure>> = {
+export const exampleFailures: Readonly<Record<Exclude<ApiErrorCode, 'validation_failed'>, Failure>> = {
   malformed_url: malformedPath,
   malformed_body: malformedJson('Expected double-quoted property name in JSON at position 22 (line 1 column 23)'),
   malformed_request: new Failure('malformed_request', 'The request has no Host header.'),
@@ -50,8 +49,6 @@ export const exampleFailures: Readonly<Record<Exclude<ErrorCode, 'validation_fai
   name_taken: nameTaken('go.acme.com'),
   alias_taken: aliasTaken('summer'),
   domain_in_use: domainInUse(214),
-  link_expired: linkExpired,
-  password_required: new Failure('password_required', 'This link asks for a password.'),
   reference_conflict: referenceConflict(),
   idempotency_in_progress: idempotencyInProgress(),
   precondition_failed: preconditionFailed('4-2026-11-20T12:00:00.000Z'),

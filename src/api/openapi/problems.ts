@@ -1,7 +1,7 @@
 /**
  * Failures in the document: a response for each status, its examples made by the code that answers.
  */
-import { type ErrorCode, Failure } from '../../errors.ts'
+import { type ApiErrorCode, Failure, visitorCodes } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
 import { problemOf } from '../../http/problem.ts'
 import { violationCodes } from '../../violations.ts'
@@ -16,7 +16,7 @@ interface ProblemExample {
 }
 
 interface ProblemBody {
-  readonly code: ErrorCode
+  readonly code: ApiErrorCode
   readonly violations?: readonly unknown[]
 }
 
@@ -26,7 +26,7 @@ export type ProblemExamples = Readonly<Record<string, ProblemExample>>
  * The responses of the document, and the codes that each may have. An operation refers to the first that has all the
  * codes with which it may answer a status.
  */
-const components: Readonly<Record<string, readonly ErrorCode[]>> = {
+const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
   BadRequest: ['malformed_url', 'malformed_body', 'malformed_request'],
   Unauthorized: ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key'],
   Forbidden: ['insufficient_scope'],
@@ -55,10 +55,11 @@ const components: Readonly<Record<string, readonly ErrorCode[]>> = {
 /** Given before the request was read whole, by the HTTP parser: nothing is known then of who asks for what. */
 const ofTheParser: readonly number[] = [408, 431]
 
-const codes = Object.keys(failures) as ErrorCode[]
+const ofVisitors: readonly string[] = visitorCodes
+const codes = Object.keys(failures).filter((code) => !ofVisitors.includes(code)) as ApiErrorCode[]
 
 /** References to the responses for these failures, by status. */
-export function problemReferences(possible: readonly ErrorCode[]): Record<string, object> {
+export function problemReferences(possible: readonly ApiErrorCode[]): Record<string, object> {
   const byStatus = Map.groupBy(possible, (code) => failures[code].status)
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
   return Object.fromEntries(
@@ -83,7 +84,7 @@ export function problemResponses(examples: ProblemExamples): Record<string, obje
   )
 }
 
-function componentOf(possible: readonly ErrorCode[]): string {
+function componentOf(possible: readonly ApiErrorCode[]): string {
   const found = Object.entries(components).find(([, ofComponent]) =>
     possible.every((code) => ofComponent.includes(code)),
   )
@@ -104,7 +105,7 @@ function bodyOf(failure: Failure): ProblemBody {
   return JSON.parse(problemOf(failure, 'order-4711', undefined).body)
 }
 
-function responseOf(ofComponent: readonly ErrorCode[], examples: ProblemExamples): object {
+function responseOf(ofComponent: readonly ApiErrorCode[], examples: ProblemExamples): object {
   const shown = Object.entries(examples).filter(([, { value }]) => ofComponent.includes(value.code))
   const isOfFields = shown.every(([, { value }]) => value.violations !== undefined)
   const content = {
@@ -119,7 +120,7 @@ function responseOf(ofComponent: readonly ErrorCode[], examples: ProblemExamples
 }
 
 /** Those that every code has by reference, those that some have as optional ones. */
-function headersOf(ofComponent: readonly ErrorCode[]): object {
+function headersOf(ofComponent: readonly ApiErrorCode[]): object {
   const own = ofComponent.map((code) => {
     const failure = code === 'validation_failed' ? new Failure(code, '') : exampleFailures[code]
     const names = Object.keys(problemOf(failure, '', undefined).headers).filter((name) => name !== 'content-type')

@@ -1,7 +1,7 @@
 /**
  * What the server answers outside the API, without a key.
  */
-import type { ErrorCode } from '../../errors.ts'
+import type { ApiErrorCode } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
 import { type HeaderName, headerReferences, onEveryAnswer } from './headers.ts'
 import { failuresAnywhere } from './paths.ts'
@@ -132,7 +132,7 @@ function reference(name: string): Schema {
 function answers(
   description: string,
   content: object,
-  own: readonly ErrorCode[],
+  own: readonly ApiErrorCode[],
   headers: readonly HeaderName[] = [],
 ): object {
   return {

@@ -14,7 +14,9 @@ import { statement } from '../statement.ts'
 import { openSqlite } from './open.ts'
 import { TurnReader } from './turn-reader.ts'
 
-const names = statement((db: Kysely<{ accounts: { name: string } }>) => db.selectFrom('accounts').select('name'))
+const names = statement((db: Kysely<{ accounts: { id: number; name: string } }>) =>
+  db.selectFrom('accounts').select('name').where('id', '>', 0),
+)
 
 async function opened(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
