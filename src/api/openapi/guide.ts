@@ -7,11 +7,11 @@ const kib = (bytes: number) => `${bytes / 1024} KiB`
 
 /** The document's description: what holds for every operation, for people. */
 export const guide = `
-Waymark keeps the domains and spaces of your short links. Send an API key and a form, and get JSON:
+Waymark keeps short links, their domains and the spaces that you sort them into. Send an API key and a form, and get JSON:
 
 \`\`\`sh
-curl -H "Authorization: Bearer $KEY" -d name=go.acme.com -d homepage_url=https://acme.com \\
-  https://links.example.com${apiPrefix}/domains
+curl -H "Authorization: Bearer $KEY" -d name=go.acme.com https://links.example.com${apiPrefix}/domains
+curl -H "Authorization: Bearer $KEY" -d url=https://acme.com/summer -d alias=summer https://links.example.com${apiPrefix}/links
 \`\`\`
 
 ## Requests
@@ -48,7 +48,8 @@ Idempotency-Key (400), record (404), its state (412), fields (422), conflict (40
 
 ## Lost updates
 
-Every record has an **ETag**, which changes whenever the record does. Send it in \`If-Match\` with PUT, PATCH or DELETE: if the record has
+Every record has an **ETag**, which changes whenever the record does. That of a link also changes with its clicks; \`If-Match\` holds as long
+as nothing that you can edit has changed. Send it in \`If-Match\` with PUT, PATCH or DELETE: if the record has
 changed since, the answer is 412 with the current ETag, and nothing happens. Send it in \`If-None-Match\` with GET: while nothing has
 changed, the answer is 304 without a body.
 
