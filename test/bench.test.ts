@@ -8,7 +8,9 @@ import { asText } from '../bench/report.ts'
 function printed(args: readonly string[]): string {
   const options = readOptions(args)
   assert.ok(options !== null)
-  return asText(figuresOf([], [{ records: 1_000, rssMb: 9_000, peakRssMb: 9_000, startMs: [9_000] }], options))
+  return asText(
+    figuresOf([], [{ kind: 'domains', records: 1_000, rssMb: 9_000, peakRssMb: 9_000, startMs: [9_000] }], options),
+  )
 }
 
 test('a quick run ends with figures, whatever they are', () => {
