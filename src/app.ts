@@ -10,7 +10,9 @@ import { RateLimits } from './api/rate-limit.ts'
 import { Removals } from './api/removals.ts'
 import { Api } from './api/routes.ts'
 import { apiFallback, apiManners } from './api/unanswered.ts'
-import type { ListenerName } from './config.ts'
+import { ClickRecorder } from './clicks/recorder.ts'
+import { takeClick } from './clicks/store.ts'
+import type { ListenerName } from './config-listeners.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
 import { finishDomainRemovals } from './domains/store.ts'
@@ -18,6 +20,7 @@ import { domainTransfer } from './domains/transfer.ts'
 import type { Histogram } from './histogram.ts'
 import { Connections } from './http/connections.ts'
 import { Drain } from './http/drain.ts'
+import { malformedHost } from './http/gate.ts'
 import { Overload } from './http/overload.ts'
 import { Proxies } from './http/proxies.ts'
 import { type LogOutput, RequestLog } from './http/request-log.ts'
@@ -32,6 +35,9 @@ import { linkRoutes } from './links/routes.ts'
 import { linkOperations } from './links/schema.ts'
 import { shortUrls } from './names/short-url.ts'
 import { opsListener } from './ops/listener.ts'
+import { Directory } from './redirect/directory.ts'
+import { visitorsListener } from './redirect/listener.ts'
+import { VisitCounts } from './redirect/visit-counts.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
 import { finishSpaceRemovals } from './spaces/store.ts'
@@ -42,11 +48,13 @@ export interface AppOptions {
   readonly storage: Storage
   readonly log: LogOutput
   readonly baseUrl: string | null
-  /** How a short link begins; see `shortUrls`. */
+  /** How short URLs begin: a template such as `https://{domain}`. */
   readonly shortUrl: string
+  /** Seconds for which visitors are served from memory while the database is down. */
+  readonly staleFor: number
   readonly corsOrigins: AllowedOrigins
   readonly rateLimit: number
-  /** Connections that the API serves at once. */
+  /** Connections that the API serves at once, and as many that the visitors' listener does. */
   readonly maxConnections: number
   readonly trustProxy: false | number | string[]
   /** The names by which the ops listener may be asked for, in lower case. */
@@ -68,6 +76,11 @@ export interface App {
   readonly router: Router
   readonly counts: RequestCounts
   readonly loopDelays: Histogram
+  readonly visits: VisitCounts
+  /** What visitors are served from. */
+  readonly directory: Directory
+  /** Loads what visitors are served from. To be called before the app listens. Throws `database_unavailable`. */
+  load(): Promise<void>
   /** To be called once everything is loaded: from now on, requests that would have to wait long are refused. */
   begin(): void
   /** Ends the work that goes on beside the requests. To be called after the listeners have drained. */
@@ -88,13 +101,66 @@ export const transferables = [domainTransfer, spaceTransfer]
 /** Puts everything together. Tests use the same function; there is no other app. */
 export function buildApp(options: AppOptions): App {
   const { storage } = options
-  const counts = new RequestCounts()
-  const log = new RequestLog(options.log, counts)
-  const proxies = new Proxies(options.trustProxy)
-  const overload = new Overload()
+  const shared = {
+    counts: new RequestCounts(),
+    proxies: new Proxies(options.trustProxy),
+    overload: new Overload(),
+    isSecret: hasKey,
+  }
+  const { counts, overload } = shared
+  const redirect = redirectOf(options, shared)
+  const { directory, recorder, visits } = redirect
+  const api = apiOf(options, shared, directory)
+  const ops = opsListener({
+    counts,
+    loopDelays: overload.delays,
+    visits,
+    meters: { database: storage.meters, directory: directory.meters, clicks: recorder.meters },
+    isServed: (domain) => directory.hasDomain(domain.toLowerCase()),
+    storage,
+    drain: api.drain,
+    log: options.log,
+    hostNames: options.opsHosts,
+    isSecret: hasKey,
+  })
+  return {
+    listeners: {
+      api: { server: api.server, drain: api.drain, isLast: false },
+      redirect: { server: redirect.server, drain: redirect.drain, isLast: false },
+      ops: { ...ops, isLast: true },
+    },
+    router: api.router,
+    ...{ counts, visits, directory, loopDelays: overload.delays },
+    load: () => directory.begin(),
+    begin: () => {
+      overload.begin()
+      recorder.begin()
+      api.begin()
+    },
+    close: async () => {
+      overload.close()
+      await directory.close()
+      await recorder.close()
+      await api.close()
+    },
+  }
+}
+
+/** What the listeners share. */
+interface Shared {
+  readonly counts: RequestCounts
+  readonly proxies: Proxies
+  readonly overload: Overload
+  readonly isSecret: (text: string) => boolean
+}
+
+/** The listener of the API and the documents. */
+function apiOf(options: AppOptions, { counts, proxies, overload, isSecret }: Shared, directory: Directory) {
+  const { storage } = options
   const keyring = new Keyring(storage)
   const kept = new KeptAnswers(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
+  const removals = removalsOf(storage, options.log)
   const cors = new Cors(options.corsOrigins)
 
   const router = new Router(apiFallback(rateLimits, cors))
@@ -103,45 +169,33 @@ export function buildApp(options: AppOptions): App {
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, address)
-  const removals = removalsOf(storage, options.log)
-  domainRoutes(api, storage, { removals, onChange: async () => undefined })
+  domainRoutes(api, storage, { removals, onChange: () => directory.domainsChanged() })
   spaceRoutes(api, storage, removals)
-  linkRoutes(api, storage, { shortUrl: shortUrls(options.shortUrl), onChange: () => undefined })
+  linkRoutes(api, storage, {
+    shortUrl: shortUrls(options.shortUrl),
+    onChange: (id, domain, alias) => directory.linkChanged(id, domain, alias),
+  })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   const connections = new Connections(options.maxConnections)
   const drain = new Drain(connections)
-  const lent = { log, proxies, unread: new UnreadAnswers(), isSecret: hasKey }
-  const surroundings = { ...lent, ...apiManners(rateLimits, cors) }
-  const server = createListener({ router, surroundings, gate: { drain, overload, connections } })
-  const ops = opsListener({
-    counts,
-    loopDelays: overload.delays,
-    storage,
-    drain,
-    log: options.log,
-    hostNames: options.opsHosts,
-    isSecret: hasKey,
+  const log = new RequestLog(options.log, counts)
+  const server = createListener({
+    finder: router,
+    surroundings: { log, proxies, unread: new UnreadAnswers(), isSecret, ...apiManners(rateLimits, cors) },
+    gate: { drain, overload, connections, hostFault: malformedHost },
   })
-
-  return {
-    listeners: { api: { server, drain, isLast: false }, ops: { ...ops, isLast: true } },
-    router,
-    counts,
-    loopDelays: overload.delays,
-    begin: () => {
-      overload.begin()
-      rateLimits.begin()
-      removals.begin()
-    },
-    close: async () => {
-      overload.close()
-      removals.close()
-      await rateLimits.close()
-      await keyring.close()
-      await kept.close()
-    },
+  const begin = () => {
+    rateLimits.begin()
+    removals.begin()
   }
+  const close = async () => {
+    removals.close()
+    await rateLimits.close()
+    await keyring.close()
+    await kept.close()
+  }
+  return { server, drain, router, begin, close }
 }
 
 /** A domain or a space that many links refer to is removed in steps. */
@@ -153,4 +207,26 @@ function removalsOf(storage: Storage, { logger }: LogOutput): Removals {
     },
     onProblem: (error) => logger.warn({ err: error }, 'a removal was interrupted; it will go on'),
   })
+}
+
+/** The listener of visitors, and what it serves from and counts into. */
+function redirectOf({ storage, log, shortUrl, staleFor, maxConnections }: AppOptions, shared: Shared) {
+  const warn = (message: string) => (error: unknown) => log.logger.warn({ err: error }, message)
+  const directory = new Directory(storage, {
+    staleForMs: staleFor * 1_000,
+    onProblem: warn('visitors are served from memory, since the database is away'),
+  })
+  const recorder = new ClickRecorder(storage, warn('clicks wait to be written, since the database is away'))
+  const visits = new VisitCounts()
+  const listener = visitorsListener({
+    directory,
+    onClick: (link) => recorder.count(link),
+    takeClick: (link) => takeClick(storage, link, new Date().toISOString()),
+    shortUrl: shortUrls(shortUrl),
+    visits,
+    log,
+    maxConnections,
+    ...shared,
+  })
+  return { ...listener, directory, recorder, visits }
 }

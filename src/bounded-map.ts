@@ -11,6 +11,18 @@ export class BoundedMap<Key, Value> {
     return this.#entries.get(key)
   }
 
+  get size(): number {
+    return this.#entries.size
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key)
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+
   set(key: Key, value: Value): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)

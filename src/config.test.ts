@@ -24,10 +24,13 @@ test('nothing has to be set', () => {
   assert.deepEqual(readConfig({}), {
     listeners: [
       { name: 'api', prefix: '', host: '127.0.0.1', port: 3000, isPerWorker: false },
+      { name: 'redirect', prefix: 'REDIRECT_', host: '127.0.0.1', port: 3080, isPerWorker: false },
       { name: 'ops', prefix: 'OPS_', host: '127.0.0.1', port: 3090, isPerWorker: true },
     ],
     storage: { engine: 'sqlite', path: 'data/waymark.db' },
     baseUrl: null,
+    shortUrl: 'http://{domain}:3080',
+    staleFor: 3600,
     corsOrigins: [],
     bootstrapKey: null,
     rateLimit: 6000,
@@ -50,6 +53,10 @@ test('an empty variable is one that is not set, and values are trimmed', () => {
 
 const good: [name: string, text: string, field: keyof Config, value: unknown][] = [
   ['WORKERS', '4', 'workers', 4],
+  ['STALE_FOR', '0', 'staleFor', 0],
+  ['SHORT_URL', 'https://{domain}', 'shortUrl', 'https://{domain}'],
+  ['SHORT_URL', 'HTTPS://{domain}:443/', 'shortUrl', 'https://{domain}'],
+  ['SHORT_URL', 'http://{domain}:8080', 'shortUrl', 'http://{domain}:8080'],
   ['MAX_CONNECTIONS', '1', 'maxConnections', 1],
   ['DATABASE_URL', 'sqlite:a.db', 'storage', { engine: 'sqlite', path: 'a.db' }],
   ['DATABASE_URL', 'sqlite:../a b.db', 'storage', { engine: 'sqlite', path: '../a b.db' }],
@@ -104,7 +111,7 @@ const places: [env: Record<string, string>, listener: number, place: object][] =
   [{ HOST: 'links.example.com' }, 0, { host: 'links.example.com' }],
   [{ PORT: '0' }, 0, { port: 0 }],
   [{ PORT: '65535' }, 0, { port: 65_535 }],
-  [{ OPS_HOST: '::' }, 1, { host: '::', port: 3090 }],
+  [{ OPS_HOST: '::' }, 2, { host: '::', port: 3090 }],
 ]
 
 for (const [env, listener, place] of places) {
@@ -115,7 +122,7 @@ for (const [env, listener, place] of places) {
 
 test('OPS_PORT=0 turns the ops listener off', () => {
   assert.deepEqual(
-    readConfig({ OPS_PORT: '0' }).listeners.map(({ name }) => name),
+    readConfig({ OPS_PORT: '0', REDIRECT_PORT: '0' }).listeners.map(({ name }) => name),
     ['api'],
   )
 })
@@ -133,6 +140,15 @@ test('PORT is none of those that the ops listeners take, where they could meet',
   for (const apart of [{ PORT: '3091' }, { PORT: '3089' }, { HOST: '192.0.2.1' }, { OPS_PORT: '0', PORT: '0' }]) {
     assert.deepEqual(mistakes({ PORT: '3090', ...apart }), [])
   }
+})
+
+test('REDIRECT_PORT is none of the others, and short links name it', () => {
+  assert.deepEqual(mistakes({ REDIRECT_PORT: '3000' }), ['PORT must not be REDIRECT_PORT, 3000: choose another one.'])
+  assert.deepEqual(mistakes({ REDIRECT_PORT: '3090' }), [
+    'REDIRECT_PORT must not be OPS_PORT, 3090: choose another one.',
+  ])
+  assert.equal(readConfig({ REDIRECT_PORT: '8080' }).shortUrl, 'http://{domain}:8080')
+  for (const port of ['80', '0']) assert.equal(readConfig({ REDIRECT_PORT: port }).shortUrl, 'http://{domain}')
 })
 
 test('the TLS modes of a PostgreSQL database are those that mean what they say', () => {
@@ -158,7 +174,7 @@ test('a password that is not encoded, and a TLS parameter that does not exist, a
 })
 
 test('the OPS_PORT of the last of WORKERS must be one as well', () => {
-  assert.equal(readConfig({ WORKERS: '3', OPS_PORT: '65533' }).listeners[1]?.port, 65_533)
+  assert.equal(readConfig({ WORKERS: '3', OPS_PORT: '65533' }).listeners[2]?.port, 65_533)
   const sentence = 'OPS_PORT must be an integer from 0 to 65533, not "65534".'
   assert.deepEqual(mistakes({ WORKERS: '3', OPS_PORT: '65534' }), [sentence])
 })
@@ -210,6 +226,20 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
     ['https://a.example/', 'a.example', 'https://A.example', 'null', 'https://a.example,*'],
     /^CORS_ORIGINS must be "\*", or origins such as /,
   ],
+  [
+    'SHORT_URL',
+    [
+      'https://go.acme.com',
+      '{domain}',
+      'ftp://{domain}',
+      'https://{domain}/s',
+      'https://a.{domain}',
+      'https://{domain}:99999',
+    ],
+    /^SHORT_URL must be "https:\/\/\{domain\}", /,
+  ],
+  ['STALE_FOR', ['-1', '1h'], /^STALE_FOR must be an integer from 0 to 31536000, not "/],
+  ['REDIRECT_PORT', ['65536', 'off'], /^REDIRECT_PORT must be an integer from 0 to 65535, not "/],
   ['OPS_PORT', ['65536', 'off'], /^OPS_PORT must be an integer from 0 to 65535, not "/],
   ['WORKERS', ['0', '65', 'auto'], /^WORKERS must be an integer from 1 to 64, not "/],
   ['MAX_CONNECTIONS', ['0', '1000001'], /^MAX_CONNECTIONS must be an integer from 1 to 1000000, not "/],

@@ -17,9 +17,15 @@ import { checkAnswer } from './answer.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 import { newStorage } from './engine.ts'
 import { exchange } from './raw-socket.ts'
+import { type VisitRequest, visit } from './visitors.ts'
 
 export interface StartOptions
-  extends Partial<Pick<AppOptions, 'baseUrl' | 'rateLimit' | 'trustProxy' | 'maxConnections' | 'corsOrigins'>> {
+  extends Partial<
+    Pick<
+      AppOptions,
+      'baseUrl' | 'shortUrl' | 'staleFor' | 'rateLimit' | 'trustProxy' | 'maxConnections' | 'corsOrigins'
+    >
+  > {
   /** Where the records are kept; else where the tests of this process keep theirs. */
   readonly engine?: StorageLocation['engine']
   /** Puts something between the app and its database. */
@@ -50,7 +56,7 @@ export interface TestApp {
   /** For routes that the test adds. */
   readonly router: Router
   /** What was counted of its requests. */
-  readonly measured: Pick<App, 'counts' | 'loopDelays'>
+  readonly measured: Pick<App, 'counts' | 'loopDelays' | 'visits'>
   /** The port of its ops listener. */
   readonly opsPort: number
   readonly logs: LogLine[]
@@ -61,6 +67,11 @@ export interface TestApp {
   revokeKey(id: number): Promise<void>
   /** Sends a request with the app's own key, unless told otherwise, and checks what every answer must be. */
   send(method: string, path: string, request?: Request): Promise<Answer>
+  /** Asks the visitors' listener for a URL such as `http://go.acme.com/summer`, as a browser does. */
+  visit(url: string, request?: VisitRequest): Promise<Answer>
+  /** The port of the visitors' listener. */
+  readonly visitPort: number
+  readonly directory: App['directory']
   /** Writes bytes to a connection of its own, and returns the answers that came back until it closed. */
   raw(...parts: readonly (string | Buffer)[]): Promise<Answer[]>
   close(): Promise<void>
@@ -88,18 +99,21 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     storage: options.storage?.(storage) ?? storage,
     log: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),
     baseUrl,
-    shortUrl: 'http://{domain}:3080',
     rateLimit,
     trustProxy,
     maxConnections,
+    shortUrl: options.shortUrl ?? 'http://{domain}',
+    staleFor: options.staleFor ?? 3_600,
     corsOrigins: options.corsOrigins ?? [],
     opsHosts: ['localhost'],
   })
   app.begin()
   closers.push(() => app.close())
-  const { api, ops } = app.listeners
-  for (const { server } of [api, ops]) closers.push(() => new Promise((resolve) => server.close(resolve)))
+  await app.load()
+  const { api, redirect, ops } = app.listeners
+  for (const { server } of [api, redirect, ops]) closers.push(() => new Promise((resolve) => server.close(resolve)))
   const { port } = await listen(api.server, { host: '127.0.0.1', port: 0, prefix: '' })
+  const { port: visitPort } = await listen(redirect.server, { host: '127.0.0.1', port: 0, prefix: 'REDIRECT_' })
   const { port: opsPort } = await listen(ops.server, { host: '127.0.0.1', port: 0, prefix: 'OPS_' })
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   closers.push(() => agent.destroy())
@@ -124,6 +138,9 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     router: app.router,
     measured: app,
     opsPort,
+    visitPort,
+    directory: app.directory,
+    visit: (url, request) => visit(visitPort, url, request),
     logs,
     createAccount: async () => (await createAccount(storage, 'Another')).id,
     createKey: async (wanted) => (await issueKey(wanted)).secret,

@@ -9,7 +9,10 @@ const port = [
   ...['storage/port.ts', 'storage/statement.ts', 'storage/version.ts', 'storage/fold.ts', 'storage/records.ts'],
   'storage/removal.ts',
 ]
-const operator = ['accounts/', 'keys/', 'config.ts', 'errors.ts', 'version.ts', 'storage/open.ts', 'storage/port.ts']
+const operator = [
+  ...['accounts/', 'keys/', 'config.ts', 'config-listeners.ts', 'errors.ts', 'version.ts'],
+  ...['storage/open.ts', 'storage/port.ts'],
+]
 const room = ['errors.ts', 'resources.ts', 'api/', 'http/', ...port]
 
 /** For each part of src/ what it may import of the others: files, or whole folders. The longest name holds. */
@@ -18,7 +21,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': ['violations.ts'],
   'resources.ts': [],
   'version.ts': ['../package.json'],
-  'config.ts': ['errors.ts', 'keys/key.ts', 'storage/open.ts'],
+  'config.ts': [
+    ...['config-reading.ts', 'config-listeners.ts', 'config-short-url.ts', 'config-storage.ts'],
+    ...['keys/key.ts', 'storage/open.ts'],
+  ],
+  'config-listeners.ts': ['config-reading.ts'],
+  'config-short-url.ts': ['config-listeners.ts', 'config-reading.ts', 'names/short-url.ts'],
+  'config-reading.ts': ['errors.ts'],
+  'config-storage.ts': ['config-reading.ts', 'storage/open.ts'],
   'bounded-map.ts': [],
   'histogram.ts': [],
   'names/': ['errors.ts', 'violations.ts', 'storage/fold.ts'],
@@ -26,6 +36,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'accounts/': ['errors.ts', ...port],
   'keys/': ['bounded-map.ts', 'errors.ts', 'resources.ts', ...port],
   'limits/': ['errors.ts', ...port],
+  'redirect/directory.ts': ['bounded-map.ts', 'errors.ts', 'redirect/', 'storage/port.ts'],
+  'redirect/domain-table.ts': ['redirect/', 'storage/port.ts'],
+  'redirect/feed.ts': ['storage/port.ts'],
+  'redirect/link-cache.ts': [],
+  'redirect/statements.ts': ['storage/statement.ts'],
+  'redirect/store.ts': ['redirect/', 'storage/port.ts'],
+  'clicks/': ['bounded-map.ts', 'storage/port.ts', 'storage/statement.ts'],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/', 'resources.ts', 'version.ts', 'violations.ts'],
@@ -39,11 +56,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'spaces/': [...room, 'idempotency/', 'transfer/'],
   'spaces/statements.ts': ['spaces/', ...port],
   'spaces/store.ts': ['errors.ts', 'resources.ts', 'spaces/', ...port],
+  'redirect/': [
+    ...['errors.ts', 'http/', 'names/host-name.ts', 'names/short-url.ts', 'links/password.ts', 'limits/counts.ts'],
+    ...['clicks/', ...port],
+  ],
   'links/': [...room, 'idempotency/', 'names/', 'transfer/'],
   'links/statements.ts': ['links/', ...port],
   'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
+  'links/password.ts': ['errors.ts', 'links/turns.ts'],
+  'links/turns.ts': [],
   'app.ts': [
-    ...['errors.ts', 'histogram.ts', 'config.ts', 'api/', 'http/', 'ops/listener.ts', 'domains/', 'spaces/', 'links/'],
+    ...['errors.ts', 'histogram.ts', 'config-listeners.ts', 'api/', 'http/', 'ops/listener.ts', 'redirect/', 'clicks/'],
+    ...['domains/', 'spaces/', 'links/', 'names/short-url.ts'],
     ...['keys/', 'idempotency/', 'storage/port.ts'],
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],

@@ -15,6 +15,7 @@ const { values, positionals, tokens } = parseArgs({
     request: { ...text, short: 'X' },
     output: { ...text, short: 'o' },
     'write-out': { ...text, short: 'w' },
+    'user-agent': { ...text, short: 'A' },
     header: { ...text, short: 'H', multiple: true },
     data: { ...text, short: 'd', multiple: true },
     'data-urlencode': { ...text, multiple: true },
@@ -41,14 +42,17 @@ for (const header of values.header ?? []) {
   headers.set(header.slice(0, colon), header.slice(colon + 1).trim())
 }
 const method = values.request ?? (values.head ? 'HEAD' : hasBody ? 'POST' : 'GET')
-const response = await fetch(url, { method, headers, ...(hasBody ? { body: data } : {}) })
+headers.set('user-agent', values['user-agent'] ?? 'curl/8')
+const response = await fetch(url, { method, headers, redirect: 'manual', ...(hasBody ? { body: data } : {}) })
 if (values.head) {
   const lines = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`)
   writeFileSync(process.stdout.fd, `HTTP/1.1 ${response.status}\r\n${lines.join('')}\r\n`)
 }
 writeFileSync(values.output ?? process.stdout.fd, Buffer.from(await response.arrayBuffer()))
 const after = values['write-out'] ?? ''
-writeFileSync(process.stdout.fd, after.replaceAll('%{http_code}', String(response.status)).replaceAll('\\n', '\n'))
+const written = { '%{http_code}': String(response.status), '%{redirect_url}': response.headers.get('location') ?? '' }
+const said = Object.entries(written).reduce((text, [name, value]) => text.replaceAll(name, value), after)
+writeFileSync(process.stdout.fd, said.replaceAll('\\n', '\n'))
 
 function urlEncoded(field: string): string {
   const equals = field.indexOf('=')

@@ -13,8 +13,8 @@ useEngine('postgres')
 
 const files = globSync(
   [
-    'src/storage/{foreign-keys,transactions,version}.test.ts',
-    'src/{idempotency,keys,limits}/*.test.ts',
+    'src/storage/{changes,clicks,foreign-keys,transactions,version}.test.ts',
+    'src/{clicks,idempotency,keys,limits,redirect}/*.test.ts',
     'test/contract/{after,safe-retries}.test.ts',
     'test/{isolation,lost-updates}.test.ts',
   ],

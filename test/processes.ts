@@ -158,7 +158,7 @@ export function startProgram(
   options: SpawnOptions = {},
 ): Running {
   // Two servers on one machine cannot both have the default port. A group of its own, so that what npm started ends with it.
-  const env = { ...inherited(), OPS_PORT: '0', ...variables }
+  const env = { ...inherited(), OPS_PORT: '0', REDIRECT_PORT: '0', ...variables }
   const child = spawn(command, args, {
     cwd: repository,
     detached: true,

@@ -76,7 +76,9 @@ const inFolder = (folder: string, words: readonly string[]) =>
 async function startCopy(t: TestContext, folder: string, variables: Variables) {
   const port = String(await freePort())
   const program = [process.execPath, ...inFolder(folder, serverArguments)]
-  return listening(startProgram(t, program, { ...variables, PORT: port, OPS_PORT: '0', RATE_LIMIT: '0' }))
+  return listening(
+    startProgram(t, program, { ...variables, PORT: port, OPS_PORT: '0', REDIRECT_PORT: '0', RATE_LIMIT: '0' }),
+  )
 }
 
 test('the copy with a third resource has no type errors', (t) => {

@@ -1,6 +1,6 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { Failure } from '../errors.ts'
-import { addHeader } from '../http/answer.ts'
+import { receiveBody } from '../http/body.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Fields, MalformedForm, noFields, parseFormBytes } from '../http/form-encoding.ts'
 import { parseJson } from './json.ts'
@@ -53,41 +53,9 @@ function unsupported(reason: string): Failure {
   return new Failure('unsupported_media_type', `${reason} Send ${[...parsers.keys()].join(' or ')}, in UTF-8.`)
 }
 
-/** Waits for the whole body, but not for one that is too large. */
-function receive(exchange: Exchange, parse: Parse): Failure | Promise<Fields | Failure> {
-  const { request, headers } = exchange
-  // The client may have left while its key was looked up.
-  if (request.destroyed) return cutOff
-  if (Number(headers['content-length'] ?? 0) > maxBody) return refuseLarge(exchange)
-  if (isAwaitingContinue(request)) exchange.response.writeContinue()
-  const { promise, resolve } = Promise.withResolvers<Fields | Failure>()
-  const chunks: Buffer[] = []
-  let length = 0
-  request.on('data', (chunk: Buffer) => {
-    const before = length
-    length += chunk.length
-    if (length <= maxBody) chunks.push(chunk)
-    else if (before <= maxBody) resolve(refuseLarge(exchange))
-  })
-  request.on('end', () => {
-    if (length <= maxBody) resolve(parse(Buffer.concat(chunks)))
-  })
-  request.on('error', () => resolve(cutOff))
-  return promise
-}
-
-/** The client left, or the parser lost it, in the middle of the body: this answer reaches no one. */
-const cutOff = new Failure('malformed_request', 'The body ended before its time.')
-
-/** RFC 9110 §10.1.1: not for HTTP/1.0, and an unknown expectation is ignored. */
-function isAwaitingContinue({ headers, httpVersion }: IncomingMessage): boolean {
-  return headers.expect?.toLowerCase() === '100-continue' && httpVersion !== '1.0'
-}
-
-/** The connection is closed after the answer, since the rest of the body may still come. */
-function refuseLarge(exchange: Exchange): Failure {
-  addHeader(exchange, 'connection', 'close')
-  return new Failure('body_too_large', 'The body is larger than 64 KiB.')
+async function receive(exchange: Exchange, parse: Parse): Promise<Fields | Failure> {
+  const bytes = await receiveBody(exchange, maxBody)
+  return bytes instanceof Failure ? bytes : parse(bytes)
 }
 
 function parsedForm(bytes: Buffer): Fields | Failure {

@@ -1,11 +1,11 @@
 import { Failure } from '../errors.ts'
 import { addHeader, hasHeader } from '../http/answer.ts'
+import { networkOf } from '../http/client-network.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Caller } from '../keys/keyring.ts'
 import { Counts, type Standing, windowMs } from '../limits/counts.ts'
 import { Sharing } from '../limits/sharing.ts'
 import type { Db } from '../storage/port.ts'
-import { networkOf } from './client-network.ts'
 
 /** Failed authentications that one client address may make in a window. */
 const failuresPerAddress = 300

@@ -101,8 +101,8 @@ for (const [what, length] of [
         await release
         return real.all(...args)
       }
-      const { write, writeOne, list, condition, start, close, meters } = real
-      const rest = { write, writeOne, list, condition, start, close }
+      const { write, writeOne, list, condition, changesAfter, pruneChanges, addClicks, start, close, meters } = real
+      const rest = { write, writeOne, list, condition, changesAfter, pruneChanges, addClicks, start, close }
       const bound = Object.entries(rest).map(([name, method]) => [name, (method as () => unknown).bind(real)])
       return { ...Object.fromEntries(bound), all, meters }
     }

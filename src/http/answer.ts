@@ -18,9 +18,14 @@ function placeOf(headerFields: readonly string[], name: string): number {
 
 /** Sends the answer with the fields that were added, and has it logged. Returns what a handler that has answered returns. */
 export function send(exchange: Exchange, status: number, body: string | Buffer = ''): undefined {
-  const { headerFields, response } = exchange
   // RFC 9110 §8.6: neither status has a body whose length could be told.
-  if (status !== 204 && status !== 304) headerFields.push('content-length', String(Buffer.byteLength(body)))
+  if (status !== 204 && status !== 304) addHeader(exchange, 'content-length', String(Buffer.byteLength(body)))
+  return sendReady(exchange, status, body)
+}
+
+/** The same for an answer whose fields are complete. */
+export function sendReady(exchange: Exchange, status: number, body: string | Buffer): undefined {
+  const { headerFields, response } = exchange
   response.writeHead(status, headerFields)
   response.end(body)
   const isLost = response.destroyed || response.socket?.destroyed === true || Boolean(response.socket?.errored)

@@ -5,6 +5,12 @@ import type { Proxies } from './proxies.ts'
 import { requestIdOf } from './request-id.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
 
+/** Says where each request of a listener goes. */
+export interface Finder {
+  /** Never throws. `target` is the request target in origin form. */
+  find(method: string, target: string): Match
+}
+
 /** Answers an exchange, or returns the failure that answers it. The kernel answers what it throws, too. */
 export type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>
 

@@ -14,15 +14,15 @@ export interface Gate {
   readonly connections: Connections
   /** Left out by a listener that must answer however busy the process is. */
   readonly overload?: Overload
-  /** The names by which clients may ask for this listener beside IP addresses; left out if any name will do. */
-  readonly hostNames?: readonly string[]
+  /** What is wrong with the Host of a request; left out by a listener that answers whatever it is. */
+  readonly hostFault?: (exchange: Exchange) => Failure | undefined
 }
 
 /**
  * What every request passes first, whatever its path: shutdown, too many connections, overload, and whether it is HTTP at
  * all. Returns the failure that answers it; undefined if it passes.
  */
-export function refusalAt({ drain, overload, connections, hostNames }: Gate, exchange: Exchange): Failure | undefined {
+export function refusalAt({ drain, overload, connections, hostFault }: Gate, exchange: Exchange): Failure | undefined {
   const isSurplus = connections.isSurplus(exchange)
   if (drain.isDraining || isSurplus || asksToUpgrade(exchange)) addHeader(exchange, 'connection', 'close')
   if (drain.isDraining) return new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 })
@@ -30,7 +30,7 @@ export function refusalAt({ drain, overload, connections, hostNames }: Gate, exc
     const busy = isSurplus ? overloaded('The server has as many connections as it can serve.') : overload?.refusal()
     if (busy !== undefined) return busy
   }
-  return fault(exchange) ?? (hostNames === undefined ? undefined : strangeHost(exchange, hostNames))
+  return fault(exchange) ?? hostFault?.(exchange)
 }
 
 /** Node drops what follows such a request in the same packet, so its connection must end (RFC 9112 §9.3.2). */
@@ -38,9 +38,13 @@ function asksToUpgrade({ headers }: Exchange): boolean {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
 }
 
-function strangeHost({ host }: Exchange, names: readonly string[]): Failure | undefined {
-  if (isHostAllowed(host, names)) return undefined
-  return new Failure('malformed_request', `The Host must be an IP address or one of ${names.join(', ')}.`)
+/** For a listener whose Host must be an IP address or one of these names, in lower case. */
+export function strangeHost(names: readonly string[]): (exchange: Exchange) => Failure | undefined {
+  return (exchange) => {
+    const malformed = malformedHost(exchange)
+    if (malformed !== undefined || isHostAllowed(exchange.host, names)) return malformed
+    return new Failure('malformed_request', `The Host must be an IP address or one of ${names.join(', ')}.`)
+  }
 }
 
 /** What is wrong with the request as such. */
@@ -51,7 +55,7 @@ function fault(exchange: Exchange): Failure | undefined {
   if (query instanceof MalformedForm) {
     return new Failure('malformed_url', `The query of the URL cannot be read. ${query.message}`)
   }
-  return headerFault(request) ?? hostFault(exchange)
+  return headerFault(request)
 }
 
 /** What the parser lets pass: headers that may come only once but came twice, and transfer codings that it did not undo. */
@@ -74,8 +78,8 @@ function timesSent(header: string, rawHeaders: readonly string[]): number {
   return times
 }
 
-/** RFC 9112 §3.2: a Host, which is a host and perhaps a port. Behind a trusted proxy, the host that it forwards. */
-function hostFault({ host, protocol, request }: Exchange): Failure | undefined {
+/** RFC 9112 §3.2: a Host must be a host and perhaps a port. Behind a trusted proxy, it is the host that the proxy forwards. */
+export function malformedHost({ host, protocol, request }: Exchange): Failure | undefined {
   if (!/^https?$/i.test(protocol)) {
     return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
   }

@@ -2,7 +2,7 @@
  * Failures as answers: one object on every path, which serves clients of Laravel's shape (`message`, `errors`) and of
  * RFC 9457 (`type`, `title`, `status`, `detail`) alike.
  */
-import { Failure, ForeignKeyViolation, referenceConflict, type Violation } from '../errors.ts'
+import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict, type Violation } from '../errors.ts'
 import { entityTagOf } from './conditions.ts'
 import type { WordedFailure } from './exchange.ts'
 import { failures } from './failures.ts'
@@ -10,7 +10,11 @@ import { failures } from './failures.ts'
 /** The answer to a failure. `accept` is the request's Accept header, if one could be read. */
 export function problemOf(failure: Failure, requestId: string, accept: string | undefined): WordedFailure {
   const { status } = failures[failure.code]
-  return { status, headers: headersOf(failure, status, accept), body: bodyOf(failure, requestId) }
+  return {
+    status,
+    headers: { 'content-type': contentType(accept), ...headersOf(failure) },
+    body: bodyOf(failure, requestId),
+  }
 }
 
 /** The failure that was thrown, or `internal_error` for anything else. */
@@ -55,9 +59,10 @@ function contentType(accept: string | undefined): string {
 const plainJson = /(?:^|[\s,])application\/json(?=[\s,;]|$)/i
 const problemJson = /(?:^|[\s,])application\/problem\+json(?=[\s,;]|$)/i
 
-function headersOf({ code, facts }: Failure, status: number, accept: string | undefined): Record<string, string> {
-  const headers: Record<string, string> = { 'content-type': contentType(accept), vary: 'Accept' }
-  if (status === 401) headers['www-authenticate'] = challenge(code)
+/** What a failure says in headers, however it is worded. An answer to it depends on the Accept header. */
+export function headersOf({ code, facts }: Failure): Record<string, string> {
+  const headers: Record<string, string> = { vary: 'Accept' }
+  if (failures[code].status === 401) headers['www-authenticate'] = challenge(code)
   if (facts.scope !== undefined) {
     headers['www-authenticate'] = `Bearer realm="api", error="insufficient_scope", scope="${facts.scope}"`
   }
@@ -67,7 +72,11 @@ function headersOf({ code, facts }: Failure, status: number, accept: string | un
   return headers
 }
 
-/** RFC 6750 §3.1: no error code when the request carries no key at all. */
-function challenge(code: string): string {
+/**
+ * RFC 6750 §3.1: no error code when the request carries no key at all. A visitor's password goes into a form, for which
+ * there is no registered scheme; but a 401 must name one (RFC 9110 §15.5.2), and browsers pass over those they do not know.
+ */
+function challenge(code: ErrorCode): string {
+  if (code === 'password_required') return 'Form realm="link"'
   return code === 'missing_api_key' ? 'Bearer realm="api"' : 'Bearer realm="api", error="invalid_token"'
 }

@@ -1,6 +1,6 @@
 import FindMyWay from 'find-my-way'
 import { Failure } from '../errors.ts'
-import type { Exchange, Handler, Match, Outcome, Route } from './exchange.ts'
+import type { Exchange, Finder, Handler, Match, Outcome, Route } from './exchange.ts'
 import { type Fields, type MalformedForm, parseQuery } from './form-encoding.ts'
 import { maxTargetBytes } from './target.ts'
 
@@ -12,7 +12,7 @@ export type Method = (typeof methods)[number]
 export type Fallback = (exchange: Exchange, methods: readonly Method[]) => Outcome
 
 /** Finds the handler for a method and a path. */
-export class Router {
+export class Router implements Finder {
   /** Every method of every route, for the tests that compare the documents with what is served. */
   readonly declared: { readonly method: Method; readonly template: string }[] = []
   readonly #routes = FindMyWay({

@@ -1,10 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { awaitedResponse } from './connections.ts'
-import { Exchange, type Surroundings } from './exchange.ts'
+import { Exchange, type Finder, type Surroundings } from './exchange.ts'
 import { attempt, fail } from './failing.ts'
 import { type Gate, refusalAt } from './gate.ts'
 import { createServer } from './node-http.ts'
-import type { Router } from './router.ts'
 import { answerSocketErrors } from './socket-errors.ts'
 import { maxHeadBytes, takeOriginForm } from './target.ts'
 
@@ -13,13 +12,13 @@ const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTime
 
 /** All that the kernel must know of a listener. */
 export interface ListenerParts {
-  readonly router: Router
+  readonly finder: Finder
   readonly gate: Gate
   readonly surroundings: Surroundings
 }
 
 /** Makes the server of a listener, which has yet to listen. Every request passes the gate before its route. */
-export function createListener({ router, gate, surroundings }: ListenerParts): Server {
+export function createListener({ finder, gate, surroundings }: ListenerParts): Server {
   const options = {
     ...timeouts,
     connectionsCheckingInterval: 1_000,
@@ -28,7 +27,7 @@ export function createListener({ router, gate, surroundings }: ListenerParts): S
   }
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     takeOriginForm(request)
-    const match = router.find(request.method as string, request.url as string)
+    const match = finder.find(request.method as string, request.url as string)
     const exchange = new Exchange(surroundings, request, response, match)
     surroundings.log.began()
     surroundings.onArrival?.(exchange)

@@ -1,18 +1,58 @@
-import { argon2, randomBytes } from 'node:crypto'
+/**
+ * Passwords of links at rest: argon2id (RFC 9106) as a PHC string, `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`.
+ */
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { overloaded } from '../errors.ts'
+import { Turns } from './turns.ts'
 
-/** The argon2id hash of a password, in PHC form. */
+const derive = promisify(argon2)
+
+interface Cost {
+  /** KiB. */
+  readonly memory: number
+  readonly passes: number
+  readonly parallelism: number
+}
+
+/** What OWASP asks for at least. */
+const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 }
+const saltBytes = 16
+const hashBytes = 32
+/** Argon2 version 1.3, the only one that Node computes. */
+const version = 19
+
+const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z\d+/]{11,86})\$([A-Za-z\d+/]{16,86})$/
+
+/**
+ * Hashes that are computed at once, by all callers of this process together: each keeps a thread of Node's four busy for
+ * some 30 ms. Those that wait are no more than what two threads do in about a second.
+ */
+const turns = new Turns({ atOnce: 2, waiting: 64 }, () => overloaded('Too many passwords are being checked.'))
+
+/** Hashes a password under a new salt. Throws `overloaded`. */
 export async function hashPassword(password: string): Promise<string> {
-  const nonce = randomBytes(16)
-  const parameters = {
-    message: password.normalize('NFC'),
-    nonce,
-    parallelism: 1,
-    tagLength: 32,
-    memory: 19456,
-    passes: 2,
-  }
-  const hash = await promisify(argon2)('argon2id', parameters)
-  const text = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '')
-  return `$argon2id$v=19$m=19456,t=2,p=1$${text(nonce)}$${text(hash)}`
+  const salt = randomBytes(saltBytes)
+  const hash = await compute(password, salt, hashBytes, cost)
+  const { memory, passes, parallelism } = cost
+  return `$argon2id$v=${version}$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`
+}
+
+/** Whether the password is the one that was hashed; compares in constant time. Throws `overloaded`. */
+export async function verifyPassword(password: string, stored: string): Promise<boolean> {
+  const [, memory, passes, parallelism, salt, hash] = phc.exec(stored) ?? []
+  if (salt === undefined || hash === undefined) throw new Error('A stored password is not an argon2id PHC string.')
+  const expected = Buffer.from(hash, 'base64')
+  const used = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
+  return timingSafeEqual(await compute(password, Buffer.from(salt, 'base64'), expected.length, used), expected)
+}
+
+/** In NFC, since systems differ in how their keyboards compose a letter. */
+function compute(password: string, salt: Buffer, tagLength: number, how: Cost): Promise<Buffer> {
+  const message = Buffer.from(password.normalize('NFC'))
+  return turns.take(() => derive('argon2id', { message, nonce: salt, tagLength, ...how }))
+}
+
+function base64(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '')
 }

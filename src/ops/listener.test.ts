@@ -25,7 +25,11 @@ async function startOps(options: StartOptions = {}, changed: Partial<Operated> =
   const log = logTo({ write: (line) => void lines.push(JSON.parse(line)) }, 'info')
   const { drain, measured, storage } = app
   const { counts, loopDelays } = measured
-  const operated = { drain, storage, log, counts, loopDelays, hostNames: ['localhost'], isSecret: () => false }
+  const operated = {
+    ...{ drain, storage, log, counts, loopDelays, visits: app.measured.visits },
+    meters: { database: storage.meters },
+    ...{ hostNames: ['localhost'], isSecret: () => false, isServed: (name: string) => name === 'go.acme.com' },
+  }
   const server = opsListener({ ...operated, ...changed }).server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   after(() => server.close())
@@ -55,7 +59,7 @@ test('200 for /health/live and /health/ready; 503 shutting_down for the latter w
 })
 
 test('503 database_unavailable for /health/ready when the database has not answered for two seconds', async () => {
-  const { ask } = await startOps({}, { storage: { condition: () => new Promise(() => undefined), meters: [] } })
+  const { ask } = await startOps({}, { storage: { condition: () => new Promise(() => undefined) } })
   const { status, body } = await ask('/health/ready')
   assert.deepEqual([status, body.code], [503, 'database_unavailable'])
 })
@@ -88,10 +92,25 @@ test('400 for a path that cannot be decoded, and for a Host that is neither an a
   }
 })
 
+test('200 for /tls/ask with a domain that is served, else 404', async () => {
+  const { ask } = await startOps()
+  assert.equal((await ask('/tls/ask?domain=go.acme.com')).status, 200)
+  for (const query of [
+    '',
+    '?domain=',
+    '?domain=evil.example',
+    '?domain=go.acme.com&domain=go.acme.com',
+    '?name=go.acme.com',
+  ]) {
+    const { status, body } = await ask(`/tls/ask${query}`)
+    assert.deepEqual([status, body.code], [404, 'not_found'], query)
+  }
+})
+
 test('500 without a word of what went wrong, which is for the log', async () => {
   const bug = new TypeError('a bug')
   const broken = { name: 'broken', help: '', value: () => assert.fail(bug) }
-  const { ask, lines } = await startOps({}, { storage: { condition: async () => 'ok', meters: [broken] } })
+  const { ask, lines } = await startOps({}, { meters: { broken: [broken] } })
   const { status, body, text } = await ask('/metrics')
   assert.deepEqual([status, body.code], [500, 'internal_error'])
   assert.doesNotMatch(text, /a bug/)

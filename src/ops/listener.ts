@@ -1,8 +1,10 @@
 import type { Server } from 'node:http'
-import { Failure } from '../errors.ts'
+import { Failure, notFound } from '../errors.ts'
 import { addHeader, send, sendJson } from '../http/answer.ts'
 import { Connections } from '../http/connections.ts'
 import { Drain } from '../http/drain.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { strangeHost } from '../http/gate.ts'
 import { problemOf } from '../http/problem.ts'
 import { Proxies } from '../http/proxies.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
@@ -15,11 +17,12 @@ import { type Measured, metricsOf } from './metrics.ts'
 
 /** What the operator may be told about; `drain` is of the listener whose readiness is asked for. */
 export interface Operated extends Measured, Health {
-  readonly storage: Measured['storage'] & Health['storage']
   readonly log: LogOutput
   /** The names by which it may be asked for, beside IP addresses: any other is one of a page elsewhere (DNS rebinding). */
   readonly hostNames: readonly string[]
   readonly isSecret: (text: string) => boolean
+  /** Whether visitors of this domain are served: from memory, whether or not the database is there. */
+  readonly isServed: (domain: string) => boolean
 }
 
 /** Connections are few: a scraper, an orchestrator, a person. */
@@ -39,11 +42,16 @@ export function opsListener(operated: Operated): { server: Server; drain: Drain 
   })
   router.add('GET', live, async (exchange) => sendJson(exchange, 200, JSON.stringify({ status: 'live' })))
   router.add('GET', ready, async (exchange) => sendJson(exchange, 200, JSON.stringify(await readiness(operated))))
+  router.add('GET', tlsAsk, async (exchange) => {
+    const { domain } = exchange.query as Fields
+    if (typeof domain !== 'string' || !operated.isServed(domain)) return notFound('domain')
+    return sendJson(exchange, 200, JSON.stringify({ domain }))
+  })
   const connections = new Connections(maxConnections)
   const drain = new Drain(connections)
   const server = createListener({
-    router,
-    gate: { drain, connections, hostNames: operated.hostNames },
+    finder: router,
+    gate: { drain, connections, hostFault: strangeHost(operated.hostNames) },
     surroundings: {
       log: new RequestLog(operated.log, new RequestCounts(), 'debug'),
       proxies: new Proxies(false),
@@ -56,8 +64,8 @@ export function opsListener(operated: Operated): { server: Server; drain: Drain 
   return { server, drain }
 }
 
-const paths = ['/metrics', '/health/live', '/health/ready'] as const
-const [metrics, live, ready] = paths
+const paths = ['/metrics', '/health/live', '/health/ready', '/tls/ask'] as const
+const [metrics, live, ready, tlsAsk] = paths
 
 const fallback: Fallback = ({ method }, methods) => {
   if (methods.length === 0) {

@@ -3,13 +3,16 @@ import type { ErrorCode } from '../errors.ts'
 import { Histogram } from '../histogram.ts'
 import { failures } from '../http/failures.ts'
 import type { RequestCounts } from '../http/request-metrics.ts'
-import type { Meter, Storage } from '../storage/port.ts'
+import type { Meter } from '../storage/port.ts'
 import { version } from '../version.ts'
 
 export interface Measured {
   readonly counts: RequestCounts
   readonly loopDelays: Histogram
-  readonly storage: Pick<Storage, 'meters'>
+  /** Kinds of answers to visitors, and how many there were of each. */
+  readonly visits: { entries(): Iterable<readonly [string, number]> }
+  /** What each part of the process measures of itself, by the part's name. */
+  readonly meters: Readonly<Record<string, readonly Meter[]>>
 }
 
 type Labels = Readonly<Record<string, string | number>>
@@ -51,7 +54,7 @@ async function nodeMetrics(): Promise<Registry> {
 
 const codes = Object.keys(failures) as ErrorCode[]
 
-function readingsOf({ counts, loopDelays, storage }: Measured): Reading[] {
+function readingsOf({ counts, loopDelays, visits, meters }: Measured): Reading[] {
   return [
     {
       name: 'waymark_build_info',
@@ -83,13 +86,19 @@ function readingsOf({ counts, loopDelays, storage }: Measured): Reading[] {
       type: 'histogram',
       read: () => [[{}, loopDelays]],
     },
-    ...storage.meters.map(ofDatabase),
+    {
+      name: 'waymark_visits_total',
+      help: 'Visits by how they were answered.',
+      type: 'counter',
+      read: () => Iterator.from(visits.entries()).map(([answer, count]) => [{ answer }, count] as const),
+    },
+    ...Object.entries(meters).flatMap(([part, those]) => those.map((meter) => ofPart(part, meter))),
   ]
 }
 
-function ofDatabase({ name, help, value }: Meter): Reading {
+function ofPart(part: string, { name, help, value }: Meter): Reading {
   return {
-    name: `waymark_database_${name}`,
+    name: `waymark_${part}_${name}`,
     help,
     type: value instanceof Histogram ? 'histogram' : 'gauge',
     read: () => [[{}, value instanceof Histogram ? value : value()]],

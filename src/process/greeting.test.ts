@@ -5,12 +5,25 @@ import { test } from 'node:test'
 import { version } from '../version.ts'
 import { greet, greeting } from './greeting.ts'
 
-const listening = { port: 3000, url: 'http://0.0.0.0:3000', localUrl: 'http://127.0.0.1:3000' }
-const banner = `Waymark ${version} is listening on http://0.0.0.0:3000 (documentation: /docs)\n`
+const api = { port: 3000, url: 'http://0.0.0.0:3000', localUrl: 'http://127.0.0.1:3000' }
+const redirect = { port: 3080, url: 'http://0.0.0.0:3080', localUrl: 'http://127.0.0.1:3080' }
+const listening = { api, redirect }
+const banner = `Waymark ${version} is listening on http://0.0.0.0:3000 (documentation: /docs)\nShort links are answered on http://0.0.0.0:3080\n`
 
-test('a first start shows the key, and a curl line that this machine can run', () => {
+test('a first start shows the key, and a curl lines that this machine can run', () => {
   const text = greeting(listening, { secret: 'wm_secret' })
   assert.ok(text.startsWith(`${banner}\nThis API key is shown once; keep it safe:\n\n  wm_secret\n`))
+  const commands = text.split('\n').filter((line) => line.startsWith('  curl '))
+  assert.deepEqual(commands, [
+    '  curl -H "Authorization: Bearer wm_secret" http://127.0.0.1:3000/api/v1/domains -d name=localhost',
+    '  curl -H "Authorization: Bearer wm_secret" http://127.0.0.1:3000/api/v1/links -d alias=docs -d url=http://localhost:3000/docs',
+    '  curl -i http://localhost:3080/docs',
+  ])
+})
+
+test('without a listener for visitors nothing is said of it, and the curl line lists domains', () => {
+  const text = greeting({ api, redirect: undefined }, { secret: 'wm_secret' })
+  assert.doesNotMatch(text, /Short links|localhost/)
   assert.match(text, /^ {2}curl -H "Authorization: Bearer wm_secret" http:\/\/127\.0\.0\.1:3000\/api\/v1\/domains$/m)
 })
 

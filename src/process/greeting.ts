@@ -8,9 +8,16 @@ import type { Listening } from './listen.ts'
  */
 export type KeyNews = { readonly secret: string } | 'kept' | 'none'
 
+/** Where the API and the visitors' listener can be reached; the latter undefined if it is turned off. */
+export interface Addresses {
+  readonly api: Listening
+  readonly redirect: Listening | undefined
+}
+
 /** What the server prints once it listens. */
-export function greeting({ url, localUrl }: Listening, key: KeyNews): string {
-  const banner = `Waymark ${version} is listening on ${url} (documentation: /docs)\n`
+export function greeting({ api, redirect }: Addresses, key: KeyNews): string {
+  const ofVisitors = redirect === undefined ? '' : `Short links are answered on ${redirect.url}\n`
+  const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)\n${ofVisitors}`
   if (key === 'none') return `${banner}No API key is good. Issue one: ${issue}\n`
   if (key === 'kept') return `${banner}Lost your API key? Issue another: ${issue}\n`
   return `${banner}
@@ -20,8 +27,17 @@ This API key is shown once; keep it safe:
 
 Try it:
 
-  curl -H "Authorization: Bearer ${key.secret}" ${localUrl}/api/v1/domains
+${trial(api, redirect, key.secret)}
+`
+}
 
+/** Commands that work when they are pasted: a domain, a link on it, and a visit. */
+function trial({ port, localUrl }: Listening, redirect: Listening | undefined, secret: string): string {
+  const curl = `  curl -H "Authorization: Bearer ${secret}" ${localUrl}/api/v1`
+  if (redirect === undefined) return `${curl}/domains\n`
+  return `${curl}/domains -d name=localhost
+${curl}/links -d alias=docs -d url=http://localhost:${port}/docs
+  curl -i http://localhost:${redirect.port}/docs
 `
 }
 

@@ -1,12 +1,13 @@
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
 import { type App, buildApp } from '../app.ts'
-import { type Config, type Place, readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
+import type { Place } from '../config-listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { isWithoutKeys, makeFirstKey, registerBootstrapKey } from './first-key.ts'
-import { greet, greeting, type KeyNews } from './greeting.ts'
+import { type Addresses, greet, greeting, type KeyNews } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder } from './shutdown.ts'
@@ -32,14 +33,15 @@ async function start(): Promise<void> {
   const storage = await openStorage(config.storage)
   const log = await openLog(config.logLevel)
   const { logger } = log
-  const app = buildApp({ ...config, shortUrl: 'http://{domain}:3080', opsHosts: opsHostsOf(config), storage, log })
+  const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, log })
   endInGoodOrder({ app, storage, log })
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     if (isFirst()) await register(config, storage, logger)
+    await app.load()
     const listening = await listenAll(config, app)
     announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
-    if (isFirst()) greet(greeting(listening[0] as Listening, await keyNews(storage)))
+    if (isFirst()) greet(greeting(addressesOf(listening), await keyNews(storage)))
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
     flushCompileCache()
@@ -54,13 +56,20 @@ async function start(): Promise<void> {
   }
 }
 
+type Started = Listening & Pick<Place, 'name' | 'prefix'>
+
+function addressesOf(started: readonly Started[]): Addresses {
+  const named = (wanted: Place['name']) => started.find(({ name }) => name === wanted)
+  return { api: named('api') as Listening, redirect: named('redirect') }
+}
+
 /** Starts the listeners that are turned on, in their order. */
-async function listenAll({ listeners }: Config, app: App): Promise<(Listening & Pick<Place, 'prefix'>)[]> {
-  const started = []
+async function listenAll({ listeners }: Config, app: App): Promise<Started[]> {
+  const started: Started[] = []
   for (const place of listeners) {
     const sharing = place.isPerWorker ? { exclusive: true } : { reusePort: hasOwnSocket() }
     const listening = await listen(app.listeners[place.name].server, place, sharing)
-    started.push({ ...listening, prefix: place.prefix })
+    started.push({ ...listening, name: place.name, prefix: place.prefix })
   }
   return started
 }

@@ -43,11 +43,60 @@ export interface Storage extends Db {
    * any statement has met damaged data, until the storage is opened again.
    */
   condition(): Promise<'ok' | 'disk_full'>
+  /**
+   * What changed since `position`, among links and domains, that visitors can notice: committed edits and deletions, and
+   * stored domains. An id may come twice. `null` asks for the present position. Throws `database_unavailable`.
+   */
+  changesAfter(position: ChangePosition | null): Promise<Changes>
+  /** Forgets what changed before `position`, a few hundred changes to a transaction, but never the newest 10 000. */
+  pruneChanges(position: ChangePosition): Promise<void>
+  /**
+   * Adds to the clicks of links, in one transaction and without holding the event loop. Links that are gone are left
+   * out. Sorted by id, so that nodes do not wait for each other in a circle. Rejects when nothing of it was kept; false
+   * when that is unknown, because the connection broke during the commit.
+   */
+  addClicks(clicks: readonly Clicks[]): Promise<boolean>
   /** Waits for the writes under way, then closes. Idempotent. */
   close(): Promise<void>
   /** What the engine measures of itself; other engines measure other things. */
   readonly meters: readonly Meter[]
 }
+
+/** Where a reader of changes stands. Only the storage that gave it can tell what it means. */
+export interface ChangePosition {
+  readonly database: string
+  /** The newest number that was visible. */
+  readonly seq: number
+  /** Which transactions were visible; '' where numbers are given in the order of commits. */
+  readonly snapshot: string
+}
+
+/** What `changesAfter` answers. */
+export interface Changes {
+  readonly position: ChangePosition
+  /** `unknown`: something may have been missed, because it is too much or too long ago, or the database is another. */
+  readonly changes: readonly Change[] | 'unknown'
+}
+
+export interface Change {
+  readonly resource: 'links' | 'domains'
+  readonly id: number
+}
+
+/** The clicks that a link got since it was last told of. */
+export interface Clicks {
+  readonly id: number
+  readonly clicks: number
+  /** Unix milliseconds. */
+  readonly lastClickedAt: number
+}
+
+/** `changesAfter` tells so many at most: reading them takes the event loop a few milliseconds. */
+export const changesAtOnce = 2_000
+/** `pruneChanges` keeps so many of the newest. */
+export const keptChanges = 10_000
+/** So few that no request waits for it. */
+export const prunedAtOnce = 300
 
 /** A measurement that goes on for as long as the storage is open. */
 export interface Meter {

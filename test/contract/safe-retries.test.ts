@@ -239,6 +239,9 @@ function failingToWrite(real: Storage, fault: () => Error | undefined): Storage 
     condition: real.condition.bind(real),
     start: real.start.bind(real),
     close: real.close.bind(real),
+    changesAfter: real.changesAfter.bind(real),
+    pruneChanges: real.pruneChanges.bind(real),
+    addClicks: real.addClicks.bind(real),
     meters: real.meters,
     // As when the commit fails: everything has run, and nothing of it is kept.
     write: (work) =>

@@ -36,6 +36,9 @@ function failing(fault: () => unknown): (real: Storage) => Storage {
     condition: orFail(real.condition.bind(real)),
     start: real.start.bind(real),
     close: real.close.bind(real),
+    changesAfter: orFail(real.changesAfter.bind(real)),
+    pruneChanges: orFail(real.pruneChanges.bind(real)),
+    addClicks: orFail(real.addClicks.bind(real)),
     meters: real.meters,
   })
 }

@@ -105,7 +105,8 @@ async function registeredRoutes(): Promise<string[]> {
   const log = logTo({ write: () => undefined }, 'silent')
   const options = {
     baseUrl: null,
-    shortUrl: 'http://{domain}:3080',
+    shortUrl: 'https://{domain}',
+    staleFor: 0,
     rateLimit: 0,
     trustProxy: false,
     maxConnections: 10,

@@ -5,11 +5,23 @@
 
 /** What the listener for visitors keeps in memory of a link. Clicks are not among it: they would fill the log. */
 const served = [
-  ...['domain_id', 'alias_folded', 'url', 'disabled', 'active_period_start_at', 'active_period_end_at'],
+  ...[
+    'domain_id',
+    'alias',
+    'alias_folded',
+    'url',
+    'title',
+    'disabled',
+    'active_period_start_at',
+    'active_period_end_at',
+  ],
   ...['clicks_limit', 'expiration_url', 'redirect_password', 'forward_query', 'redirect_status'],
 ]
 const servedOfDomains = ['account_id', 'name', 'homepage_url', 'not_found_url']
 const searched = ['alias_folded', 'title', 'url']
+
+/** Of a domain that is being removed, no visitor reaches a link: taking a million off it would flood the log. */
+const isOfServedDomain = 'exists (select 1 from domains where id = old.domain_id and account_id <> 0)'
 
 const anyOf = (columns: readonly string[], condition: (column: string) => string) => columns.map(condition).join(' or ')
 
@@ -71,7 +83,7 @@ export const sqlite = [
   `create trigger links_deleted after delete on links begin
     update record_counts set total = total - 1 where account_id = old.account_id and resource = 'links';
     insert into search_changes (resource, account_id, record_id) values ('links', old.account_id, old.id);
-    insert into changes (resource, record_id) values ('links', old.id);
+    insert into changes (resource, record_id) select 'links', old.id where ${isOfServedDomain};
   end`,
   `create trigger links_reworded after update of ${searched} on links
     when ${anyOf(searched, (column) => `new.${column} is not old.${column}`)} begin
@@ -123,7 +135,12 @@ export const postgres = [
     end $$`,
   'create trigger stored after insert on links for each row execute function record_stored()',
   'create trigger deleted after delete on links for each row execute function record_deleted()',
-  'create trigger removed after delete on links for each row execute function record_changed()',
+  `create function link_removed() returns trigger language plpgsql as $$
+    begin
+      insert into changes (resource, record_id) select 'links', old.id where ${isOfServedDomain};
+      return null;
+    end $$`,
+  'create trigger removed after delete on links for each row execute function link_removed()',
   `create trigger edited after update of ${served} on links for each row
     when (${anyOf(served, (column) => `new.${column} is distinct from old.${column}`)})
     execute function record_changed()`,

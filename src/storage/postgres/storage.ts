@@ -3,8 +3,10 @@ import type { ClientBase } from 'pg'
 import { tooManySearches } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
-import type { Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
+import type { ChangePosition, Changes, Clicks, Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
+import { changesAfter, pruneSome } from './changes.ts'
+import { addClicks } from './clicks.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
 import { Gate } from './gate.ts'
 import { listOn, mayTakeLong } from './lists.ts'
@@ -66,6 +68,19 @@ export class PostgresStorage implements Storage {
   async condition(): ReturnType<Storage['condition']> {
     await this.all(anything, {})
     return this.#condition.told(() => this.#pool.with(takeRoom))
+  }
+
+  changesAfter(position: ChangePosition | null): Promise<Changes> {
+    return this.#awaited(this.#reader.read((client) => changesAfter(client, position)))
+  }
+
+  async pruneChanges(position: ChangePosition): Promise<void> {
+    const prune = () => this.#awaited(this.#pool.with((client) => pruneSome(client, position)))
+    while (this.#closed === undefined && (await prune()));
+  }
+
+  addClicks(clicks: readonly Clicks[]): Promise<boolean> {
+    return this.#awaited(addClicks(this.#pool, clicks))
   }
 
   get meters(): readonly Meter[] {

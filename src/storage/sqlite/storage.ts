@@ -3,9 +3,21 @@ import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
 import { databaseUnavailable } from '../../errors.ts'
 import { Condition } from '../condition.ts'
-import type { Db, Listing, Meter, Page, Storage } from '../port.ts'
+import {
+  type ChangePosition,
+  type Changes,
+  type Clicks,
+  type Db,
+  type Listing,
+  type Meter,
+  type Page,
+  prunedAtOnce,
+  type Storage,
+} from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { transactionOf } from '../transaction.ts'
+import { changesAfter, pruneSome } from './changes.ts'
+import { ClickWriter } from './clicks/writer.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { listOn } from './lists.ts'
@@ -30,6 +42,7 @@ export class SqliteStorage implements Storage {
   readonly #writer: Connection
   readonly #commits: GroupCommit
   readonly #readers: Readers
+  readonly #clicks: ClickWriter
   #onProblem: (error: unknown) => void = () => undefined
   #closed: Promise<void> | undefined
 
@@ -44,6 +57,7 @@ export class SqliteStorage implements Storage {
       onIndexed: (seq) => void this.#prune(seq),
       onProblem: (error) => this.#onProblem(error),
     })
+    this.#clicks = new ClickWriter(path)
     const transaction = transactionOf(async (declared, params) => this.#writer.all(declared, params))
     this.#commits = new GroupCommit(this.#writer, transaction)
   }
@@ -85,8 +99,31 @@ export class SqliteStorage implements Storage {
     return this.#condition.told(() => this.#tryToWrite())
   }
 
+  changesAfter(position: ChangePosition | null): Promise<Changes> {
+    return this.#reader.read((connection) =>
+      connection.run((database) => {
+        // Otherwise nothing would ever change again.
+        this.#file.check()
+        return changesAfter(database, position)
+      }),
+    )
+  }
+
+  async pruneChanges(position: ChangePosition): Promise<void> {
+    const prune = () => this.#writer.run((database) => pruneSome(database, position))
+    while (this.#closed === undefined && (await this.#commits.writeOne(prune)));
+  }
+
+  async addClicks(clicks: readonly Clicks[]): Promise<boolean> {
+    try {
+      return await this.#clicks.add(clicks)
+    } catch (error) {
+      throw this.#condition.noted(error)
+    }
+  }
+
   get meters(): readonly Meter[] {
-    return [...this.#reader.meters, ...this.#commits.meters, ...this.#readers.meters]
+    return [...this.#reader.meters, ...this.#commits.meters, ...this.#readers.meters, ...this.#clicks.meters]
   }
 
   close(): Promise<void> {
@@ -95,6 +132,7 @@ export class SqliteStorage implements Storage {
   }
 
   async #close(): Promise<void> {
+    await this.#clicks.close()
     await this.#readers.close()
     await this.#commits.drained()
     await this.#reader.close()
@@ -140,9 +178,6 @@ const anything = statement((db: Kysely<InternalTables>) => db.selectFrom('instan
 /** More than a request writes. Bytes. */
 const enoughRoom = 1_000_000
 const trialPages = 16
-
-/** So few that no request waits for it. */
-const prunedAtOnce = 200
 
 const pruned = statement((db: Kysely<InternalTables>, { seq }: { seq: number }) =>
   db

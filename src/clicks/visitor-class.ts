@@ -1,0 +1,48 @@
+import { isbot } from 'isbot'
+import { BoundedMap } from '../bounded-map.ts'
+
+/**
+ * Who followed a link: a person; a program on its own account, such as a crawler; or one that shows people where the
+ * link leads, as messengers do under a message.
+ */
+export type VisitorClass = 'person' | 'bot' | 'preview'
+
+/**
+ * Programs that unfurl links. Some messengers name each other's, and apps whose browser names them are people: hence
+ * `pinterest/0.2`, and not `[Pinterest/iOS]`.
+ */
+const unfurlers = new RegExp(
+  [
+    ...['slackbot', 'slack-imgproxy', 'discordbot', 'telegrambot', 'whatsapp/', 'signal-desktop', 'viber/'],
+    ...['facebookexternalhit', 'facebot', 'facebookexternalua', 'meta-externalfetcher', 'twitterbot', 'linkedinbot'],
+    ...['skypeuripreview', 'microsoftpreview', 'bingpreview', 'ms-office', 'microsoft office/', 'google web preview'],
+    ...['googleimageproxy', 'google-pagerenderer', 'yahoomailproxy', 'mastodon/', 'pleroma', 'akkoma', 'misskey'],
+    ...['summalybot', 'lemmy/', 'cardyb', 'bluesky', 'iframely', 'embedly', 'redditbot', 'pinterest(bot)?/\\d'],
+    ...['vkshare', 'line-poker', 'kakaotalk-scrap', 'snap url preview', 'tumblr/', 'mattermost', 'rocket\\.?chat'],
+    ...['synapse', 'zulipurlpreview', 'discourse', 'wordpress\\.com mshots', 'notion', 'xing-contenttabreceiver'],
+    ...['outbrain', 'flipboardproxy', 'quora link preview', 'bitrix link preview', 'opengraph', 'link ?preview'],
+  ].join('|'),
+  'i',
+)
+
+/** What matters stands at the beginning: in-app browsers append what they have. Characters. */
+const maxLength = 512
+/** With user agents of that length, a megabyte. */
+const remembered = new BoundedMap<string, VisitorClass>(2_000)
+
+/** The class of a visit. One without a user agent is a bot's: every browser sends one. */
+export function classOf(method: string, userAgent: string | undefined): VisitorClass {
+  if (method === 'HEAD') return 'preview'
+  if (userAgent === undefined || userAgent === '') return 'bot'
+  if (userAgent.length > maxLength) return judged(userAgent.slice(0, maxLength))
+  const known = remembered.get(userAgent)
+  if (known !== undefined) return known
+  const found = judged(userAgent)
+  remembered.set(userAgent, found)
+  return found
+}
+
+function judged(userAgent: string): VisitorClass {
+  if (unfurlers.test(userAgent)) return 'preview'
+  return isbot(userAgent) ? 'bot' : 'person'
+}

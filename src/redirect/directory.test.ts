@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import {
+  deleteLink,
+  fillChanges,
+  newDomain,
+  newLink,
+  setAlias,
+  setUrl,
+  takeDomainAway,
+  twoNodes,
+} from '../../test/links.ts'
+import { eventually } from '../../test/processes.ts'
+import { databaseUnavailable } from '../errors.ts'
+import type { Storage } from '../storage/port.ts'
+import { Directory, type DirectoryOptions, type ServedDomain, type ServedLink } from './directory.ts'
+
+const hour = 3_600_000
+
+/** The storage, whose calls wait or fail on demand. */
+class Watched {
+  isAway = false
+  /** What a lookup waits for after it has read. */
+  held: Promise<unknown> = Promise.resolve()
+  lookups = 0
+  polls = 0
+  readonly storage: Storage
+
+  constructor(real: Storage) {
+    const all: Storage['all'] = async (...args) => {
+      this.#check()
+      this.lookups += 1
+      const rows = await real.all(...args)
+      await this.held
+      return rows
+    }
+    const changesAfter: Storage['changesAfter'] = async (position) => {
+      this.polls += 1
+      this.#check()
+      return real.changesAfter(position)
+    }
+    const pruneChanges: Storage['pruneChanges'] = (position) => real.pruneChanges(position)
+    this.storage = { all, changesAfter, pruneChanges } as Storage
+  }
+
+  #check(): void {
+    if (this.isAway) throw databaseUnavailable(new Error('away'))
+  }
+}
+
+/** A directory of the first node, and the second node, which changes things. */
+async function open(t: TestContext, options: Partial<DirectoryOptions> = {}) {
+  const nodes = await twoNodes((work) => t.after(work))
+  const watched = new Watched(nodes.storage)
+  const problems: unknown[] = []
+  const onProblem = (error: unknown) => problems.push(error)
+  const directory = new Directory(watched.storage, { staleForMs: hour, onProblem, ...options })
+  t.after(() => directory.close())
+  await directory.begin()
+  watched.lookups = 0
+  const own = directory.domainNamed('go.acme.com') as ServedDomain
+  const find = async (alias: string, domain = own) => directory.linkOf(domain, alias)
+  return { ...nodes, directory, watched, problems, own, find }
+}
+
+const meterOf = (directory: Directory, name: string) => {
+  const value = directory.meters.find((meter) => meter.name === name)?.value
+  return typeof value === 'function' ? value() : Number.NaN
+}
+
+function deferred() {
+  let resolve = () => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+test('domains are in memory, and a link is after its first visit', async (t) => {
+  const { directory, watched, storage, own, ...owner } = await open(t)
+  const id = await newLink(storage, owner, 'Sale', 5)
+  assert.deepEqual(own, { id: owner.domain, name: 'go.acme.com', homepage_url: null, not_found_url: null })
+  assert.equal(directory.domainNamed('go.acme.org'), undefined)
+  const first = directory.linkOf(own, 'sale')
+  assert.ok(first instanceof Promise)
+  const link = (await first) as ServedLink
+  assert.equal(directory.linkOf(own, 'sale'), link)
+  assert.equal(watched.lookups, 1)
+  assert.deepEqual(
+    { ...link },
+    {
+      ...{ id, domain_id: owner.domain, alias: 'Sale', url: 'https://acme.com/', title: null, disabled: false },
+      ...{ startsAt: null, endsAt: null, clicks_limit: 5, isUsedUp: false, expiration_url: null },
+      ...{ redirect_password: null, forward_query: false, redirect_status: 302, ready: undefined },
+    },
+  )
+  assert.equal(directory.size, 1)
+})
+
+test('an edit, a new alias and a deletion of another node are seen within a second', async (t) => {
+  const { find, storage, other, ...owner } = await open(t)
+  const id = await newLink(other, owner, 'sale')
+  assert.equal((await find('sale'))?.url, 'https://acme.com/')
+  const took: number[] = []
+  const seen = async (condition: () => Promise<boolean>) => {
+    const start = performance.now()
+    await eventually(condition)
+    took.push(performance.now() - start)
+  }
+  for (const url of ['https://acme.com/1', 'https://acme.com/2', 'https://acme.com/3']) {
+    await other.writeOne(setUrl, { id, url })
+    await seen(async () => (await find('sale'))?.url === url)
+  }
+  await other.writeOne(setAlias, { id, alias: 'autumn' })
+  await seen(async () => (await find('sale')) === null && (await find('autumn'))?.id === id)
+  await other.writeOne(deleteLink, { id })
+  await seen(async () => (await find('autumn')) === null)
+  // The machine may be busy, but hardly all the time.
+  assert.ok(Math.min(...took) < 1_000, String(took))
+})
+
+test('domains that another node stores or takes away are seen', async (t) => {
+  const { directory, other, account, domain } = await open(t)
+  const id = await newDomain(other, account, 'go.acme.net')
+  await eventually(() => directory.domainNamed('go.acme.net')?.id === id)
+  await other.writeOne(takeDomainAway, { id: domain, name: 'removed:1' })
+  await eventually(() => directory.domainNamed('go.acme.com') === undefined)
+  assert.equal(directory.domainNamed('removed:1'), undefined)
+  const again = await newDomain(other, account, 'go.acme.com')
+  await eventually(() => directory.domainNamed('go.acme.com')?.id === again)
+})
+
+test('what this process changes takes effect at once', async (t) => {
+  const { directory, find, storage, own, ...owner } = await open(t)
+  assert.equal(await find('sale'), null)
+  const id = await newLink(storage, owner, 'sale')
+  directory.linkChanged(id, own.id, 'sale')
+  assert.equal((await find('sale'))?.id, id)
+  await storage.writeOne(setAlias, { id, alias: 'autumn' })
+  directory.linkChanged(id, own.id, 'autumn')
+  assert.equal(await find('sale'), null)
+  assert.equal((await find('autumn'))?.id, id)
+  const domain = await newDomain(storage, owner.account, 'go.acme.net')
+  await Promise.all([directory.domainsChanged(), directory.domainsChanged()])
+  assert.equal(directory.domainNamed('go.acme.net')?.id, domain)
+})
+
+test('changes of domains at the same time share their looks', async (t) => {
+  const { directory, watched, storage, account } = await open(t)
+  const before = watched.polls
+  const changes = Array.from({ length: 20 }, async (_, n) => {
+    await newDomain(storage, account, `go${n}.acme.net`)
+    await directory.domainsChanged()
+    assert.ok(directory.domainNamed(`go${n}.acme.net`))
+  })
+  await Promise.all(changes)
+  assert.ok(watched.polls - before < 20)
+})
+
+for (const [by, heard] of [
+  ['this process', true],
+  ['another node', false],
+] as const) {
+  test(`a lookup under way while ${by} changes the link neither stays in memory nor answers later visits`, async (t) => {
+    const { directory, watched, find, storage, other, ...owner } = await open(t)
+    const id = await newLink(storage, owner, 'sale')
+    const { promise, resolve } = deferred()
+    watched.held = promise
+    const old = find('sale')
+    await eventually(() => watched.lookups === 1)
+    watched.held = Promise.resolve()
+    await other.writeOne(setUrl, { id, url: 'https://acme.com/new' })
+    if (heard) directory.linkChanged(id, owner.domain, 'sale')
+    else await directory.domainsChanged()
+    const later = find('sale')
+    resolve()
+    assert.equal((await old)?.url, 'https://acme.com/')
+    assert.equal((await later)?.url, 'https://acme.com/new')
+    assert.equal((await find('sale'))?.url, 'https://acme.com/new')
+  })
+}
+
+test('an alias without a link is asked for again after 900 ms', async (t) => {
+  let now = 0
+  const { directory, watched, find, other, own, ...owner } = await open(t, { now: () => now })
+  assert.equal(await find('sale'), null)
+  const id = await newLink(other, owner, 'sale')
+  now = 899
+  assert.equal(directory.linkOf(own, 'sale'), null)
+  assert.equal(watched.lookups, 1)
+  now = 901
+  assert.equal((await find('sale'))?.id, id)
+})
+
+test('no database is asked for an alias that is longer than any', async (t) => {
+  const { directory, watched, own } = await open(t)
+  assert.equal(directory.linkOf(own, 'a'.repeat(10_000)), null)
+  assert.equal(watched.lookups, 0)
+})
+
+test('the same alias is looked up once for all who ask at a time', async (t) => {
+  const { watched, find, storage, ...owner } = await open(t)
+  const id = await newLink(storage, owner, 'sale')
+  const found = await Promise.all(Array.from({ length: 50 }, () => find('sale')))
+  assert.ok(found.every((link) => link?.id === id))
+  assert.equal(watched.lookups, 1)
+})
+
+test('overloaded: beyond the lookups that may be under way; a flood leaves a bounded memory', async (t) => {
+  const { directory, watched, find, own } = await open(t, { maxLookups: 10, maxUnknown: 20 })
+  const { promise, resolve } = deferred()
+  watched.held = promise
+  const asked = Array.from({ length: 10 }, (_, n) => find(`a${n}`))
+  assert.throws(() => directory.linkOf(own, 'one-more'), { code: 'overloaded' })
+  assert.equal(meterOf(directory, 'refused_lookups'), 1)
+  resolve()
+  await Promise.all(asked)
+  for (let n = 0; n < 100; n++) assert.equal(await find(`b${n}`), null)
+  assert.equal(meterOf(directory, 'unknown_aliases'), 20)
+  assert.equal(directory.size, 0)
+  assert.equal(meterOf(directory, 'missed_lookups'), 110)
+})
+
+test('links that are asked for stay in memory, and the rest makes room', async (t) => {
+  const { directory, watched, find, storage, own, ...owner } = await open(t, { generationBytes: 10_000 })
+  for (let n = 0; n < 60; n++) await newLink(storage, owner, `a${n}`)
+  for (let n = 0; n < 60; n++) {
+    await find('a0')
+    await find(`a${n}`)
+  }
+  assert.ok(directory.size < 40, String(directory.size))
+  assert.equal(watched.lookups, 60)
+  assert.ok(!(directory.linkOf(own, 'a0') instanceof Promise))
+})
+
+test('while the database is away, memory is served on, and everything is read again afterwards', async (t) => {
+  const { directory, watched, problems, find, own, storage, other, ...owner } = await open(t)
+  const id = await newLink(storage, owner, 'sale')
+  await find('sale')
+  watched.isAway = true
+  const before = watched.polls
+  await eventually(() => watched.polls > before + 1)
+  assert.equal(directory.domainNamed('go.acme.com'), own)
+  assert.equal((directory.linkOf(own, 'sale') as ServedLink).id, id)
+  await assert.rejects(find('other'), { code: 'database_unavailable' })
+  assert.equal(problems.length, 1)
+  await other.writeOne(setUrl, { id, url: 'https://acme.com/new' })
+  await newDomain(other, owner.account, 'go.acme.net')
+  watched.isAway = false
+  await eventually(async () => (await find('sale'))?.url === 'https://acme.com/new')
+  await eventually(() => directory.domainNamed('go.acme.net') !== undefined)
+  watched.isAway = true
+  await eventually(() => problems.length === 2)
+})
+
+test('database_unavailable: memory that has been out of touch for longer than agreed', async (t) => {
+  let now = 0
+  const { directory, watched } = await open(t, { now: () => now, staleForMs: 10_000 })
+  watched.isAway = true
+  now = 10_000
+  assert.ok(directory.domainNamed('go.acme.com'))
+  now = 10_001
+  assert.throws(() => directory.domainNamed('go.acme.com'), { code: 'database_unavailable' })
+  assert.equal(meterOf(directory, 'age_seconds'), 10.001)
+  watched.isAway = false
+  await directory.domainsChanged()
+  assert.ok(directory.domainNamed('go.acme.com'))
+})
+
+for (const [why, pass] of [
+  ['after a pause in which changes may have been forgotten', (later: (ms: number) => void) => later(30_001)],
+  ['when there were too many changes', async (_: unknown, other: Storage) => other.writeOne(fillChanges(3_000), {})],
+] as const) {
+  test(`everything is read again ${why}`, async (t) => {
+    let now = 0
+    const { directory, find, storage, other, ...owner } = await open(t, { now: () => now })
+    await newLink(storage, owner, 'sale')
+    await find('sale')
+    await directory.domainsChanged()
+    assert.equal(directory.size, 1)
+    await pass((ms) => {
+      now += ms
+    }, other)
+    await directory.domainsChanged()
+    assert.equal(directory.size, 0)
+    assert.ok(directory.domainNamed('go.acme.com'))
+  })
+}
+
+test('a clock that is set back an hour changes nothing', async (t) => {
+  const { find, other, ...owner } = await open(t)
+  const id = await newLink(other, owner, 'sale')
+  assert.equal((await find('sale'))?.id, id)
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() - hour })
+  await other.writeOne(setUrl, { id, url: 'https://acme.com/new' })
+  await eventually(async () => (await find('sale'))?.url === 'https://acme.com/new')
+})
+
+test('changes are pruned that were there a minute ago', async (t) => {
+  let now = 0
+  const nodes = await twoNodes((work) => t.after(work))
+  const pruned: number[] = []
+  const { changesAfter, pruneChanges, all } = nodes.storage
+  const storage = {
+    all: all.bind(nodes.storage),
+    changesAfter: changesAfter.bind(nodes.storage),
+    pruneChanges: (position) => {
+      pruned.push(position.seq)
+      return pruneChanges.call(nodes.storage, position)
+    },
+  } as Storage
+  const directory = new Directory(storage, { staleForMs: hour, onProblem: assert.ifError, now: () => now })
+  t.after(() => directory.close())
+  await directory.begin()
+  const seqs: number[] = []
+  for (let minute = 1; minute <= 3; minute++) {
+    now = minute * 60_000
+    await directory.domainsChanged()
+    seqs.push((await nodes.storage.changesAfter(null)).position.seq)
+    await newDomain(nodes.other, nodes.account, `go${minute}.acme.net`)
+  }
+  assert.deepEqual(pruned, seqs.slice(0, 2))
+})
+
+test('what cannot be read at the start is said to the caller', async (t) => {
+  const { storage } = await twoNodes((work) => t.after(work))
+  const watched = new Watched(storage)
+  watched.isAway = true
+  const directory = new Directory(watched.storage, { staleForMs: hour, onProblem: assert.ifError })
+  await assert.rejects(directory.begin(), { code: 'database_unavailable' })
+  await directory.close()
+  await directory.domainsChanged()
+})

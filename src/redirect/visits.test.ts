@@ -1,0 +1,287 @@
+/** The table of visits, over links in memory; `test/contract/visitors.test.ts` has it once more over both engines. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Answer } from '../../test/client.ts'
+import { exchange } from '../../test/raw-socket.ts'
+import { type LinkFields, person, startVisitors, type TestListener } from '../../test/visitors.ts'
+import { hashPassword } from '../links/password.ts'
+
+const target = 'https://acme.com/summer'
+const host = 'http://go.acme.com'
+
+/** A listener with one domain, whose links these are. */
+function serving(...links: readonly LinkFields[]): Promise<TestListener> {
+  return startVisitors({ 'go.acme.com': { links } })
+}
+
+function checkRedirect({ status, headers, text }: Answer, wanted: { status?: number; location: string }): void {
+  assert.equal(status, wanted.status ?? 302)
+  assert.equal(headers.location, wanted.location)
+  const isPermanent = status === 301 || status === 308
+  assert.equal(headers['cache-control'], isPermanent ? 'private, max-age=60' : 'no-store')
+  assert.equal(headers['x-robots-tag'], 'noindex')
+  assert.equal(headers['referrer-policy'], 'strict-origin-when-cross-origin')
+  assert.equal(headers['x-content-type-options'], 'nosniff')
+  assert.ok(text.length < 500 + 2 * wanted.location.length)
+}
+
+function checkPage({ status, headers, text }: Answer, wanted: number, title: string): void {
+  assert.equal(status, wanted)
+  assert.equal(headers['content-type'], 'text/html; charset=utf-8')
+  assert.equal(headers['cache-control'], 'no-store')
+  assert.equal(headers['x-robots-tag'], 'noindex')
+  assert.match(String(headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-[\w+/=]+'; /)
+  assert.ok(text.includes(`<h1>${title}</h1>`), text)
+  assert.doesNotMatch(text, /<script|http:\/\/(?!go\.acme)|<img|<link/)
+  assert.ok(Buffer.byteLength(text) < 8_000)
+}
+
+for (const status of [301, 302, 307, 308] as const) {
+  test(`${status} to the target of a link that says so, with its body and headers`, async () => {
+    const { visit } = await serving({ alias: 'summer', url: 'https://acme.com/ä?a=1&b="2"', redirect_status: status })
+    const location = 'https://acme.com/%C3%A4?a=1&b=%222%22'
+    const answer = await visit(`${host}/Summer/?x=1`)
+    checkRedirect(answer, { status, location })
+    assert.match(answer.text, /<a href="https:\/\/acme\.com\/%C3%A4\?a=1&amp;b=%222%22">/)
+    const head = await visit(`${host}/summer`, { method: 'HEAD' })
+    assert.deepEqual([head.status, head.headers.location, head.text], [status, location, ''])
+    assert.equal(head.headers['content-length'], answer.headers['content-length'])
+  })
+}
+
+test('a visit of a person is a click, once the answer is the redirect; HEAD, bots, previews and prefetching are not', async () => {
+  const { visit, clicks, counts } = await serving(
+    { alias: 'a', url: target },
+    { alias: 'gone', url: target, endsAt: 0 },
+  )
+  await visit(`${host}/a`)
+  await visit(`${host}/a`, { method: 'HEAD' })
+  await visit(`${host}/a`, { headers: { 'user-agent': 'curl/8.5.0' } })
+  await visit(`${host}/a`, { headers: { 'sec-purpose': 'prefetch' } })
+  await visit(`${host}/a`, { method: 'POST' })
+  for (const path of ['a+', 'gone', 'unknown', '', 'robots.txt']) await visit(`${host}/${path}`)
+  await visit('http://unknown.example/a')
+  assert.deepEqual(clicks, [1])
+  const counted = Object.fromEntries(counts.entries())
+  assert.deepEqual(counted, {
+    ...{ redirect: 3, homepage: 0, not_found: 2, expired: 1, preview: 1, password: 0, robots: 1, favicon: 0 },
+    ...{ unknown_host: 1, loop: 0, prefetch: 1, method_not_allowed: 1 },
+  })
+})
+
+test('404 for an unknown host, whatever is asked, with a page that says nothing of what else lives here', async () => {
+  const { visit, port } = await serving({ alias: 'a', url: target })
+  const unknown = await visit('http://unknown.example/nothing')
+  checkPage(unknown, 404, 'There is no such link')
+  for (const path of ['', 'a', 'a+', 'robots.txt', 'favicon.ico', '%ff']) {
+    const { status, text } = await visit(`http://unknown.example/${path}`)
+    assert.deepEqual([status, text], [404, unknown.text])
+  }
+  for (const method of ['POST', 'OPTIONS', 'DELETE']) {
+    assert.equal((await visit('http://unknown.example/a', { method })).status, 404)
+  }
+  // HTTP/1.0 need not send a Host.
+  for (const request of ['GET /a HTTP/1.0\r\n\r\n', 'GET /a HTTP/1.1\r\nConnection: close\r\n\r\n']) {
+    const [answer] = await exchange(port, [request])
+    assert.equal(answer?.status, 404)
+  }
+  assert.equal((await visit(`${host}/nothing`)).text, unknown.text)
+})
+
+test('the Host counts without case, port and trailing dot, in UTF-8 too; an absolute target goes before it', async () => {
+  const { visit, port } = await startVisitors({
+    'xn--bcher-kva.example': { links: [{ alias: 'a', url: target }] },
+  })
+  for (const name of [
+    'xn--bcher-kva.example',
+    'XN--Bcher-KVA.example.:3080',
+    Buffer.from('Bücher.example').toString('latin1'),
+  ]) {
+    const [answer] = await exchange(port, [
+      Buffer.from(`GET /a HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`, 'latin1'),
+    ])
+    assert.equal(answer?.status, 302, name)
+  }
+  assert.equal((await visit('http://user@xn--bcher-kva.example/a')).status, 404)
+  const statusOf = async (line: string) => {
+    const [answer] = await exchange(port, [
+      `GET ${line} HTTP/1.1\r\nHost: unknown.example\r\nConnection: close\r\n\r\n`,
+    ])
+    return answer?.status
+  }
+  assert.equal(await statusOf('http://xn--bcher-kva.example:99/a'), 302)
+  assert.equal(await statusOf('http://u:p@xn--bcher-kva.example/a'), 404)
+  assert.equal(await statusOf('/a'), 404)
+})
+
+test('the host that a trusted proxy forwards counts, and no other', async () => {
+  const domains = { 'go.acme.com': { links: [{ alias: 'a', url: target }] } }
+  const forwarded = { headers: { 'x-forwarded-host': 'go.acme.com' } }
+  const behind = await startVisitors(domains, { trustProxy: 1 })
+  assert.equal((await behind.visit('http://internal/a', forwarded)).status, 302)
+  const direct = await startVisitors(domains)
+  assert.equal((await direct.visit('http://internal/a', forwarded)).status, 404)
+})
+
+test('302 to the homepage and to the page for unknown aliases, where the domain has them; else 404', async () => {
+  const { visit } = await startVisitors({
+    'go.acme.com': { homepage_url: 'https://acme.com', not_found_url: 'https://acme.com/ö' },
+    'bare.example': {},
+  })
+  checkRedirect(await visit(`${host}/`), { location: 'https://acme.com/' })
+  for (const path of ['nothing', '%ff', 'a/b', '+', '..']) {
+    checkRedirect(await visit(`${host}/${path}`), { location: 'https://acme.com/%C3%B6' })
+  }
+  for (const path of ['', 'nothing', '%zz'])
+    checkPage(await visit(`http://bare.example/${path}`), 404, 'There is no such link')
+})
+
+test('/robots.txt allows all, and /favicon.ico is empty', async () => {
+  const { visit } = await serving()
+  const robots = await visit(`${host}/robots.txt`)
+  assert.deepEqual([robots.status, robots.text], [200, 'User-agent: *\nAllow: /\n'])
+  assert.equal(robots.headers['content-type'], 'text/plain; charset=utf-8')
+  const icon = await visit(`${host}/favicon.ico`)
+  assert.deepEqual([icon.status, icon.text], [204, ''])
+})
+
+test('a disabled or scheduled link is as none; the start itself belongs to the period, the end does not', async (t) => {
+  const now = 1_800_000_000_000
+  t.mock.timers.enable({ apis: ['Date'], now })
+  const { visit } = await serving(
+    { alias: 'disabled', url: target, disabled: true },
+    { alias: 'scheduled', url: target, startsAt: now + 1 },
+    { alias: 'started', url: target, startsAt: now },
+    { alias: 'ending', url: target, endsAt: now + 1 },
+    { alias: 'ended', url: target, endsAt: now },
+  )
+  const statuses = { disabled: 404, 'disabled+': 404, scheduled: 404, started: 302, ending: 302, ended: 410 }
+  for (const [path, status] of Object.entries(statuses))
+    assert.equal((await visit(`${host}/${path}`)).status, status, path)
+  checkPage(await visit(`${host}/ended`), 410, 'This link has expired')
+  for (const path of ['scheduled+', 'ended+', 'ending+'])
+    checkPage(await visit(`${host}/${path}`), 200, 'Where this link leads')
+})
+
+test('302 for an expired link: to its own page, else to that of the domain', async () => {
+  const links = [
+    { alias: 'own', url: target, endsAt: 0, expiration_url: 'https://acme.com/over' },
+    { alias: 'used', url: target, clicks_limit: 1, isUsedUp: true },
+  ]
+  const { visit } = await startVisitors({ 'go.acme.com': { links, not_found_url: 'https://acme.com/lost' } })
+  checkRedirect(await visit(`${host}/own`), { location: 'https://acme.com/over' })
+  checkRedirect(await visit(`${host}/used`), { location: 'https://acme.com/lost' })
+})
+
+test('200 for a preview, which shows where the link leads; never of one with a password', async () => {
+  const { visit, clicks } = await serving(
+    { alias: 'Summer', url: 'https://acme.com/<ä>', title: 'A <b>title</b>' },
+    { alias: 'secret', url: target, redirect_password: await hashPassword('a') },
+  )
+  const answer = await visit(`${host}/summer+`)
+  checkPage(answer, 200, 'Where this link leads')
+  assert.match(answer.text, /<a href="https:\/\/acme\.com\/%3C%C3%A4%3E" rel="nofollow noreferrer">/)
+  assert.match(answer.text, /A &lt;b&gt;title&lt;\/b&gt;/)
+  assert.match(answer.text, /https:\/\/go\.acme\.com\/Summer</)
+  assert.equal((await visit(`${host}/secret+`)).status, 404)
+  assert.deepEqual(clicks, [])
+})
+
+test('a link with a limit counts people alone: bots, previews and HEAD get the preview page', async () => {
+  const links = [{ alias: 'few', url: target, clicks_limit: 2 }]
+  const { visit, clicks } = await startVisitors({ 'go.acme.com': { links } }, { left: 2 })
+  checkPage(
+    await visit(`${host}/few`, { headers: { 'user-agent': 'Slackbot-LinkExpanding 1.0' } }),
+    200,
+    'Where this link leads',
+  )
+  assert.equal((await visit(`${host}/few`, { method: 'HEAD' })).status, 200)
+  const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await visit(`${host}/few`)).status))
+  assert.deepEqual(statuses.sort(), [302, 302, ...Array(8).fill(410)])
+  checkPage(await visit(`${host}/few+`), 200, 'Where this link leads')
+  // They were counted where they were taken.
+  assert.deepEqual(clicks, [])
+})
+
+test('405 with Allow for other methods; POST only where a password is asked for', async () => {
+  const { visit } = await serving(
+    { alias: 'a', url: target },
+    { alias: 'p', url: target, redirect_password: await hashPassword('a') },
+  )
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND']) {
+    const { status, headers } = await visit(`${host}/a`, { method })
+    assert.deepEqual([status, headers.allow], [405, 'GET, HEAD'], method)
+  }
+  const { status, headers } = await visit(`${host}/p`, { method: 'OPTIONS' })
+  assert.deepEqual([status, headers.allow], [405, 'GET, HEAD, POST'])
+})
+
+test('503 without a body for whatever is fetched before anybody follows it; it is neither a click nor a failure', async () => {
+  const { visit, clicks, logs } = await serving({ alias: 'a', url: target })
+  const ahead = [
+    ...['prefetch', 'prefetch;prerender', 'prefetch;anonymous-client-ip'].map((value) => ({ 'sec-purpose': value })),
+    ...[{ purpose: 'prefetch' }, { 'x-purpose': 'preview' }, { 'x-moz': 'prefetch' }],
+  ]
+  for (const headers of ahead) {
+    const answer = await visit(`${host}/a`, { headers: headers as Record<string, string> })
+    assert.deepEqual([answer.status, answer.text, answer.headers['cache-control']], [503, '', 'no-store'])
+  }
+  assert.equal((await visit(`${host}/a`, { headers: { purpose: 'other' } })).status, 302)
+  assert.deepEqual([clicks.length, logs.length], [1, 0])
+})
+
+test('the query of a visitor goes to the target of a link that forwards it, and to no other', async () => {
+  const { visit } = await serving(
+    { alias: 'on', url: 'https://acme.com/?a=1#top', forward_query: true },
+    { alias: 'off', url: 'https://acme.com/?a=1#top' },
+  )
+  checkRedirect(await visit(`${host}/on?b=%zz&c`), { location: 'https://acme.com/?a=1&b=%zz&c#top' })
+  checkRedirect(await visit(`${host}/on`), { location: 'https://acme.com/?a=1#top' })
+  checkRedirect(await visit(`${host}/off?b=2`), { location: 'https://acme.com/?a=1#top' })
+})
+
+test('whatever the path, query and Host, a redirect leads to the scheme, host, port and path of a stored URL', async () => {
+  const { port } = await serving({ alias: 'on', url: 'https://acme.com:8443/path?a#b', forward_query: true })
+  const path = fc.stringMatching(/^[!-"$-~]{0,30}$/)
+  const names = fc.constantFrom(
+    'go.acme.com',
+    'GO.ACME.COM.:1',
+    'evil.example',
+    'go.acme.com@evil.example',
+    '//go.acme.com',
+  )
+  const targets = fc.oneof(
+    path.map((text) => `/on?${text}`),
+    path.map((text) => `/${text}`),
+    path.map((text) => `//evil.example/${text}`),
+    fc.tuple(names, path).map(([name, text]) => `http://${name}/on?${text}`),
+    path.map((text) => `/x/../on/..//${text}`),
+  )
+  await fc.assert(
+    fc.asyncProperty(targets, names, async (line, name) => {
+      const request = `GET ${line} HTTP/1.1\r\nHost: ${name}\r\nUser-Agent: ${person}\r\nConnection: close\r\n\r\n`
+      const [answer] = await exchange(port, [request])
+      const { status = 0, headers = {} } = answer ?? {}
+      assert.ok([302, 400, 404].includes(status), `${status} for ${request}`)
+      if (status !== 302) return
+      const { protocol, host: sentTo, pathname, username } = new URL(String(headers.location))
+      assert.deepEqual([protocol, sentTo, pathname, username], ['https:', 'acme.com:8443', '/path', ''])
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('a problem object where Accept names JSON before HTML', async () => {
+  const { visit } = await serving({ alias: 'ended', url: target, endsAt: 0 })
+  for (const accept of ['application/json', 'application/problem+json, text/html', 'application/json;q=0.9, */*']) {
+    const { status, headers, body } = await visit(`${host}/ended`, { headers: { accept } })
+    assert.deepEqual([status, body.code], [410, 'link_expired'])
+    assert.match(String(headers['content-type']), /^application\/(problem\+)?json; charset=utf-8$/)
+    assert.deepEqual([headers.vary, headers['cache-control']], ['Accept', 'no-store'])
+  }
+  for (const accept of ['text/html,application/xhtml+xml,application/json', '*/*', 'image/png']) {
+    const { headers } = await visit(`${host}/ended`, { headers: { accept } })
+    assert.deepEqual([headers['content-type'], headers.vary], ['text/html; charset=utf-8', 'Accept'])
+  }
+})

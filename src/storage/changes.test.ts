@@ -1,0 +1,116 @@
+/** The log of changes, on both engines. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  clicksOf,
+  countChanges,
+  deleteLink,
+  fillChanges,
+  newDomain,
+  newLink,
+  setAlias,
+  setTitle,
+  setUrl,
+  takeDomainAway,
+  twoNodes,
+} from '../../test/links.ts'
+import { type Change, type ChangePosition, changesAtOnce, keptChanges, type Storage } from './port.ts'
+
+/** What changed since the last call. */
+async function follow(storage: Storage) {
+  let { position } = await storage.changesAfter(null)
+  return async () => {
+    const { changes, ...now } = await storage.changesAfter(position)
+    position = now.position
+    return changes
+  }
+}
+
+const link = (id: number): Change => ({ resource: 'links', id })
+const domainOf = (id: number): Change => ({ resource: 'domains', id })
+
+test('what visitors can notice of links is told once, to every node', async (t) => {
+  const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
+  const id = await newLink(storage, { account, domain }, 'sale')
+  const news = await follow(other)
+  assert.deepEqual(await news(), [])
+  for (const change of [
+    () => storage.writeOne(setUrl, { id, url: 'https://acme.com/new' }),
+    () => storage.writeOne(setTitle, { id, title: 'New' }),
+    () => storage.writeOne(setAlias, { id, alias: 'autumn' }),
+    () => storage.writeOne(deleteLink, { id }),
+  ]) {
+    await change()
+    assert.deepEqual(await news(), [link(id)])
+    assert.deepEqual(await news(), [])
+  }
+})
+
+test('stored links and clicks are not told', async (t) => {
+  const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
+  const news = await follow(other)
+  const id = await newLink(storage, { account, domain }, 'sale')
+  await storage.addClicks([{ id, clicks: 3, lastClickedAt: Date.now() }])
+  assert.equal((await other.all(clicksOf, { id }))[0]?.clicks, 3)
+  assert.deepEqual(await news(), [])
+})
+
+test('domains are told that are stored or taken away, and then none of their links', async (t) => {
+  const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
+  const id = await newLink(storage, { account, domain }, 'sale')
+  const news = await follow(other)
+  const stored = await newDomain(storage, account, 'go.acme.net')
+  assert.deepEqual(await news(), [domainOf(stored)])
+  await storage.writeOne(takeDomainAway, { id: domain, name: 'removed:1' })
+  assert.deepEqual(await news(), [domainOf(domain)])
+  await storage.writeOne(deleteLink, { id })
+  assert.deepEqual(await news(), [])
+})
+
+test('a change is told after its commit, and never that of a transaction that failed', async (t) => {
+  const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
+  const id = await newLink(storage, { account, domain }, 'sale')
+  const news = await follow(other)
+  const failed = storage.write(async (db) => {
+    await db.all(setUrl, { id, url: 'https://acme.com/never' })
+    assert.deepEqual(await news(), [])
+    throw new Error('No.')
+  })
+  await assert.rejects(failed, /No/)
+  assert.deepEqual(await news(), [])
+})
+
+test('unknown: more changes than are told at once, and those that are there no more', async (t) => {
+  const { storage, other } = await twoNodes((work) => t.after(work))
+  const news = await follow(other)
+  await storage.writeOne(fillChanges(changesAtOnce), {})
+  assert.equal((await news()).length, changesAtOnce)
+  await storage.writeOne(fillChanges(changesAtOnce + 1), {})
+  assert.equal(await news(), 'unknown')
+  assert.deepEqual(await news(), [])
+})
+
+test('unknown: a position that is ahead, as after a backup was put back, or one of another database', async (t) => {
+  const { storage } = await twoNodes((work) => t.after(work))
+  const { position } = await storage.changesAfter(null)
+  const ahead: ChangePosition = { ...position, seq: position.seq + 1 }
+  assert.equal((await storage.changesAfter(ahead)).changes, 'unknown')
+  assert.equal((await storage.changesAfter({ ...position, database: 'another' })).changes, 'unknown')
+})
+
+test('pruning keeps the newest changes, and those that are newer than the position', async (t) => {
+  const { storage } = await twoNodes((work) => t.after(work))
+  const count = async () => Number((await storage.all(countChanges, {}))[0]?.changes)
+  const { position: early } = await storage.changesAfter(null)
+  await storage.writeOne(fillChanges(keptChanges + 1_000), {})
+  const before = await count()
+  await storage.pruneChanges(early)
+  assert.ok((await count()) >= before - early.seq)
+  const { position: late } = await storage.changesAfter(null)
+  await storage.pruneChanges(late)
+  assert.equal(await count(), keptChanges)
+  await storage.pruneChanges(late)
+  assert.equal(await count(), keptChanges)
+  assert.equal((await storage.changesAfter(early)).changes, 'unknown')
+  assert.deepEqual((await storage.changesAfter(late)).changes, [])
+})

@@ -1,0 +1,125 @@
+/** Links in the database, below every rule of the API: what tests of the visitors' side begin with. */
+import { type Kysely, sql } from 'kysely'
+import { createAccount } from '../src/accounts/store.ts'
+import { insertDomain } from '../src/domains/store.ts'
+import { foldCase } from '../src/storage/fold.ts'
+import { openStorage } from '../src/storage/open.ts'
+import type { Db } from '../src/storage/port.ts'
+import { insertion, type Statement, statement } from '../src/storage/statement.ts'
+import { type Later, newLocation } from './engine.ts'
+
+interface LinksTable {
+  id: number
+  account_id: number
+  domain_id: number
+  alias: string
+  alias_folded: string
+  url: string
+  title: string | null
+  disabled: number
+  forward_query: number
+  redirect_status: number
+  clicks_limit: number | null
+  clicks: number
+  last_clicked_at: string | null
+  status: string
+  status_due_at: string | null
+  created_at: string
+  updated_at: string
+}
+
+type Tables = { links: LinksTable; domains: { id: number; account_id: number; name: string } }
+
+/** A database with an account and a domain, opened twice, as by two nodes. */
+export async function twoNodes(later: Later) {
+  const location = await newLocation(later)
+  const open = async () => {
+    const storage = await openStorage(location)
+    later(() => storage.close())
+    return storage
+  }
+  const [storage, other] = [await open(), await open()]
+  const { id: account } = await createAccount(storage, 'Acme')
+  const domain = await newDomain(storage, account, 'go.acme.com')
+  return { storage, other, account, domain }
+}
+
+/** Stores a domain; returns its id. */
+export async function newDomain(db: Db, account: number, name: string): Promise<number> {
+  const urls = { homepage_url: null, not_found_url: null }
+  return (await insertDomain(db, account, { name, nameUnicode: name }, urls)).record.id
+}
+
+/** Stores a link; returns its id. */
+export async function newLink(
+  db: Db,
+  { account, domain }: { account: number; domain: number },
+  alias: string,
+  limit: number | null = null,
+): Promise<number> {
+  const [row] = await db.writeOne(inserted, { account, domain, alias, folded: foldCase(alias), limit })
+  return (row as { id: number }).id
+}
+
+const at = '2026-11-22T10:00:00.000Z'
+
+const inserted = insertion(
+  (
+    db: Kysely<Tables>,
+    link: { account: number; domain: number; alias: string; folded: string; limit: number | null },
+  ) =>
+    db.insertInto('links').values({
+      account_id: link.account,
+      domain_id: link.domain,
+      alias: link.alias,
+      alias_folded: link.folded,
+      url: 'https://acme.com/',
+      disabled: 0,
+      forward_query: 0,
+      redirect_status: 302,
+      clicks_limit: link.limit,
+      status: 'active',
+      created_at: at,
+      updated_at: at,
+    } as LinksTable),
+)
+
+export const setUrl = statement((db: Kysely<Tables>, { id, url }: { id: number; url: string }) =>
+  db.updateTable('links').set({ url }).where('id', '=', id),
+)
+
+export const setTitle = statement((db: Kysely<Tables>, { id, title }: { id: number; title: string }) =>
+  db.updateTable('links').set({ title }).where('id', '=', id),
+)
+
+export const setAlias = statement((db: Kysely<Tables>, { id, alias }: { id: number; alias: string }) =>
+  db.updateTable('links').set({ alias, alias_folded: alias }).where('id', '=', id),
+)
+
+export const deleteLink = statement((db: Kysely<Tables>, { id }: { id: number }) =>
+  db.deleteFrom('links').where('id', '=', id),
+)
+
+/** As a domain is while its links are taken off it. */
+export const takeDomainAway = statement((db: Kysely<Tables>, { id, name }: { id: number; name: string }) =>
+  db.updateTable('domains').set({ account_id: 0, name }).where('id', '=', id),
+)
+
+export const clicksOf = statement((db: Kysely<Tables>, { id }: { id: number }) =>
+  db.selectFrom('links').select(['clicks', 'last_clicked_at', 'status_due_at']).where('id', '=', id),
+)
+
+const numbers = (last: number, then: string): Statement<object, never> =>
+  statement((db: Kysely<Tables>) => ({
+    compile: () =>
+      sql<never>`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(last)})
+        ${sql.raw(then)}`.compile(db),
+  }))
+
+/** Writes so many changes of links into the log. */
+export const fillChanges = (many: number) =>
+  numbers(many, `insert into changes (resource, record_id) select 'links', i from n`)
+
+export const countChanges = statement((db: Kysely<{ changes: { seq: number } }>) =>
+  db.selectFrom('changes').select((e) => e.fn.countAll<number>().as('changes')),
+)

@@ -1,0 +1,117 @@
+/**
+ * A listener for visitors over links in memory, for what needs no database.
+ */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
+import { Overload } from '../src/http/overload.ts'
+import { Proxies } from '../src/http/proxies.ts'
+import { RequestCounts } from '../src/http/request-metrics.ts'
+import { shortUrls } from '../src/names/short-url.ts'
+import { logTo } from '../src/process/log.ts'
+import type { ServedDomain, ServedLink } from '../src/redirect/directory.ts'
+import { visitorsListener } from '../src/redirect/listener.ts'
+import { VisitCounts } from '../src/redirect/visit-counts.ts'
+import { foldCase } from '../src/storage/fold.ts'
+import { type Answer, type Request, sendRequest } from './client.ts'
+
+export type VisitRequest = Request & { readonly method?: string }
+
+/** A link as it is served; what is left out is as in a link that was stored with an alias and a URL alone. */
+export type LinkFields = Partial<Omit<ServedLink, 'id' | 'domain_id'>> & Pick<ServedLink, 'alias' | 'url'>
+
+export interface DomainFields extends Partial<Pick<ServedDomain, 'homepage_url' | 'not_found_url'>> {
+  readonly links?: readonly LinkFields[]
+}
+
+export function servedDomain(fields: Partial<ServedDomain> = {}): ServedDomain {
+  return { id: 1, name: 'go.acme.com', homepage_url: null, not_found_url: null, ...fields }
+}
+
+export function servedLink(fields: Partial<ServedLink> = {}): ServedLink {
+  return {
+    id: 1,
+    domain_id: 1,
+    alias: 'summer',
+    url: 'https://acme.com/summer',
+    title: null,
+    disabled: false,
+    startsAt: null,
+    endsAt: null,
+    clicks_limit: null,
+    isUsedUp: false,
+    expiration_url: null,
+    redirect_password: null,
+    forward_query: false,
+    redirect_status: 302,
+    ready: undefined,
+    ...fields,
+  }
+}
+
+/** A directory that holds these domains and links. */
+export function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
+  const served = new Map<string, ServedDomain>()
+  const links = new Map<string, ServedLink>()
+  for (const [name, { links: of = [], ...fields }] of Object.entries(domains)) {
+    const domain = servedDomain({ id: served.size + 1, name, ...fields })
+    served.set(name, domain)
+    for (const link of of) {
+      const key = `${domain.id} ${foldCase(link.alias)}`
+      links.set(key, servedLink({ ...link, id: links.size + 1, domain_id: domain.id }))
+    }
+  }
+  return {
+    domainNamed: (name: string) => served.get(name),
+    linkOf: ({ id }: ServedDomain, alias: string) => links.get(`${id} ${alias}`) ?? null,
+  }
+}
+
+export interface TestListener {
+  readonly port: number
+  /** The links that were clicked, by id, in order. */
+  readonly clicks: number[]
+  readonly counts: VisitCounts
+  readonly logs: Readonly<Record<string, unknown>>[]
+  /** Asks for a URL such as `http://go.acme.com/summer`. */
+  visit(url: string, request?: VisitRequest): Promise<Answer>
+}
+
+/** Starts a listener that ends with the test. `left` is how many clicks the links with a limit have left together. */
+export async function startVisitors(
+  domains: Readonly<Record<string, DomainFields>>,
+  { left = 0, trustProxy = false as false | number, maxConnections = 1_000 } = {},
+): Promise<TestListener> {
+  const clicks: number[] = []
+  const counts = new VisitCounts()
+  const logs: Readonly<Record<string, unknown>>[] = []
+  let clicksLeft = left
+  const { server } = visitorsListener({
+    directory: directoryOf(domains),
+    onClick: (link) => void clicks.push(link),
+    takeClick: async () => clicksLeft-- > 0,
+    shortUrl: shortUrls('https://{domain}'),
+    visits: counts,
+    log: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),
+    counts: new RequestCounts(),
+    proxies: new Proxies(trustProxy),
+    overload: new Overload(),
+    maxConnections,
+    isSecret: () => false,
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return { port, clicks, counts, logs, visit: (url, request) => visit(port, url, request) }
+}
+
+/** Sends a visitor's request for the URL to the listener at the port. */
+export function visit(port: number, url: string, { method = 'GET', ...request }: VisitRequest = {}): Promise<Answer> {
+  const [, host = '', path = ''] = /^https?:\/\/([^/]*)(.*)$/.exec(url) ?? []
+  const headers = { host, 'user-agent': person, ...request.headers }
+  return sendRequest({ agent: undefined, port, method, path: path || '/' }, { key: null, ...request, headers })
+}
+
+/** A user agent of people. */
+export const person = 'Mozilla/5.0 (X11; Linux x64; rv:140.0) Gecko/20100101 Firefox/140.0'
