@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { repository, serverArguments } from '../test/scripts.ts'
-import { call, withKey } from './call.ts'
+import { type Call, call, withKey } from './call.ts'
 import type { Answer } from './raw-server.ts'
 import type { Seed } from './seed.ts'
 
@@ -99,7 +99,7 @@ export class Server implements Measured {
     const ports = await freePorts()
     const args = ['--import', observer, ...serverArguments]
     const child = start(args, environment(seed, ports), true)
-    await untilAnswered(child, ports.api, seed)
+    await untilAnswered(child, ports, seed)
     return new Server(child, ports)
   }
 
@@ -135,7 +135,7 @@ export async function timeToFirstAnswer(seed: Seed): Promise<number> {
   const ports = await freePorts()
   const begun = performance.now()
   const child = start(serverArguments, environment(seed, ports), false)
-  await untilAnswered(child, ports.api, seed)
+  await untilAnswered(child, ports, seed)
   const taken = performance.now() - begun
   await stop(child)
   return taken
@@ -173,16 +173,30 @@ async function stop(child: ChildProcess): Promise<void> {
   await exited
 }
 
-async function untilAnswered(child: ChildProcess, port: number, { secret }: Seed): Promise<void> {
+/** Resolves once all that is measured of it answers. */
+async function untilAnswered(
+  child: ChildProcess,
+  { api, redirect }: Record<ListenerName, number>,
+  { kind, secret }: Seed,
+): Promise<void> {
   const deadline = performance.now() + startsWithinMs
   const show = { ...withKey(secret), method: 'GET', path: '/api/v1/domains/1', form: '' }
+  const lost = { method: 'GET', path: '/', host: 'unknown.example', head: '', form: '' }
   while (performance.now() < deadline && child.exitCode === null) {
-    const answer = await call(port, show).catch(() => null)
-    if (answer?.status === 200) return
+    const answers = [
+      (await statusOf(api, show)) === 200,
+      kind === 'domains' || (await statusOf(redirect, lost)) === 404,
+    ]
+    if (answers.every((isThere) => isThere)) return
     await sleep(askMs)
   }
   child.kill()
   throw new Error('The server does not start, or does not answer.')
+}
+
+async function statusOf(port: number, asked: Call): Promise<number | null> {
+  const answer = await call(port, asked).catch(() => null)
+  return answer?.status ?? null
 }
 
 async function freePorts(): Promise<Record<ListenerName, number>> {
