@@ -3,15 +3,17 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Case, cases, chosenCases } from './cases.ts'
+import type { Case } from './case.ts'
+import { cases, chosenCases, groupsOf } from './cases.ts'
+import { ClickWatch } from './click-watch.ts'
 import { type Figures, figuresOf, type ProcessFigures } from './figures.ts'
 import { IndexWatch } from './index-watch.ts'
 import { UnexpectedAnswers } from './load.ts'
-import { measure, type Result, type Site } from './measure.ts'
+import { atRest, measure, type Result, type Site } from './measure.ts'
 import { type Options, readOptions, usage, WrongUse } from './options.ts'
-import { benchServer, seededDatabase } from './postgres.ts'
+import { type BenchServer, benchServer, seededDatabase } from './postgres.ts'
 import { asMarkdown, asText } from './report.ts'
-import { benchFolder, type Seed, seededCopy } from './seed.ts'
+import { benchFolder, type Seed, type SeedKind, seededCopy } from './seed.ts'
 import { Fleet, Server, timeToFirstAnswer } from './servers.ts'
 
 let lastSaid = Number.NEGATIVE_INFINITY
@@ -48,54 +50,82 @@ function printed(figures: Figures, { json, markdown }: Options): string {
   return markdown ? asMarkdown(figures, new Date()) : asText(figures)
 }
 
+/** One kind of database after the other, so that the servers of one do not work beside those of another. */
 async function run(chosen: readonly Case[], folder: string, options: Options): Promise<Figures> {
-  const { seeds, drop } = await seedsOf(folder, options)
-  const startMs = new Map<number, number[]>()
-  for (const seed of seeds) startMs.set(seed.records, await startTimes(seed, options.starts))
+  const postgres = options.postgres ? await benchServer() : null
   const raw = await Server.raw()
-  const sites: Site[] = []
+  const results: Result[] = []
+  const processes: ProcessFigures[] = []
   try {
-    for (const seed of seeds) sites.push(await open(seed, options.nodes))
-    const results: Result[] = []
-    for (const measured of chosen) results.push(...(await measureCase(measured, sites, raw, options)))
-    const processes: ProcessFigures[] = []
-    for (const site of sites) processes.push(await processFigures(site, startMs.get(site.stock.records) ?? []))
+    for (const [kind, ofKind] of Map.groupBy(chosen, ({ seed }) => seed)) {
+      const { seeds, drop } = await seedsOf(kind, folder, options.sizes, postgres)
+      try {
+        const startMs = new Map<Seed, number[]>()
+        for (const seed of seeds) startMs.set(seed, await startTimes(seed, options.starts))
+        await withSites(seeds, options.nodes, async (sites) => {
+          for (const group of groupsOf(ofKind)) results.push(...(await measureGroup(group, sites, raw, options)))
+          for (const [at, site] of sites.entries()) {
+            processes.push(await processFigures(site, startMs.get(seeds[at] as Seed) ?? []))
+          }
+        })
+      } finally {
+        await drop()
+      }
+    }
     return figuresOf(results, processes, options)
   } finally {
-    for (const { server, index } of sites) {
-      index.close()
-      await server.stop()
-    }
     await raw.stop()
-    await drop()
+    await postgres?.stop()
   }
 }
 
-/** The databases of the run, and how to remove those that do not end with its folder. */
+/** The databases of a kind, and how to remove those that do not end with the folder of the run. */
 async function seedsOf(
+  kind: SeedKind,
   folder: string,
-  { sizes, postgres }: Options,
+  sizes: readonly number[],
+  server: BenchServer | null,
 ): Promise<{ seeds: Seed[]; drop(): Promise<void> }> {
-  if (!postgres) {
+  if (server === null) {
     const seeds: Seed[] = []
-    for (const records of sizes) seeds.push(await seededCopy(records, folder, say))
+    for (const records of sizes) seeds.push(await seededCopy(kind, records, folder, say))
     return { seeds, drop: async () => undefined }
   }
-  const server = await benchServer()
   const seeds: Awaited<ReturnType<typeof seededDatabase>>[] = []
-  for (const records of sizes) seeds.push(await seededDatabase(server, records, say))
-  const drop = async () => {
-    for (const seed of seeds) await seed.drop()
-    await server.stop()
+  for (const records of sizes) seeds.push(await seededDatabase(server, kind, records, say))
+  return {
+    seeds,
+    drop: async () => {
+      for (const seed of seeds) await seed.drop()
+    },
   }
-  return { seeds, drop }
+}
+
+async function withSites(
+  seeds: readonly Seed[],
+  nodes: number,
+  work: (sites: readonly Site[]) => Promise<void>,
+): Promise<void> {
+  const sites: Site[] = []
+  try {
+    for (const seed of seeds) sites.push(await open(seed, nodes))
+    await work(sites)
+  } finally {
+    for (const { server, index, clicks } of sites) {
+      index.close()
+      await clicks.close()
+      await server.stop()
+    }
+  }
 }
 
 async function open(seed: Seed, nodes: number): Promise<Site> {
   const server = await Fleet.of(seed, nodes)
   const index = watchOf(seed)
+  const clicks = await ClickWatch.of(seed.location)
   await index.caughtUp()
-  return { stock: { ...seed, spare: [] }, server, index }
+  await atRest(server)
+  return { stock: { ...seed, spare: [] }, server, index, clicks }
 }
 
 /** PostgreSQL keeps its indexes in the transaction that writes. */
@@ -106,25 +136,31 @@ function watchOf({ location }: Seed): Pick<IndexWatch, 'caughtUp' | 'close'> {
 }
 
 async function startTimes(seed: Seed, starts: number): Promise<number[]> {
-  say(`Starting with ${seed.records} records`)
+  say(`Starting with ${seed.records} ${seed.kind}`)
   const times: number[] = []
   for (let start = 0; start < starts; start++) times.push(await timeToFirstAnswer(seed))
   return times
 }
 
-async function measureCase(measured: Case, sites: readonly Site[], raw: Server, options: Options): Promise<Result[]> {
-  say(`Measuring ${measured.name}`)
+async function measureGroup(
+  group: readonly Case[],
+  sites: readonly Site[],
+  raw: Server,
+  options: Options,
+): Promise<Result[]> {
+  const names = group.map(({ name }) => name).join(' and ')
+  say(`Measuring ${names}`)
   try {
-    return await measure(measured, sites, raw, options)
+    return await measure(group, sites, raw, options)
   } catch (error) {
-    if (error instanceof UnexpectedAnswers) throw new UnexpectedAnswers(`${measured.name}: ${error.message}`)
+    if (error instanceof UnexpectedAnswers) throw new UnexpectedAnswers(`${names}: ${error.message}`)
     throw error
   }
 }
 
 async function processFigures({ stock, server }: Site, startMs: readonly number[]): Promise<ProcessFigures> {
   const { rss, peakRss } = await server.usage()
-  return { records: stock.records, rssMb: rss / 1e6, peakRssMb: peakRss / 1e6, startMs }
+  return { kind: stock.kind, records: stock.records, rssMb: rss / 1e6, peakRssMb: peakRss / 1e6, startMs }
 }
 
 /** One line on stderr: on a terminal it replaces the one before, elsewhere it is left out when they come too fast. */

@@ -6,27 +6,35 @@ import type { Answer } from './raw-server.ts'
 export interface Call {
   readonly method: string
   readonly path: string
-  readonly secret: string
+  readonly host: string
+  /** Whole lines of headers, as they go over the wire. */
+  readonly head: string
   /** The body, URL-encoded; empty for none. */
   readonly form: string
 }
 
-/** The request as it goes over the wire. Its text is ASCII. */
-export function onTheWire({ method, path, secret, form }: Call): Buffer {
-  const body = form === '' ? '\r\n' : `${contentType}\r\nContent-Length: ${form.length}\r\n\r\n${form}`
-  const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: keep-alive\r\n`
-  return Buffer.from(`${head}Authorization: Bearer ${secret}\r\n${body}`, 'latin1')
+/** What every call of the API begins with. */
+export function withKey(secret: string): Pick<Call, 'host' | 'head'> {
+  return { host: '127.0.0.1', head: `Authorization: Bearer ${secret}\r\n` }
 }
 
-const contentType = 'Content-Type: application/x-www-form-urlencoded'
+/** The request as it goes over the wire. Its text is ASCII. */
+export function onTheWire({ method, path, host, head, form }: Call): Buffer {
+  const body = form === '' ? '\r\n' : `${contentType}Content-Length: ${form.length}\r\n\r\n${form}`
+  const first = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n`
+  return Buffer.from(`${first}${head}${body}`, 'latin1')
+}
+
+const contentType = 'Content-Type: application/x-www-form-urlencoded\r\n'
 
 /** Makes one call and returns what was answered, without the headers that Node adds to every answer. */
-export async function call(port: number, { method, path, secret, form }: Call): Promise<Answer> {
-  const headers: Record<string, string | number> = { authorization: `Bearer ${secret}`, connection: 'keep-alive' }
-  if (form !== '') {
-    headers['content-type'] = 'application/x-www-form-urlencoded'
-    headers['content-length'] = form.length
+export async function call(port: number, { method, path, host, head, form }: Call): Promise<Answer> {
+  const headers: Record<string, string | number> = { host, connection: 'keep-alive' }
+  for (const line of `${head}${form === '' ? '' : contentType}`.split('\r\n').slice(0, -1)) {
+    const [name, value] = line.split(': ', 2) as [string, string]
+    headers[name] = value
   }
+  if (form !== '') headers['content-length'] = form.length
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request({ host: '127.0.0.1', port, method, path, headers, agent: false }, resolve).on('error', reject).end(form)
   })

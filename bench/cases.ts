@@ -1,147 +1,12 @@
 /**
  * What is measured: for each case the requests that are sent, and the one status that every answer must have.
  */
-import { generateKey } from '../src/keys/key.ts'
-import type { Call } from './call.ts'
-import { below, brands, rarePartOf, tokenOf } from './records.ts'
-import type { Seed } from './seed.ts'
+import type { Case } from './case.ts'
+import { domainCases } from './domain-cases.ts'
+import { linkCases } from './link-cases.ts'
+import { visitCases } from './visit-cases.ts'
 
-/** A prepared database while it is measured. */
-export interface Stock extends Seed {
-  /** Ids of records that a case may use up. */
-  readonly spare: number[]
-}
-
-export interface Case {
-  readonly name: string
-  readonly title: string
-  readonly status: number
-  /** Measured in a quick run too. */
-  readonly main: boolean
-  /**
-   * What a round leaves behind, which the next one waits for: questions that wait for a thread, or records that the
-   * search index does not hold yet.
-   */
-  readonly leaves: 'nothing' | 'questions' | 'unindexed records'
-  /** Whether each request takes one of the spare records. */
-  readonly usesUp: boolean
-  /** Makes the requests, each of them another where that matters. */
-  readonly calls: (stock: Stock) => () => Call
-}
-
-const domains = '/api/v1/domains'
-const read = { status: 200, main: true, leaves: 'nothing', usesUp: false } as const
-const search = { ...read, leaves: 'questions' } as const
-const write = { ...read, leaves: 'unindexed records' } as const
-
-export const cases: readonly Case[] = [
-  {
-    ...read,
-    name: 'show',
-    title: 'show',
-    calls: (stock) => () => get(stock, `${domains}/${anyRecord(stock)}`),
-  },
-  {
-    ...read,
-    name: 'list',
-    title: 'list of 10, with total',
-    calls: (stock) => () => get(stock, domains),
-  },
-  {
-    ...search,
-    name: 'search-rare',
-    title: 'search, one match',
-    calls: (stock) => () => get(stock, `${domains}?search=${encodeURIComponent(rarePartOf(anyRecord(stock)))}`),
-  },
-  {
-    ...search,
-    main: false,
-    name: 'search-dense',
-    title: 'search, 1 in 16 matches',
-    calls: (stock) => () => get(stock, `${domains}?search=${encodeURIComponent(anyOf(brands))}`),
-  },
-  {
-    ...search,
-    name: 'short-search',
-    title: 'search, 1–2 characters',
-    calls: (stock) => () => get(stock, `${domains}?search=${tokenOf(anyRecord(stock)).slice(0, 1 + below(2))}`),
-  },
-  {
-    ...read,
-    status: 401,
-    name: 'unknown-key',
-    title: 'refused: unknown key',
-    calls: () => {
-      const keys = Array.from({ length: 1_000 }, generateKey)
-      return () => get({ secret: anyOf(keys) }, `${domains}/1`)
-    },
-  },
-  {
-    ...read,
-    main: false,
-    status: 401,
-    name: 'new-key',
-    title: 'refused: a key never seen',
-    calls: () => {
-      // Several times as many as are remembered, in turn: each is forgotten before it comes again.
-      const keys = Array.from({ length: 50_000 }, generateKey)
-      let next = 0
-      return () => get({ secret: keys[next++ % keys.length] as string }, `${domains}/1`)
-    },
-  },
-  {
-    ...read,
-    main: false,
-    status: 401,
-    name: 'mistyped-key',
-    title: 'refused: wrong checksum',
-    calls: ({ secret }) => {
-      const mistyped = secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0')
-      return () => get({ secret: mistyped }, `${domains}/1`)
-    },
-  },
-  {
-    ...read,
-    main: false,
-    status: 422,
-    name: 'bad-query',
-    title: '422: per_page=7',
-    calls: (stock) => () => get(stock, `${domains}?per_page=7`),
-  },
-  {
-    ...read,
-    status: 422,
-    name: 'bad-form',
-    title: '422: two bad fields',
-    calls: (stock) => () =>
-      send(stock, 'POST', domains, 'name=https%3A%2F%2Facme.com%2Fx&homepage_url=ftp%3A%2F%2Facme.com'),
-  },
-  {
-    ...read,
-    name: 'update',
-    title: 'update',
-    calls: (stock) => () =>
-      send(stock, 'PATCH', `${domains}/${anyRecord(stock)}`, `homepage_url=https%3A%2F%2Facme.com%2F${serial()}`),
-  },
-  {
-    ...write,
-    status: 201,
-    name: 'store',
-    title: 'store',
-    calls: (stock) => () => {
-      const name = `new-${serial()}.${anyOf(brands.slice(0, 15))}.com`
-      return send(stock, 'POST', domains, `name=${name}&homepage_url=https%3A%2F%2Facme.com%2Fwelcome`)
-    },
-  },
-  {
-    ...write,
-    status: 204,
-    usesUp: true,
-    name: 'delete',
-    title: 'delete',
-    calls: (stock) => () => ({ ...get(stock, `${domains}/${stock.spare.pop()}`), method: 'DELETE' }),
-  },
-]
+export const cases: readonly Case[] = [...domainCases, ...linkCases, ...visitCases]
 
 /** The cases of a run: those that `only` names, else the main ones or all. Null when a name is unknown. */
 export function chosenCases(only: readonly string[] | null, quick: boolean): readonly Case[] | null {
@@ -151,27 +16,9 @@ export function chosenCases(only: readonly string[] | null, quick: boolean): rea
   return cases.filter(({ name }) => only.some((wanted) => isNamed(name, wanted)))
 }
 
-function get({ secret }: { secret: string }, path: string): Call {
-  return { method: 'GET', path, secret, form: '' }
-}
-
-function send({ secret }: Stock, method: string, path: string, form: string): Call {
-  return { method, path, secret, form }
-}
-
-function anyRecord({ records }: Stock): number {
-  return 1 + below(records)
-}
-
-function anyOf(list: readonly string[]): string {
-  return list[below(list.length)] as string
-}
-
-const started = Date.now().toString(36)
-let calls = 0
-
-/** Never the same twice, in other runs neither. */
-function serial(): string {
-  calls += 1
-  return `${started}-${calls.toString(36)}`
+/** Cases that are measured in the same rounds stand together. */
+export function groupsOf(chosen: readonly Case[]): Case[][] {
+  return Map.groupBy(chosen, ({ name, beside }) => beside ?? name)
+    .values()
+    .toArray()
 }

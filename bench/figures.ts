@@ -4,7 +4,18 @@
 import { cpus } from 'node:os'
 import type { Reading, Result, Round } from './measure.ts'
 import type { Options } from './options.ts'
-import { maxGrowth, maxHoldMs, maxRssMb, maxStartMs, minRatio, minRatioOnPostgres } from './targets.ts'
+import type { SeedKind } from './seed.ts'
+import {
+  maxGrowth,
+  maxHoldMs,
+  maxP99Ms,
+  maxRssMb,
+  maxStartMs,
+  minCpuRatio,
+  minRatio,
+  minRatioOnPostgres,
+  minShare,
+} from './targets.ts'
 
 /** The figures of one case over one database: medians over its rounds, and the longest hold of all rounds. */
 export interface CaseFigures {
@@ -29,7 +40,18 @@ export interface GrowthFigures {
   readonly cpu: number
 }
 
+/** How fast a case is beside another of the same rounds. */
+export interface ShareFigures {
+  readonly name: string
+  readonly title: string
+  readonly records: number
+  /** Its requests per second as a share of the other's, and the other's processor time as a share of its own. */
+  readonly rate: number
+  readonly cpu: number
+}
+
 export interface ProcessFigures {
+  readonly kind: SeedKind
   readonly records: number
   readonly rssMb: number
   readonly peakRssMb: number
@@ -48,6 +70,7 @@ export interface Figures {
   readonly rounds: string
   readonly cases: readonly CaseFigures[]
   readonly growth: readonly GrowthFigures[]
+  readonly shares: readonly ShareFigures[]
   readonly processes: readonly ProcessFigures[]
   /** Of `--gate`; none without it. */
   readonly verdicts: readonly Verdict[]
@@ -56,25 +79,27 @@ export interface Figures {
 export function figuresOf(results: readonly Result[], processes: readonly ProcessFigures[], options: Options): Figures {
   const cases = results.map(caseFigures)
   const growth = growthFigures(results, options.sizes)
+  const shares = shareFigures(results)
   return {
     machine: `${cpus().length} × ${cpus()[0]?.model.trim()}, ${process.platform} ${process.arch}, Node ${process.versions.node}`,
     rounds: `${options.nodes === 1 ? 'one node' : `${options.nodes} nodes`}; ${options.rounds} rounds of ${options.roundSeconds} s`,
     cases,
     growth,
+    shares,
     processes,
-    verdicts: options.gate ? verdictsOf(cases, growth, processes, options) : [],
+    verdicts: options.gate ? verdictsOf({ cases, growth, shares, processes }, options) : [],
   }
 }
 
 function verdictsOf(
-  cases: readonly CaseFigures[],
-  growth: readonly GrowthFigures[],
-  processes: readonly ProcessFigures[],
+  { cases, growth, shares, processes }: Pick<Figures, 'cases' | 'growth' | 'shares' | 'processes'>,
   { postgres }: Options,
 ): Verdict[] {
   return [
     ...cases.flatMap(postgres ? verdictsOnPostgres : ratioVerdicts),
+    ...cases.flatMap(latencyVerdicts),
     ...growth.flatMap(growthVerdicts),
+    ...shares.flatMap(shareVerdicts),
     ...processes.flatMap(processVerdicts),
   ]
 }
@@ -130,6 +155,25 @@ function growthFigures(results: readonly Result[], sizes: readonly number[]): Gr
     })
 }
 
+/** Each case beside another, with the other as the measure. */
+function shareFigures(results: readonly Result[]): ShareFigures[] {
+  return results.flatMap((other) => {
+    const own = results.find(({ case: { name }, records }) => name === other.case.beside && records === other.records)
+    if (own === undefined) return []
+    const share = (of: (own: Round, other: Round) => number) =>
+      median(own.rounds.map((round, at) => of(round, other.rounds[at] as Round)))
+    return [
+      {
+        name: own.case.name,
+        title: `${own.case.title} / ${other.case.title}`,
+        records: own.records,
+        rate: share((one, two) => one.waymark.rate / two.waymark.rate),
+        cpu: share((one, two) => two.waymark.cpu / one.waymark.cpu),
+      },
+    ]
+  })
+}
+
 function verdictsOnPostgres({ name, title, records, rateRatio }: CaseFigures): Verdict[] {
   const min = minRatioOnPostgres[name]
   if (min === undefined) return []
@@ -142,10 +186,11 @@ function ratioVerdicts({ name, title, records, rateRatio, cpuRatio, waymark }: C
   const verdicts: Verdict[] = []
   const min = minRatio[name]
   if (min !== undefined) {
-    verdicts.push(
-      { target: `${what}: requests/s ≥ ${min} of raw`, figure: rateRatio, reached: rateRatio >= min },
-      { target: `${what}: CPU ratio ≥ ${min}`, figure: cpuRatio, reached: cpuRatio >= min },
-    )
+    verdicts.push({ target: `${what}: requests/s ≥ ${min} of raw`, figure: rateRatio, reached: rateRatio >= min })
+  }
+  const minCpu = minCpuRatio[name]
+  if (minCpu !== undefined) {
+    verdicts.push({ target: `${what}: CPU ratio ≥ ${minCpu}`, figure: cpuRatio, reached: cpuRatio >= minCpu })
   }
   if (name === 'short-search') {
     const held = waymark.longestHold
@@ -158,6 +203,18 @@ function ratioVerdicts({ name, title, records, rateRatio, cpuRatio, waymark }: C
   return verdicts
 }
 
+function latencyVerdicts({ name, title, records, waymark: { p99 } }: CaseFigures): Verdict[] {
+  const max = maxP99Ms[name]
+  if (max === undefined) return []
+  return [{ target: `${title}, ${records} records: p99 < ${max} ms`, figure: p99, reached: p99 < max }]
+}
+
+function shareVerdicts({ name, title, records, rate }: ShareFigures): Verdict[] {
+  const min = minShare[name]
+  if (min === undefined) return []
+  return [{ target: `${title}, ${records} records: requests/s ≥ ${min}`, figure: rate, reached: rate >= min }]
+}
+
 function growthVerdicts({ name, title, rate, cpu }: GrowthFigures): Verdict[] {
   const max = maxGrowth[name]
   if (max === undefined) return []
@@ -167,10 +224,11 @@ function growthVerdicts({ name, title, rate, cpu }: GrowthFigures): Verdict[] {
   ]
 }
 
-function processVerdicts({ records, rssMb, startMs }: ProcessFigures): Verdict[] {
+function processVerdicts({ kind, records, rssMb, startMs }: ProcessFigures): Verdict[] {
   const start = median(startMs)
-  return [
-    { target: `RSS with ${records} records < ${maxRssMb} MB`, figure: rssMb, reached: rssMb < maxRssMb },
-    { target: `start with ${records} records < ${maxStartMs} ms`, figure: start, reached: start < maxStartMs },
-  ]
+  const [maxRss, maxStart] = [maxRssMb[kind], maxStartMs[kind]]
+  const what = `with ${records} ${kind}`
+  const verdicts = [{ target: `RSS ${what} < ${maxRss} MB`, figure: rssMb, reached: rssMb < maxRss }]
+  if (maxStart === undefined) return verdicts
+  return [...verdicts, { target: `start ${what} < ${maxStart} ms`, figure: start, reached: start < maxStart }]
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { resources } from '../src/resources.ts'
 import { openSearchFile } from '../src/storage/sqlite/search/index-file.ts'
-import { positionOf } from '../src/storage/sqlite/search/indexing.ts'
+import { positionOf, tidy } from '../src/storage/sqlite/search/indexing.ts'
 
 const pollMs = 20
 
@@ -26,6 +27,15 @@ export class IndexWatch {
       if (performance.now() - since > patienceMs) throw new Error(`The search index stays ${lag} records behind.`)
       await sleep(pollMs)
     }
+  }
+
+  /**
+   * Puts the index in order, which takes a server minutes beside its other work and would be measured with it. For a
+   * database that no server has open.
+   */
+  tidy(): void {
+    let mayBeMore = true
+    while (mayBeMore) mayBeMore = tidy(this.#db, resources)
   }
 
   close(): void {

@@ -3,10 +3,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Call, call } from './call.ts'
-import type { Case, Stock } from './cases.ts'
+import type { Case, Stock } from './case.ts'
+import type { ClickWatch } from './click-watch.ts'
 import type { IndexWatch } from './index-watch.ts'
 import { drive, type Load, UnexpectedAnswers } from './load.ts'
 import type { Options } from './options.ts'
+import { drivePaced } from './paced-load.ts'
 import type { Answer } from './raw-server.ts'
 import { storeMore } from './seed.ts'
 import type { Measured, Server } from './servers.ts'
@@ -16,6 +18,7 @@ export interface Site {
   readonly stock: Stock
   readonly server: Measured
   readonly index: Pick<IndexWatch, 'caughtUp' | 'close'>
+  readonly clicks: ClickWatch
 }
 
 /** What one server did in one round. */
@@ -50,15 +53,24 @@ const deletionsPerSecond = 20_000
 
 type Pace = Pick<Options, 'rounds' | 'roundSeconds' | 'warmUpSeconds'>
 
-/** Measures one case on every site in turn, round by round. Throws `UnexpectedAnswers`. */
-export async function measure(measured: Case, sites: readonly Site[], raw: Server, pace: Pace): Promise<Result[]> {
-  const duels: Duel[] = []
-  for (const site of sites) duels.push(await Duel.between(measured, site, raw, pace))
-  const results = duels.map(({ site }) => ({ case: measured, records: site.stock.records, rounds: [] as Round[] }))
-  for (let round = 0; round < pace.rounds; round++) {
-    for (const [at, duel] of duels.entries()) results[at]?.rounds.push(await duel.round(round % 2 === 1))
+/** Measures cases on every site, all of them in turn, round by round. Throws `UnexpectedAnswers`. */
+export async function measure(
+  cases: readonly Case[],
+  sites: readonly Site[],
+  raw: Server,
+  pace: Pace,
+): Promise<Result[]> {
+  const measured: { duel: Duel; result: Result & { readonly rounds: Round[] } }[] = []
+  for (const each of cases) {
+    for (const site of sites) {
+      const duel = await Duel.between(each, site, raw, pace)
+      measured.push({ duel, result: { case: each, records: site.stock.records, rounds: [] } })
+    }
   }
-  return results
+  for (let round = 0; round < pace.rounds; round++) {
+    for (const { duel, result } of measured) result.rounds.push(await duel.round(round % 2 === 1))
+  }
+  return measured.map(({ result }) => result)
 }
 
 /** Waymark and the raw server over one case. */
@@ -77,8 +89,9 @@ class Duel {
     if (most !== undefined) await stockUp(site, most * (pace.rounds + 1) + 2)
     const next = measured.calls(site.stock)
     const first = next()
-    const answer = await call(site.server.ports[0], first)
+    const answer = await call(site.server.ports[measured.listener][0], first)
     if (answer.status !== measured.status) throw new UnexpectedAnswers(`got ${answer.status}: ${answer.body}`)
+    if (measured.leaves === 'clicks') await site.clicks.grown(1, 1)
     const sample = { call: first, answer }
     const duel = new Duel({ measured, site, raw, next, sample, most, seconds: pace.roundSeconds })
     await duel.#waymark(pace.warmUpSeconds)
@@ -112,33 +125,48 @@ class Duel {
 
   #waymark(seconds: number): Promise<Reading> {
     const { server } = this.site
-    const run = () =>
-      drive({ ports: server.ports, seconds, status: this.#case.status, next: this.#next, most: this.#most })
-    return reading(server, run, () => this.#settle())
+    return this.#reading(server, this.#next, seconds, (load) => this.#settle(load))
   }
 
   /** Always the same request: what it says makes no difference to this server. */
   async #rawServer(seconds: number): Promise<Reading> {
     const raw = this.#raw
     await raw.answerWith(this.#sample.answer)
-    const run = () => drive({ ports: raw.ports, seconds, status: this.#case.status, next: () => this.#sample.call })
-    return reading(raw, run, async () => undefined)
+    return this.#reading(
+      raw,
+      () => this.#sample.call,
+      seconds,
+      async () => undefined,
+    )
+  }
+
+  async #reading(server: Measured, next: () => Call, seconds: number, settled: Settled): Promise<Reading> {
+    const { listener, status, pace } = this.#case
+    const load = { ports: server.ports[listener], seconds, status, next }
+    if (pace === 'full') return reading(server, () => drive({ ...load, most: this.#most }), settled)
+    const full = await drive(load)
+    await settled(full)
+    return reading(server, () => drivePaced({ ...load, perSecond: full.answered / full.seconds / 2 }), settled)
   }
 
   /** Waits for what the requests left to do, so that it is counted as their processor time and nobody else's. */
-  async #settle(): Promise<void> {
-    const { leaves } = this.#case
+  async #settle({ answered, sent }: Load): Promise<void> {
+    const { leaves, listener } = this.#case
+    if (leaves === 'clicks') await this.site.clicks.grown(answered, sent)
     if (leaves === 'unindexed records') await this.site.index.caughtUp()
     // The thread of each answers in order: this one last.
-    if (leaves === 'questions') for (const port of this.site.server.ports) await call(port, this.#next())
+    if (leaves === 'questions') for (const port of this.site.server.ports[listener]) await call(port, this.#next())
   }
 }
 
-async function reading(server: Measured, run: () => Promise<Load>, settled: () => Promise<void>): Promise<Reading> {
+/** Resolves when what a load left to do is done. */
+type Settled = (load: Load) => Promise<void>
+
+async function reading(server: Measured, run: () => Promise<Load>, settled: Settled): Promise<Reading> {
   const before = await server.usage()
   const load = await run()
   const during = await server.usage()
-  await settled()
+  await settled(load)
   const after = await server.usage()
   return {
     rate: load.answered / load.seconds,
@@ -162,10 +190,13 @@ async function stockUp({ stock, index, server }: Site, count: number): Promise<v
 
 /** Longer than the search index waits between two looks at what there is to do. */
 const lookMs = 2_500
-const maxLooks = 3
+const maxLooks = 12
 
-/** Waits until the server has put in order what was stored, which it does when there is nothing else to do. */
-async function atRest(server: Measured): Promise<void> {
+/**
+ * Waits until the server has put in order what was stored, which it does when there is nothing else to do: its processor time
+ * would be counted as that of the first cases.
+ */
+export async function atRest(server: Measured): Promise<void> {
   for (let look = 0; look < maxLooks; look++) {
     const before = await server.usage()
     await sleep(lookMs)

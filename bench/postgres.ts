@@ -5,10 +5,14 @@
 import pg from 'pg'
 import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
+import { foldCase } from '../src/storage/fold.ts'
 import { openStorage, type StorageLocation } from '../src/storage/open.ts'
 import { databaseUrl, execute, newName, startPostgres } from '../test/postgres.ts'
+import { domainOf, linkOf, pastOf } from './link-records.ts'
 import { hostNameOf, urlsOf } from './records.ts'
-import type { Seed } from './seed.ts'
+import { contentsOf, type Seed, type SeedKind } from './seed.ts'
+
+type Say = (line: string) => void
 
 const rowsAtOnce = 5_000
 const poolSize = 10
@@ -27,8 +31,9 @@ export async function benchServer(): Promise<BenchServer> {
 /** A database with the records 1 to `records`, and a key that may do everything. It is made anew for each run. */
 export async function seededDatabase(
   { url }: BenchServer,
+  kind: SeedKind,
   records: number,
-  say: (line: string) => void,
+  say: Say,
 ): Promise<Seed & { drop(): Promise<void> }> {
   const name = newName('bench')
   await execute(url, `create database ${name} template template0`)
@@ -38,8 +43,9 @@ export async function seededDatabase(
   const key = { account: account.id, name: 'bench', scopes: ['*'] as const, lifetimeMs: null }
   const { secret } = await createKey(storage, key)
   await storage.close()
-  await fill(location.url, account.id, records, say)
+  await fill(location.url, account.id, contentsOf(kind, records), say)
   return {
+    kind,
     location,
     records,
     account: account.id,
@@ -49,28 +55,77 @@ export async function seededDatabase(
 }
 
 /** Past the stores: one by one, a million records would take as many turns of the network. */
-async function fill(url: string, account: number, records: number, say: (line: string) => void): Promise<void> {
+async function fill(
+  url: string,
+  account: number,
+  { domains, links }: { domains: number; links: number },
+  say: Say,
+): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  for (let from = 1; from <= records; from += rowsAtOnce) {
-    const numbers = Array.from({ length: Math.min(rowsAtOnce, records - from + 1) }, (_, at) => from + at)
-    const rows = numbers.map((record) => ({ ...hostNameOf(record), ...urlsOf(record) }))
-    await client.query(
-      `insert into domains (account_id, name, name_unicode, search_text, homepage_url, not_found_url, created_at, updated_at)
-        select $1, name, unicode, case when name <> unicode then name || chr(10) || unicode end, home, lost, $6, $6
-        from unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality as row (name, unicode, home, lost, at)
-        order by at`,
-      [
-        account,
-        rows.map(({ name }) => name),
-        rows.map(({ nameUnicode }) => nameUnicode),
-        rows.map(({ homepage_url }) => homepage_url),
-        rows.map(({ not_found_url }) => not_found_url),
-        new Date().toISOString(),
-      ],
-    )
-    say(`Storing ${records} records on PostgreSQL: ${Math.round(((from + rows.length - 1) / records) * 100)} %`)
-  }
+  await inGroups('domains', domains, say, (numbers) => insertDomains(client, account, numbers))
+  await inGroups('links', links, say, (numbers) => insertLinks(client, account, domains, numbers))
   await client.query('vacuum analyze')
   await client.end()
+}
+
+async function inGroups(
+  what: SeedKind,
+  count: number,
+  say: Say,
+  insert: (numbers: readonly number[]) => Promise<void>,
+): Promise<void> {
+  for (let from = 1; from <= count; from += rowsAtOnce) {
+    const size = Math.min(rowsAtOnce, count - from + 1)
+    await insert(Array.from({ length: size }, (_, at) => from + at))
+    say(`Storing ${count} ${what} on PostgreSQL: ${Math.round(((from + size - 1) / count) * 100)} %`)
+  }
+}
+
+async function insertDomains(client: pg.Client, account: number, numbers: readonly number[]): Promise<void> {
+  const rows = numbers.map((domain) => ({ ...hostNameOf(domain), ...urlsOf(domain) }))
+  await client.query(
+    `insert into domains (account_id, name, name_unicode, search_text, homepage_url, not_found_url, created_at, updated_at)
+      select $1, name, unicode, case when name <> unicode then name || chr(10) || unicode end, home, lost, $6, $6
+      from unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality as row (name, unicode, home, lost, at)
+      order by at`,
+    [
+      account,
+      rows.map(({ name }) => name),
+      rows.map(({ nameUnicode }) => nameUnicode),
+      rows.map(({ homepage_url }) => homepage_url),
+      rows.map(({ not_found_url }) => not_found_url),
+      new Date().toISOString(),
+    ],
+  )
+}
+
+async function insertLinks(
+  client: pg.Client,
+  account: number,
+  domains: number,
+  numbers: readonly number[],
+): Promise<void> {
+  const rows = numbers.map((link) => ({ ...linkOf(link), ...pastOf(link), domain_id: domainOf(link, domains) }))
+  await client.query(
+    `insert into links (account_id, domain_id, alias, alias_folded, url, url_folded, title, title_folded, disabled,
+        forward_query, redirect_status, status, clicks, last_clicked_at, created_at, updated_at)
+      select $1, domain, alias, folded, url, nullif(url_folded, url), title, nullif(title_folded, title), 0,
+        0, 302, 'active', clicks, $10, $10, $10
+      from unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[])
+        with ordinality as row (domain, alias, folded, url, url_folded, title, title_folded, clicks, at)
+      order by at`,
+    [
+      account,
+      rows.map(({ domain_id }) => domain_id),
+      rows.map(({ alias }) => alias),
+      rows.map(({ alias }) => foldCase(alias)),
+      rows.map(({ url }) => url),
+      rows.map(({ url }) => foldCase(url)),
+      rows.map(({ title }) => title),
+      rows.map(({ title }) => title && foldCase(title)),
+      rows.map(({ clicks }) => clicks),
+      rows[0]?.created_at,
+    ],
+  )
 }

@@ -14,11 +14,16 @@ const words = 'go link to get my see app jump try join buy read'.split(' ')
 
 /** Multiplying by the one modulo the other, a prime, gives every number another. */
 const factor = 48_271
-const modulus = 2 ** 31 - 1
+export const modulus = 2 ** 31 - 1
 
 /** Six characters that are part of no other name, but by chance. `record` counts from 1. */
 export function tokenOf(record: number): string {
-  return ((record * factor) % modulus).toString(36).padStart(6, '0')
+  return tokenNumberOf(record).toString(36).padStart(6, '0')
+}
+
+/** Between 1 and `modulus`, all of them as likely. */
+export function tokenNumberOf(record: number): number {
+  return (record * factor) % modulus
 }
 
 /** A text that is part of this name and hardly of another; there are many for each name. */

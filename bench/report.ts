@@ -4,10 +4,11 @@
 import { type CaseFigures, type Figures, median } from './figures.ts'
 
 export function asText(figures: Figures): string {
-  const { machine, rounds, cases, growth, processes, verdicts } = figures
+  const { machine, rounds, cases, growth, shares, processes, verdicts } = figures
   const parts = [`${machine}; ${rounds}\n`]
   if (cases.length > 0) parts.push(table(caseHead, cases.map(caseRow)))
   if (growth.length > 0) parts.push(table(['growth', 'records', 'requests/s', 'CPU'], growth.map(growthRow)))
+  if (shares.length > 0) parts.push(table(['one case / another', 'records', 'requests/s', 'CPU'], shares.map(shareRow)))
   parts.push(table(['process', 'RSS MB', 'peak MB', 'start ms'], processes.map(processRow)))
   if (verdicts.length > 0) parts.push(...judged(verdicts))
   return parts.join('\n')
@@ -52,8 +53,12 @@ function growthRow({ title, fewest, most, rate, cpu }: Figures['growth'][number]
   return [title, `${fewest} → ${most}`, `× ${short(rate)}`, `× ${short(cpu)}`]
 }
 
-function processRow({ records, rssMb, peakRssMb, startMs }: Figures['processes'][number]): string[] {
-  return [`${records} records`, short(rssMb), short(peakRssMb), short(median(startMs))]
+function shareRow({ title, records, rate, cpu }: Figures['shares'][number]): string[] {
+  return [title, String(records), short(rate), short(cpu)]
+}
+
+function processRow({ kind, records, rssMb, peakRssMb, startMs }: Figures['processes'][number]): string[] {
+  return [`${records} ${kind}`, short(rssMb), short(peakRssMb), short(median(startMs))]
 }
 
 /** Three significant digits, or the whole number. */

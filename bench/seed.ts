@@ -1,5 +1,5 @@
 /**
- * Databases with a given number of domains in one account, made through the stores and kept between runs.
+ * Databases with a given number of records in one account, made through the stores and kept between runs.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -19,17 +19,29 @@ import { join } from 'node:path'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { createKey } from '../src/keys/store.ts'
+import { insertLink } from '../src/links/store.ts'
 import { openStorage, type StorageLocation } from '../src/storage/open.ts'
-import type { Storage } from '../src/storage/port.ts'
+import type { Db, Storage } from '../src/storage/port.ts'
 import { IndexWatch } from './index-watch.ts'
+import { domainOf, domainsFor, HostNames, linkOf, pastOf } from './link-records.ts'
 import { hostNameOf, urlsOf } from './records.ts'
+
+/** What a prepared database is about: domains alone, or links and a tenth as many domains. */
+export type SeedKind = 'domains' | 'links'
 
 /** A database with the records 1 to `records`, whose ids are their numbers, and a key that may do everything. */
 export interface Seed {
+  readonly kind: SeedKind
   readonly location: StorageLocation
+  /** How many there are of its kind. */
   readonly records: number
   readonly account: number
   readonly secret: string
+}
+
+/** The numbers of records of each table in a database of so many records of a kind. */
+export function contentsOf(kind: SeedKind, records: number): { domains: number; links: number } {
+  return kind === 'domains' ? { domains: records, links: 0 } : { domains: domainsFor(records), links: records }
 }
 
 /** Records that one transaction stores. In bigger ones the journal that undoes a statement takes most of the time. */
@@ -37,20 +49,22 @@ const groupSize = 500
 
 export const benchFolder = join(tmpdir(), 'waymark-bench')
 
+type Say = (line: string) => void
+
 /** A fresh copy of the prepared database, in `folder`; prepares it when there is none for this schema. */
-export async function seededCopy(records: number, folder: string, say: (line: string) => void): Promise<Seed> {
-  const seed = readSeed(records) ?? (await prepare(records, say))
-  const path = join(folder, `${records}.db`)
+export async function seededCopy(kind: SeedKind, records: number, folder: string, say: Say): Promise<Seed> {
+  const seed = readSeed(kind, records) ?? (await prepare(kind, records, say))
+  const path = join(folder, `${kind}-${records}.db`)
   copyDatabase(seed.path, path)
   const { account, secret } = seed
-  return { location: { engine: 'sqlite', path }, records, account, secret }
+  return { kind, location: { engine: 'sqlite', path }, records, account, secret }
 }
 
-/** Stores `count` records more, from another process than the server's, and returns their ids. */
+/** Stores `count` domains more, from another process than the server's, and returns their ids. */
 export async function storeMore(seed: Seed, first: number, count: number): Promise<number[]> {
   const storage = await openStorage(seed.location)
   try {
-    return await insertRecords(storage, seed.account, { first, count }, () => undefined)
+    return await insertDomains(storage, seed.account, { first, count }, () => undefined)
   } finally {
     await storage.close()
   }
@@ -62,60 +76,90 @@ interface Prepared {
   readonly secret: string
 }
 
-function readSeed(records: number): Prepared | null {
-  const stem = stemOf(records)
+function readSeed(kind: SeedKind, records: number): Prepared | null {
+  const stem = stemOf(kind, records)
   if (!existsSync(`${stem}.json`)) return null
   return { ...JSON.parse(readFileSync(`${stem}.json`, 'utf8')), path: `${stem}.db` }
 }
 
 /** The database appears under its name only when it is complete. Those of older schemas make room. */
-async function prepare(records: number, say: (line: string) => void): Promise<Prepared> {
+async function prepare(kind: SeedKind, records: number, say: Say): Promise<Prepared> {
   mkdirSync(benchFolder, { recursive: true })
   for (const old of readdirSync(benchFolder)) {
-    if (old.startsWith(`seed-${records}-`)) rmSync(join(benchFolder, old), { force: true })
+    if (old.startsWith(prefixOf(kind, records))) rmSync(join(benchFolder, old), { force: true })
   }
-  const stem = stemOf(records)
+  const stem = stemOf(kind, records)
   const draft = `${stem}.${process.pid}.db`
-  const { account, secret } = await fill(draft, records, say)
+  const { account, secret } = await fill(draft, kind, records, say)
   for (const suffix of databaseSuffixes) renameSync(`${draft}${suffix}`, `${stem}.db${suffix}`)
+  // Empty: the last to close it could not write to it.
+  for (const suffix of ['-wal', '-shm']) rmSync(`${draft}${suffix}`, { force: true })
   writeFileSync(`${stem}.json`, JSON.stringify({ records, account, secret }), { mode: 0o600 })
   return { path: `${stem}.db`, account, secret }
 }
 
-async function fill(path: string, records: number, say: (line: string) => void) {
+async function fill(path: string, kind: SeedKind, records: number, say: Say) {
   const storage = await openStorage({ engine: 'sqlite', path })
   const account = await createAccount(storage, 'Bench')
   const key = { account: account.id, name: 'bench', scopes: ['*'] as const, lifetimeMs: null }
   const { secret } = await createKey(storage, key)
   storage.start((problem) => say(String(problem)))
-  const progress = (stored: number) => say(`Storing ${records} records: ${Math.round((stored / records) * 100)} %`)
-  await insertRecords(storage, account.id, { first: 1, count: records }, progress)
+  const progress = (what: string, count: number) => (stored: number) =>
+    say(`Storing ${count} ${what}: ${Math.round((stored / count) * 100)} %`)
+  const { domains, links } = contentsOf(kind, records)
+  await insertDomains(storage, account.id, { first: 1, count: domains }, progress('domains', domains))
+  if (links > 0) await insertLinks(storage, account.id, { domains, links }, progress('links', links))
   const index = new IndexWatch(path)
-  await index.caughtUp(60_000, (lag) => say(`Indexing ${records} records: ${lag} to go`))
-  index.close()
+  await index.caughtUp(60_000, (lag) => say(`Indexing ${records} ${kind}: ${lag} to go`))
   await storage.close()
+  say(`Putting the index of ${records} ${kind} in order`)
+  index.tidy()
+  index.close()
   return { account: account.id, secret }
 }
 
-/** Stores records in big groups and returns their ids. */
-async function insertRecords(
+type Progress = (stored: number) => void
+
+/** Stores domains in big groups and returns their ids. */
+async function insertDomains(
   storage: Storage,
   account: number,
   { first, count }: { first: number; count: number },
-  progress: (stored: number) => void,
+  progress: Progress,
 ): Promise<number[]> {
   const ids: number[] = []
-  while (ids.length < count) {
-    const from = first + ids.length
-    const size = Math.min(groupSize, count - ids.length)
-    await storage.write(async (tx) => {
-      for (let record = from; record < from + size; record++) {
-        ids.push((await insertDomain(tx, account, hostNameOf(record), urlsOf(record))).record.id)
-      }
-    })
-    progress(ids.length)
-  }
+  await inGroups(storage, { first, count, progress }, async (tx, domain) => {
+    ids.push((await insertDomain(tx, account, hostNameOf(domain), urlsOf(domain))).record.id)
+  })
   return ids
+}
+
+async function insertLinks(
+  storage: Storage,
+  account: number,
+  { domains, links }: { domains: number; links: number },
+  progress: Progress,
+): Promise<void> {
+  const names = new HostNames()
+  await inGroups(storage, { first: 1, count: links, progress }, async (tx, link) => {
+    const id = domainOf(link, domains)
+    await insertLink(tx, account, { id, name: names.of(id) }, linkOf(link), pastOf(link))
+  })
+}
+
+async function inGroups(
+  storage: Storage,
+  { first, count, progress }: { first: number; count: number; progress: Progress },
+  insert: (tx: Db, record: number) => Promise<void>,
+): Promise<void> {
+  const end = first + count
+  for (let from = first; from < end; from += groupSize) {
+    const until = Math.min(from + groupSize, end)
+    await storage.write(async (tx) => {
+      for (let record = from; record < until; record++) await insert(tx, record)
+    })
+    progress(until - first)
+  }
 }
 
 /** The records, and the search index beside them. */
@@ -125,8 +169,12 @@ function copyDatabase(from: string, to: string): void {
   for (const suffix of databaseSuffixes) copyFileSync(`${from}${suffix}`, `${to}${suffix}`, constants.COPYFILE_FICLONE)
 }
 
-function stemOf(records: number): string {
-  return join(benchFolder, `seed-${records}-${recipe()}`)
+function stemOf(kind: SeedKind, records: number): string {
+  return join(benchFolder, `${prefixOf(kind, records)}${recipe()}`)
+}
+
+function prefixOf(kind: SeedKind, records: number): string {
+  return `seed-${kind === 'domains' ? '' : `${kind}-`}${records}-`
 }
 
 /** Changes whenever the schema does, or what fills it. */
@@ -147,6 +195,13 @@ const ingredients = [
   'src/domains/statements.ts',
   'src/domains/store.ts',
   'src/keys/store.ts',
+  'src/links/link.ts',
+  'src/links/statements.ts',
+  'src/links/store.ts',
+  'src/resources.ts',
+  'src/storage/fold.ts',
+  'bench/index-watch.ts',
+  'bench/link-records.ts',
   'bench/records.ts',
   'bench/seed.ts',
 ]

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { repository, serverArguments } from '../test/scripts.ts'
-import { call } from './call.ts'
+import { type Call, call, withKey } from './call.ts'
 import type { Answer } from './raw-server.ts'
 import type { Seed } from './seed.ts'
 
@@ -28,9 +28,15 @@ export interface Usage {
   readonly longestHold: number
 }
 
+/** The listeners that are measured. */
+export type ListenerName = 'api' | 'redirect'
+
+/** A port for each process. */
+type Ports = readonly [number, ...number[]]
+
 /** What is under measurement: a server process, or several that share the load. */
 export interface Measured {
-  readonly ports: readonly [number, ...number[]]
+  readonly ports: Readonly<Record<ListenerName, Ports>>
   /** What the processes have used since they started. */
   usage(): Promise<Usage>
   stop(): Promise<void>
@@ -38,12 +44,13 @@ export interface Measured {
 
 /** Several nodes over one database. */
 export class Fleet implements Measured {
-  readonly ports: readonly [number, ...number[]]
+  readonly ports: Readonly<Record<ListenerName, Ports>>
   readonly #servers: readonly Server[]
 
   private constructor(first: Server, others: readonly Server[]) {
     this.#servers = [first, ...others]
-    this.ports = [first.ports[0], ...others.map(({ ports: [port] }) => port)]
+    const portsOf = (name: ListenerName): Ports => [first.ports[name][0], ...others.map(({ ports }) => ports[name][0])]
+    this.ports = { api: portsOf('api'), redirect: portsOf('redirect') }
   }
 
   static async of(seed: Seed, nodes: number): Promise<Fleet> {
@@ -79,27 +86,27 @@ export class Fleet implements Measured {
 
 /** A server process under measurement. */
 export class Server implements Measured {
-  readonly ports: readonly [number]
+  readonly ports: Readonly<Record<ListenerName, Ports>>
   readonly #child: ChildProcess
 
-  private constructor(child: ChildProcess, port: number) {
+  private constructor(child: ChildProcess, { api, redirect }: Record<ListenerName, number>) {
     this.#child = child
-    this.ports = [port]
+    this.ports = { api: [api], redirect: [redirect] }
   }
 
   /** Waymark as it is started in production, over a prepared database. Resolves once it answers. */
   static async waymark(seed: Seed): Promise<Server> {
-    const port = await freePort()
+    const ports = await freePorts()
     const args = ['--import', observer, ...serverArguments]
-    const child = start(args, environment(seed, port), true)
-    await untilAnswered(child, port, seed)
-    return new Server(child, port)
+    const child = start(args, environment(seed, ports), true)
+    await untilAnswered(child, ports, seed)
+    return new Server(child, ports)
   }
 
   static async raw(): Promise<Server> {
     const port = await freePort()
     const args = ['--import', observer, ...nodeFlags, join(import.meta.dirname, 'raw-server.ts'), String(port)]
-    return new Server(start(args, {}, true), port)
+    return new Server(start(args, {}, true), { api: port, redirect: port })
   }
 
   /** What the process has used since it started. */
@@ -125,10 +132,10 @@ export class Server implements Measured {
 
 /** Milliseconds from the start of the process, with nothing of the bench in it, to its first 200. */
 export async function timeToFirstAnswer(seed: Seed): Promise<number> {
-  const port = await freePort()
+  const ports = await freePorts()
   const begun = performance.now()
-  const child = start(serverArguments, environment(seed, port), false)
-  await untilAnswered(child, port, seed)
+  const child = start(serverArguments, environment(seed, ports), false)
+  await untilAnswered(child, ports, seed)
   const taken = performance.now() - begun
   await stop(child)
   return taken
@@ -143,14 +150,15 @@ function start(args: readonly string[], env: Record<string, string>, observed: b
   })
 }
 
-function environment(seed: Seed, port: number): Record<string, string> {
+/** Visitors are listened to where there are links. */
+function environment(seed: Seed, { api, redirect }: Record<ListenerName, number>): Record<string, string> {
   return {
     HOST: '127.0.0.1',
-    PORT: String(port),
+    PORT: String(api),
+    REDIRECT_PORT: seed.kind === 'links' ? String(redirect) : '0',
     DATABASE_URL: urlOf(seed),
     RATE_LIMIT: '0',
     OPS_PORT: '0',
-    REDIRECT_PORT: '0',
   }
 }
 
@@ -165,16 +173,37 @@ async function stop(child: ChildProcess): Promise<void> {
   await exited
 }
 
-async function untilAnswered(child: ChildProcess, port: number, { secret }: Seed): Promise<void> {
+/** Resolves once all that is measured of it answers. */
+async function untilAnswered(
+  child: ChildProcess,
+  { api, redirect }: Record<ListenerName, number>,
+  { kind, secret }: Seed,
+): Promise<void> {
   const deadline = performance.now() + startsWithinMs
-  const show = { method: 'GET', path: '/api/v1/domains/1', secret, form: '' }
+  const show = { ...withKey(secret), method: 'GET', path: '/api/v1/domains/1', form: '' }
+  const lost = { method: 'GET', path: '/', host: 'unknown.example', head: '', form: '' }
   while (performance.now() < deadline && child.exitCode === null) {
-    const answer = await call(port, show).catch(() => null)
-    if (answer?.status === 200) return
+    const answers = [
+      (await statusOf(api, show)) === 200,
+      kind === 'domains' || (await statusOf(redirect, lost)) === 404,
+    ]
+    if (answers.every((isThere) => isThere)) return
     await sleep(askMs)
   }
   child.kill()
   throw new Error('The server does not start, or does not answer.')
+}
+
+async function statusOf(port: number, asked: Call): Promise<number | null> {
+  const answer = await call(port, asked).catch(() => null)
+  return answer?.status ?? null
+}
+
+async function freePorts(): Promise<Record<ListenerName, number>> {
+  const api = await freePort()
+  let redirect = api
+  while (redirect === api) redirect = await freePort()
+  return { api, redirect }
 }
 
 async function freePort(): Promise<number> {

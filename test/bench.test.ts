@@ -1,27 +1,123 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { chosenCases, groupsOf } from '../bench/cases.ts'
 import { figuresOf } from '../bench/figures.ts'
+import { aliasOf, domainOf, domainsFor, numberOfRank, targetOf, zipf } from '../bench/link-records.ts'
+import { UnexpectedAnswers } from '../bench/load.ts'
+import type { Reading, Result } from '../bench/measure.ts'
 import { readOptions, usage, WrongUse } from '../bench/options.ts'
+import { drivePaced } from '../bench/paced-load.ts'
 import { asText } from '../bench/report.ts'
+import { parseAlias } from '../src/links/link.ts'
 
-/** What a run prints whose only figures are those of a process that is far too big and slow. */
-function printed(args: readonly string[]): string {
+/** What a run prints that measured this, over processes that are far too big and slow. */
+function printed(args: readonly string[], results: readonly Result[] = []): string {
   const options = readOptions(args)
   assert.ok(options !== null)
-  return asText(figuresOf([], [{ records: 1_000, rssMb: 9_000, peakRssMb: 9_000, startMs: [9_000] }], options))
+  const [kind, records, startMs] = ['domains', 1_000, [9_000]] as const
+  return asText(figuresOf(results, [{ kind, records, rssMb: 9_000, peakRssMb: 9_000, startMs }], options))
+}
+
+const reading: Reading = { rate: 1_000, cpu: 50, loopCpu: 50, busy: 1, p50: 1, p99: 2, longestHold: 1 }
+
+/** What became of the case of this name in one round. */
+function resultOf(name: string, records: number, waymark: Partial<Reading>): Result {
+  const [found] = chosenCases([name], false)?.filter((each) => each.name === name) ?? []
+  assert.ok(found)
+  return { case: found, records, rounds: [{ waymark: { ...reading, ...waymark }, raw: reading }] }
 }
 
 test('a quick run ends with figures, whatever they are', () => {
   const text = printed(['--quick'])
-  assert.match(text, /\| 1000 records \| +9000 \|/)
+  assert.match(text, /\| 1000 domains \| +9000 \|/)
   assert.doesNotMatch(text, /FAIL|target/)
 })
 
 test('targets belong to --gate, as its help says', () => {
   assert.match(
     printed(['--quick', '--gate']),
-    /RSS with 1000 records < \d+ MB .* FAIL[\s\S]*2 of 2 targets are missed\.\n$/,
+    /RSS with 1000 domains < \d+ MB .* FAIL[\s\S]*2 of 2 targets are missed\.\n$/,
   )
   assert.match(usage, /--gate +holds the figures to the targets/)
   assert.throws(() => readOptions(['--gate', '--nodes', '2']), WrongUse)
+})
+
+test('visits are held to their share of the raw server, to what counting costs, to their latency and to their growth', () => {
+  const text = printed(
+    ['--gate', '--records', '1000,1000000'],
+    [
+      resultOf('visit-memory', 1_000, { rate: 790, cpu: 60 }),
+      resultOf('visit-memory', 1_000_000, { rate: 810, cpu: 70 }),
+      resultOf('visit-uncounted', 1_000, { rate: 800 }),
+      resultOf('visit-uncounted', 1_000_000, { rate: 1_000 }),
+      resultOf('visit-paced', 1_000, { p99: 4.5 }),
+      resultOf('visit-paced', 1_000_000, { p99: 5.5 }),
+    ],
+  )
+  assert.match(text, /link in memory, 1000 records: requests\/s ≥ 0\.8 of raw +\| +0\.790 \| FAIL/)
+  assert.match(text, /link in memory, 1000000 records: requests\/s ≥ 0\.8 of raw +\| +0\.810 \| pass/)
+  assert.match(text, /crawler, 1000 records: requests\/s ≥ 0\.9 +\| +0\.988 \| pass/)
+  assert.match(text, /crawler, 1000000 records: requests\/s ≥ 0\.9 +\| +0\.810 \| FAIL/)
+  assert.match(text, /half pace, 1000000 records: p99 < 5 ms +\| +5\.50 \| FAIL/)
+  assert.match(text, /link in memory: CPU per request within 1\.1× of few records +\| +1\.17 \| FAIL/)
+})
+
+test('what is counted and what is not are measured in the same rounds', () => {
+  const groups = groupsOf(chosenCases(['visit'], false) ?? []).map((group) => group.map(({ name }) => name))
+  assert.deepEqual(groups[0], ['visit-memory', 'visit-uncounted'])
+  assert.equal(chosenCases(['visits'], false), null)
+})
+
+test('links are visited as rarely as their rank is high, and every link has one rank', () => {
+  const count = 1_000
+  const numbers = new Set(Array.from({ length: count }, (_, rank) => numberOfRank(rank, count)))
+  assert.deepEqual([numbers.size, Math.min(...numbers), Math.max(...numbers)], [count, 1, count])
+  const drawn = new Map<number, number>()
+  const next = zipf(count)
+  for (let draw = 0; draw < 200_000; draw++) {
+    const number = next()
+    drawn.set(number, (drawn.get(number) ?? 0) + 1)
+  }
+  const first = drawn.get(numberOfRank(0, count)) ?? 0
+  for (const rank of [2, 3, 10]) {
+    const ratio = first / (drawn.get(numberOfRank(rank - 1, count)) ?? 0)
+    assert.ok(Math.abs(ratio / rank - 1) < 0.2, `rank ${rank}: ${ratio}`)
+  }
+})
+
+test('the links of a database are ones that the API would store, no two with the same alias', () => {
+  const [links, seen] = [5_000, new Set<string>()]
+  for (let link = 1; link <= links; link++) {
+    const alias = aliasOf(link)
+    assert.equal(parseAlias(alias), alias)
+    seen.add(alias.toLowerCase())
+    assert.match(targetOf(link), /^https:\/\/.{38,113}$/)
+    assert.ok(domainOf(link, domainsFor(links)) <= links / 10)
+  }
+  assert.equal(seen.size, links)
+})
+
+const call = { method: 'GET', path: '/', host: 'go.example', head: '', form: '' }
+
+test('at a pace, requests that a pause of the server made late are late from when they were due', async (t) => {
+  const pauseMs = 300
+  let answered = 0
+  const server = createServer((_request, response) => {
+    answered += 1
+    // For a while nothing is answered, as by a process that is held up.
+    if (answered === 100) for (const end = performance.now() + pauseMs; performance.now() < end; );
+    response.end('here')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const load = { ports: [port], seconds: 1, status: 200, next: () => call, perSecond: 400 }
+  const { sent, answered: heard, latencies } = await drivePaced(load)
+  assert.deepEqual([sent, heard], [400, 400])
+  // All that were due in the pause, of which only as many were sent as there are connections.
+  assert.ok(latencies.filter((ms) => ms > pauseMs / 2).length >= 50)
+  await assert.rejects(drivePaced({ ...load, seconds: 0.1, status: 302 }), UnexpectedAnswers)
 })

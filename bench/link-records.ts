@@ -1,0 +1,117 @@
+/**
+ * What the links of a prepared database are, and how often they are visited. As in `records.ts`, the same number always
+ * gives the same link.
+ */
+import type { LinkPast, LinkValues } from '../src/links/store.ts'
+import { below, brands, hostNameOf, modulus, tokenNumberOf, tokenOf } from './records.ts'
+
+/** Links that each domain has. */
+export const linksPerDomain = 10
+
+/** How many domains that many links are spread over. */
+export function domainsFor(links: number): number {
+  return Math.ceil(links / linksPerDomain)
+}
+
+/** The number of the domain that a link is on: neighbours by number are on different ones. */
+export function domainOf(link: number, domains: number): number {
+  return 1 + (link % domains)
+}
+
+const folders = 'go docs spring promo team'.split(' ')
+
+/** Unique, whatever the domain. One in four has upper case, and one in eight a slash. */
+export function aliasOf(link: number): string {
+  const token = tokenOf(link)
+  const name = link % 4 === 0 ? `${token.slice(0, 3).toUpperCase()}${token.slice(3)}` : token
+  return link % 8 === 1 ? `${folders[link % folders.length]}/${name}` : name
+}
+
+const slugs = [
+  'pricing',
+  'blog/how-we-halved-our-build-times',
+  'products/shoes/running/trail-runner-2',
+  'docs/getting-started',
+  'events/2026/autumn-conference/schedule',
+  'p/B0CX23V2ZK',
+  'careers/senior-engineer-berlin',
+]
+const campaigns = ['', '', '?ref=mail', '?utm_source=newsletter&utm_medium=email', '?utm_campaign=launch&utm_source=x']
+
+/** Where a link leads: 46 to 121 characters. */
+export function targetOf(link: number): string {
+  const site = `https://www.${brands[link % 15]}-shop.example/${slugs[link % slugs.length]}`
+  return `${site}/${link.toString(36).padStart(8, '0')}${campaigns[(link >> 3) % campaigns.length]}`
+}
+
+/** A link as its owner would store it. One in four has a title. */
+export function linkOf(link: number): LinkValues & { readonly alias: string } {
+  return {
+    alias: aliasOf(link),
+    url: targetOf(link),
+    title: link % 4 === 2 ? `Spring campaign of ${brands[link % 15]}, letter ${link}` : null,
+    space_id: null,
+    disabled: false,
+    active_period_start_at: null,
+    active_period_end_at: null,
+    clicks_limit: null,
+    expiration_url: null,
+    redirect_password: null,
+    forward_query: false,
+    redirect_status: 302,
+  }
+}
+
+/** The clicks that a link has had: of half of the links one, and of one link in n more than n. */
+export function pastOf(link: number): LinkPast {
+  const clicks = Math.floor(modulus / tokenNumberOf(link))
+  return { clicks, last_clicked_at: storedAt, created_at: storedAt, updated_at: storedAt }
+}
+
+const storedAt = '2026-11-01T08:00:00.000Z'
+
+/** The names of domains, each of them put together only once: that takes longer than to send a request. */
+export class HostNames {
+  readonly #names: string[] = []
+
+  of(domain: number): string {
+    const name = this.#names[domain] ?? hostNameOf(domain).name
+    this.#names[domain] = name
+    return name
+  }
+}
+
+/**
+ * Draws numbers from 1 to `count` as visits fall: the one of rank r is r times as rare as the first (Zipf's law, exponent
+ * 1). Ranks are scattered over the numbers.
+ */
+export function zipf(count: number): () => number {
+  const upTo = new Float64Array(count)
+  let sum = 0
+  for (let rank = 1; rank <= count; rank++) {
+    sum += 1 / rank
+    upTo[rank - 1] = sum
+  }
+  return () => numberOfRank(indexAbove(upTo, Math.random() * sum), count)
+}
+
+/** Spreads ranks, which count from 0, over the numbers 1 to `count`, each of which is that of one rank. */
+export function numberOfRank(rank: number, count: number): number {
+  // A prime that is bigger than any count, so that no two ranks have the same number.
+  return 1 + ((rank * (modulus % count)) % count)
+}
+
+/** The first index whose value is greater. The sum up to a rank is about its logarithm, so that is where to look. */
+function indexAbove(upTo: Float64Array, value: number): number {
+  let at = Math.min(upTo.length - 1, Math.floor(Math.exp(value - eulersConstant)))
+  while (at > 0 && (upTo[at - 1] as number) > value) at -= 1
+  while ((upTo[at] as number) <= value) at += 1
+  return at
+}
+
+const eulersConstant = 0.5772156649
+
+/** Draws numbers from 1 to `count`, all of them as often. */
+export function evenly(count: number): () => number {
+  return () => 1 + below(count)
+}
