@@ -9,7 +9,7 @@ import { ClickWatch } from './click-watch.ts'
 import { type Figures, figuresOf, type ProcessFigures } from './figures.ts'
 import { IndexWatch } from './index-watch.ts'
 import { UnexpectedAnswers } from './load.ts'
-import { atRest, measure, type Result, type Site } from './measure.ts'
+import { measure, type Result, type Site } from './measure.ts'
 import { type Options, readOptions, usage, WrongUse } from './options.ts'
 import { type BenchServer, benchServer, seededDatabase } from './postgres.ts'
 import { asMarkdown, asText } from './report.ts'
@@ -124,7 +124,6 @@ async function open(seed: Seed, nodes: number): Promise<Site> {
   const index = watchOf(seed)
   const clicks = await ClickWatch.of(seed.location)
   await index.caughtUp()
-  await atRest(server)
   return { stock: { ...seed, spare: [] }, server, index, clicks }
 }
 

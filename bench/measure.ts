@@ -190,13 +190,10 @@ async function stockUp({ stock, index, server }: Site, count: number): Promise<v
 
 /** Longer than the search index waits between two looks at what there is to do. */
 const lookMs = 2_500
-const maxLooks = 12
+const maxLooks = 3
 
-/**
- * Waits until the server has put in order what was stored, which it does when there is nothing else to do: its processor time
- * would be counted as that of the first cases.
- */
-export async function atRest(server: Measured): Promise<void> {
+/** Waits until the server has put in order what was stored, which it does when there is nothing else to do. */
+async function atRest(server: Measured): Promise<void> {
   for (let look = 0; look < maxLooks; look++) {
     const before = await server.usage()
     await sleep(lookMs)

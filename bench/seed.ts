@@ -92,7 +92,7 @@ async function prepare(kind: SeedKind, records: number, say: Say): Promise<Prepa
   const draft = `${stem}.${process.pid}.db`
   const { account, secret } = await fill(draft, kind, records, say)
   for (const suffix of databaseSuffixes) renameSync(`${draft}${suffix}`, `${stem}.db${suffix}`)
-  // Empty: the last to close it could not write to it.
+  // Empty: the log has been copied back.
   for (const suffix of ['-wal', '-shm']) rmSync(`${draft}${suffix}`, { force: true })
   writeFileSync(`${stem}.json`, JSON.stringify({ records, account, secret }), { mode: 0o600 })
   return { path: `${stem}.db`, account, secret }
@@ -111,10 +111,13 @@ async function fill(path: string, kind: SeedKind, records: number, say: Say) {
   if (links > 0) await insertLinks(storage, account.id, { domains, links }, progress('links', links))
   const index = new IndexWatch(path)
   await index.caughtUp(60_000, (lag) => say(`Indexing ${records} ${kind}: ${lag} to go`))
+  index.close()
+  // The last to close the database copies its log back, which the index's connection cannot do.
   await storage.close()
   say(`Putting the index of ${records} ${kind} in order`)
-  index.tidy()
-  index.close()
+  const closed = new IndexWatch(path)
+  closed.tidy()
+  closed.close()
   return { account: account.id, secret }
 }
 
