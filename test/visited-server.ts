@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Answer, Json, Request } from './client.ts'
+import { type Answer, type Json, type Request, sendRequest } from './client.ts'
 import { newDatabase as newPostgresDatabase } from './postgres-database.ts'
 import { type Bench, freePort, newDatabase, type RunningServer, startServer, type Variables } from './processes.ts'
 import { type VisitRequest, visit } from './visitors.ts'
@@ -14,6 +14,8 @@ export interface VisitedServer extends RunningServer {
   readonly visitPort: number
   /** Asks the visitors' listener for a URL, on a connection of its own; again while the server says that it is overloaded. */
   visit(url: string, request?: VisitRequest): Promise<Answer>
+  /** The present value of a metric without labels, from the ops listener. */
+  metric(name: string): Promise<number>
   /** Asks the API for a path below `/api/v1`, with the key of the instance. */
   ask(method: string, path: string, request?: Request): Promise<Answer>
   /** Stores a record; returns it. */
@@ -23,8 +25,9 @@ export interface VisitedServer extends RunningServer {
 /** A server on free ports. `key` is that of the instance, if another server has printed it. */
 export async function startVisited(t: Bench, variables: Variables, key?: string): Promise<VisitedServer> {
   const visitPort = await freePort()
-  const REDIRECT_PORT = String(visitPort)
-  const server = await startServer(t, { RATE_LIMIT: '0', LOG_LEVEL: 'warn', REDIRECT_PORT, ...variables })
+  const opsPort = await freePort()
+  const ports = { REDIRECT_PORT: String(visitPort), OPS_PORT: String(opsPort) }
+  const server = await startServer(t, { RATE_LIMIT: '0', LOG_LEVEL: 'warn', ...ports, ...variables })
   const own = key ?? server.key
   const ask = (method: string, path: string, request: Request = {}) =>
     server.send(method, `/api/v1${path}`, { key: own, ...request })
@@ -39,6 +42,11 @@ export async function startVisited(t: Bench, variables: Variables, key?: string)
       }
     },
     ask,
+    metric: async (name) => {
+      const target = { agent: undefined, port: opsPort, method: 'GET', path: '/metrics' }
+      const { text } = await sendRequest(target, { key: null })
+      return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+    },
     stored: async (path, json) => {
       const answer = await ask('POST', path, { json })
       assert.equal(answer.status, 201, answer.text)
@@ -79,16 +87,19 @@ export interface Visited {
 /** Visitors who follow the links in turn, each one visit after the other, until `end`. */
 export class Crowd {
   readonly visits: Visited[] = []
+  /** How often a server that was overloaded turned somebody away. */
+  shed = 0
   readonly #begun = performance.now()
   readonly #people: Promise<void>[]
   #isOver = false
 
-  /** They are shared out among the servers. */
-  constructor(servers: readonly VisitedServer[], urls: readonly string[], people = 8) {
+  /** They are shared out among the servers, and leave with the test at the latest. */
+  constructor(t: Bench, servers: readonly VisitedServer[], urls: readonly string[], people = 8) {
     this.#people = Array.from({ length: people }, (_, person) => {
       const { visitPort } = servers[person % servers.length] as VisitedServer
       return this.#follow(visitPort, urls, Math.floor(person / servers.length))
     })
+    t.after(() => this.end())
   }
 
   /** Milliseconds since they came. */
@@ -96,9 +107,14 @@ export class Crowd {
     return performance.now() - this.#begun
   }
 
-  /** How many were sent on to where the link leads. */
-  get redirected(): number {
-    return this.visits.filter(({ status }) => status === 302).length
+  /** How many were sent on, by all servers or by the one at the port. */
+  redirected(port?: number): number {
+    return this.visits.filter((visit) => visit.status === 302 && (port ?? visit.port) === visit.port).length
+  }
+
+  /** Those of one link. */
+  of(url: string): Visited[] {
+    return this.visits.filter((visit) => visit.url === url)
   }
 
   since(ms: number): Visited[] {
@@ -116,7 +132,8 @@ export class Crowd {
       const url = urls[turn % urls.length] as string
       const at = this.now()
       const answer = await visit(port, url, { agent }).catch(() => null)
-      this.visits.push({ at, tookMs: this.now() - at, url, port, status: answer?.status ?? null })
+      if (answer !== null && isOverloaded(answer)) this.shed += 1
+      else this.visits.push({ at, tookMs: this.now() - at, url, port, status: answer?.status ?? null })
       // No server answered, or none could; try again at leisure.
       if (answer === null || answer.status === 503) await wait(20)
     }
