@@ -9,6 +9,10 @@ import { type VisitRequest, visit } from './visitors.ts'
 
 /** What a busy machine may add to any limit on time. Milliseconds. */
 export const allowance = 1_500
+/** How long a visitor waits for a link that is in memory. Milliseconds. */
+const promptly = 500
+/** Less than what a database that is silent costs those who ask it: none of them does. Milliseconds. */
+const patience = 2_900
 
 export interface VisitedServer extends RunningServer {
   readonly visitPort: number
@@ -146,6 +150,14 @@ export function statusesOf(visits: readonly Visited[]): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { status } of visits) counts[status ?? 'none'] = (counts[status ?? 'none'] ?? 0) + 1
   return counts
+}
+
+/** The visitors were answered at once. A busy machine keeps some of them waiting, but not all the time. */
+export function assertPrompt(visits: readonly Visited[]): void {
+  const took = visits.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
+  const most = took[Math.floor(took.length * 0.9)] ?? Number.POSITIVE_INFINITY
+  assert.ok(most < promptly, `one in ten took ${most} ms or more`)
+  assert.ok(slowestOf(visits) < patience, `one took ${slowestOf(visits)} ms`)
 }
 
 /** The longest that one of them took, in milliseconds. */
