@@ -11,6 +11,7 @@ const { values, positionals, tokens } = parseArgs({
   options: {
     silent: { ...flag, short: 's' },
     head: { ...flag, short: 'I' },
+    include: { ...flag, short: 'i' },
     get: { ...flag, short: 'G' },
     request: { ...text, short: 'X' },
     output: { ...text, short: 'o' },
@@ -44,7 +45,7 @@ for (const header of values.header ?? []) {
 const method = values.request ?? (values.head ? 'HEAD' : hasBody ? 'POST' : 'GET')
 headers.set('user-agent', values['user-agent'] ?? 'curl/8')
 const response = await fetch(url, { method, headers, redirect: 'manual', ...(hasBody ? { body: data } : {}) })
-if (values.head) {
+if (values.head || values.include) {
   const lines = [...response.headers].map(([name, value]) => `${name}: ${value}\r\n`)
   writeFileSync(process.stdout.fd, `HTTP/1.1 ${response.status}\r\n${lines.join('')}\r\n`)
 }

@@ -152,3 +152,12 @@ export const fillChanges = (many: number) =>
 export const countChanges = statement((db: Kysely<{ changes: { seq: number } }>) =>
   db.selectFrom('changes').select((e) => e.fn.countAll<number>().as('changes')),
 )
+
+/** Stores so many links on a domain: `l` and a number each, from `first` on. */
+export const fillLinks = ({ account, domain }: { account: number; domain: number }, first: number, many: number) =>
+  numbers(
+    many,
+    `insert into links
+      (account_id, domain_id, alias, alias_folded, url, disabled, forward_query, redirect_status, status, created_at, updated_at)
+      select ${account}, ${domain}, 'l' || (i + ${first - 1}), 'l' || (i + ${first - 1}), 'https://acme.com/', 0, 0, 302, 'active', '${at}', '${at}' from n`,
+  )

@@ -5,8 +5,19 @@ import { join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
 import { generateKey } from '../src/keys/key.ts'
 import { runHere } from './command-line.ts'
-import { pathWithCurl } from './path.ts'
-import { eventually, listening, newDatabase, newFolder, pasteCurl, run, runNpm, startServer } from './processes.ts'
+import { pathWithCurl, pathWithStandIn } from './path.ts'
+import {
+  eventually,
+  freePort,
+  listening,
+  newDatabase,
+  newFolder,
+  pasteCurl,
+  pasteTrial,
+  run,
+  runNpm,
+  startServer,
+} from './processes.ts'
 import { scripts } from './scripts.ts'
 
 const domains = '/api/v1/domains'
@@ -25,6 +36,21 @@ test('the first npm start prints one key and a curl line that works when pasted'
   assert.equal(text.match(/^ +wm_\w{49}$/gm)?.length, 1)
   assert.deepEqual((await pasteCurl(server, pathWithCurl(t))).data, [])
 })
+
+for (const [program, pathWith] of [
+  ['curl', pathWithCurl],
+  ['the stand-in for curl', pathWithStandIn],
+] as const) {
+  test(`what the first npm start tells to try ends with a visit when it is pasted, with ${program}`, async (t) => {
+    const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()) }
+    const server = await listening(runNpm(t, ['start'], { ...ports, ...newDatabase(t).variables }))
+    const text = await pasteTrial(server, pathWith(t))
+    const visited = new RegExp(`HTTP/1.1 302\\b[^]*^location: http://localhost:${server.port}/docs\\r$`, 'im')
+    assert.match(text, visited)
+    const [link] = (await server.send('GET', '/api/v1/links')).body.data
+    assert.equal(link.short_url, `http://localhost:${ports.REDIRECT_PORT}/docs`)
+  })
+}
 
 test('npm start means the same in a shell that has exec and in one that has not', async () => {
   const [posix, windows, ...more] = scripts.start.split(' || ')

@@ -141,6 +141,14 @@ export async function pasteCurl(server: RunningServer, PATH: string): Promise<Js
   return JSON.parse(stdout)
 }
 
+/** What is printed when all that the server told to try is pasted into a shell with this PATH. */
+export async function pasteTrial(server: RunningServer, PATH: string): Promise<string> {
+  const [, trial = ''] = /^Try it:\n([\s\S]*)/m.exec(server.stdout()) ?? []
+  const commands = trial.split('\n').filter((line) => line.startsWith('  curl '))
+  const { stdout } = await promisify(execFile)('sh', ['-c', commands.join('\n')], { env: { ...process.env, PATH } })
+  return stdout
+}
+
 /** Resolves once `work` returns true. */
 export async function eventually(work: () => Promise<boolean> | boolean, withinMs = 10_000): Promise<void> {
   const deadline = performance.now() + withinMs

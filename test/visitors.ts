@@ -2,6 +2,7 @@
  * A listener for visitors over links in memory, for what needs no database.
  */
 import { once } from 'node:events'
+import type { Agent } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { Overload } from '../src/http/overload.ts'
@@ -15,7 +16,7 @@ import { VisitCounts } from '../src/redirect/visit-counts.ts'
 import { foldCase } from '../src/storage/fold.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 
-export type VisitRequest = Request & { readonly method?: string }
+export type VisitRequest = Request & { readonly method?: string; readonly agent?: Agent }
 
 /** A link as it is served; what is left out is as in a link that was stored with an alias and a URL alone. */
 export type LinkFields = Partial<Omit<ServedLink, 'id' | 'domain_id'>> & Pick<ServedLink, 'alias' | 'url'>
@@ -107,10 +108,14 @@ export async function startVisitors(
 }
 
 /** Sends a visitor's request for the URL to the listener at the port. */
-export function visit(port: number, url: string, { method = 'GET', ...request }: VisitRequest = {}): Promise<Answer> {
+export function visit(
+  port: number,
+  url: string,
+  { method = 'GET', agent, ...request }: VisitRequest = {},
+): Promise<Answer> {
   const [, host = '', path = ''] = /^https?:\/\/([^/]*)(.*)$/.exec(url) ?? []
   const headers = { host, 'user-agent': person, ...request.headers }
-  return sendRequest({ agent: undefined, port, method, path: path || '/' }, { key: null, ...request, headers })
+  return sendRequest({ agent, port, method, path: path || '/' }, { key: null, ...request, headers })
 }
 
 /** A user agent of people. */

@@ -1,0 +1,134 @@
+/** Visitors of two nodes on one database: what is changed on one is seen on the other, and limits hold over both. */
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext, test as testOf } from 'node:test'
+import type { Answer, Json } from './client.ts'
+import { eventually } from './processes.ts'
+import { allowance, databaseOn, startTwo, type VisitedServer } from './visited-server.ts'
+
+/** Within which a change must be seen everywhere. Milliseconds. */
+const second = 1_000
+
+const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
+
+const told = ({ status, headers }: Answer) => [status, headers.location]
+const isNone = ({ status }: Answer) => status === 404
+const leadsTo = (url: string) => (answer: Answer) => answer.headers.location === url
+
+/** Changes one node, and measures when the other one shows it. */
+class Watch {
+  readonly took: number[] = []
+  readonly #here: VisitedServer
+  readonly #there: VisitedServer
+
+  constructor(here: VisitedServer, there: VisitedServer) {
+    this.#here = here
+    this.#there = there
+  }
+
+  /** The change is seen at once where it is made, and soon on the other node. */
+  async see(
+    change: readonly [method: string, path: string, json?: Json],
+    url: string,
+    shows: (answer: Answer) => boolean,
+  ) {
+    const [method, path, json] = change
+    const { status, text } = await this.#here.ask(method, path, json && { json })
+    const changed = performance.now()
+    assert.ok(status < 300, text)
+    const here = await this.#here.visit(url)
+    assert.ok(shows(here), `${method} ${path}, where it was made: ${told(here)}`)
+    await eventually(async () => shows(await this.#there.visit(url)))
+    this.took.push(performance.now() - changed)
+  }
+}
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  describe(`two nodes on ${engine}`, () => {
+    let nodes: readonly [VisitedServer, VisitedServer]
+
+    const closers: (() => unknown)[] = []
+
+    before(async () => {
+      const bench = { after: (work: () => unknown) => void closers.push(work) }
+      nodes = await startTwo(bench, await databaseOn(bench, engine))
+    })
+    after(async () => {
+      for (const close of closers.reverse()) await close()
+    })
+    test(`within a second, a change on one node is seen on the other`, async (t) => {
+      const [here, there] = nodes
+      const host = 'http://go.acme.com'
+      const { id: domain } = await here.stored('/domains', { name: 'go.acme.com' })
+      const { id } = await here.stored('/links', { domain_id: domain, alias: 'sale', url: 'https://acme.com/0' })
+      const both = [new Watch(here, there), new Watch(there, here)] as const
+      const [one, other] = both
+      await eventually(async () => (await there.visit(`${host}/sale`)).status === 302)
+
+      for (let n = 1; n <= 4; n++) {
+        const url = `https://acme.com/${n}`
+        await (both[n % 2] as Watch).see(['PATCH', `/links/${id}`, { url }], `${host}/sale`, leadsTo(url))
+      }
+      await one.see(['PATCH', `/links/${id}`, { disabled: true }], `${host}/sale`, isNone)
+      await other.see(['PATCH', `/links/${id}`, { disabled: false }], `${host}/sale`, leadsTo('https://acme.com/4'))
+      // The other node has just told its visitors that there is no such link.
+      assert.ok(isNone(await there.visit(`${host}/autumn`)))
+      await one.see(['PATCH', `/links/${id}`, { alias: 'Autumn' }], `${host}/autumn`, leadsTo('https://acme.com/4'))
+      await eventually(async () => isNone(await there.visit(`${host}/sale`)))
+      const winter = { domain_id: domain, alias: 'winter', url: 'https://acme.com/winter' }
+      assert.ok(isNone(await here.visit(`${host}/winter`)))
+      await other.see(['POST', '/links', winter], `${host}/winter`, leadsTo(winter.url))
+      await one.see(['DELETE', `/links/${id}`], `${host}/autumn`, isNone)
+
+      const homepage_url = 'https://acme.com/home'
+      await one.see(['PATCH', `/domains/${domain}`, { homepage_url }], host, leadsTo(homepage_url))
+      const not_found_url = 'https://acme.com/404'
+      await other.see(['PATCH', `/domains/${domain}`, { not_found_url }], `${host}/none`, leadsTo(not_found_url))
+      await one.see(['DELETE', `/domains/${domain}?links=delete`], `${host}/winter`, isNone)
+      const renewed = ['POST', '/domains', { name: 'go.acme.com', homepage_url }] as const
+      await other.see(renewed, host, leadsTo(homepage_url))
+      // Of the domain before, nothing is left.
+      assert.ok(isNone(await here.visit(`${host}/winter`)))
+
+      const took = both.flatMap((watch) => watch.took)
+      t.diagnostic(`seen after ${took.map((ms) => ms.toFixed(0)).join(', ')} ms`)
+      assert.ok(Math.max(...took) < second + allowance, String(took))
+      const [median = 0] = took.sort((a, b) => a - b).slice(took.length >> 1)
+      assert.ok(median < second, String(took))
+    })
+
+    test(`of all who visit both nodes at once, as many pass as the limit says`, async () => {
+      const [node] = nodes
+      const host = 'http://limits.acme.com'
+      const { id: domain_id } = await node.stored('/domains', { name: 'limits.acme.com' })
+      const limits = [1, 1, 1, 7, 30]
+      for (const [n, clicks_limit] of limits.entries()) {
+        const { id } = await node.stored('/links', { domain_id, alias: `l${n}`, url: 'https://acme.com', clicks_limit })
+        await eventually(async () => (await nodes[1].visit(`${host}/l${n}+`)).status === 200)
+        const visits = Array.from({ length: 60 }, (_, person) =>
+          (nodes[person % 2] as VisitedServer).visit(`${host}/l${n}`),
+        )
+        const statuses = (await Promise.all(visits)).map(({ status }) => status)
+        assert.equal(statuses.filter((status) => status === 302).length, clicks_limit, String(statuses))
+        assert.ok(statuses.every((status) => status === 302 || status === 410))
+        for (const { ask } of nodes) {
+          const { clicks, status } = (await ask('GET', `/links/${id}`)).body.data
+          assert.deepEqual([clicks, status], [clicks_limit, 'expired'])
+        }
+      }
+    })
+
+    test(`a limit that is raised on one node lets as many more pass on both`, async () => {
+      const [here, there] = nodes
+      const host = 'http://raised.acme.com'
+      const { id: domain_id } = await here.stored('/domains', { name: 'raised.acme.com' })
+      const { id } = await here.stored('/links', { domain_id, alias: 'sale', url: 'https://acme.com', clicks_limit: 1 })
+      await eventually(async () => (await there.visit(`${host}/sale`)).status === 302)
+      for (const { visit } of nodes) assert.equal((await visit(`${host}/sale`)).status, 410)
+      assert.equal((await here.ask('PATCH', `/links/${id}`, { json: { clicks_limit: 3 } })).status, 200)
+      assert.equal((await here.visit(`${host}/sale`)).status, 302)
+      await eventually(async () => (await there.visit(`${host}/sale`)).status === 302, second + allowance)
+      for (const { visit } of nodes) assert.equal((await visit(`${host}/sale`)).status, 410)
+      assert.equal((await there.ask('GET', `/links/${id}`)).body.data.clicks, 3)
+    })
+  })
+}

@@ -1,0 +1,101 @@
+/** A wall clock that is set back by an hour while people visit links. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { hashPassword } from '../src/links/password.ts'
+import { startApp } from './app.ts'
+import { clicksOf, deleteLink, newLink, setLink, setUrl } from './links.ts'
+import { eventually } from './processes.ts'
+
+const host = 'http://go.acme.com'
+const hour = 3_600_000
+const minute = 60_000
+const form = { redirect_password: 'wrong' }
+
+async function serving(t: TestContext) {
+  const app = await startApp({ rateLimit: 100 })
+  const domain = (await app.send('POST', '/api/v1/domains', { form: { name: 'go.acme.com' } })).body.data.id
+  await app.directory.domainsChanged()
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  const link = (alias: string) => newLink(app.storage, { account: app.account, domain }, alias)
+  const visit = async (alias: string) => (await app.visit(`${host}/${alias}`)).status
+  return { app, link, visit, move: (ms: number) => t.mock.timers.setTime(Date.now() + ms) }
+}
+
+test('the period of a link follows the wall clock, whichever way it is set', async (t) => {
+  const { app, move } = await serving(t)
+  const [start, end] = [new Date(Date.now() + minute), new Date(Date.now() + 2 * minute)]
+  const period = { active_period_start_at: start.toISOString(), active_period_end_at: end.toISOString() }
+  const json = { alias: 'sale', url: 'https://acme.com', ...period }
+  const { id } = (await app.send('POST', '/api/v1/links', { json })).body.data
+  const told = async () => {
+    const { status } = (await app.send('GET', `/api/v1/links/${id}`)).body.data
+    return [(await app.visit(`${host}/sale`)).status, status]
+  }
+  const table = [
+    [404, 'scheduled'],
+    [302, 'active'],
+    [410, 'expired'],
+  ] as const
+  for (const [state, after] of [
+    [0, 0],
+    [1, minute],
+    [2, minute],
+    // Back to before the end, to before the start, and ahead again.
+    [1, -minute],
+    [2, minute],
+    [0, -hour],
+    [2, hour],
+    [0, -hour],
+    [1, hour - minute],
+  ] as const) {
+    move(after)
+    assert.deepEqual(await told(), table[state], new Date().toISOString())
+  }
+})
+
+test('after an hour back, edits of other nodes are seen, new aliases are found, and clicks are counted', async (t) => {
+  const { app, link, visit, move } = await serving(t)
+  const [sale, gone] = [await link('sale'), await link('gone')]
+  assert.deepEqual([await visit('sale'), await visit('gone'), await visit('late')], [302, 302, 404])
+  const clicks = async () => (await app.storage.all(clicksOf, { id: sale }))[0]
+  await eventually(async () => (await clicks())?.clicks === 1)
+  const before = await clicks()
+
+  move(-hour)
+  await app.storage.writeOne(setUrl, { id: sale, url: 'https://acme.com/new' })
+  await app.storage.writeOne(deleteLink, { id: gone })
+  await link('late')
+  const location = async () => (await app.visit(`${host}/sale`)).headers.location
+  let visits = 1
+  await eventually(async () => {
+    visits += 1
+    return (await location()) === 'https://acme.com/new'
+  }, 2_500)
+  await eventually(async () => (await visit('gone')) === 404 && (await visit('late')) === 302, 2_500)
+  await eventually(async () => (await clicks())?.clicks === visits)
+  // The last click stays the latest that was seen.
+  assert.equal((await clicks())?.last_clicked_at, before?.last_clicked_at)
+})
+
+test('after an hour back, no window of a limit lasts longer than a minute', async (t) => {
+  const { app, link, move } = await serving(t)
+  const id = await link('door')
+  await setLink(app.storage, id, { redirect_password: await hashPassword('right') })
+  const guess = () => app.visit(`${host}/door`, { method: 'POST', form })
+  for (let n = 0; n < 10; n++) assert.equal((await guess()).status, 401)
+  assert.equal((await guess()).status, 429)
+  move(-hour)
+  assert.equal((await guess()).status, 401)
+  for (let n = 1; n < 10; n++) await guess()
+  const refused = await guess()
+  assert.equal(refused.status, 429)
+  assert.ok(Number(refused.headers['retry-after']) <= 60)
+  const { headers } = await app.send('GET', '/api/v1/links')
+  const left = Number(/t=(\d+)/.exec(String(headers.ratelimit))?.[1])
+  assert.ok(left >= 1 && left <= 60, String(left))
+  const right = await app.visit(`${host}/door`, { method: 'POST', form: { redirect_password: 'right' } })
+  assert.equal(right.status, 429)
+  move(minute)
+  const open = await app.visit(`${host}/door`, { method: 'POST', form: { redirect_password: 'right' } })
+  assert.equal(open.status, 303)
+})
