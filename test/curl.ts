@@ -51,7 +51,12 @@ if (values.head || values.include) {
 }
 writeFileSync(values.output ?? process.stdout.fd, Buffer.from(await response.arrayBuffer()))
 const after = values['write-out'] ?? ''
-const written = { '%{http_code}': String(response.status), '%{redirect_url}': response.headers.get('location') ?? '' }
+const type = response.headers.get('content-type') ?? ''
+const written = {
+  '%{http_code}': String(response.status),
+  '%{content_type}': type,
+  '%{redirect_url}': response.headers.get('location') ?? '',
+}
 const said = Object.entries(written).reduce((text, [name, value]) => text.replaceAll(name, value), after)
 writeFileSync(process.stdout.fd, said.replaceAll('\\n', '\n'))
 

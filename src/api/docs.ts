@@ -58,7 +58,7 @@ const contentSecurityPolicy = [
   "connect-src 'self'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  "img-src 'self'",
+  "img-src 'self' blob:",
   "script-src 'self'",
   "style-src 'self'",
 ].join('; ')

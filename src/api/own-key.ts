@@ -43,7 +43,7 @@ export const showOwnKey: Operation = {
   method: 'GET',
   path: '/me',
   tag: { name: 'Keys', description: 'The key that you send, and what it may do.' },
-  summary: 'Show the key that asks',
+  summary: 'Show the key that you use',
   description: `Any valid key may ask: to check that it works, or to learn its scopes and its account. \`GET ${apiPrefix}/me\` changes nothing.`,
   scope: null,
   success: {

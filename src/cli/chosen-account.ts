@@ -22,6 +22,9 @@ async function onlyAccount(db: Db): Promise<number> {
   if (account === undefined) {
     throw new StartupFailure(`There is no account yet. Make one with "${program} accounts create --name NAME".`)
   }
-  if (others.length > 0) throw new WrongUse('There is more than one account: say which one with --account ID.')
+  if (others.length > 0)
+    throw new WrongUse(
+      'There is more than one account: say which one with --account ID. "npx waymark accounts list" shows them.',
+    )
   return account.id
 }

@@ -109,7 +109,7 @@ test('exit code 1 for what clashes with the records that are there', async (t) =
   assert.equal(code, 1)
   assert.match(stderr, /^--domain: The account has no domain yet, so the link has no place\. [^\n]+\n$/)
   const unsaid = await run(['list'])
-  assert.match(unsaid.stderr, /^There is more than one account: say which one with --account ID\.\n/)
+  assert.match(unsaid.stderr, /^There is more than one account: say which one with --account ID\. /)
 })
 
 test('a space is named by its id or, when only one has it, by its name', async (t) => {

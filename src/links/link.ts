@@ -67,7 +67,7 @@ export function parseAlias(text: string): string | Refusal {
     return new Refusal('reserved', `The alias ${alias} is reserved. Choose another alias.`)
   const segments = alias.split('/')
   if (segments.includes('')) {
-    return new Refusal('empty_segment', 'The alias must have text before and after each slash: leave out the others.')
+    return new Refusal('empty_segment', 'The alias must not begin or end with a slash, nor have two in a row.')
   }
   if (segments.some((each) => each === '.' || each === '..')) {
     return new Refusal('dot_segment', 'The alias must not have "." or ".." between slashes.')

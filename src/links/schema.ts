@@ -22,13 +22,16 @@ import {
   statuses,
 } from './link.ts'
 
+/** The id of a record that a link refers to. */
+const idOf = (description: string) => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })
+
 const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
 
 const target = 'Where the link leads: an absolute http or https URL.'
 const expiration = 'Where visitors are sent once the link has expired; without it, to the not-found URL of the domain.'
-const start = 'From when on the link works.'
-const end = 'From when on the link has expired.'
+const start = 'The link works from this time on.'
+const end = 'The link expires at this time.'
 
 const aliasSchema = Type.String({
   minLength: 1,
@@ -53,8 +56,8 @@ const forwardSchema = flag('Whether the query of a visit is appended to the targ
 export const linkSchema = Type.Object(
   {
     id: idSchema,
-    domain_id: idSchema,
-    space_id: orNull(idSchema),
+    domain_id: idOf('The domain that the link is on.'),
+    space_id: orNull(idOf('The space that the link is in.')),
     alias: aliasSchema,
     short_url: Type.String({ format: 'uri', description: 'What visitors open.' }),
     url: urlSchema(target, maxTargetLength),
@@ -80,11 +83,11 @@ export const linkSchema = Type.Object(
 
 export type Link = Static<typeof linkSchema>
 
-const reference: Rule<number> = {
-  schema: idSchema,
+const reference = (description: string): Rule<number> => ({
+  schema: idOf(description),
   number: true,
   parse: (text, label) => integerUpTo(Number.MAX_SAFE_INTEGER, text, label),
-}
+})
 const alias: Rule<string> = { schema: aliasSchema, parse: parseAlias }
 const title: Rule<string> = { schema: titleSchema, parse: parseTitle }
 const time = (description: string): Rule<string> => ({
@@ -142,9 +145,9 @@ export function periodFaults({ active_period_start_at: from, active_period_end_a
 export const storeLink = form(
   {
     url: required(webUrl(target, maxTargetLength)),
-    domain_id: optional(reference, null),
+    domain_id: optional(reference('The domain that the link is on; your oldest if it is left out.'), null),
     alias: optional(alias, null),
-    space_id: optional(reference, null),
+    space_id: optional(reference('The space that the link is in.'), null),
     title: optional(title, null),
     disabled: optional(boolean(disabledSchema), false),
     active_period_start_at: optional(time(start), null),
@@ -162,9 +165,12 @@ export const storeLink = form(
 export const updateLink = form(
   {
     url: change(webUrl(target, maxTargetLength)),
-    domain_id: fixed({ ...idSchema, readOnly: true }, { number: true }),
+    domain_id: fixed(
+      { ...idOf('Cannot be changed; the present one may be sent back.'), readOnly: true },
+      { number: true },
+    ),
     alias: change(alias),
-    space_id: clearable(reference),
+    space_id: clearable(reference('The space that the link is in.')),
     title: clearable(title),
     disabled: change(boolean(disabledSchema)),
     active_period_start_at: clearable(time(start)),
@@ -180,12 +186,9 @@ export const updateLink = form(
 
 const spaceFilter: Rule<number | null> = {
   schema: Type.Integer({ minimum: 0, description: 'Only links in this space; 0: only links without a space.' }),
-  parse: (text, label) => (text === '0' ? null : reference.parse(text, label)),
+  parse: (text, label) => (text === '0' ? null : integerUpTo(Number.MAX_SAFE_INTEGER, text, label)),
 }
-const domainFilter: Rule<number> = {
-  ...reference,
-  schema: Type.Integer({ minimum: 1, description: 'Only links on this domain.' }),
-}
+const domainFilter = reference('Only links on this domain.')
 const statusFilter: Rule<string> = {
   schema: Type.Enum([...statuses], { description: 'Only links in this state.' }),
   parse: (text, label) =>
@@ -206,14 +209,15 @@ export const linkOperations = operationsOf('links', {
   store: {
     form: storeLink,
     failures: ['alias_taken'],
-    description: 'Without `domain_id`, on the oldest domain of the account; without `alias`, under one that is made.',
+    description: 'Without `domain_id`, the link goes on your oldest domain; without `alias`, Waymark makes one up.',
     example: { url: 'https://acme.com/summer?ref=short', alias: 'summer', title: 'Summer sale' },
     refused: { url: 'acme.com', redirect_status: '303' },
   },
   update: {
     form: updateLink,
     failures: ['alias_taken'],
-    description: 'Changes take effect for visitors within a second. The domain cannot be changed.',
+    description:
+      'Visitors see the change at once, and within a second at every other node. The domain cannot be changed.',
     example: { url: 'https://acme.com/winter', active_period_end_at: '2026-12-31 23:59' },
   },
   example: {

@@ -16,7 +16,8 @@ export interface Addresses {
 
 /** What the server prints once it listens. */
 export function greeting({ api, redirect }: Addresses, key: KeyNews): string {
-  const ofVisitors = redirect === undefined ? '' : `Short links are answered on ${redirect.url}\n`
+  const ofVisitors =
+    redirect === undefined ? '' : `Short links of the domains that you store are answered on port ${redirect.port}\n`
   const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)\n${ofVisitors}`
   if (key === 'none') return `${banner}No API key is good. Issue one: ${issue}\n`
   if (key === 'kept') return `${banner}Lost your API key? Issue another: ${issue}\n`

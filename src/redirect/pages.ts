@@ -71,9 +71,10 @@ function time(at: number): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
 }
 
-/** What went wrong, in a sentence. `requestId` leads the operator to it. */
-export function failurePage(title: string, sentence: string, requestId: string): string {
-  return page(title, html`<p>${sentence}</p><p class="code">${requestId}</p>`)
+/** What went wrong, in a sentence. `requestId` leads the operator to it, where it is in the log. */
+export function failurePage(title: string, sentence: string, requestId: string | null): string {
+  const request = requestId === null ? null : html`<p>Request <span class="code">${requestId}</span></p>`
+  return page(title, html`<p>${sentence}</p>${request}`)
 }
 
 /** The body of a redirect, for those who do not follow it by themselves. */

@@ -51,6 +51,13 @@ function bodyOf(failure: Failure, requestId: string): string {
     case wrongPassword:
       return pages.passwordFormAgain
     default:
-      return pages.failurePage(failures[failure.code].title, failure.message, requestId)
+      return failurePageOf(failure, requestId)
   }
+}
+
+function failurePageOf({ code, message }: Failure, requestId: string): string {
+  const { status, title } = failures[code]
+  const words = code === 'rate_limited' ? 'Too many attempts' : title
+  // Only what the server failed at is in the log.
+  return pages.failurePage(words, message, status >= 500 ? requestId : null)
 }

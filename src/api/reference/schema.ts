@@ -53,13 +53,18 @@ function alternatives(schema: Schema): Part {
     if (!kinds.has(kind)) kinds.set(kind, each)
   }
   const [value = schema] = kinds.values()
-  return [[...kinds.values()].flatMap(wordsFor).join(' or '), boundsOf(value), defaultOf(schema)]
+  // Values that JSON and forms write differently are the same words.
+  const words = new Set([...kinds.values()].flatMap(wordsFor))
+  return [[...words].join(' or '), boundsOf(value), defaultOf(schema)]
 }
 
 function wordsFor(schema: Schema): string[] {
   if (schema.enum !== undefined) return schema.enum.map((value) => (value === '' ? 'empty' : String(value)))
   const { format = '' } = schema
-  return [schema.type ?? 'any'].flat().map((type) => (type === 'string' ? (words[format] ?? type) : type))
+  return [schema.type ?? 'any'].flat().flatMap((type) => {
+    if (type === 'boolean') return ['true', 'false']
+    return type === 'string' ? (words[format] ?? type) : type
+  })
 }
 
 const words: Readonly<Record<string, string>> = {

@@ -169,13 +169,23 @@ async function send(form) {
     if (type !== undefined) headers['Content-Type'] = type
     const body = type === 'application/json' ? text : String(new URLSearchParams(fieldsOf(text)))
     const response = await fetch(url, { method, headers, cache: 'no-store', ...(type === undefined ? {} : { body }) })
-    const received = await response.text()
+    const shown = await shownOf(response)
     const took = Math.round(performance.now() - begun)
     const summary = `${response.status} ${response.statusText} · ${took} ms`
-    output.replaceChildren(paragraph(summary), headersOf(response), preformatted(pretty(received)))
+    output.replaceChildren(paragraph(summary), headersOf(response), shown)
   } catch (error) {
     output.replaceChildren(paragraph(`The request could not be sent. ${/** @type {Error} */ (error).message}`))
   }
+}
+
+/** The body of an answer: a picture, or text. @param {Response} response */
+async function shownOf(response) {
+  const type = response.headers.get('content-type') ?? ''
+  if (!response.ok || !type.startsWith('image/')) return preformatted(pretty(await response.text()))
+  const picture = document.createElement('img')
+  picture.src = URL.createObjectURL(await response.blob())
+  picture.alt = `The answer, ${type}`
+  return picture
 }
 
 /** @type {(text: string) => string} */
