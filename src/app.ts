@@ -81,7 +81,7 @@ export interface App {
   readonly visits: VisitCounts
   /** What visitors are served from. */
   readonly directory: Directory
-  /** Loads what visitors are served from. To be called before the app listens. Throws `database_unavailable`. */
+  /** Loads what visitors are served from. To be called before the app listens to them. */
   load(): Promise<void>
   /** To be called once everything is loaded: from now on, requests that would have to wait long are refused. */
   begin(): void
@@ -193,7 +193,7 @@ function apiOf(options: AppOptions, { counts, proxies, overload, isSecret }: Sha
     removals.begin()
   }
   const close = async () => {
-    removals.close()
+    await removals.close()
     await rateLimits.close()
     await keyring.close()
     await kept.close()
@@ -204,9 +204,8 @@ function apiOf(options: AppOptions, { counts, proxies, overload, isSecret }: Sha
 /** A domain or a space that many links refer to is removed in steps. */
 function removalsOf(storage: Storage, { logger }: LogOutput): Removals {
   return new Removals({
-    finish: async () => {
-      await finishDomainRemovals(storage)
-      await finishSpaceRemovals(storage)
+    finish: async (isStopped) => {
+      await Promise.all([finishDomainRemovals(storage, isStopped), finishSpaceRemovals(storage, isStopped)])
     },
     onProblem: (error) => logger.warn({ err: error }, 'a removal was interrupted; it will go on'),
   })

@@ -53,7 +53,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'domains/': [...room, 'idempotency/', 'names/', 'transfer/'],
   'domains/statements.ts': ['domains/', ...port],
   'domains/store.ts': ['errors.ts', 'resources.ts', 'domains/', 'names/', ...port],
-  'spaces/': [...room, 'idempotency/', 'transfer/'],
+  'spaces/': [...room, 'idempotency/', 'names/', 'transfer/'],
   'spaces/statements.ts': ['spaces/', ...port],
   'spaces/store.ts': ['errors.ts', 'resources.ts', 'spaces/', ...port],
   'redirect/': [

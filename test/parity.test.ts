@@ -69,7 +69,11 @@ const query = fc.record(
 const reference = fc.constantFrom('1', '2', '3', '5', '9', '')
 const time = fc.constantFrom('2020-01-01 00:00', '2200-01-01T00:00:00+01:00', '2020-02-30 00:00', '')
 const linkFields = {
-  alias: fc.oneof(text, fc.constantFrom('a/b', 'Sale', 'SALE', 'straße', 'STRASSE', 'robots.txt', '..', '/')),
+  // Not left out: aliases that are made are never the same.
+  alias: fc.oneof(
+    text.filter((each) => each.trim() !== ''),
+    fc.constantFrom('a/b', 'Sale', 'SALE', 'straße', 'STRASSE', 'robots.txt', '..', '/'),
+  ),
   url: fc.oneof(
     { weight: 5, arbitrary: fc.constantFrom('https://a.com', 'https://SHOP.example/É?a=%25') },
     { weight: 1, arbitrary: url },

@@ -80,7 +80,7 @@ test('after an hour back, edits of other nodes are seen, new aliases are found, 
 test('after an hour back, no window of a limit lasts longer than a minute', async (t) => {
   const { app, link, move } = await serving(t)
   const id = await link('door')
-  await setLink(app.storage, id, { redirect_password: await hashPassword('right') })
+  await setLink(app.storage, id, { redirect_password: await hashPassword('right', 'test') })
   const guess = () => app.visit(`${host}/door`, { method: 'POST', form })
   for (let n = 0; n < 10; n++) assert.equal((await guess()).status, 401)
   assert.equal((await guess()).status, 429)

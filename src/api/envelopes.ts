@@ -67,13 +67,13 @@ interface Body<Row> {
 function numbered<Row>(
   exchange: Exchange,
   query: ListQuery,
-  { rows, total, totalIsExact }: Page<Row>,
+  { rows, rowsBefore = rows.length, total, totalIsExact }: Page<Row>,
   path: string,
 ): Body<Row> {
   const { per_page, page: given } = query
   const page = given ?? 1
   const last = Math.max(1, Math.ceil(total / per_page))
-  const hasNext = totalIsExact ? page < last : rows.length === per_page
+  const hasNext = totalIsExact ? page < last : rowsBefore === per_page
   const before = rows.length > 0 ? page - 1 : Math.min(page - 1, last)
   const stem = `${path}?${givenQuery(exchange, 'page')}page=`
   const links = {

@@ -48,7 +48,9 @@ export function claimOf(
   if (name === null) return null
   const sent = Object.keys(form.fields).filter((field) => fields[field] !== undefined)
   const values = sent.map((field) => [field, fields[field]])
-  const fingerprint = fingerprintOf([exchange.method, exchange.target, values])
+  // The request has been let in by its key, which the database knows only as a hash.
+  const secret = exchange.headers.authorization ?? ''
+  const fingerprint = fingerprintOf([exchange.method, exchange.target, values], secret)
   return { account_id: account, key_id: key, idempotency_key: name, fingerprint }
 }
 

@@ -200,8 +200,13 @@ function pageOf({ singular, plural, record, example }: Resource): Success {
           path: pageUrl('The list, without a query.'),
           per_page: Type.Integer({ minimum: 1 }),
           to: position('Position in the list of the last record of the page; null when it is empty.'),
-          total: Type.Integer({ minimum: 0, description: 'Records in the list; for a search, 10 000 at most.' }),
-          total_is_exact: Type.Boolean({ description: 'False for a search with more than 10 000 matches.' }),
+          total: Type.Integer({
+            minimum: 0,
+            description: 'Records in the list; for a search or a filter, 10 000 at most.',
+          }),
+          total_is_exact: Type.Boolean({
+            description: 'False for a search or a filter with more than 10 000 matches.',
+          }),
         }),
       },
       { $id: `${titled(singular)}Page` },

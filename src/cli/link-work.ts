@@ -64,7 +64,8 @@ export async function list(
   if (query instanceof Failure) throw new WrongUse(sentencesOf(query.facts.violations ?? []))
   const page = await listLinks(storage, account, { ...pageRequestOf(query, resources.links), limit })
   if (page.total > page.rows.length) err.write(`${shareOf(page)} Raise --limit, or narrow the list.\n`)
-  const links = page.rows.map((row) => linkOf(row, ownShortUrls()))
+  const shortUrl = ownShortUrls()
+  const links = page.rows.map((row) => linkOf(row, shortUrl))
   return isJson ? json(links) : linkTable(links)
 }
 

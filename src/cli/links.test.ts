@@ -90,7 +90,7 @@ test('exit code 1 for what clashes with the records that are there', async (t) =
     ],
     [
       'create https://go.acme.com/me --alias me',
-      'URL: The url is that of the link itself, http://go.acme.com:3080/me.',
+      "URL: The url leads to the link's own short URL, http://go.acme.com:3080/me.",
     ],
     ['create https://acme.com --domain a.example', '--domain: The account has no domain a.example.'],
     ['create https://acme.com --space autumn', '--space: The account has no space "autumn".'],
@@ -107,7 +107,7 @@ test('exit code 1 for what clashes with the records that are there', async (t) =
   await createAccount(storage, 'Empty')
   const { code, stderr } = await run(['create', 'https://acme.com', '--account', '2'])
   assert.equal(code, 1)
-  assert.match(stderr, /^--domain: The account has no domain yet, so the link has no place\. [^\n]+\n$/)
+  assert.match(stderr, /^--domain: The account has no domain yet\. [^\n]+\n$/)
   const unsaid = await run(['list'])
   assert.match(unsaid.stderr, /^There is more than one account: say which one with --account ID\. /)
 })

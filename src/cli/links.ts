@@ -10,12 +10,12 @@ export const linkCommands = {
   create: {
     summary: 'Make a short link and print its short URL.',
     synopsis: 'URL [--alias ALIAS] [--domain NAME] [--space SPACE] [--title TEXT] [--account ID] [--json]',
-    details: `  URL             where it leads
-  --alias ALIAS   the path of the short URL (default: one that is made)
+    details: `  URL             where the link leads
+  --alias ALIAS   the path of the short URL (default: generated)
   --domain NAME   the domain that it is on (default: the oldest of the account)
   --space SPACE   the ID or the name of the space that it is in
   --title TEXT    what it is for
-  --account ID    whose link it is; may be left out when there is only one account
+  --account ID    the account of the link; may be left out when there is only one account
   --json          print the whole record as JSON`,
     options: {
       alias: { type: 'string' },
@@ -70,7 +70,7 @@ export const linkCommands = {
     synopsis: 'ALIAS [--domain NAME] [--account ID] [--json]',
     details: `  ALIAS           the path of its short URL, in any case
   --domain NAME   the domain that it is on; may be left out when only one domain has the alias
-  --account ID    whose link it is; may be left out when there is only one account
+  --account ID    the account of the link; may be left out when there is only one account
   --json          print the record as JSON
 
 ${hyphen}`,
@@ -89,7 +89,7 @@ ${hyphen}`,
     details: `  ALIAS           the path of its short URL, in any case
   --domain NAME   the domain that it is on; may be left out when only one domain has the alias
   --yes           do not ask; needed where there is no terminal to ask at
-  --account ID    whose link it is; may be left out when there is only one account
+  --account ID    the account of the link; may be left out when there is only one account
 
 ${hyphen}`,
     options: { domain: { type: 'string' }, yes: { type: 'boolean' }, ...accountOption },

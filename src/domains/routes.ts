@@ -91,7 +91,8 @@ export function domainRoutes(api: Api, storage: Storage, { removals, onChange }:
     const remove = query.links === 'delete' ? beginDomainRemoval : removeDomain
     const isRemoved = await remove(storage, caller.account, id, condition)
     if (isRemoved) await onChange()
-    if (isRemoved && query.links === 'delete') await removals.wait(finishDomainRemoval(storage, id))
+    if (isRemoved && query.links === 'delete')
+      await removals.wait((isStopped) => finishDomainRemoval(storage, id, isStopped))
     return isRemoved ? send(exchange, 204) : notFound('domain')
   })
 }

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
+import { oneOf } from '../api/choice.ts'
 import { clearable, fixed, form, optional, type Rule, required } from '../api/fields.ts'
 import { Type } from '../api/json-schema.ts'
 import { listQueryOf } from '../api/list-query.ts'
 import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
 import { operationsOf } from '../api/resource-operations.ts'
 import { urlOrNull, webUrl } from '../api/web-url.ts'
-import { Refusal } from '../errors.ts'
 import { type HostName, parseHostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 
@@ -64,14 +64,7 @@ export const updateDomain = form(
 export const listDomainsQuery = listQueryOf(resources.domains)
 
 export const removeDomainQuery = form({
-  links: optional(
-    {
-      schema: Type.Enum(['delete'], { description: 'What becomes of the links on the domain: `delete` deletes them.' }),
-      parse: (text, label) =>
-        text === 'delete' ? text : new Refusal('not_allowed', `The ${label} must be delete, or left out.`),
-    },
-    null,
-  ),
+  links: optional(oneOf(['delete'], 'What becomes of the links on the domain: `delete` deletes them.'), null),
 })
 
 export const domainOperations = operationsOf('domains', {

@@ -92,7 +92,11 @@ export const removal: Removal = {
       .where('id', 'in', (some) =>
         some.selectFrom('links').select('id').where('domain_id', '=', id).orderBy('alias_folded').limit(takenOffAtOnce),
       )
+      .where((e) => e.exists(db.selectFrom('domains').select('id').where('id', '=', id).where('account_id', '=', 0)))
       .returning('id'),
+  ),
+  selectLink: statement((db: Kysely<Tables>, { id }: { id: number }) =>
+    db.selectFrom('links').select('id').where('domain_id', '=', id).limit(1),
   ),
   deleteOut: statement((db: Kysely<Tables>, { id }: { id: number }) =>
     db.deleteFrom('domains').where('id', '=', id).where('account_id', '=', 0).returning('id'),

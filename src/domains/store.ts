@@ -4,7 +4,7 @@ import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { changeIf, changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
-import { finishRemoval, finishRemovals } from '../storage/removal.ts'
+import { finishRemoval, finishRemovals, type IsStopped } from '../storage/removal.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
 import { countedAtOnce, countLinks, domains, insert, removal, selectByName, takeOut } from './statements.ts'
@@ -80,8 +80,11 @@ export async function removeDomain(
   try {
     return await removeRecord(db, domains, { account, id }, precondition)
   } catch (error) {
-    const links = error instanceof ForeignKeyViolation ? await linksOn(db, account, id) : 0
-    throw links > 0 ? domainInUse(links) : error
+    if (!(error instanceof ForeignKeyViolation)) throw error
+    const links = await linksOn(db, account, id)
+    if (links > 0) throw domainInUse(links)
+    // The last link has been deleted since, or something else refers to the domain.
+    return removeRecord(db, domains, { account, id }, precondition)
   }
 }
 
@@ -111,11 +114,11 @@ export async function beginDomainRemoval(
 }
 
 /** Deletes a domain that has been taken out of its account, and its links before it. */
-export function finishDomainRemoval(db: Db, id: number): Promise<void> {
-  return finishRemoval(db, removal, id)
+export function finishDomainRemoval(db: Db, id: number, isStopped?: IsStopped): Promise<void> {
+  return finishRemoval(db, removal, id, isStopped)
 }
 
 /** Ends the removals of domains that were interrupted. */
-export function finishDomainRemovals(db: Db): Promise<void> {
-  return finishRemovals(db, removal)
+export function finishDomainRemovals(db: Db, isStopped?: IsStopped): Promise<void> {
+  return finishRemovals(db, removal, isStopped)
 }

@@ -30,7 +30,7 @@ export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Pro
 }
 
 /** The client left, or the parser lost it, in the middle of the body: this answer reaches no one. */
-const cutOff = new Failure('malformed_request', 'The body ended before its time.')
+const cutOff = new Failure('malformed_request', 'The body ended early.')
 
 /** RFC 9110 §10.1.1: not for HTTP/1.0, and an unknown expectation is ignored. */
 function isAwaitingContinue({ headers, httpVersion }: IncomingMessage): boolean {

@@ -31,7 +31,7 @@ export function failureOf(error: unknown): Failure {
 function bodyOf({ code, message: detail, facts: { reason, violations } }: Failure, requestId: string): string {
   const { status, title } = failures[code]
   return JSON.stringify({
-    message: status === 401 ? 'Unauthenticated.' : detail,
+    message: status === 401 && code !== 'password_required' ? 'Unauthenticated.' : detail,
     errors: violations && messagesByField(violations),
     type: `/problems/${code}`,
     title,

@@ -22,13 +22,15 @@ export class RequestLog implements Journal {
   readonly #output: LogOutput
   readonly #counts: RequestCounts
   readonly #level: Level
+  readonly #leastFailure: number
   readonly #troubles: Troubles
 
-  /** `level` is that of requests but those which the server failed. */
-  constructor(output: LogOutput, counts: RequestCounts, level: Level = 'info') {
+  /** `level` is that of requests without a failure of at least the status `leastFailure`. */
+  constructor(output: LogOutput, counts: RequestCounts, level: Level = 'info', leastFailure = 400) {
     this.#output = output
     this.#counts = counts
     this.#level = level
+    this.#leastFailure = leastFailure
     this.#troubles = new Troubles(output.logger)
   }
 
@@ -60,7 +62,7 @@ export class RequestLog implements Journal {
     const ms = performance.now() - startedAt
     this.#counts.ended(route.template ?? noRoute, method, isAborted ? 'aborted' : statusCode, ms)
     if (failure !== null) this.#counts.failed(failure)
-    const level = failure !== null && statusCode >= 500 ? 'info' : this.#level
+    const level = failure !== null && statusCode >= this.#leastFailure ? 'info' : this.#level
     if (this.#output.logger.isLevelEnabled(level)) this.#output.writeLine(level, membersOf(exchange, ms, isAborted))
   }
 }

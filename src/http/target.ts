@@ -35,7 +35,7 @@ export function headFault(request: Pick<IncomingMessage, 'url' | 'rawHeaders' | 
   for (const text of rawHeaders) bytes += text.length
   if (bytes > maxHeaderBytes) return headersTooLarge
   if (httpVersion === '1.1' || httpVersion === '1.0') return undefined
-  return new Failure('malformed_request', `HTTP/${httpVersion} is not spoken here. Send HTTP/1.1.`)
+  return new Failure('malformed_request', `HTTP/${httpVersion} is not supported. Send HTTP/1.1.`)
 }
 
 /** Also for headers that the parser refused: their size with the target's, or their number. */

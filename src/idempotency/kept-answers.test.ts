@@ -10,7 +10,7 @@ import { createKey } from '../keys/store.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import { KeptAnswers } from './kept-answers.ts'
-import { type Answer, type Claim, purgedAtOnce, purgeExpired } from './store.ts'
+import { type Answer, type Claim, fingerprintOf, purgedAtOnce, purgeExpired } from './store.ts'
 
 const answer: Answer = { status: 201, location: 'http://a/1', etag: '"1-a"', body: '{"data":{}}' }
 const day = 24 * 60 * 60 * 1_000
@@ -132,4 +132,11 @@ test('a purge that fails is made up for by the next one', async (t) => {
   assert.equal(countIn(file), 1)
   file.exec('drop trigger broken')
   await eventually(() => countIn(file) === 0)
+})
+
+test('a fingerprint tells nothing to those who do not know the secret', () => {
+  const parts = ['POST', '/api/v1/links', [['redirect_password', 'swordfish']]]
+  assert.equal(fingerprintOf(parts, 'Bearer a'), fingerprintOf(parts, 'Bearer a'))
+  assert.notEqual(fingerprintOf(parts, 'Bearer a'), fingerprintOf(parts, 'Bearer b'))
+  assert.notEqual(fingerprintOf(parts, 'Bearer a'), fingerprintOf([...parts, 1], 'Bearer a'))
 })

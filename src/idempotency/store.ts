@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Generated, Kysely } from 'kysely'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
@@ -26,7 +26,7 @@ export interface Claim {
   readonly fingerprint: string
 }
 
-/** An answer as it was sent. It is as large as a record with its URLs may be: below 16 KiB. */
+/** An answer as it was sent. It is as large as a record with its URLs may be: below 64 KiB. */
 export interface Answer {
   readonly status: number
   readonly location: string
@@ -45,9 +45,12 @@ const keptMs = 24 * 60 * 60 * 1_000
 /** Rows that one transaction deletes: so few that no request waits for it. */
 export const purgedAtOnce = 100
 
-/** Tells apart requests of which any part differs. */
-export function fingerprintOf(parts: readonly unknown[]): string {
-  return hash('sha256', JSON.stringify(parts), 'base64url')
+/**
+ * Tells apart requests of which any part differs. A part may be a password, so the fingerprint is keyed with a secret that
+ * the database does not have: nobody who reads it there can try passwords.
+ */
+export function fingerprintOf(parts: readonly unknown[], secret: string): string {
+  return createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
 }
 
 /**

@@ -6,17 +6,10 @@ import { type Violation, validationFailed } from '../errors.ts'
 import { leadsTo, type ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { hashPassword } from './password.ts'
+import { findLinkDomain, hasSpace, type LinkDomain, unknownDomain, unknownSpace } from './references.ts'
 import { periodFaults, type storeLink, type updateLink } from './schema.ts'
 import type { LinkRow } from './statements.ts'
-import {
-  findLinkDomain,
-  hasSpace,
-  type LinkChange,
-  type LinkDomain,
-  type LinkValues,
-  unknownDomain,
-  unknownSpace,
-} from './store.ts'
+import type { LinkChange, LinkValues } from './store.ts'
 
 type ReadingOf<Form> = Form extends { read(input: never): infer Result } ? Result : never
 type ToStore = ReadingOf<typeof storeLink>
@@ -46,7 +39,10 @@ export async function checkedValues(
   return { domain, values: rest }
 }
 
-/** What to change of a link. Throws `validation_failed` with all that is wrong. */
+/**
+ * What to change of a link, without the password. Throws `validation_failed` with all that is wrong. `db` is the transaction
+ * that changes it, or two changes at once could leave a period that ends before it starts.
+ */
 export async function checkedChange(
   db: Db,
   account: number,
@@ -54,7 +50,7 @@ export async function checkedChange(
   { values, violations }: ToUpdate,
   shortUrl: ShortUrl,
 ): Promise<LinkChange> {
-  const { domain_id, redirect_password, ...change } = values
+  const { domain_id, redirect_password: _, ...change } = values
   const all = [...violations, ...movingFaults(old, domain_id), ...(await spaceFaults(db, account, change.space_id))]
   const {
     active_period_start_at: start = old.active_period_start_at,
@@ -67,19 +63,21 @@ export async function checkedChange(
     all.push(...loopFaults(change.url ?? old.url, shortUrl(old.domain_name ?? '', change.alias ?? old.alias)))
   }
   if (all.length > 0) throw validationFailed(all)
-  return { ...change, redirect_password: await hashed(redirect_password) }
+  return change
 }
 
-/** The hash of a password that was sent. */
-export async function hashed<Unset extends null | undefined>(password: string | Unset): Promise<string | Unset> {
-  return typeof password === 'string' ? hashPassword(password) : password
+/** The hash of a password that was sent in the name of the account. */
+export async function hashed<Unset extends null | undefined>(
+  account: number,
+  password: string | Unset,
+): Promise<string | Unset> {
+  return typeof password === 'string' ? hashPassword(password, `account ${account}`) : password
 }
 
 const withoutDomain: Violation = {
   field: 'domain_id',
   code: 'required',
-  message:
-    'The account has no domain yet, so the link has no place. Store one first: POST /api/v1/domains with its name.',
+  message: 'The account has no domain yet. Store one first: POST /api/v1/domains with its name.',
 }
 
 async function spaceFaults(db: Db, account: number, space: number | null | undefined): Promise<Violation[]> {
@@ -97,5 +95,5 @@ function movingFaults({ domain_id, domain_name }: LinkRow, sent: string | undefi
 /** What is wrong with a URL that leads to the link itself. */
 export function loopFaults(url: string | undefined, shortUrl: string): Violation[] {
   if (url === undefined || !leadsTo(url, shortUrl)) return []
-  return [{ field: 'url', code: 'loops', message: `The url is that of the link itself, ${shortUrl}.` }]
+  return [{ field: 'url', code: 'loops', message: `The url leads to the link's own short URL, ${shortUrl}.` }]
 }

@@ -3,6 +3,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { Refusal } from '../errors.ts'
+import { boundedNfc } from '../names/bounded-text.ts'
 import { foldCase } from '../storage/fold.ts'
 
 /** Code points. */
@@ -48,6 +49,7 @@ export function generateAlias(length = generatedLength): string {
 const characters = /^[\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~/]*$/u
 /** Some of them are sequences of characters that may not stand alone. */
 const emoji = /\p{RGI_Emoji}/gv
+const invisible = /\p{Default_Ignorable_Code_Point}/u
 const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
 /**
@@ -55,11 +57,8 @@ const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
  * browsers would change before they send it, such as `..`, is refused.
  */
 export function parseAlias(text: string): string | Refusal {
-  // Normalising takes quadratic time in the marks on a letter, and never shortens a text to a quarter.
-  const alias = text.length > 4 * maxAliasLength ? text : text.normalize('NFC')
-  if (alias.length > 4 * maxAliasLength || [...alias].length > maxAliasLength) {
-    return new Refusal('too_long', `The alias must be at most ${maxAliasLength} characters long.`)
-  }
+  const alias = boundedNfc(text, maxAliasLength)
+  if (alias === null) return new Refusal('too_long', `The alias must be at most ${maxAliasLength} characters long.`)
   if (alias.endsWith('+')) {
     return new Refusal('reserved', 'The alias must not end in "+": that shows visitors where a link leads.')
   }
@@ -72,18 +71,22 @@ export function parseAlias(text: string): string | Refusal {
   if (segments.some((each) => each === '.' || each === '..')) {
     return new Refusal('dot_segment', 'The alias must not have "." or ".." between slashes.')
   }
-  // A letter in the place of each, so that what surrounds it stays apart.
-  if (characters.test(alias.replace(emoji, 'x'))) return alias
+  // A letter stands for each, so that what surrounds it stays apart.
+  const plain = alias.replace(emoji, 'x')
+  if (invisible.test(plain)) {
+    return new Refusal('invisible_character', 'The alias must not have characters that do not show: leave them out.')
+  }
+  if (characters.test(plain)) return alias
   const advice = 'letters, digits, emoji, hyphens, underscores, dots, tildes, and slashes between them'
   return new Refusal('invalid_character', `The alias must be made of ${advice}.`)
 }
 
 /** The title in Unicode normalisation form C. The text is trimmed and not empty. */
 export function parseTitle(text: string): string | Refusal {
-  const title = text.length > 4 * maxTitleLength ? text : text.normalize('NFC')
-  return [...title].length <= maxTitleLength
-    ? title
-    : new Refusal('too_long', `The title must be at most ${maxTitleLength} characters long.`)
+  return (
+    boundedNfc(text, maxTitleLength) ??
+    new Refusal('too_long', `The title must be at most ${maxTitleLength} characters long.`)
+  )
 }
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/

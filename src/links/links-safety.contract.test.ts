@@ -215,3 +215,20 @@ test('404 goes before 422, and 422 before 409', async () => {
   const answer = await send('POST', '/links', { form: { url: 'x', alias: taken.alias } })
   assertRefused(answer, ['url', 'not_absolute'])
 })
+
+test('changes at the same time never leave a period that ends before it starts', async () => {
+  const own = await link({ active_period_start_at: '2026-01-01 00:00', active_period_end_at: '2026-12-31 00:00' })
+  const path = `/links/${own.id}`
+  for (let round = 0; round < 10; round++) {
+    await send('PATCH', path, {
+      json: { active_period_start_at: '2026-01-01 00:00', active_period_end_at: '2026-12-31 00:00' },
+    })
+    const answers = await Promise.all([
+      send('PATCH', path, { json: { active_period_start_at: '2026-10-01 00:00' } }),
+      send('PATCH', path, { json: { active_period_end_at: '2026-03-01 00:00' } }),
+    ])
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 422])
+    const { data } = (await send('GET', path)).body
+    assert.ok(data.active_period_start_at < data.active_period_end_at)
+  }
+})

@@ -26,31 +26,37 @@ const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z\d+
 
 /**
  * Hashes that are computed at once, by all callers of this process together: each keeps a thread of Node's four busy for
- * some 30 ms. Those that wait are no more than what two threads do in about half a second.
+ * some 30 ms. Accounts and the networks of visitors take turns.
  */
-const turns = new Turns({ atOnce: 2, waiting: 32 }, () => overloaded('Too many passwords are being checked.'))
+const turns = new Turns({ atOnce: 2, perPlace: 32, inAll: 512 }, () =>
+  overloaded('Too many passwords are being checked.'),
+)
 
-/** Hashes a password under a new salt. Throws `overloaded`. */
-export async function hashPassword(password: string): Promise<string> {
+/** Hashes a password under a new salt. `place` is who asks for it, in turn with others. Throws `overloaded`. */
+export async function hashPassword(password: string, place: string): Promise<string> {
   const salt = randomBytes(saltBytes)
-  const hash = await compute(password, salt, hashBytes, cost)
+  const hash = await turns.take(place, () => compute(password, salt, hashBytes, cost))
   const { memory, passes, parallelism } = cost
   return `$argon2id$v=${version}$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`
 }
 
-/** Whether the password is the one that was hashed; compares in constant time. Throws `overloaded`. */
-export async function verifyPassword(password: string, stored: string): Promise<boolean> {
+/**
+ * Whether the password is the one that was hashed; compares in constant time. `place` is as for `hashPassword`. Throws
+ * `overloaded`.
+ */
+export async function verifyPassword(password: string, stored: string, place: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, hash] = phc.exec(stored) ?? []
   if (salt === undefined || hash === undefined) throw new Error('A stored password is not an argon2id PHC string.')
   const expected = Buffer.from(hash, 'base64')
   const used = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
-  return timingSafeEqual(await compute(password, Buffer.from(salt, 'base64'), expected.length, used), expected)
+  const nonce = Buffer.from(salt, 'base64')
+  return timingSafeEqual(await turns.take(place, () => compute(password, nonce, expected.length, used)), expected)
 }
 
 /** In NFC, since systems differ in how their keyboards compose a letter. */
 function compute(password: string, salt: Buffer, tagLength: number, how: Cost): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFC'))
-  return turns.take(() => derive('argon2id', { message, nonce: salt, tagLength, ...how }))
+  return derive('argon2id', { message, nonce: salt, tagLength, ...how })
 }
 
 function base64(bytes: Buffer): string {

@@ -21,10 +21,7 @@ export const qrQuery = form({
     between(0, maxMargin, 'The white on each side, in modules: the squares that a code consists of.'),
     4,
   ),
-  level: optional(
-    oneOf(levels, 'How much of the code may be dirty or covered: about 7 (L), 15 (M), 25 (Q) or 30 % (H).'),
-    'M',
-  ),
+  level: optional(oneOf(levels, 'How much of the code may be damaged: about 7 (L), 15 (M), 25 (Q) or 30 % (H).'), 'M'),
 })
 
 export const showLinkQr: Operation = {
@@ -34,7 +31,7 @@ export const showLinkQr: Operation = {
   tag: linkOperations.show.tag,
   summary: 'Show the QR code of a link',
   description:
-    'The short URL as a QR code: black on white, as a picture. A long short URL has more modules: the refusal of a `size` that is too small for them names the smallest that works, and that of a `level` that cannot hold them the highest that can.',
+    'The short URL as a QR code: black on white, as a picture. A long short URL has more modules. If `size` or `level` does not fit them, the error names the one that does.',
   scope: 'links:read',
   query: qrQuery,
   headers: ['If-Match', 'If-None-Match'],

@@ -15,9 +15,9 @@ import { findLink } from './store.ts'
 export function linkQrRoute(api: Api, storage: Storage, shortUrl: ShortUrl): void {
   api.add(showLinkQr, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
+    const { record } = found(await findLink(storage, caller.account, idOf(exchange, 'link')), 'link')
     const query = qrQuery.check(exchange.query as Fields)
     if (query instanceof Failure) return query
-    const { record } = found(await findLink(storage, caller.account, idOf(exchange, 'link')), 'link')
     const modules = fittingModules(shortUrl(record.domain_name ?? '', record.alias), query)
     if (modules instanceof Failure) return modules
     const isSvg = query.format === 'svg'

@@ -232,3 +232,8 @@ test('the largest picture of the longest code takes the event loop less than 20 
   // The first rounds are those in which the code is compiled.
   assert.ok(Math.min(...spent) < 20, `${spent}`)
 })
+
+test('404 before 422: for a link that is not there, whatever is wrong with the query', async () => {
+  assert.equal((await app.send('GET', '/api/v1/links/9999/qr?size=1')).status, 404)
+  assert.equal((await app.send('GET', `/api/v1/links/${first}/qr?size=1`)).status, 422)
+})

@@ -8,14 +8,14 @@ import { conditionOf } from '../http/conditions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
-import type { Storage } from '../storage/port.ts'
+import type { Db, Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
 import { checkedChange, checkedValues, hashed } from './checks.ts'
 import { linkQrRoute } from './qr-route.ts'
 import { type Link, linkOperations, listLinksQuery, storeLink, updateLink } from './schema.ts'
 import { linkOf, shownLink } from './shown.ts'
 import type { LinkRow } from './statements.ts'
-import { changeLink, findLink, insertLink, listLinks, removeLink } from './store.ts'
+import { changeLink, findLink, findLinkToChange, insertLink, listLinks, removeLink } from './store.ts'
 
 export interface LinkParts {
   readonly shortUrl: ShortUrl
@@ -52,7 +52,7 @@ export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: L
     const key = idempotencyKeyOf(exchange)
     const reading = storeLink.read(admitted.fields)
     if (reading.violations.length > 0) await checkedValues(storage, account, reading, shortUrl)
-    const redirect_password = await hashed(reading.values.redirect_password ?? null)
+    const redirect_password = await hashed(account, reading.values.redirect_password ?? null)
     const claim = claimOf(exchange, admitted, key, storeLink)
     const storing = { kept, claim, collection: api.urlOf(exchange, list), onStored: announce }
     return sendStored(exchange, storing, async (to) => {
@@ -65,12 +65,16 @@ export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: L
   api.add([put, patch], async (exchange, { caller: { account }, fields }) => {
     const condition = conditionOf(exchange)
     const id = idOf(exchange, 'link')
-    const link = await withShownTag(shownNow(account, id), async () => {
-      const old = found(await findLink(storage, account, id), 'link')
+    const reading = updateLink.read(fields)
+    const password = reading.violations.length > 0 ? null : reading.values.redirect_password
+    const redirect_password = await hashed(account, password)
+    const change = async (tx: Db) => {
+      const old = found(await findLinkToChange(tx, account, id), 'link')
       condition?.check(old.version)
-      const change = await checkedChange(storage, account, old.record, updateLink.read(fields), shortUrl)
-      return found(await changeLink(storage, account, id, change, condition), 'link')
-    })
+      const checked = await checkedChange(tx, account, old.record, reading, shortUrl)
+      return found(await changeLink(tx, account, id, { ...checked, redirect_password }, null), 'link')
+    }
+    const link = await withShownTag(shownNow(account, id), () => storage.write(change))
     announce(link.record)
     return sendRecord(exchange, shownLink(link, shortUrl))
   })
@@ -79,8 +83,9 @@ export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: L
     const condition = conditionOf(exchange)
     const id = idOf(exchange, 'link')
     const isRemoved = await withShownTag(shownNow(account, id), () => removeLink(storage, account, id, condition))
+    if (!isRemoved) return notFound('link')
     onChange(id, 0, '')
-    return isRemoved ? send(exchange, 204) : notFound('link')
+    return send(exchange, 204)
   })
 
   linkQrRoute(api, storage, shortUrl)

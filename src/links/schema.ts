@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { notAllowed, oneOf } from '../api/choice.ts'
 import { change, clearable, fixed, form, optional, type Rule, required } from '../api/fields.ts'
 import { integerUpTo } from '../api/integer.ts'
 import { Type } from '../api/json-schema.ts'
@@ -111,8 +112,7 @@ const redirectStatus: Rule<(typeof redirectStatuses)[number]> = {
   schema: redirectSchema,
   number: true,
   parse: (text, label) =>
-    redirectStatuses.find((status) => String(status) === text) ??
-    new Refusal('not_allowed', `The ${label} must be one of ${redirectStatuses.join(', ')}.`),
+    redirectStatuses.find((status) => String(status) === text) ?? notAllowed(label, redirectStatuses),
 }
 const boolean = (schema: typeof disabledSchema): Rule<boolean> => ({
   schema,
@@ -189,17 +189,10 @@ const spaceFilter: Rule<number | null> = {
   parse: (text, label) => (text === '0' ? null : integerUpTo(Number.MAX_SAFE_INTEGER, text, label)),
 }
 const domainFilter = reference('Only links on this domain.')
-const statusFilter: Rule<string> = {
-  schema: Type.Enum([...statuses], { description: 'Only links in this state.' }),
-  parse: (text, label) =>
-    statuses.find((status) => status === text) ??
-    new Refusal('not_allowed', `The ${label} must be one of ${statuses.join(', ')}.`),
-}
-
 export const listLinksQuery = listQueryOf(resources.links, {
   domain_id: optional(domainFilter, undefined),
   space_id: optional(spaceFilter, undefined),
-  status: optional(statusFilter, undefined),
+  status: optional(oneOf(statuses, 'Only links in this state.'), undefined),
 })
 
 export const linkOperations = operationsOf('links', {

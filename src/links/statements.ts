@@ -179,6 +179,11 @@ export const selectOfAlias = statement(
       .limit(limit),
 )
 
+/** Whether the state of any of the account's links may have changed by itself since it was stored. */
+export const selectDue = statement((db: Kysely<Tables>, { account, now }: { account: number; now: string }) =>
+  db.selectFrom('links').select('id').where('account_id', '=', account).where('status_due_at', '<=', now).limit(1),
+)
+
 /** Rows whose state is brought up to date by one statement, so that no request waits for it. */
 export const settledAtOnce = 200
 

@@ -2,9 +2,10 @@ import { aliasTaken, type Failure, ForeignKeyViolation, UniqueViolation, validat
 import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
-import { changeIf, changeRecord, findRecord, toVersioned } from '../storage/records.ts'
+import { changeIf, changeRecord, findRecord, findToChange, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
+import { findLinkDomain, hasSpace, type LinkDomain, unknownDomain, unknownSpace } from './references.ts'
 import {
   computed,
   deleteServed,
@@ -12,22 +13,13 @@ import {
   type LinkRow,
   links,
   selectByAlias,
-  selectDomain,
+  selectDue,
   selectOfAlias,
-  selectOldestDomain,
-  selectSpace,
   settleDue,
   settledAtOnce,
 } from './statements.ts'
 
-/** A domain that a link may be stored on. */
-export interface LinkDomain {
-  readonly id: number
-  /** In ASCII. */
-  readonly name: string
-}
-
-/** What of a link its owner decides on. The password is a hash. */
+/** The fields of a link that its owner sets. The password is a hash. */
 export interface LinkValues {
   readonly space_id: number | null
   readonly url: string
@@ -47,7 +39,7 @@ export type LinkChange = { readonly [Name in keyof LinkValues]?: LinkValues[Name
   readonly alias?: string | undefined
 }
 
-/** What a link brings along that is older than this database. */
+/** The history that an imported link brings with it. */
 export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_at' | 'created_at' | 'updated_at'>
 
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
@@ -60,25 +52,33 @@ export async function listLinks(storage: Storage, account: number, page: PageReq
   if ('status' in page.filter) await settleStatuses(storage, account)
   const isServed = ({ domain_name }: LinkRow) => domain_name !== null
   let { rows, ...counted } = await storage.list({ of: listable, account, ...page })
+  const rowsBefore = rows.length
   const served = rows.filter(isServed)
   while (page.after !== null && rows.length === page.limit && served.length < page.limit) {
     const after = rows.at(-1)?.id ?? page.after
     rows = (await storage.list({ of: listable, account, ...page, after })).rows
     served.push(...rows.filter(isServed))
   }
-  return { rows: served.slice(0, page.limit), ...counted }
+  return { rows: served.slice(0, page.limit), rowsBefore, ...counted }
 }
 
 /** Brings up to date the states of the account's links that time has changed, some at a time. */
 async function settleStatuses(db: Db, account: number): Promise<void> {
   const now = new Date().toISOString()
-  let settled = settledAtOnce
+  // Most often nothing is due, and a read waits for no other writer.
+  const due = await db.all(selectDue, { account, now })
+  let settled = due.length === 0 ? 0 : settledAtOnce
   while (settled === settledAtOnce) settled = (await db.writeOne(settleDue, { account, now })).length
 }
 
 /** The account's link with this id. */
 export async function findLink(db: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
   return served(await findRecord(db, links, account, id))
+}
+
+/** The same, in a transaction that goes on to change it. */
+export async function findLinkToChange(tx: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
+  return served(await findToChange(tx, links, account, id))
 }
 
 /** The account's links whose ids come after `after`, in their order; at most `limit`. */
@@ -95,18 +95,6 @@ export async function findLinkByAlias(db: Db, account: number, domain: number, a
 /** The ids and domains of the account's links that have this alias, whatever its case and their domain; at most `limit`. */
 export function linksOfAlias(db: Db, account: number, alias: string, limit: number) {
   return db.all(selectOfAlias, { account, alias_folded: foldCase(alias), limit })
-}
-
-/** The account's domain with this id; with null, its oldest. */
-export async function findLinkDomain(db: Db, account: number, id: number | null): Promise<LinkDomain | undefined> {
-  const found =
-    id === null ? await db.all(selectOldestDomain, { account }) : await db.all(selectDomain, { account, id })
-  return found[0]
-}
-
-/** Whether the account has this space. */
-export async function hasSpace(db: Db, account: number, id: number): Promise<boolean> {
-  return (await db.all(selectSpace, { account, id })).length > 0
 }
 
 /** Generated aliases of one length that may clash before longer ones are tried. */
@@ -155,7 +143,7 @@ async function tryInsert(
     ...{ status: statusOf(lifetime, now), status_due_at: dueAt(lifetime, now) },
   }
   const [row] = await db.writeOne(insert, columns).catch((error) => {
-    throw error instanceof ForeignKeyViolation ? goneMeanwhile(error, domain.id, values.space_id) : error
+    throw error instanceof ForeignKeyViolation ? deletedConcurrently(error, domain.id, values.space_id) : error
   })
   if (row === undefined) return undefined
   return toVersioned(links, { id: row.id, ...stored, domain_name: domain.name, revision: firstRevision })
@@ -169,7 +157,7 @@ function dueAt(link: Lifetime, now: string): string | null {
 }
 
 /** The domain or the space was deleted in the moment between the look at it and the insertion. */
-function goneMeanwhile({ constraint }: ForeignKeyViolation, domain: number, space: number | null): Failure {
+function deletedConcurrently({ constraint }: ForeignKeyViolation, domain: number, space: number | null): Failure {
   const isSpace = space !== null && constraint?.includes('space_id')
   return validationFailed([isSpace ? unknownSpace(space) : unknownDomain(domain)])
 }
@@ -178,15 +166,6 @@ function goneMeanwhile({ constraint }: ForeignKeyViolation, domain: number, spac
 async function refuseGone(db: Db, account: number, domain: number, space: number | null): Promise<void> {
   if ((await findLinkDomain(db, account, domain)) === undefined) throw validationFailed([unknownDomain(domain)])
   if (space !== null && !(await hasSpace(db, account, space))) throw validationFailed([unknownSpace(space)])
-}
-
-/** Whether another account has it must not show. */
-export function unknownDomain(id: number) {
-  return { field: 'domain_id', code: 'unknown_domain', message: `There is no domain with the id ${id}.` } as const
-}
-
-export function unknownSpace(id: number) {
-  return { field: 'space_id', code: 'unknown_space', message: `There is no space with the id ${id}.` } as const
 }
 
 /**

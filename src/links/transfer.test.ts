@@ -49,7 +49,7 @@ const full: LinkValues = {
   active_period_end_at: '2999-01-02T03:04:05.678Z',
   clicks_limit: 1_000_000_000,
   expiration_url: 'https://acme.com/over',
-  redirect_password: await hashPassword('Geheim'),
+  redirect_password: await hashPassword('Geheim', 'test'),
   forward_query: true,
   redirect_status: 308,
 }
@@ -138,9 +138,9 @@ test('a link that is there with another value is left as it is, and the sentence
   await fill(storage, ['a.example'], ['First', 'Second'])
   await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...full, alias: 'sale' })
   const text = await textOf(storage)
-  const others = { ...plain, redirect_password: await hashPassword('Geheim') }
+  const others = { ...plain, redirect_password: await hashPassword('Geheim', 'test') }
   const sentence =
-    'alias: sale is there already on a.example, with other values; its id is 1. Delete that link, or change its alias, and import again.'
+    'alias: sale is there already on a.example, with other values; its id is 1. Delete the link here, or change the alias in the file, then import again.'
   for (const name of Object.keys(full) as (keyof LinkValues)[]) {
     await changeLink(storage, 1, 1, { [name]: others[name] }, null)
     assert.deepEqual(await bringIn(storage, text), { stored: 0, known: 3, reasons: [`5: ${sentence}`] }, name)
@@ -165,7 +165,7 @@ test('a link whose domain or space is not here is refused', async (t) => {
   const theirs = '{"domain":{"id":9,"name":"theirs.example"}}\n'
   const link = (members: object) =>
     `${JSON.stringify({ link: { alias: 'x', url: 'https://acme.com', domain_id: 7, ...members } })}\n`
-  const wayOut = 'is not here: its line comes later, is missing, or was refused. Mend that first, and import again.'
+  const wayOut = 'is not here: its line comes later, is missing, or was refused. Fix that first, then import again.'
   const { stored, reasons } = await bringIn(
     storage,
     [header, link({}), oneDomain, theirs, link({ domain_id: 9 }), link({ space_id: 9 }), link({ space_id: 8 })].join(
@@ -190,7 +190,7 @@ const hash = 'A'.repeat(43)
 const phc = (parameters: string, rest = `${salt}$${hash}`) => `$argon2id$v=19$${parameters}$${rest}`
 const usual = 'm=19456,t=2,p=1'
 const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
-const notOurs = /^redirect_password_hash: The value is no argon2id hash that Waymark made\./
+const notOurs = /^redirect_password_hash: The value is not an argon2id hash made by Waymark\./
 
 for (const [members, reason] of [
   [{ alias: undefined }, /^alias: The alias field is required\.$/],
@@ -198,7 +198,7 @@ for (const [members, reason] of [
   [{ domain_id: undefined, url: 'acme.com' }, /^url: .* domain_id: The domain_id field is required\.$/],
   [{ alias: '../x', title: 'x'.repeat(256), more: 1 }, /^alias: .* title: .* more: The more field is unknown\./],
   [{ url: 'javascript:alert(1)' }, /^url: /],
-  [{ url: 'http://A.example/X/' }, /^url: The url is that of the link itself, https:\/\/a\.example\/x\.$/],
+  [{ url: 'http://A.example/X/' }, /^url: The url leads to the link's own short URL, https:\/\/a\.example\/x\.$/],
   [{ url: ['https://acme.com'] }, /^url: /],
   [{ domain_id: '7e0' }, /^domain_id: /],
   [{ space_id: -1 }, /^space_id: /],

@@ -13,17 +13,10 @@ import {
   Unusable,
 } from '../transfer/transferable.ts'
 import { loopFaults } from './checks.ts'
+import { findLinkDomain, type LinkDomain } from './references.ts'
 import { periodFaults, storeLink } from './schema.ts'
 import type { LinkRow } from './statements.ts'
-import {
-  findLinkByAlias,
-  findLinkDomain,
-  insertLink,
-  type LinkDomain,
-  type LinkPast,
-  type LinkValues,
-  linksAfter,
-} from './store.ts'
+import { findLinkByAlias, insertLink, type LinkPast, type LinkValues, linksAfter } from './store.ts'
 
 /** Links in exports and imports. A link is recognised by its alias, which is unique within its domain. */
 export const linkTransfer: Transferable = {
@@ -115,7 +108,7 @@ function hashOf(hash: unknown): string | null {
   if (hash === undefined || hash === null) return null
   if (typeof hash === 'string' && passwordHash.test(hash)) return hash
   throw new Unusable(
-    'redirect_password_hash: The value is no argon2id hash that Waymark made. Leave it out, or set it to null.',
+    'redirect_password_hash: The value is not an argon2id hash made by Waymark. Leave it out, or set it to null.',
   )
 }
 
@@ -149,8 +142,8 @@ async function store(tx: Db, target: Target, { values, domainThere, spaceThere, 
     const { record } = await insertLink(tx, target.account, domain, { ...values, space_id }, past)
     return { became: 'stored', id: record.id }
   } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    if (error.code !== 'alias_taken') throw new Unusable(error.message)
+    // After a statement that failed, the transaction cannot go on.
+    if (!(error instanceof Failure && error.code === 'alias_taken')) throw error
     return known(tx, target.account, domain, { ...values, space_id })
   }
 }
@@ -161,7 +154,7 @@ function hereOf({ idOf }: Target, plural: keyof typeof resources, there: number)
   if (here !== undefined) return here
   const { singular } = resources[plural]
   throw new Unusable(
-    `${singular}_id: The ${singular} ${there} of the file is not here: its line comes later, is missing, or was refused. Mend that first, and import again.`,
+    `${singular}_id: The ${singular} ${there} of the file is not here: its line comes later, is missing, or was refused. Fix that first, then import again.`,
   )
 }
 
@@ -171,7 +164,7 @@ async function known(tx: Db, account: number, domain: LinkDomain, values: Values
   if (there !== undefined && isSame(there, values)) return { became: 'known', id: there.id }
   const id = there === undefined ? '' : `; its id is ${there.id}`
   throw new Unusable(
-    `alias: ${values.alias} is there already on ${domain.name}, with other values${id}. Delete that link, or change its alias, and import again.`,
+    `alias: ${values.alias} is there already on ${domain.name}, with other values${id}. Delete the link here, or change the alias in the file, then import again.`,
   )
 }
 

@@ -15,9 +15,9 @@ function pieces() {
 
 test('work beyond those at once waits for its turn, in order', async () => {
   const { began, work, endNext } = pieces()
-  const turns = new Turns({ atOnce: 2, waiting: 2 }, () => new Error('full'))
-  const all = ['a', 'b', 'c', 'd'].map((name) => turns.take(work(name)))
-  await assert.rejects(turns.take(work('e')), /full/)
+  const turns = new Turns({ atOnce: 2, perPlace: 2, inAll: 3 }, () => new Error('full'))
+  const all = ['a', 'b', 'c', 'd'].map((name) => turns.take('here', work(name)))
+  await assert.rejects(turns.take('here', work('e')), /full/)
   assert.deepEqual(began, ['a', 'b'])
   for (const [at, name] of ['a', 'b', 'c', 'd'].entries()) {
     endNext()
@@ -27,10 +27,24 @@ test('work beyond those at once waits for its turn, in order', async () => {
 })
 
 test('work that fails gives its turn on', async () => {
-  const turns = new Turns({ atOnce: 1, waiting: 1 }, () => new Error('full'))
-  const failing = turns.take(() => Promise.reject(new Error('failed')))
-  const next = turns.take(async () => 'next')
+  const turns = new Turns({ atOnce: 1, perPlace: 1, inAll: 1 }, () => new Error('full'))
+  const failing = turns.take('here', () => Promise.reject(new Error('failed')))
+  const next = turns.take('here', async () => 'next')
   await assert.rejects(failing, /failed/)
   assert.equal(await next, 'next')
-  assert.equal(await turns.take(async () => 'later'), 'later')
+  assert.equal(await turns.take('here', async () => 'later'), 'later')
+})
+
+test('places take turns, and a crowd from one leaves room for the others', async () => {
+  const { began, work, endNext } = pieces()
+  const turns = new Turns({ atOnce: 1, perPlace: 2, inAll: 3 }, () => new Error('full'))
+  const all = ['a1', 'a2', 'a3'].map((name) => turns.take('a', work(name)))
+  await assert.rejects(turns.take('a', work('a4')), /full/)
+  all.push(turns.take('b', work('b1')))
+  await assert.rejects(turns.take('c', work('c1')), /full/)
+  for (const at of [0, 1, 3, 2]) {
+    endNext()
+    await all[at]
+  }
+  assert.deepEqual(began, ['a1', 'a2', 'b1', 'a3'])
 })

@@ -8,7 +8,7 @@ import { greet, greeting } from './greeting.ts'
 const api = { port: 3000, url: 'http://0.0.0.0:3000', localUrl: 'http://127.0.0.1:3000' }
 const redirect = { port: 3080, url: 'http://0.0.0.0:3080', localUrl: 'http://127.0.0.1:3080' }
 const listening = { api, redirect }
-const banner = `Waymark ${version} is listening on http://0.0.0.0:3000 (documentation: /docs)\nShort links are answered on http://0.0.0.0:3080\n`
+const banner = `Waymark ${version} is listening on http://0.0.0.0:3000 (documentation: /docs)\nShort links are answered on http://0.0.0.0:3080, for the domains that you store\n`
 
 test('a first start shows the key, and a curl lines that this machine can run', () => {
   const text = greeting(listening, { secret: 'wm_secret' })

@@ -17,7 +17,7 @@ export interface Addresses {
 /** What the server prints once it listens. */
 export function greeting({ api, redirect }: Addresses, key: KeyNews): string {
   const ofVisitors =
-    redirect === undefined ? '' : `Short links of the domains that you store are answered on port ${redirect.port}\n`
+    redirect === undefined ? '' : `Short links are answered on ${byName(redirect)}, for the domains that you store\n`
   const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)\n${ofVisitors}`
   if (key === 'none') return `${banner}No API key is good. Issue one: ${issue}\n`
   if (key === 'kept') return `${banner}Lost your API key? Issue another: ${issue}\n`
@@ -30,6 +30,11 @@ Try it:
 
 ${trial(api, redirect, key.secret)}
 `
+}
+
+/** By an IP address, no short link is ever asked for: that is not the name of a domain. */
+function byName({ url }: Listening): string {
+  return url.replace('//127.0.0.1', '//localhost').replace('//[::1]', '//localhost')
 }
 
 /** Commands that work when they are pasted: a domain, a link on it, and a visit. */

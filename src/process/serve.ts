@@ -38,7 +38,7 @@ async function start(): Promise<void> {
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
     if (isFirst()) await register(config, storage, logger)
-    await app.load()
+    if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
     const listening = await listenAll(config, app)
     announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
     if (isFirst()) greet(greeting(addressesOf(listening), await keyNews(storage)))

@@ -98,7 +98,7 @@ export class Directory {
     return this.#links.size
   }
 
-  /** Loads all domains, and begins to follow changes. Throws `database_unavailable`. */
+  /** Loads all domains, and begins to follow changes. If the database fails, it is asked again until it answers. */
   begin(): Promise<void> {
     return this.#feed.begin()
   }
@@ -218,9 +218,14 @@ function keyOf(domainId: number, aliasFolded: string): string {
   return `${domainId}/${aliasFolded}`
 }
 
-/** With what the listener makes ready, which repeats the URL in a header and a page. About, in bytes. */
+/**
+ * About, in bytes, with what the listener makes ready: a header and a page that repeat the URL, in which each byte that is
+ * not ASCII takes three.
+ */
 function weightOf({ alias, url, title, expiration_url }: ServedLink): number {
-  return 600 + 4 * (alias.length + url.length) + 2 * ((title?.length ?? 0) + (expiration_url?.length ?? 0))
+  const bytes = Buffer.byteLength(url)
+  const written = bytes === url.length ? bytes : 3 * bytes
+  return 600 + 2 * (alias.length + url.length + (title?.length ?? 0) + (expiration_url?.length ?? 0)) + 4 * written
 }
 
 function toServed(row: LinkRow): ServedLink {

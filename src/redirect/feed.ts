@@ -25,6 +25,7 @@ export class Feed {
   readonly #options: FeedOptions
   #position: ChangePosition | null = null
   #asOf = Number.NEGATIVE_INFINITY
+  #isFollowing = false
   #isAway = false
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
@@ -45,17 +46,16 @@ export class Feed {
     return this.#options.now() - this.#asOf
   }
 
-  /** Has everything loaded, and goes on to follow. Rejects with what is wrong with the database. */
-  async begin(): Promise<void> {
-    const start = this.#options.now()
-    const { position } = await this.#storage.changesAfter(null)
-    await this.#options.apply('unknown')
-    this.#caughtUp(position, start)
-    this.#wait()
+  /** Has everything loaded, now or as soon as the database answers, and goes on to follow. */
+  begin(): Promise<void> {
+    this.#isFollowing = true
+    return this.look()
   }
 
   /** Resolves once memory has what was committed before the call, or the database has failed. */
   look(): Promise<void> {
+    // Where there is no listener for visitors, memory is of no use.
+    if (!this.#isFollowing) return Promise.resolve()
     if (this.#running === undefined) return this.#run()
     // A round that runs already may have read before the commit. All who call meanwhile share the one after it.
     this.#next ??= this.#running.then(() => this.#run())

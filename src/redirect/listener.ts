@@ -41,7 +41,7 @@ export function visitorsListener(options: VisitorsOptions): { server: Server; dr
     finder,
     gate: { drain, connections, overload: options.overload },
     surroundings: {
-      log: new RequestLog(options.log, options.counts, 'debug'),
+      log: new RequestLog(options.log, options.counts, 'debug', 500),
       proxies: options.proxies,
       unread: new UnreadAnswers(),
       isSecret: options.isSecret,

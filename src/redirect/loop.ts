@@ -29,7 +29,7 @@ export function targetOf(url: string): Target {
 }
 
 /** Redirects that are followed: browsers give up after 20. */
-const maxHops = 10
+const maxHops = 20
 
 /** Finds redirects that lead back. */
 export class Loops {

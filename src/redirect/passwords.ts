@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { Failure, overloaded } from '../errors.ts'
 import { networkOf } from '../http/client-network.ts'
 import { Counts, type Standing, windowMs } from '../limits/counts.ts'
 import { verifyPassword } from '../links/password.ts'
@@ -10,12 +10,23 @@ const maxSubjects = 100_000
 /** Code points of a password; no link has a longer one. */
 const maxPasswordLength = 128
 
+/** Passwords that one address may have sent for one link without an answer yet. */
+const maxPending = 32
+
+/** What is being judged for one link and address. */
+interface Pending {
+  last: Promise<unknown>
+  count: number
+}
+
 /**
  * Judges the passwords that visitors send. Wrong ones are counted by link and address, in this process alone: to share the
- * counts, addresses would have to be stored.
+ * counts, addresses would have to be stored. Those of one link and address are judged one after the other, so that no more
+ * than ten wrong ones are tried, and right ones are never counted.
  */
 export class Passwords {
   readonly #wrong = new Counts({ limit: wrongPerMinute, toldShare: 1, maxSubjects }, () => undefined)
+  readonly #pending = new Map<string, Pending>()
   #sweepAt = 0
 
   /**
@@ -24,18 +35,29 @@ export class Passwords {
    */
   async judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
     this.#sweep()
-    const subject = `${link} ${networkOf(address)}`
-    // Counted before it is known to be wrong: many may be judged at once.
-    const standing = this.#wrong.add(subject, 1)
-    if (standing.used > wrongPerMinute) return tooMany(standing)
-    let isRight = false
+    const text = password.trim()
+    if (!isPossible(text)) return false
+    const network = networkOf(address)
+    const subject = `${link} ${network}`
+    const pending = this.#pending.get(subject) ?? { last: Promise.resolve(), count: 0 }
+    if (pending.count >= maxPending) throw overloaded('Too many passwords are being checked.')
+    this.#pending.set(subject, pending)
+    pending.count += 1
+    const verdict = pending.last.then(() => this.#judgeOne(subject, network, text, stored))
+    pending.last = verdict.catch(() => undefined)
     try {
-      isRight = isPossible(password) && (await verifyPassword(password, stored))
-    } catch (error) {
-      this.#wrong.add(subject, -1)
-      throw error
+      return await verdict
+    } finally {
+      pending.count -= 1
+      if (pending.count === 0) this.#pending.delete(subject)
     }
-    if (isRight) this.#wrong.add(subject, -1)
+  }
+
+  async #judgeOne(subject: string, network: string, password: string, stored: string): Promise<boolean | Failure> {
+    const standing = this.#wrong.add(subject, 0)
+    if (standing.used >= wrongPerMinute) return tooMany(standing)
+    const isRight = await verifyPassword(password, stored, `network ${network}`)
+    if (!isRight) this.#wrong.add(subject, 1)
     return isRight
   }
 

@@ -74,7 +74,7 @@ test('the root leads to the homepage, and a link to its target', { skip }, async
 })
 
 test('a password opens its link; a wrong one brings the form again, with the words', { skip }, async () => {
-  const redirect_password = await hashPassword('swordfish')
+  const redirect_password = await hashPassword('swordfish', 'test')
   const { page, site, origin, complaints } = await open((site) => [
     { alias: 'secret', url: `${site}/in`, redirect_password },
   ])
@@ -106,7 +106,7 @@ test('a link that was fetched ahead is asked for again when it is followed, and 
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`the ${colorScheme} pages have their style, fit a phone, and axe finds nothing`, { skip }, async () => {
-    const redirect_password = await hashPassword('swordfish')
+    const redirect_password = await hashPassword('swordfish', 'test')
     const { page, origin, complaints } = await open(
       (site) => [
         { alias: 'secret', url: site, redirect_password },

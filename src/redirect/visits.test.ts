@@ -177,7 +177,7 @@ test('302 for an expired link: to its own page, else to that of the domain', asy
 test('200 for a preview, which shows where the link leads; never of one with a password', async () => {
   const { visit, clicks } = await serving(
     { alias: 'Summer', url: 'https://acme.com/<ä>', title: 'A <b>title</b>' },
-    { alias: 'secret', url: target, redirect_password: await hashPassword('a') },
+    { alias: 'secret', url: target, redirect_password: await hashPassword('a', 'test') },
   )
   const answer = await visit(`${host}/summer+`)
   checkPage(answer, 200, 'Where this link leads')
@@ -207,7 +207,7 @@ test('a link with a limit counts people alone: bots, previews and HEAD get the p
 test('405 with Allow for other methods; POST only where a password is asked for', async () => {
   const { visit } = await serving(
     { alias: 'a', url: target },
-    { alias: 'p', url: target, redirect_password: await hashPassword('a') },
+    { alias: 'p', url: target, redirect_password: await hashPassword('a', 'test') },
   )
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND']) {
     const { status, headers } = await visit(`${host}/a`, { method })

@@ -6,7 +6,7 @@ import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { MalformedForm, parseFormBytes } from '../http/form-encoding.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import type { Directory, ServedLink } from './directory.ts'
+import type { Directory, ServedDomain, ServedLink } from './directory.ts'
 import { nameIn, portIn } from './host.ts'
 import { locationOf } from './location.ts'
 import { type Address, Loops } from './loop.ts'
@@ -24,7 +24,7 @@ import {
 } from './redirects.ts'
 import { type Answer, expired, resolve } from './resolve.ts'
 import type { VisitCounts, VisitKind } from './visit-counts.ts'
-import { visitedTarget } from './visited-path.ts'
+import { type VisitedPath, visitedTarget } from './visited-path.ts'
 import { noSuchLink, passwordRequired, unkept, wrongPassword } from './wording.ts'
 
 /** What visits are answered from. */
@@ -58,7 +58,7 @@ export class Visits {
     this.#loops = new Loops(visited.directory, new URL(visited.shortUrl('a', '')).port)
   }
 
-  /** Answers any request of a visitor. Throws `database_unavailable` if the link is not in memory. */
+  /** Answers any request of a visitor. Throws what `Directory.linkOf` does for a link that is not in memory. */
   async answer(exchange: Exchange): Promise<Outcome> {
     const { directory } = this.#visited
     const name = nameIn(exchange.host)
@@ -66,11 +66,15 @@ export class Visits {
     if (domain === undefined) return this.#counted('unknown_host', noSuchLink)
     if (isPrefetch(exchange.headers)) return this.#counted('prefetch', refusePrefetch(exchange))
     const { path, query } = visitedTarget(exchange.target)
-    const link = path.kind === 'alias' ? await directory.linkOf(domain, path.alias) : null
-    const answer = resolve(path, domain, link, Date.now())
+    const answer = await this.#resolved(path, domain)
     const allow = answer.kind === 'password' ? withPost : withoutPost
     if (!allow.includes(exchange.method)) return this.#counted('method_not_allowed', notAllowed(exchange.method, allow))
     return this.#give({ exchange, domain, path, query }, answer)
+  }
+
+  async #resolved(path: VisitedPath, domain: ServedDomain): Promise<Answer> {
+    const link = path.kind === 'alias' ? await this.#visited.directory.linkOf(domain, path.alias) : null
+    return resolve(path, domain, link, Date.now())
   }
 
   #counted(kind: VisitKind, outcome: Outcome): Outcome {
@@ -84,9 +88,7 @@ export class Visits {
       case 'redirect':
         return this.#follow(visit, answer.link)
       case 'password':
-        return exchange.method === 'POST'
-          ? this.#unlock(visit, answer.link)
-          : this.#counted('password', passwordRequired)
+        return exchange.method === 'POST' ? this.#unlock(visit) : this.#counted('password', passwordRequired)
       case 'preview':
         return this.#show(visit, answer.link)
       case 'homepage':
@@ -110,12 +112,13 @@ export class Visits {
   async #follow(visit: Visit, link: ServedLink): Promise<Outcome> {
     const { exchange, domain } = visit
     if (await this.#leadsBack(visit, redirectOf(link))) return this.#counted('loop', noSuchLink)
-    const isPerson = classOf(exchange.method, exchange.headers['user-agent']) === 'person'
+    // A password is typed by a person, whatever the program that sends it.
+    const isPerson = exchange.method === 'POST' || classOf(exchange.method, exchange.headers['user-agent']) === 'person'
     if (link.clicks_limit === null) {
       if (isPerson) this.#visited.onClick(link.id)
       return this.#counted('redirect', sendToLink(exchange, link, visit.query))
     }
-    if (!isPerson && link.redirect_password === null) return this.#show(visit, link)
+    if (!isPerson) return this.#show(visit, link)
     if (await this.#visited.takeClick(link.id))
       return this.#counted('redirect', sendToLink(exchange, link, visit.query))
     link.isUsedUp = true
@@ -123,10 +126,14 @@ export class Visits {
   }
 
   /** Sends the visitor on if the form has the password. */
-  async #unlock(visit: Visit, link: ServedLink): Promise<Outcome> {
+  async #unlock(visit: Visit): Promise<Outcome> {
     const { exchange } = visit
     const password = await passwordIn(exchange)
     if (password instanceof Failure) return this.#counted('password', password)
+    // The link may have changed while the form arrived.
+    const answer = await this.#resolved(visit.path, visit.domain)
+    if (answer.kind !== 'password') return this.#give(visit, answer)
+    const { link } = answer
     const stored = link.redirect_password as string
     const verdict = await this.#passwords.judge(link.id, exchange.clientAddress, password, stored)
     if (verdict instanceof Failure) return this.#counted('password', verdict)

@@ -55,7 +55,7 @@ export function spaceRoutes(api: Api, storage: Storage, removals: Removals): voi
   api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
     const id = idOf(exchange, 'space')
-    const isRemoved = await removeSpace(storage, caller.account, id, condition, (work) => removals.wait(work))
+    const isRemoved = await removeSpace(storage, caller.account, id, condition, (finish) => removals.wait(finish))
     return isRemoved ? send(exchange, 204) : notFound('space')
   })
 }

@@ -1,5 +1,6 @@
 /** What a space may be called. Pure rules. */
 import { Refusal } from '../errors.ts'
+import { boundedNfc } from '../names/bounded-text.ts'
 
 /** Code points. */
 export const maxNameLength = 255
@@ -8,10 +9,8 @@ export const colors = ['green', 'red', 'amber', 'blue', 'dark', 'brand']
 
 /** The name in Unicode normalisation form C (UAX #15), at most 255 code points. The text is trimmed and not empty. */
 export function parseSpaceName(text: string): string | Refusal {
-  // Normalising takes quadratic time in the marks on a letter, and never shortens a text to a quarter.
-  const name = text.length > 4 * maxNameLength ? text : text.normalize('NFC')
-  if ([...name].length > maxNameLength) {
-    return new Refusal('too_long', `The name must be at most ${maxNameLength} characters long.`)
-  }
-  return name
+  return (
+    boundedNfc(text, maxNameLength) ??
+    new Refusal('too_long', `The name must be at most ${maxNameLength} characters long.`)
+  )
 }

@@ -82,9 +82,13 @@ export const removal: Removal = {
         revision: sql`revision + 1`,
       })
       .where('id', 'in', (some) =>
-        some.selectFrom('links').select('id').where('space_id', '=', id).limit(takenOffAtOnce),
+        some.selectFrom('links').select('id').where('space_id', '=', id).orderBy('id').limit(takenOffAtOnce),
       )
+      .where((e) => e.exists(db.selectFrom('spaces').select('id').where('id', '=', id).where('account_id', '=', 0)))
       .returning('id'),
+  ),
+  selectLink: statement((db: Kysely<Tables>, { id }: { id: number }) =>
+    db.selectFrom('links').select('id').where('space_id', '=', id).limit(1),
   ),
   deleteOut: statement((db: Kysely<Tables>, { id }: { id: number }) =>
     db.deleteFrom('spaces').where('id', '=', id).where('account_id', '=', 0).returning('id'),

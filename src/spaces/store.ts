@@ -3,7 +3,7 @@ import { resources } from '../resources.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { changeIf, changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
-import { finishRemoval, finishRemovals } from '../storage/removal.ts'
+import { finishRemoval, finishRemovals, type IsStopped } from '../storage/removal.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Space } from './schema.ts'
 import { insert, removal, selectByName, spaces, takeOut } from './statements.ts'
@@ -72,7 +72,7 @@ export async function removeSpace(
   account: number,
   id: number,
   precondition: Precondition | null,
-  wait: (work: Promise<void>) => Promise<void> = (work) => work,
+  wait: (finish: (isStopped?: IsStopped) => Promise<void>) => Promise<void> = (finish) => finish(),
 ): Promise<boolean> {
   const own = { account, id }
   try {
@@ -81,11 +81,11 @@ export async function removeSpace(
     if (!(error instanceof ForeignKeyViolation)) throw error
   }
   const isGone = (await changeIf(db, spaces, own, precondition, takeOut, own)).length > 0
-  if (isGone) await wait(finishRemoval(db, removal, id))
+  if (isGone) await wait((isStopped) => finishRemoval(db, removal, id, isStopped))
   return isGone
 }
 
 /** Ends the removals of spaces that were interrupted. */
-export function finishSpaceRemovals(db: Db): Promise<void> {
-  return finishRemovals(db, removal)
+export function finishSpaceRemovals(db: Db, isStopped?: IsStopped): Promise<void> {
+  return finishRemovals(db, removal, isStopped)
 }

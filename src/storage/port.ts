@@ -149,6 +149,8 @@ export interface Page<Row> {
   readonly total: number
   /** False when a search or a filter has more than `countedMatches` matches. */
   readonly totalIsExact: boolean
+  /** Rows that the page had before a store left out some; absent if it left out none. */
+  readonly rowsBefore?: number
 }
 
 /** A search or a filter counts no further than this; the page itself is always the right one. */

@@ -128,6 +128,17 @@ export async function findRecord<Row extends AnyRecord>(
   return row && toVersioned(records, row)
 }
 
+/** The same, locked against changes until the transaction ends; see `toChange`. */
+export async function findToChange<Row extends AnyRecord>(
+  tx: Db,
+  records: Records<Row>,
+  account: number,
+  id: number,
+): Promise<Versioned<Row> | undefined> {
+  const [row] = await tx.all(records.selectToChange, { account, id })
+  return row && toVersioned(records, row)
+}
+
 /**
  * Sets columns of the account's record; one that is undefined stays as it is. `updated_at` and the version move only if
  * a value does. Undefined if there is no such record. Throws what `precondition` throws at the present version.

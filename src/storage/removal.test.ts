@@ -25,6 +25,9 @@ const removal: Removal = {
       )
       .returning('id'),
   ),
+  selectLink: statement((db: Kysely<Tables>, { id }: { id: number }) =>
+    db.selectFrom('tunes').select('id').where('album_id', '=', id).limit(1),
+  ),
   deleteOut: statement((db: Kysely<Tables>, { id }: { id: number }) =>
     db.deleteFrom('albums').where('id', '=', id).where('account_id', '=', 0).returning('id'),
   ),
@@ -130,4 +133,19 @@ test('a record that is in an account is never deleted', async (t) => {
   const { db } = watched(storage)
   await finishRemoval(db, removal, 3)
   assert.deepEqual(await idsOf(storage, selectAlbums), [1, 2, 3])
+})
+
+test('one that is stuck does not hold up the others, and a stop ends a removal after its present step', async (t) => {
+  const storage = await open(t, 2 * takenOffAtOnce)
+  const stuck: Removal = {
+    ...removal,
+    selectOut: statement((db: Kysely<Tables>) => db.selectFrom('albums').select('id')),
+  }
+  const takeOut = statement((db: Kysely<Tables>) => db.updateTable('albums').set({ account_id: 0 }).where('id', '=', 3))
+  await storage.writeOne(takeOut, {})
+  const { db, portions } = watched(storage)
+  await finishRemoval(db, removal, 1, () => portions.length === 1)
+  assert.deepEqual(portions, [takenOffAtOnce])
+  await assert.rejects(finishRemovals(storage, stuck), ForeignKeyViolation)
+  assert.deepEqual(await idsOf(storage, selectAlbums), [3])
 })

@@ -8,6 +8,9 @@ import { ForeignKeyViolation } from '../errors.ts'
 import type { Db } from './port.ts'
 import type { Statement } from './statement.ts'
 
+/** Whether the process is about to end: what is left goes on at the next start. */
+export type IsStopped = () => boolean
+
 interface OutOfAccount {
   readonly id: number
 }
@@ -16,6 +19,8 @@ interface OutOfAccount {
 export interface Removal {
   /** Takes a few links off the record, at the time `now`. */
   readonly takeLinksOff: Statement<OutOfAccount & { readonly now: string }, OutOfAccount>
+  /** Any link that refers to the record. */
+  readonly selectLink: Statement<OutOfAccount, OutOfAccount>
   /** Deletes the record, if it is in account 0. */
   readonly deleteOut: Statement<OutOfAccount, OutOfAccount>
   /** All records of the kind that are in account 0. */
@@ -25,31 +30,38 @@ export interface Removal {
 /** Links that are taken off at once: they take some milliseconds. */
 export const takenOffAtOnce = 40
 
-/** Ends the removal of a record that has left its account. Throws if something else than links refers to it. */
-export async function finishRemoval(db: Db, removal: Removal, id: number): Promise<void> {
-  let rounds = 0
-  for (;;) {
-    rounds = (await takeAllOff(db, removal, id)) > 0 ? 0 : rounds + 1
+const never: IsStopped = () => false
+
+/**
+ * Ends the removal of a record that has left its account, unless `isStopped` says so before. Several processes may do it at
+ * the same time. Throws if anything other than links refers to the record.
+ */
+export async function finishRemoval(db: Db, removal: Removal, id: number, isStopped = never): Promise<void> {
+  while (!isStopped()) {
+    await takeAllOff(db, removal, id, isStopped)
     try {
-      await db.writeOne(removal.deleteOut, { id })
+      if (!isStopped()) await db.writeOne(removal.deleteOut, { id })
       return
     } catch (error) {
-      // A link was stored by a transaction that began before the record left: the next round takes it off.
-      if (!(error instanceof ForeignKeyViolation) || rounds > 1) throw error
+      // Links that another process takes off, or that were stored by transactions which had begun before, are left.
+      const [link] = await db.all(removal.selectLink, { id })
+      if (!(error instanceof ForeignKeyViolation) || link === undefined) throw error
     }
   }
 }
 
-async function takeAllOff(db: Db, { takeLinksOff }: Removal, id: number): Promise<number> {
-  let total = 0
-  for (;;) {
-    const taken = (await db.writeOne(takeLinksOff, { id, now: new Date().toISOString() })).length
-    if (taken === 0) return total
-    total += taken
+async function takeAllOff(db: Db, { takeLinksOff }: Removal, id: number, isStopped: IsStopped): Promise<void> {
+  let taken = takenOffAtOnce
+  while (taken > 0 && !isStopped()) {
+    taken = (await db.writeOne(takeLinksOff, { id, now: new Date().toISOString() })).length
   }
 }
 
-/** Ends all removals of this kind that were interrupted. */
-export async function finishRemovals(db: Db, removal: Removal): Promise<void> {
-  for (const { id } of await db.all(removal.selectOut, {})) await finishRemoval(db, removal, id)
+/** Ends all removals of this kind that were interrupted. Throws what the first of those that fail does, at the end. */
+export async function finishRemovals(db: Db, removal: Removal, isStopped = never): Promise<void> {
+  const errors: unknown[] = []
+  for (const { id } of await db.all(removal.selectOut, {})) {
+    await finishRemoval(db, removal, id, isStopped).catch((error) => errors.push(error))
+  }
+  if (errors.length > 0) throw errors[0]
 }

@@ -1,5 +1,7 @@
 /** Every row of the table of visits, over the real directory and clicks of either engine. */
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { databaseUnavailable } from '../../src/errors.ts'
 import { hashPassword } from '../../src/links/password.ts'
@@ -114,7 +116,7 @@ test('a limit is exact: of many people at once, as many pass as there are clicks
 
 test('a password: 401 with a form, 303 to the target for the right one, which is a click', async () => {
   const { app, link } = await serving()
-  const id = await link('secret', { redirect_password: await hashPassword('swordfish'), redirect_status: 301 })
+  const id = await link('secret', { redirect_password: await hashPassword('swordfish', 'test'), redirect_status: 301 })
   const asked = await app.visit(`${host}/secret`)
   assert.deepEqual([asked.status, asked.headers['www-authenticate']], [401, 'Form realm="link"'])
   assert.doesNotMatch(String(asked.headers['content-security-policy']), /form-action/)
@@ -188,4 +190,19 @@ test('visits are counted by how they were answered, and not logged', async () =>
     ['redirect', 'prefetch', 'not_found'].map((kind) => counted.get(kind)),
     [1, 1, 1],
   )
+})
+
+test('an edit or a deletion takes effect on a password form that was begun before it', async (t) => {
+  const { app } = await serving()
+  const form = { url: target, alias: 'secret', redirect_password: 'swordfish' }
+  const { id } = (await app.send('POST', '/api/v1/links', { form })).body.data
+  const client = connect(app.visitPort, '127.0.0.1')
+  t.after(() => client.destroy())
+  const body = 'redirect_password=swordfish'
+  client.write(`POST /secret HTTP/1.1\r\nHost: go.acme.com\r\nConnection: close\r\nContent-Length: ${body.length}\r\n`)
+  client.write('Content-Type: application/x-www-form-urlencoded\r\n\r\nredirect_')
+  await eventually(() => app.measured.counts.underWay === 1)
+  assert.equal((await app.send('DELETE', `/api/v1/links/${id}`)).status, 204)
+  client.write(body.slice('redirect_'.length))
+  assert.match(await text(client), /^HTTP\/1\.1 404 /)
 })

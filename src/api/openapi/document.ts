@@ -20,7 +20,7 @@ export function openApiDocument(operations: readonly Operation[], url: string): 
     info: {
       title: 'Waymark API',
       version,
-      summary: 'The domains and spaces of your short links.',
+      summary: 'Short links, their domains and spaces.',
       description: guide,
       license: { name: 'MIT', identifier: 'MIT' },
     },

@@ -51,7 +51,8 @@ const columns = (id: string, compared: string) => `
     created_at text not null,
     updated_at text not null,
     revision integer not null default 1,
-    unique (domain_id, alias_folded)`
+    unique (domain_id, alias_folded),
+    check (active_period_start_at < active_period_end_at)`
 
 const indexes = [
   'create index links_by_account on links (account_id, id)',
@@ -60,7 +61,7 @@ const indexes = [
   'create index links_by_domain_id on links (account_id, domain_id, id)',
   'create index links_by_space_id on links (account_id, space_id, id)',
   'create index links_by_status on links (account_id, status, id)',
-  'create index links_by_space on links (space_id) where space_id is not null',
+  'create index links_by_space on links (space_id, id) where space_id is not null',
   'create index links_by_status_due on links (account_id, status_due_at) where status_due_at is not null',
 ]
 

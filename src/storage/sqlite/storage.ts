@@ -116,7 +116,7 @@ export class SqliteStorage implements Storage {
   }
 
   async addClicks(clicks: readonly Clicks[]): Promise<boolean> {
-    if (clicks.length <= fewClicks) return this.#addFew(clicks)
+    if (clicks.length <= fewClicks && this.#closed === undefined) return this.#addFew(clicks)
     try {
       return await this.#clicks.add(clicks)
     } catch (error) {
