@@ -24,7 +24,8 @@ async function rehearse(t: TestContext, path: string, PATH: string): Promise<voi
     KEY: server.key,
     SHORT_URL: `http://{domain}:${REDIRECT_PORT}`,
   }
-  const places = { 'http://localhost:3080': `http://localhost:${REDIRECT_PORT}` }
+  const hosts = ['http://localhost', 'http://xn--bcher-kva.example']
+  const places = Object.fromEntries(hosts.map((host) => [`${host}:3080`, `${host}:${REDIRECT_PORT}`]))
   const now = rerun(document, { url: server.url, places, env, isIndented: true })
 
   // To write down what the commands print after a change that is meant: UPDATE_README=1 npm test
