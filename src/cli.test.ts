@@ -128,7 +128,10 @@ test('whose key it is must be clear', async (t) => {
   for (const name of ['Acme', 'Other']) await say('accounts', 'create', '--name', name)
   const many = await refused('keys', 'create', '--name', 'ci')
   assert.equal(many.code, 2)
-  assert.match(many.stderr, /^There is more than one account: say which one with --account ID\. "npx waymark accounts list" shows them\.\n\nUsage: npx waymark /)
+  assert.match(
+    many.stderr,
+    /^There is more than one account: say which one with --account ID\. "npx waymark accounts list" shows them\.\n\nUsage: npx waymark /,
+  )
 })
 
 test('exit code 1 for an account and for a key that does not exist, with a sentence that says where to look', async (t) => {

@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertDomain } from '../domains/store.ts'
+import { Failure, ForeignKeyViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { insert } from './statements.ts'
 import { findLink, findLinkByAlias, insertLink, linksAfter } from './store.ts'
@@ -93,3 +94,22 @@ test('a link brings its past along, and is found by its alias in any case, by it
   assert.deepEqual(await linksAfter(storage, account, record.id, 10), [])
   assert.deepEqual(await linksAfter(storage, account + 1, 0, 10), [])
 })
+
+test('a domain or a space that is deleted in the same moment is unknown', async () => {
+  const { account, domain } = await newDomain()
+  const failingOn = (constraint: string | null): Db => ({
+    all: storage.all.bind(storage),
+    write: storage.write.bind(storage),
+    writeOne: () => Promise.reject(new ForeignKeyViolation(constraint, new Error('gone'))),
+  })
+  const refusal = (constraint: string | null, space_id: number | null) =>
+    insertLink(failingOn(constraint), account, domain, { ...values, space_id, alias: 'a' }).catch((error) => error)
+  assert.deepEqual(violationsOf(await refusal('links_domain_id_fkey', 3)), ['unknown_domain'])
+  assert.deepEqual(violationsOf(await refusal('links_space_id_fkey', 3)), ['unknown_space'])
+  assert.deepEqual(violationsOf(await refusal(null, null)), ['unknown_domain'])
+})
+
+function violationsOf(error: unknown): unknown[] {
+  assert.ok(error instanceof Failure)
+  return (error.facts.violations ?? []).map(({ code }) => code)
+}

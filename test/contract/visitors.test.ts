@@ -206,3 +206,19 @@ test('an edit or a deletion takes effect on a password form that was begun befor
   client.write(body.slice('redirect_'.length))
   assert.match(await text(client), /^HTTP\/1\.1 404 /)
 })
+
+test('/tls/ask: 200 for a stored domain in any case, 404 for any other, whether the database is up or down', async () => {
+  let fault: unknown
+  const { app } = await serving({}, { storage: failing(() => fault) })
+  const ask = async (domain: string) => {
+    const response = await fetch(`http://127.0.0.1:${app.opsPort}/tls/ask?domain=${encodeURIComponent(domain)}`)
+    return response.status
+  }
+  for (const down of [undefined, databaseUnavailable(new Error('down'))]) {
+    fault = down
+    assert.equal(await ask('go.acme.com'), 200)
+    assert.equal(await ask('GO.acme.com'), 200)
+    for (const other of ['acme.com', 'x.go.acme.com', '', 'go.acme.com/1']) assert.equal(await ask(other), 404)
+  }
+  fault = undefined
+})
