@@ -19,7 +19,7 @@ interface Sums {
 export class ClickWatch {
   readonly #sums: Sums
   #last: number
-  /** Visits that may have been clicks which were not written yet: those whose answers nobody waited for. */
+  /** Visits that may have been counted although their answers were not awaited. */
   #open = 0
 
   private constructor(sums: Sums, last: number) {

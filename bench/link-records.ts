@@ -95,7 +95,7 @@ export function zipf(count: number): () => number {
   return () => numberOfRank(indexAbove(upTo, Math.random() * sum), count)
 }
 
-/** Spreads ranks, which count from 0, over the numbers 1 to `count`, each of which is that of one rank. */
+/** Spreads ranks, which count from 0, over the numbers 1 to `count`: each rank has a number of its own. */
 export function numberOfRank(rank: number, count: number): number {
   // A prime that is bigger than any count, so that no two ranks have the same number.
   return 1 + ((rank * (modulus % count)) % count)

@@ -39,7 +39,7 @@ export interface Seed {
   readonly secret: string
 }
 
-/** The numbers of records of each table in a database of so many records of a kind. */
+/** How many records each table has in a database of `records` records of a kind. */
 export function contentsOf(kind: SeedKind, records: number): { domains: number; links: number } {
   return kind === 'domains' ? { domains: records, links: 0 } : { domains: domainsFor(records), links: records }
 }

@@ -47,7 +47,7 @@ export const purgedAtOnce = 100
 
 /**
  * Tells apart requests of which any part differs. A part may be a password, so the fingerprint is keyed with a secret that
- * the database does not have: nobody who reads it there can try passwords.
+ * the database does not have: who reads the database cannot use it to guess passwords.
  */
 export function fingerprintOf(parts: readonly unknown[], secret: string): string {
   return createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')

@@ -37,7 +37,8 @@ export function linkRoutes(api: Api, storage: Storage, { shortUrl, onChange }: L
     const query = checkListQuery(exchange.query, listLinksQuery)
     if (query instanceof Failure) return query
     const { rows, ...counted } = await listLinks(storage, caller.account, pageRequestOf(query, resources.links))
-    const page = { ...counted, rows: rows.map((row) => linkOf(row, shortUrl)) }
+    const now = new Date().toISOString()
+    const page = { ...counted, rows: rows.map((row) => linkOf(row, shortUrl, now)) }
     return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
   })
 

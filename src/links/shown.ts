@@ -6,8 +6,8 @@ import { statusOf } from './link.ts'
 import type { Link } from './schema.ts'
 import type { LinkRow } from './statements.ts'
 
-/** The link as the API answers it at this moment. */
-export function linkOf(row: LinkRow, shortUrl: ShortUrl): Link {
+/** The link as the API answers it at the time `now`. */
+export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOString()): Link {
   const lifetime = { ...row, disabled: row.disabled === 1 }
   return {
     id: row.id,
@@ -17,7 +17,7 @@ export function linkOf(row: LinkRow, shortUrl: ShortUrl): Link {
     short_url: shortUrl(row.domain_name ?? '', row.alias),
     url: row.url,
     title: row.title,
-    status: statusOf(lifetime, new Date().toISOString()),
+    status: statusOf(lifetime, now),
     disabled: lifetime.disabled,
     active_period_start_at: row.active_period_start_at,
     active_period_end_at: row.active_period_end_at,

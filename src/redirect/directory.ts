@@ -52,7 +52,7 @@ type Lookups = Map<string, Promise<ServedLink | null>>
 /** Some 30 000 links of a usual length in each generation. */
 const generationBytes = 30_000_000
 const maxUnknown = 10_000
-/** One turn of the event loop reads so many on SQLite, within 20 ms. */
+/** On SQLite, one turn of the event loop reads this many within 20 ms. */
 const maxLookups = 800
 /** Less than the second within which a link that another process stored must be found. Milliseconds. */
 const unknownForMs = 900

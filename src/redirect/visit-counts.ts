@@ -24,7 +24,7 @@ export class VisitCounts {
     this.#counts.set(kind, (this.#counts.get(kind) as number) + 1)
   }
 
-  /** Each kind of answer and how many there were, also those of which there were none. */
+  /** Each kind of answer and how many there were, including zero. */
   entries(): Iterable<readonly [string, number]> {
     return this.#counts
   }

@@ -8,7 +8,7 @@
  */
 export function foldCase(text: string): string {
   if (isAscii.test(text)) return text.toLowerCase()
-  // Normalising takes quadratic time in the marks on a letter; no language has so many.
+  // Normalising takes quadratic time in the marks on a letter; no language needs this many.
   if (longMarks.test(text)) return text.toLowerCase()
   // Lower case first brings 'ẞ' to 'ß', which only then becomes 'SS'; decomposing first keeps the outcome the same for
   // composed and decomposed text; and whether a sigma is the last of its word depends on what surrounds it.

@@ -91,7 +91,7 @@ export interface Clicks {
   readonly lastClickedAt: number
 }
 
-/** `changesAfter` tells so many at most: reading them takes the event loop a few milliseconds. */
+/** The most that `changesAfter` returns: reading them takes the event loop a few milliseconds. */
 export const changesAtOnce = 2_000
 /** `pruneChanges` keeps so many of the newest. */
 export const keptChanges = 10_000
