@@ -36,7 +36,7 @@ Each record is a line with its fields, between a header and an end. Keys and acc
         if (file === undefined) await writeTo(out, texts, { err, end: false })
         else {
           const totals = await writeWhole(file, given.values.force === true, (path) =>
-            writeTo(createWriteStream(path), texts, { err, end: true }),
+            toFile(path, (out) => writeTo(out, texts, { err, end: true })),
           )
           const counts = Object.entries(totals).map(([plural, total]) => `${plural}: ${total}`)
           err.write(`Exported to ${resolve(file)}. ${counts.join(', ')}.\n`)
@@ -86,6 +86,17 @@ async function transfer() {
     import('../app.ts'),
   ])
   return { exported, importRecords, transferables }
+}
+
+/** What `write` returns, once the file is closed: one that was still to be opened would appear after it was removed. */
+async function toFile<T>(path: string, write: (out: Writable) => Promise<T>): Promise<T> {
+  const out = createWriteStream(path)
+  const closed = new Promise((resolve) => out.once('close', resolve))
+  try {
+    return await write(out)
+  } finally {
+    await closed
+  }
 }
 
 /** Writes the texts as fast as `out` accepts them, shows progress on `err`, and returns the totals. */
