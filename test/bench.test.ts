@@ -117,7 +117,7 @@ test('at a pace, requests that a pause of the server made late are late from whe
   const load = { ports: [port], seconds: 1, status: 200, next: () => call, perSecond: 400 }
   const { sent, answered: heard, latencies } = await drivePaced(load)
   assert.deepEqual([sent, heard], [400, 400])
-  // All that were due in the pause, of which only as many were sent as there are connections.
+  // Every request that was due in the pause; only one for each connection was sent.
   assert.ok(latencies.filter((ms) => ms > pauseMs / 2).length >= 50)
   await assert.rejects(drivePaced({ ...load, seconds: 0.1, status: 302 }), UnexpectedAnswers)
 })

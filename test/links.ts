@@ -145,18 +145,18 @@ const numbers = (last: number, then: string): Statement<object, never> =>
         ${sql.raw(then)}`.compile(db),
   }))
 
-/** Writes so many changes of links into the log. */
-export const fillChanges = (many: number) =>
-  numbers(many, `insert into changes (resource, record_id) select 'links', i from n`)
+/** Writes `count` changes of links into the log. */
+export const fillChanges = (count: number) =>
+  numbers(count, `insert into changes (resource, record_id) select 'links', i from n`)
 
 export const countChanges = statement((db: Kysely<{ changes: { seq: number } }>) =>
   db.selectFrom('changes').select((e) => e.fn.countAll<number>().as('changes')),
 )
 
-/** Stores so many links on a domain: `l` and a number each, from `first` on. */
-export const fillLinks = ({ account, domain }: { account: number; domain: number }, first: number, many: number) =>
+/** Stores `count` links on a domain, with the aliases `l` and a number, from `first` on. */
+export const fillLinks = ({ account, domain }: { account: number; domain: number }, first: number, count: number) =>
   numbers(
-    many,
+    count,
     `insert into links
       (account_id, domain_id, alias, alias_folded, url, disabled, forward_query, redirect_status, status, created_at, updated_at)
       select ${account}, ${domain}, 'l' || (i + ${first - 1}), 'l' || (i + ${first - 1}), 'https://acme.com/', 0, 0, 302, 'active', '${at}', '${at}' from n`,

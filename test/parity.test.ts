@@ -195,7 +195,7 @@ function comparable({ status, headers, text }: Answer, { port }: TestApp) {
 }
 
 test('every answer is the same on SQLite and on PostgreSQL, whatever was asked before', {
-  timeout: 110_000,
+  timeout: 60_000,
 }, async () => {
   const apps = await Promise.all([startApp({ engine: 'sqlite' }), startApp({ engine: 'postgres' })])
   const keysOf = await Promise.all(

@@ -7,7 +7,7 @@ import type { Json } from './client.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
 import { eventually, newDatabase, startServer, type Variables } from './processes.ts'
 
-/** So many that the server is not done before the test has seen it at work. */
+/** Enough that the test sees the server at work before it is done. */
 const count = 20_000
 
 /** What the test itself asks of the database, beside the server. */

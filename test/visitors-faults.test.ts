@@ -28,7 +28,7 @@ const patience = 4_500
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 
-/** Stores a link that leads somewhere at once, and one with a limit that nobody reaches. */
+/** Stores a plain link, and one with a limit that is never reached. */
 async function storeLinks(server: VisitedServer): Promise<{ known: number; limited: number }> {
   await server.stored('/domains', { name: 'go.acme.com' })
   const store = (json: object) => server.stored('/links', { url: 'https://acme.com', ...json })

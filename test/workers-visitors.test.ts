@@ -1,4 +1,4 @@
-/** Visitors of `WORKERS=2`: two processes behind one port, of which any may answer the next connection. */
+/** Visitors of `WORKERS=2`: two processes behind one port; either may answer the next connection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sendRequest } from './client.ts'

@@ -46,7 +46,7 @@ const keptMs = 24 * 60 * 60 * 1_000
 export const purgedAtOnce = 100
 
 /**
- * Tells apart requests of which any part differs. A part may be a password, so the fingerprint is keyed with a secret that
+ * Differs if any part of two requests does. A part may be a password, so the fingerprint is keyed with a secret that
  * the database does not have: who reads the database cannot use it to guess passwords.
  */
 export function fingerprintOf(parts: readonly unknown[], secret: string): string {

@@ -179,7 +179,7 @@ describe('422 on store and update', () => {
     }
   })
 
-  test('unknown_domain and unknown_space say the same whether another account has the record or nobody', async () => {
+  test('unknown_domain and unknown_space say the same whether another account has the record or none does', async () => {
     const spaceless = await strange.stored('/domains', { name: `${fresh('gone')}.example` })
     await strange.send('DELETE', `/domains/${spaceless.id}`)
     for (const [field, known] of [

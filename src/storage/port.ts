@@ -93,7 +93,7 @@ export interface Clicks {
 
 /** The most that `changesAfter` returns: reading them takes the event loop a few milliseconds. */
 export const changesAtOnce = 2_000
-/** `pruneChanges` keeps so many of the newest. */
+/** How many of the newest changes `pruneChanges` keeps. */
 export const keptChanges = 10_000
 /** So few that no request waits for it. */
 export const prunedAtOnce = 300
