@@ -25,4 +25,4 @@ EXPOSE 3000 3080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "const { OPS_HOST = '127.0.0.1', OPS_PORT = '3090' } = process.env; fetch(`http://${OPS_HOST === '0.0.0.0' ? '127.0.0.1' : OPS_HOST}:${OPS_PORT}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # As `npm start` does it, without a shell or npm in between: signals reach the server.
-CMD ["node", "--max-semi-space-size=4", "--heap-growing-percent=50", "--import", "./src/process/compile-cache.js", "src/main.js"]
+CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=50", "--import", "./src/process/compile-cache.js", "src/main.js"]

@@ -40,12 +40,27 @@ const caseHead = [
   'raw busy',
   'p50 ms',
   'p99 ms',
+  'raw p99 ms',
   'loop held ms',
 ]
 
 function caseRow({ title, records, waymark, raw, rateRatio, cpuRatio }: CaseFigures): string[] {
   const { rate, cpu, loopCpu, busy, p50, p99, longestHold } = waymark
-  const shorts = [rate, raw.rate, rateRatio, cpu, loopCpu, raw.cpu, cpuRatio, busy, raw.busy, p50, p99, longestHold]
+  const shorts = [
+    rate,
+    raw.rate,
+    rateRatio,
+    cpu,
+    loopCpu,
+    raw.cpu,
+    cpuRatio,
+    busy,
+    raw.busy,
+    p50,
+    p99,
+    raw.p99,
+    longestHold,
+  ]
   return [title, String(records), ...shorts.map(short)]
 }
 

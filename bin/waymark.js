@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** What `npm start` gives to Node. */
-const serverOptions = ['--max-semi-space-size=4', '--heap-growing-percent=50']
+const serverOptions = ['--max-semi-space-size=8', '--heap-growing-percent=50']
 
 const args = process.argv.slice(2)
 const options = args[0] === 'start' ? serverOptions : []

@@ -1,4 +1,5 @@
 /** The redirects themselves: what they are made of, ready to be sent. */
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { addHeader, send, sendReady } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { ServedLink } from './directory.ts'
@@ -23,7 +24,7 @@ export function redirectOf(link: ServedLink): Redirect {
 }
 
 /** Sends a visitor to where the link leads: with the link's own status, or 303 after a form. */
-export function sendToLink(exchange: Exchange, link: ServedLink, query: string): undefined {
+export function sendToLink(exchange: Exchange, link: ServedLink, query: string): Promise<undefined> {
   const ready = redirectOf(link)
   const status = exchange.method === 'POST' ? 303 : link.redirect_status
   const location = link.forward_query ? withQuery(ready.location, query) : ready.location
@@ -32,11 +33,13 @@ export function sendToLink(exchange: Exchange, link: ServedLink, query: string):
 }
 
 /** Sends a visitor to one of the other URLs of a link or its domain. */
-export function sendElsewhere(exchange: Exchange, redirect: Redirect): undefined {
+export function sendElsewhere(exchange: Exchange, redirect: Redirect): Promise<undefined> {
   return sendRedirect(exchange, 302, redirect)
 }
 
-function sendRedirect(exchange: Exchange, status: number, { fields, body }: Redirect): undefined {
+/** The redirects of one turn of the event loop leave together, so that a proxy in front is woken once for all of them. */
+async function sendRedirect(exchange: Exchange, status: number, { fields, body }: Redirect): Promise<undefined> {
+  await endOfTurn()
   exchange.headerFields.push(...fields)
   return sendReady(exchange, status, body)
 }

@@ -77,7 +77,7 @@ export class Visits {
     return resolve(path, domain, link, Date.now())
   }
 
-  #counted(kind: VisitKind, outcome: Outcome): Outcome {
+  #counted<T extends Outcome | Promise<Outcome>>(kind: VisitKind, outcome: T): T {
     this.#visited.visits.add(kind)
     return outcome
   }
