@@ -8,6 +8,7 @@ import * as safeRetries from './0002-safe-retries.ts'
 import * as requestCounts from './0003-request-counts.ts'
 import * as spaceOrigins from './0004-space-origins.ts'
 import * as links from './0005-links.ts'
+import * as clicks from './0006-clicks.ts'
 
 const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', readonly string[]>>>> = {
   '0001-first': first,
@@ -15,6 +16,7 @@ const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', readon
   '0003-request-counts': requestCounts,
   '0004-space-origins': spaceOrigins,
   '0005-links': links,
+  '0006-clicks': clicks,
 }
 
 /** The migrations of one engine, by name. */

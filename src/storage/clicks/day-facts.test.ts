@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  addDay,
+  type Breakdown,
+  type DayFacts,
+  dimensions,
+  emptyDay,
+  hourOf,
+  maxValues,
+  other,
+  peopleOf,
+  subtractDay,
+  type Value,
+} from './day-facts.ts'
+import { decodeDay, encodeDay } from './day-form.ts'
+
+const text = fc.oneof(fc.constantFrom('Chrome', 'de', 'DE', ''), fc.string({ unit: 'grapheme', maxLength: 300 }))
+const value: fc.Arbitrary<Value> = fc.oneof(text, fc.nat(), fc.constantFrom(null, 2 ** 53 - 1))
+
+interface Click {
+  readonly hour: number
+  readonly isFirst: boolean
+  readonly values: readonly Value[]
+}
+
+const click: fc.Arbitrary<Click> = fc.record({
+  hour: fc.nat(23),
+  isFirst: fc.boolean(),
+  values: fc.array(value, { minLength: dimensions.length, maxLength: dimensions.length }),
+})
+const programs = fc.array(fc.record({ hour: fc.nat(23), bots: fc.nat(3), previews: fc.nat(3) }), { maxLength: 3 })
+const day = fc.tuple(fc.array(click, { maxLength: 30 }), programs).map(([clicks, others]) => {
+  const facts = emptyDay()
+  for (const { hour, isFirst, values } of clicks) {
+    const counts = hourOf(facts, hour)
+    counts.people += 1
+    counts.unique += Number(isFirst)
+    for (const [at, dimension] of dimensions.entries()) {
+      const breakdown = facts.breakdowns[dimension]
+      breakdown.set(values[at] as Value, (breakdown.get(values[at] as Value) ?? 0) + 1)
+    }
+  }
+  for (const { hour, bots, previews } of others) {
+    if (bots + previews > 0) hourOf(facts, hour).bots += bots
+    if (bots + previews > 0) hourOf(facts, hour).previews += previews
+  }
+  return facts
+})
+
+const sumOf = (breakdown: Breakdown) => [...breakdown.values()].reduce((sum, people) => sum + people, 0)
+
+function assertAddsUp(facts: DayFacts): void {
+  for (const dimension of dimensions) {
+    assert.equal(sumOf(facts.breakdowns[dimension]), peopleOf(facts), dimension)
+    assert.ok(facts.breakdowns[dimension].size <= maxValues + 2)
+    for (const people of facts.breakdowns[dimension].values()) assert.ok(people > 0)
+  }
+}
+
+test('a day is read as it was written', () => {
+  fc.assert(fc.property(day, (facts) => assert.deepEqual(decodeDay(encodeDay(facts)), facts)))
+})
+
+test('other bytes are refused, and never read as a day of another size', () => {
+  fc.assert(
+    fc.property(day, (facts) => {
+      const bytes = encodeDay(facts)
+      for (let end = 0; end < bytes.length; end++) assert.throws(() => decodeDay(bytes.slice(0, end)), /cut short/)
+    }),
+    { numRuns: 20 },
+  )
+  assert.throws(() => decodeDay(Uint8Array.of(7)), /does not know/)
+})
+
+test('a visit of one person takes 12 bytes where all values are common ones', () => {
+  const facts = emptyDay()
+  hourOf(facts, 12).people = 1
+  hourOf(facts, 12).unique = 1
+  const usual: Value[] = ['DE', null, 'Chrome', 'Windows', 'desktop', 'de', null]
+  for (const [at, dimension] of dimensions.entries()) facts.breakdowns[dimension].set(usual[at] as Value, 1)
+  assert.equal(encodeDay(facts).length, 12)
+})
+
+test('what is added up adds up, and what is taken away again leaves what was there', () => {
+  fc.assert(
+    fc.property(fc.array(day, { maxLength: 40 }), day, (days, last) => {
+      const sum = emptyDay()
+      for (const each of days) addDay(sum, each)
+      assertAddsUp(sum)
+      const people = peopleOf(sum)
+      const hours = structuredClone(sum.hours)
+      addDay(sum, last)
+      assertAddsUp(sum)
+      subtractDay(sum, last)
+      assertAddsUp(sum)
+      assert.equal(peopleOf(sum), people)
+      assert.deepEqual(sum.hours, hours)
+      for (const each of days) subtractDay(sum, each)
+      assert.deepEqual(sum, emptyDay())
+    }),
+  )
+})
+
+test('of more values than there is room for, the most frequent stay', () => {
+  const facts = emptyDay()
+  for (let n = 0; n < 1_000; n++) {
+    const one = emptyDay()
+    hourOf(one, 0).people = 1
+    for (const dimension of dimensions) one.breakdowns[dimension].set(n % 3 === 0 ? 'often.example' : `host-${n}`, 1)
+    addDay(facts, one)
+  }
+  assertAddsUp(facts)
+  const { referrers } = facts.breakdowns
+  assert.equal(referrers.size, maxValues + 1)
+  assert.equal(referrers.get('often.example'), 334)
+  assert.equal(referrers.get('host-1'), 1)
+  assert.equal(referrers.get(other), 1_000 - 334 - (maxValues - 1))
+})

@@ -1,0 +1,130 @@
+/**
+ * What is kept of one day's clicks of a link, a domain, a space or an account: the clicks of each hour, and the values of
+ * each dimension with their numbers of people. Plain data, and its form in the database. Pure.
+ */
+
+/** What people are broken down by. Their places in the database's form: new ones come last. */
+export const dimensions = [
+  'countries',
+  'referrers',
+  'browsers',
+  'operating_systems',
+  'devices',
+  'languages',
+  'links',
+] as const
+export type Dimension = (typeof dimensions)[number]
+
+/** Stands for the values that a day has no room for. */
+export const other = Symbol('other')
+/** A value of a dimension: null where it is unknown, a number for the id of a link. */
+export type Value = string | number | null | typeof other
+
+/** Clicks by class, and those of people who came for the first time that day. */
+export interface HourCounts {
+  people: number
+  unique: number
+  bots: number
+  previews: number
+}
+
+/** People by value. In each dimension that has any, they add up to the people of all hours. */
+export type Breakdown = Map<Value, number>
+
+export interface DayFacts {
+  /** By the hour of the day in UTC. */
+  readonly hours: Map<number, HourCounts>
+  readonly breakdowns: Readonly<Record<Dimension, Breakdown>>
+}
+
+/** Values that a day keeps of a dimension, beside null and `other`. */
+export const maxValues = 200
+
+export function emptyDay(): DayFacts {
+  return {
+    hours: new Map(),
+    breakdowns: {
+      countries: new Map(),
+      referrers: new Map(),
+      browsers: new Map(),
+      operating_systems: new Map(),
+      devices: new Map(),
+      languages: new Map(),
+      links: new Map(),
+    },
+  }
+}
+
+/** The counts of an hour, which are added if there are none. */
+export function hourOf({ hours }: DayFacts, hour: number): HourCounts {
+  const known = hours.get(hour)
+  if (known !== undefined) return known
+  const counts = { people: 0, unique: 0, bots: 0, previews: 0 }
+  hours.set(hour, counts)
+  return counts
+}
+
+/** The people of all hours. */
+export function peopleOf({ hours }: DayFacts): number {
+  let people = 0
+  for (const counts of hours.values()) people += counts.people
+  return people
+}
+
+/** Adds what `more` has. A dimension without room makes some: its rarest values become `other`. */
+export function addDay(facts: DayFacts, more: DayFacts): void {
+  for (const [hour, counts] of more.hours) addCounts(hourOf(facts, hour), counts, 1)
+  for (const dimension of dimensions) {
+    const to = facts.breakdowns[dimension]
+    for (const [value, people] of more.breakdowns[dimension]) to.set(value, (to.get(value) ?? 0) + people)
+    if (to.size > maxValues) makeRoom(to)
+  }
+}
+
+/**
+ * Takes away what `less` has, which was added before. Where one of its values has become `other` since, `other` gives it,
+ * so that each dimension still adds up.
+ */
+export function subtractDay(facts: DayFacts, less: DayFacts): void {
+  for (const [hour, counts] of less.hours) {
+    const left = hourOf(facts, hour)
+    addCounts(left, counts, -1)
+    if (left.people === 0 && left.bots === 0 && left.previews === 0) facts.hours.delete(hour)
+  }
+  for (const dimension of dimensions) {
+    const from = facts.breakdowns[dimension]
+    let owed = 0
+    for (const [value, people] of less.breakdowns[dimension]) owed += people - take(from, value, people)
+    for (const value of [other as Value, ...byRarity(from)]) owed -= take(from, value, owed)
+  }
+}
+
+/** Takes up to so many people from a value; returns how many. */
+function take(from: Breakdown, value: Value, people: number): number {
+  const had = from.get(value) ?? 0
+  if (had > people) from.set(value, had - people)
+  else from.delete(value)
+  return Math.min(had, people)
+}
+
+function addCounts(to: HourCounts, { people, unique, bots, previews }: HourCounts, sign: 1 | -1): void {
+  to.people += sign * people
+  to.unique += sign * unique
+  to.bots += sign * bots
+  to.previews += sign * previews
+}
+
+function makeRoom(breakdown: Breakdown): void {
+  const rarest = byRarity(breakdown)
+  for (const value of rarest.slice(0, Math.max(0, rarest.length - maxValues))) {
+    const people = breakdown.get(value) as number
+    breakdown.delete(value)
+    breakdown.set(other, (breakdown.get(other) ?? 0) + people)
+  }
+}
+
+/** The values other than null and `other`; of those with as many people, the one that came last comes first. */
+function byRarity(breakdown: Breakdown): Value[] {
+  const named = [...breakdown.keys()].filter((value) => value !== null && value !== other)
+  return named.reverse().sort((a, b) => (breakdown.get(a) as number) - (breakdown.get(b) as number))
+}

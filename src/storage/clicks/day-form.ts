@@ -1,0 +1,203 @@
+/**
+ * The form in which the facts of a day are stored: a few bytes for a link that one person visited, which is what most days
+ * of most links are. Pure.
+ *
+ * A byte that names the form, then the hours: their number, and of each a byte (the hour, and three flags) and its counts.
+ * Where there are people, a byte tells which dimensions have a single value: of those the value follows alone. Of the others
+ * follow the number of values, and each with its people. Numbers are of seven bits to a byte, the lowest first.
+ */
+import { type Breakdown, type DayFacts, dimensions, emptyDay, other, peopleOf, type Value } from './day-facts.ts'
+
+const form = 1
+const [hasBots, hasPreviews, allUnique] = [0x20, 0x40, 0x80]
+const hourBits = 0x1f
+
+/** What a value begins with: below 128, and where it is none of these, one more than the length of a text. */
+const [isNull, isOther, isLong, isNumber] = [0, 1, 126, 127]
+const shortest = 2
+const longestShort = isLong - 2
+
+/** Texts of a single byte, from 128 on. Stored days refer to their places: add at the end, and change nothing. */
+const common = [
+  ...['desktop', 'mobile', 'tablet', 'tv'],
+  ...['Windows', 'macOS', 'Linux', 'Android', 'iOS', 'Chrome OS'],
+  ...['Chrome', 'Safari', 'Firefox', 'Microsoft Edge', 'Opera', 'Samsung Internet for Android', 'Chromium', 'WeChat'],
+  ...['Android Browser', 'Vivaldi', 'UC Browser', 'Yandex Browser', 'Brave', 'DuckDuckGo', 'Electron'],
+  ...[
+    'en',
+    'de',
+    'fr',
+    'es',
+    'pt',
+    'it',
+    'nl',
+    'pl',
+    'ru',
+    'uk',
+    'tr',
+    'ar',
+    'fa',
+    'hi',
+    'id',
+    'vi',
+    'th',
+    'ja',
+    'ko',
+    'zh',
+  ],
+  ...['sv', 'da', 'nb', 'fi', 'cs', 'sk', 'hu', 'ro', 'bg', 'el', 'he'],
+  ...['US', 'DE', 'FR', 'GB', 'NL', 'IN', 'BR', 'CA', 'AU', 'JP', 'ES', 'IT', 'PL', 'SE', 'CH', 'AT', 'BE', 'MX', 'RU'],
+  ...['CN', 'KR', 'ID', 'TR', 'UA', 'CZ', 'DK', 'FI', 'NO', 'IE', 'PT', 'RO', 'HU', 'GR', 'IL', 'SG', 'ZA', 'AR', 'VN'],
+  ...['TH', 'PH', 'MY', 'NZ', 'HK', 'TW'],
+  ...['www.google.com', 't.co', 'www.facebook.com', 'www.linkedin.com', 'www.bing.com', 'www.youtube.com'],
+]
+const placeOf = new Map(common.map((text, at) => [text, 128 + at]))
+
+/** Grows as needed; days are encoded one at a time. */
+let room = Buffer.allocUnsafe(64 * 1024)
+
+/** The bytes of a day. */
+export function encodeDay(facts: DayFacts): Uint8Array<ArrayBuffer> {
+  let at = 0
+  room[at++] = form
+  at = writeNumber(facts.hours.size, at)
+  for (const [hour, { people, unique, bots, previews }] of facts.hours) {
+    const isAll = unique === people
+    room[at++] = hour | (bots > 0 ? hasBots : 0) | (previews > 0 ? hasPreviews : 0) | (isAll ? allUnique : 0)
+    at = writeNumber(people, at)
+    if (!isAll) at = writeNumber(unique, at)
+    if (bots > 0) at = writeNumber(bots, at)
+    if (previews > 0) at = writeNumber(previews, at)
+  }
+  return Uint8Array.prototype.slice.call(room, 0, peopleOf(facts) === 0 ? at : writeBreakdowns(facts, at)) as never
+}
+
+function writeBreakdowns({ breakdowns }: DayFacts, start: number): number {
+  let singles = 0
+  for (const [place, dimension] of dimensions.entries()) if (breakdowns[dimension].size === 1) singles |= 1 << place
+  let at = start
+  room[at++] = singles
+  for (const dimension of dimensions) {
+    const breakdown = breakdowns[dimension]
+    const isSingle = breakdown.size === 1
+    if (!isSingle) at = writeNumber(breakdown.size, at)
+    for (const [value, people] of breakdown) {
+      at = writeValue(value, at)
+      if (!isSingle) at = writeNumber(people, at)
+    }
+  }
+  return at
+}
+
+function writeValue(value: Value, start: number): number {
+  let at = makeRoom(start)
+  if (value === null || value === other) room[at++] = value === null ? isNull : isOther
+  else if (typeof value === 'number') {
+    room[at++] = isNumber
+    at = writeNumber(value, at)
+  } else at = writeText(value, at)
+  return at
+}
+
+function writeText(text: string, start: number): number {
+  const place = placeOf.get(text)
+  let at = start
+  if (place !== undefined) {
+    room[at++] = place
+    return at
+  }
+  const bytes = Buffer.byteLength(text)
+  if (bytes > 0 && bytes <= longestShort) room[at++] = bytes + shortest - 1
+  else {
+    room[at++] = isLong
+    at = writeNumber(bytes, at)
+  }
+  at = makeRoom(at, bytes)
+  return at + room.write(text, at)
+}
+
+function writeNumber(number: number, start: number): number {
+  let at = makeRoom(start)
+  let rest = number
+  while (rest >= 0x80) {
+    room[at++] = (rest % 0x80) | 0x80
+    rest = Math.floor(rest / 0x80)
+  }
+  room[at++] = rest
+  return at
+}
+
+/** Returns `at`, where there is room then for so many bytes, and a few more. */
+function makeRoom(at: number, bytes = 0): number {
+  if (at + bytes + 64 > room.length) room = Buffer.concat([room, Buffer.allocUnsafe(room.length + bytes)])
+  return at
+}
+
+/** Reads what `encodeDay` has made. Throws an `Error` for other bytes. */
+export function decodeDay(bytes: Uint8Array): DayFacts {
+  const reader = new Reader(bytes)
+  const facts = emptyDay()
+  if (reader.byte() !== form) throw new Error('The clicks of a day are in a form that this version does not know.')
+  for (let left = reader.number(); left > 0; left--) {
+    const head = reader.byte()
+    const people = reader.number()
+    const unique = (head & allUnique) > 0 ? people : reader.number()
+    const bots = (head & hasBots) > 0 ? reader.number() : 0
+    const previews = (head & hasPreviews) > 0 ? reader.number() : 0
+    facts.hours.set(head & hourBits, { people, unique, bots, previews })
+  }
+  const people = peopleOf(facts)
+  if (people > 0) readBreakdowns(reader, facts, people)
+  return facts
+}
+
+function readBreakdowns(reader: Reader, { breakdowns }: DayFacts, people: number): void {
+  const singles = reader.byte()
+  for (const [place, dimension] of dimensions.entries()) {
+    const breakdown: Breakdown = breakdowns[dimension]
+    if ((singles & (1 << place)) > 0) breakdown.set(reader.value(), people)
+    else for (let left = reader.number(); left > 0; left--) breakdown.set(reader.value(), reader.number())
+  }
+}
+
+class Reader {
+  readonly #bytes: Buffer
+  #at = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+
+  byte(): number {
+    const byte = this.#bytes[this.#at]
+    if (byte === undefined) throw new Error('The clicks of a day are cut short.')
+    this.#at += 1
+    return byte
+  }
+
+  number(): number {
+    let number = 0
+    for (let factor = 1; ; factor *= 0x80) {
+      const byte = this.byte()
+      number += (byte & 0x7f) * factor
+      if (byte < 0x80) return number
+    }
+  }
+
+  value(): Value {
+    const head = this.byte()
+    if (head >= 0x80) return common[head - 0x80] ?? null
+    if (head === isNull) return null
+    if (head === isOther) return other
+    if (head === isNumber) return this.number()
+    return this.#text(head === isLong ? this.number() : head - shortest + 1)
+  }
+
+  #text(length: number): string {
+    const end = this.#at + length
+    const text = this.#bytes.toString('utf8', this.#at, end)
+    if (end > this.#bytes.length) throw new Error('The clicks of a day are cut short.')
+    this.#at = end
+    return text
+  }
+}
