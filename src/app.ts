@@ -11,7 +11,7 @@ import { Removals } from './api/removals.ts'
 import { Api } from './api/routes.ts'
 import { apiFallback, apiManners } from './api/unanswered.ts'
 import { ClickRecorder } from './clicks/recorder.ts'
-import { takeClick } from './clicks/store.ts'
+import { ClickWriter } from './clicks/writer.ts'
 import type { ListenerName } from './config-listeners.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
@@ -54,6 +54,10 @@ export interface AppOptions {
   readonly shortUrl: string
   /** Seconds for which visitors are served from memory while the database is down. */
   readonly staleFor: number
+  /** A file that tells the countries of addresses; null for the one that comes along. */
+  readonly geoipDb: string | null
+  /** The header that tells visitors' countries, in lower case; null if there is none. */
+  readonly countryHeader: string | null
   readonly corsOrigins: AllowedOrigins
   readonly rateLimit: number
   /** Connections that the API serves at once, and as many that the visitors' listener does. */
@@ -118,7 +122,7 @@ export function buildApp(options: AppOptions): App {
     counts,
     loopDelays: overload.delays,
     visits,
-    meters: { database: storage.meters, directory: directory.meters, clicks: recorder.meters },
+    meters: { database: storage.meters, directory: directory.meters, clicks: redirect.clicks },
     isServed: (domain) => directory.hasDomain(domain.toLowerCase()),
     storage,
     drain: api.drain,
@@ -212,23 +216,27 @@ function removalsOf(storage: Storage, { logger }: LogOutput): Removals {
 }
 
 /** The listener of visitors, and what it serves from and counts into. */
-function redirectOf({ storage, log, shortUrl, staleFor, maxConnections }: AppOptions, shared: Shared) {
+function redirectOf(options: AppOptions, shared: Shared) {
+  const { storage, log, shortUrl, staleFor, maxConnections, geoipDb, countryHeader } = options
   const warn = (message: string) => (error: unknown) => log.logger.warn({ err: error }, message)
   const directory = new Directory(storage, {
     staleForMs: staleFor * 1_000,
     onProblem: warn('visitors are served from memory, since the database is away'),
   })
-  const recorder = new ClickRecorder(storage, warn('clicks wait to be written, since the database is away'))
+  const writer = new ClickWriter({ location: storage.location, geoipDb })
+  const recorder = new ClickRecorder(writer, warn('clicks wait to be written, since the database is away'))
   const visits = new VisitCounts()
   const listener = visitorsListener({
     directory,
-    onClick: (link) => recorder.count(link),
-    takeClick: (link) => takeClick(storage, link, new Date().toISOString()),
+    onClick: (visit) => recorder.count(visit),
+    takeClick: (visit) => recorder.take(visit),
+    countryHeader,
     shortUrl: shortUrls(shortUrl),
     visits,
     log,
     maxConnections,
     ...shared,
   })
-  return { ...listener, directory, recorder, visits }
+  const clicks = [...recorder.meters, ...writer.meters]
+  return { ...listener, directory, recorder, visits, clicks }
 }

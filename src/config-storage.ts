@@ -2,7 +2,7 @@
  * Where the records are.
  */
 import { brokenEncoding, integerFrom, type Read } from './config-reading.ts'
-import type { StorageLocation } from './storage/open.ts'
+import type { StorageLocation } from './storage/location.ts'
 
 /** Reads the location of the database, and how many connections it gets. */
 export function readLocation(read: Read): StorageLocation {

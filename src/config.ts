@@ -7,7 +7,7 @@ import { brokenEncoding, type Environment, integerFrom, oneOf, readAll } from '.
 import { readShortUrl } from './config-short-url.ts'
 import { readLocation } from './config-storage.ts'
 import { isWellFormedKey } from './keys/key.ts'
-import type { StorageLocation } from './storage/open.ts'
+import type { StorageLocation } from './storage/location.ts'
 
 export interface Config extends Listeners {
   readonly storage: StorageLocation

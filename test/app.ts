@@ -11,7 +11,7 @@ import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
 import { listen } from '../src/process/listen.ts'
 import { logTo } from '../src/process/log.ts'
-import type { StorageLocation } from '../src/storage/open.ts'
+import type { StorageLocation } from '../src/storage/location.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { checkAnswer } from './answer.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
@@ -23,7 +23,14 @@ export interface StartOptions
   extends Partial<
     Pick<
       AppOptions,
-      'baseUrl' | 'shortUrl' | 'staleFor' | 'rateLimit' | 'trustProxy' | 'maxConnections' | 'corsOrigins'
+      | 'baseUrl'
+      | 'shortUrl'
+      | 'staleFor'
+      | 'rateLimit'
+      | 'trustProxy'
+      | 'maxConnections'
+      | 'corsOrigins'
+      | 'countryHeader'
     >
   > {
   /** Where the records are kept; else where the tests of this process keep theirs. */
@@ -106,6 +113,8 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     staleFor: options.staleFor ?? 3_600,
     corsOrigins: options.corsOrigins ?? [],
     opsHosts: ['localhost'],
+    geoipDb: null,
+    countryHeader: options.countryHeader ?? null,
   })
   app.begin()
   closers.push(() => app.close())

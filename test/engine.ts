@@ -5,7 +5,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openStorage, type StorageLocation } from '../src/storage/open.ts'
+import type { StorageLocation } from '../src/storage/location.ts'
+import { openStorage } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
 import { newDatabase } from './postgres-database.ts'
 

@@ -20,7 +20,7 @@ export function failing(fault: () => unknown): (real: Storage) => Storage {
     close: real.close.bind(real),
     changesAfter: orFail(real.changesAfter.bind(real)),
     pruneChanges: orFail(real.pruneChanges.bind(real)),
-    addClicks: orFail(real.addClicks.bind(real)),
+    location: real.location,
     meters: real.meters,
   })
 }

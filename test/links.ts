@@ -138,6 +138,10 @@ export const clicksOf = statement((db: Kysely<Tables>, { id }: { id: number }) =
   db.selectFrom('links').select(['clicks', 'last_clicked_at', 'status_due_at']).where('id', '=', id),
 )
 
+export const dueOf = statement((db: Kysely<Tables>, { id }: { id: number }) =>
+  db.selectFrom('links').select('status_due_at').where('id', '=', id),
+)
+
 const numbers = (last: number, then: string): Statement<object, never> =>
   statement((db: Kysely<Tables>) => ({
     compile: () =>

@@ -1,7 +1,7 @@
 /**
  * Databases of one's own on the PostgreSQL of this run.
  */
-import type { PostgresLocation } from '../src/storage/open.ts'
+import type { PostgresLocation } from '../src/storage/location.ts'
 import {
   databaseUrl,
   execute,

@@ -37,7 +37,7 @@ function watched(real: Storage): Storage {
     start: real.start.bind(real),
     changesAfter: real.changesAfter.bind(real),
     pruneChanges: real.pruneChanges.bind(real),
-    addClicks: real.addClicks.bind(real),
+    location: real.location,
     close: real.close.bind(real),
     meters: real.meters,
   }

@@ -1,7 +1,8 @@
 /** What a start finds after a SIGKILL: links, and a removal that was cut off. */
 import assert from 'node:assert/strict'
 import { type TestContext, test as testOf } from 'node:test'
-import { openStorage, type StorageLocation } from '../src/storage/open.ts'
+import type { StorageLocation } from '../src/storage/location.ts'
+import { openStorage } from '../src/storage/open.ts'
 import { newLocation } from './engine.ts'
 import { fillLinks } from './links.ts'
 import { linksOn, outOfAccount } from './links-api.ts'

@@ -89,8 +89,9 @@ export async function startVisitors(
   let clicksLeft = left
   const { server } = visitorsListener({
     directory: directoryOf(domains),
-    onClick: (link) => void clicks.push(link),
+    onClick: (click) => void (click.class === 'person' && clicks.push(click.link)),
     takeClick: async () => clicksLeft-- > 0,
+    countryHeader: null,
     shortUrl: shortUrls('https://{domain}'),
     visits: counts,
     log: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),

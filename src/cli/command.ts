@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { StorageLocation } from '../storage/open.ts'
+import type { StorageLocation } from '../storage/location.ts'
 import type { Storage } from '../storage/port.ts'
 
 /** What a user types to run this program, in any folder where Waymark is installed. */

@@ -10,7 +10,8 @@ import { insertDomain } from '../domains/store.ts'
 import { removeLink } from '../links/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { insertSpace } from '../spaces/store.ts'
-import { openStorage, type StorageLocation } from '../storage/open.ts'
+import type { StorageLocation } from '../storage/location.ts'
+import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 
 interface Place {

@@ -1,195 +1,183 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { clicksOf, deleteLink, newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
-import type { Clicks, Storage } from '../storage/port.ts'
 import { ClickRecorder } from './recorder.ts'
-import { takeClick } from './store.ts'
+import { type Visit, visitsIn } from './visit.ts'
 
 const away = databaseUnavailable(new Error('away'))
 const ignore = () => undefined
+const hourMs = 3_600_000
 
 const meterOf = ({ meters }: ClickRecorder, name: string) => {
   const value = meters.find((meter) => meter.name === name)?.value
   return typeof value === 'function' ? value() : Number.NaN
 }
 
-/** Keeps totals as a database does; each write goes as `outcomes` says, and then well. */
-function database(outcomes: ('kept' | 'refused' | 'unknown')[] = []) {
-  const totals = new Map<number, number>()
-  const batches: (readonly Clicks[])[] = []
-  const addClicks = async (batch: readonly Clicks[]) => {
-    const outcome = outcomes.shift() ?? 'kept'
-    if (outcome === 'refused') throw away
-    batches.push(batch)
-    if (outcome === 'unknown') return false
-    for (const { id, clicks } of batch) totals.set(id, (totals.get(id) ?? 0) + clicks)
-    return true
-  }
-  return { totals, batches, addClicks }
+function visit(link: number, more: Partial<Visit> = {}): Visit {
+  const sent = { host: 'go.acme.com', userAgent: 'Firefox', referrer: '', languages: 'de', country: '' }
+  return { link, atMs: hourMs, class: 'person', isPrivate: false, address: '192.0.2.7', ...sent, count: 1, ...more }
 }
 
-test('clicks are in the database within a second, and a stop loses none', async (t) => {
-  const { storage, ...own } = await twoNodes((work) => t.after(work))
-  const [one, two] = [await newLink(storage, own, 'one'), await newLink(storage, own, 'two')]
-  const recorder = new ClickRecorder(storage, assert.ifError)
+type Outcome = 'kept' | 'refused' | 'unknown' | 'broken'
+
+/** Keeps visits as the thread does, each batch once; a write goes as `outcomes` says, and then well. */
+function writing(outcomes: Outcome[] = []) {
+  const kept: Visit[] = []
+  const batches = new Set<number>()
+  let left = 0
+  const write = async (batch: number, lines: string) => {
+    const outcome = outcomes.shift() ?? 'kept'
+    if (outcome === 'broken') throw new TypeError('a bug')
+    if (outcome === 'refused') throw away
+    if (!batches.has(batch)) kept.push(...visitsIn(lines))
+    batches.add(batch)
+    if (outcome === 'unknown') throw away
+  }
+  const take = async (lines: string) => {
+    if (left === 0) return false
+    left -= 1
+    kept.push(...visitsIn(lines))
+    return true
+  }
+  return {
+    ...{ kept, batches, write, take },
+    close: async () => undefined,
+    leave: (clicks: number) => {
+      left = clicks
+    },
+    clicksOf: (link: number) => kept.reduce((sum, each) => sum + (each.link === link ? each.count : 0), 0),
+  }
+}
+
+test('visits are written as they were counted, within a second, and a stop loses none', async () => {
+  const writer = writing()
+  const recorder = new ClickRecorder(writer, assert.ifError)
   recorder.begin()
-  const clicks = async (id: number) => (await storage.all(clicksOf, { id }))[0]
-  const before = new Date().toISOString()
-  for (let n = 0; n < 3; n++) recorder.count(one)
-  await eventually(async () => (await clicks(one))?.clicks === 3)
-  assert.ok(((await clicks(one))?.last_clicked_at ?? '') >= before)
-  recorder.count(one)
-  recorder.count(two)
+  const visits = [visit(1), visit(2, { class: 'bot', isPrivate: true }), visit(1, { referrer: 'https://a.example/?q' })]
+  for (const each of visits) recorder.count(each)
+  await eventually(() => writer.kept.length === 3)
+  assert.deepEqual(writer.kept, visits)
+  recorder.count(visit(3))
   await recorder.close()
-  assert.deepEqual([(await clicks(one))?.clicks, (await clicks(two))?.clicks], [4, 1])
-  assert.equal(meterOf(recorder, 'lost_clicks'), 0)
+  assert.equal(writer.clicksOf(3), 1)
+  assert.deepEqual(
+    ['people', 'bots', 'previews', 'unwritten', 'batches', 'reduced', 'lost'].map((name) => meterOf(recorder, name)),
+    [3, 1, 0, 0, 2, 0, 0],
+  )
 })
 
-test('clicks of links that were deleted meanwhile are left out', async (t) => {
-  const { storage, ...own } = await twoNodes((work) => t.after(work))
-  const [one, two] = [await newLink(storage, own, 'one'), await newLink(storage, own, 'two')]
-  const recorder = new ClickRecorder(storage, assert.ifError)
-  recorder.count(one)
-  recorder.count(two)
-  await storage.writeOne(deleteLink, { id: one })
+test('a flush writes all that was counted before, also while a round is under way', async () => {
+  const writer = writing()
+  const recorder = new ClickRecorder(writer, assert.ifError)
+  for (let n = 0; n < 5_000; n++) recorder.count(visit(n))
+  const first = recorder.flush()
+  recorder.count(visit(5_000))
+  await recorder.flush()
+  assert.equal(writer.kept.length, 5_001)
+  await first
   await recorder.close()
-  assert.equal((await storage.all(clicksOf, { id: two }))[0]?.clicks, 1)
 })
 
-test('totals are exact, whatever is counted and whichever writes fail', async () => {
-  const outcome = fc.constantFrom('kept' as const, 'refused' as const)
+test('every click is written once, whichever writes fail, and whether or not they were kept', async () => {
+  const outcome = fc.constantFrom<Outcome>('kept', 'refused', 'unknown')
   const visits = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 200 })
   const runs = fc.array(fc.tuple(visits, fc.array(outcome, { maxLength: 2 })), { maxLength: 4 })
   await fc.assert(
     fc.asyncProperty(runs, async (rounds) => {
-      const outcomes: ('kept' | 'refused' | 'unknown')[] = []
-      const real = database(outcomes)
-      const recorder = new ClickRecorder(real, ignore)
+      const outcomes: Outcome[] = []
+      const writer = writing(outcomes)
+      const recorder = new ClickRecorder(writer, ignore)
       const expected = new Map<number, number>()
-      for (const [ids, next] of rounds) {
+      for (const [links, next] of rounds) {
         outcomes.push(...next)
-        for (const id of ids) {
-          recorder.count(id)
-          expected.set(id, (expected.get(id) ?? 0) + 1)
+        for (const link of links) {
+          recorder.count(visit(link))
+          expected.set(link, (expected.get(link) ?? 0) + 1)
         }
+        await recorder.flush()
       }
       outcomes.splice(3)
       await recorder.close()
-      assert.deepEqual(
-        [...real.totals].sort(([a], [b]) => a - b),
-        [...expected].sort(([a], [b]) => a - b),
+      for (const [link, clicks] of expected) assert.equal(writer.clicksOf(link), clicks)
+      assert.equal(
+        writer.kept.length,
+        [...expected.values()].reduce((a, b) => a + b, 0),
       )
     }),
     { numRuns: 30 },
   )
 })
 
-test('batches are sorted by id and small, and a write that fails keeps the rest for later', async () => {
+test('an outage is told of once, and what is counted meanwhile is written after it', async () => {
   const problems: unknown[] = []
-  const real = database(['kept', 'refused', 'refused'])
-  const recorder = new ClickRecorder(real, (error) => problems.push(error))
-  for (let n = 0; n < 1_200; n++) recorder.count((n * 7_919) % 1_200)
-  recorder.begin()
-  await eventually(() => problems.length === 1)
-  assert.equal(meterOf(recorder, 'unwritten_links'), 700)
-  recorder.count(0)
-  recorder.count(1_199)
+  const writer = writing(['refused', 'refused', 'refused'])
+  const recorder = new ClickRecorder(writer, (error) => problems.push(error))
+  recorder.count(visit(1))
+  for (let n = 0; n < 3; n++) await recorder.flush()
+  assert.deepEqual(problems, [away])
+  recorder.count(visit(2))
   await recorder.close()
-  assert.equal(problems.length, 1)
   assert.deepEqual(
-    real.batches.map(({ length }) => length),
-    [500, 500, 201],
+    writer.kept.map(({ link }) => link),
+    [1, 2],
   )
-  assert.ok(real.batches.every((batch) => batch.every(({ id }, at) => at === 0 || id > (batch[at - 1]?.id ?? 0))))
-  assert.equal(real.totals.size, 1_200)
-  assert.equal(real.totals.get(0), 2)
-  assert.equal(real.totals.get(1_199), 2)
 })
 
-test('more links than one round takes are written in several', async () => {
-  const real = database()
-  const recorder = new ClickRecorder(real, assert.ifError)
-  for (let id = 1; id <= 90_000; id++) recorder.count(id)
-  await recorder.close()
-  assert.equal(real.totals.size, 90_000)
-})
-
-test('clicks that come during a write that fails are added to those that it was to write', async () => {
-  const real = database()
-  let isFirst = true
-  const addClicks = async (batch: readonly Clicks[]) => {
-    if (!isFirst) return real.addClicks(batch)
-    isFirst = false
-    recorder.count(1)
-    recorder.count(2)
-    throw away
-  }
-  const recorder: ClickRecorder = new ClickRecorder({ addClicks }, ignore)
-  recorder.count(1)
+test('a batch that fails for another reason than an outage is given up at last, counts as lost, and holds up no other', async () => {
+  const writer = writing(Array.from({ length: 5 }, () => 'broken' as const))
+  const recorder = new ClickRecorder(writer, ignore)
+  recorder.count(visit(1))
+  for (let n = 0; n < 5; n++) await recorder.flush()
+  recorder.count(visit(2))
   await recorder.close()
   assert.deepEqual(
-    [...real.totals],
+    writer.kept.map(({ link }) => link),
+    [2],
+  )
+  assert.equal(meterOf(recorder, 'lost'), 1)
+})
+
+test('memory is bounded: the oldest visits become counts, which say nothing of visitors; then clicks are lost', async () => {
+  const writer = writing(['refused'])
+  const recorder = new ClickRecorder(writer, ignore, { maxVisits: 10, maxCounts: 2 })
+  const links = [1, 1, 2, 3, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
+  for (const [at, link] of links.entries()) recorder.count(visit(link, { atMs: hourMs + at }))
+  assert.deepEqual([meterOf(recorder, 'reduced'), meterOf(recorder, 'lost')], [4, 1])
+  await recorder.close()
+  assert.equal(writer.clicksOf(1), 3)
+  assert.equal(writer.clicksOf(3), 0)
+  const reduced = writer.kept.filter(({ isPrivate }) => isPrivate)
+  assert.deepEqual(
+    reduced.map(({ link, count, address, host, userAgent, languages }) => [
+      link,
+      count,
+      address + host + userAgent + languages,
+    ]),
     [
-      [1, 2],
-      [2, 1],
+      [1, 3, ''],
+      [2, 1, ''],
     ],
   )
-})
-
-test('a click of unknown outcome is not written again, and counts as lost', async () => {
-  const real = database(['unknown'])
-  const recorder = new ClickRecorder(real, assert.ifError)
-  for (let n = 0; n < 3; n++) recorder.count(1)
-  await recorder.close()
-  assert.equal(real.totals.get(1), undefined)
-  assert.equal(meterOf(recorder, 'lost_clicks'), 3)
-})
-
-test('while the database is away, memory is bounded: clicks of further links are lost, and counted as such', async () => {
-  const real = database(['refused'])
-  const recorder = new ClickRecorder(real, ignore, { maxLinks: 2 })
-  for (const id of [1, 2, 3, 3, 1]) recorder.count(id)
-  assert.equal(meterOf(recorder, 'lost_clicks'), 2)
-  await recorder.close()
-  assert.deepEqual(
-    [...real.totals],
-    [
-      [1, 2],
-      [2, 1],
-    ],
-  )
+  assert.equal(writer.kept.length, 12)
 })
 
 test('a stop without a database ends, and says how many clicks it leaves', async () => {
-  const real = database(Array.from({ length: 10 }, () => 'refused' as const))
-  const recorder = new ClickRecorder(real, ignore)
-  recorder.count(1)
+  const writer = writing(Array.from({ length: 10 }, () => 'refused' as const))
+  const recorder = new ClickRecorder(writer, ignore)
+  recorder.count(visit(1))
   await recorder.close()
-  assert.equal(real.totals.size, 0)
-  assert.equal(meterOf(recorder, 'unwritten_links'), 1)
+  assert.equal(writer.kept.length, 0)
+  assert.equal(meterOf(recorder, 'unwritten'), 1)
 })
 
-test('a limit is exact: of many who ask on two nodes at the same time, as many pass as clicks are left', async (t) => {
-  const { storage, other, ...own } = await twoNodes((work) => t.after(work))
-  const id = await newLink(storage, own, 'sale', 5)
-  const late = '2026-11-22T12:00:00.000Z'
-  const nodes: Storage[] = [storage, other]
-  const passed = await Promise.all(Array.from({ length: 40 }, (_, n) => takeClick(nodes[n % 2] as Storage, id, late)))
-  assert.equal(passed.filter((isTaken) => isTaken).length, 5)
-  const [row] = await storage.all(clicksOf, { id })
-  assert.deepEqual({ ...row }, { clicks: 5, last_clicked_at: late, status_due_at: '' })
-})
-
-test('a click that is taken never moves the last one back, and needs a limit', async (t) => {
-  const { storage, ...own } = await twoNodes((work) => t.after(work))
-  const id = await newLink(storage, own, 'sale', 5)
-  assert.equal(await takeClick(storage, id, '2026-11-22T12:00:00.000Z'), true)
-  assert.equal(await takeClick(storage, id, '2026-11-22T11:00:00.000Z'), true)
-  const [row] = await storage.all(clicksOf, { id })
-  assert.deepEqual({ ...row }, { clicks: 2, last_clicked_at: '2026-11-22T12:00:00.000Z', status_due_at: null })
-  assert.equal(await takeClick(storage, await newLink(storage, own, 'free'), '2026-11-22T12:00:00.000Z'), false)
-  assert.equal(await takeClick(storage, id + 10, '2026-11-22T12:00:00.000Z'), false)
+test('a click that is taken is counted; one that is not, is not', async () => {
+  const writer = writing()
+  writer.leave(1)
+  const recorder = new ClickRecorder(writer, assert.ifError)
+  assert.equal(await recorder.take(visit(1)), true)
+  assert.equal(await recorder.take(visit(1)), false)
+  assert.equal(meterOf(recorder, 'people'), 1)
+  await recorder.close()
 })

@@ -1,80 +1,115 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Clicks, Meter, Storage } from '../storage/port.ts'
-import { addClicks } from './store.ts'
+import { Failure } from '../errors.ts'
+import type { Meter } from '../storage/port.ts'
+import { linesOf, type Visit } from './visit.ts'
+import type { ClickWriter } from './writer.ts'
 
 /** The pause between two rounds of writing, and that after one that failed. Milliseconds. */
 const everyMs = 200
 const awayMs = 1_000
-/** Links of one transaction: other writers wait for it. */
-const batchSize = 500
-/** Links of one round. Sorting them takes the event loop a few milliseconds. */
-const roundSize = 40_000
-/** How many links may wait to be written: some 50 MB. A larger map would hold the event loop when it grows. */
-const maxLinks = 500_000
+/** Visits of one transaction: other writers wait for it. */
+const batchSize = 2_000
+/** How many visits may wait to be written: some 50 MB. */
+const maxVisits = 100_000
+/** How many counts of clicks may wait whose visits have been given up: some 50 MB. */
+const maxCounts = 300_000
+/** How often a batch is tried that fails although the database is there. */
+const maxAttempts = 5
 /** How often a stop tries to write. */
 const lastAttempts = 5
-
-interface Count {
-  clicks: number
-  /** In milliseconds since the recorder was made: small numbers are kept in the object itself. */
-  lastAt: number
-}
+const hourMs = 3_600_000
 
 export interface RecorderOptions {
-  /** How many links may wait to be written. Beyond, clicks of further links are lost. */
-  readonly maxLinks?: number
+  /** How many visits, and how many counts without visits, may wait to be written. */
+  readonly maxVisits?: number
+  readonly maxCounts?: number
+}
+
+/** A batch that was sent and may have been written: it is sent again as it is. */
+interface Batch {
+  readonly number: number
+  readonly lines: string
+  readonly clicks: number
+  attempts: number
 }
 
 /**
- * Counts clicks in memory and writes the totals in the background. While the database is away they wait. A click is
- * never counted twice: of a batch whose connection broke during the commit it is unknown whether it was kept, and it is
- * not written again.
+ * Takes visits down in memory and has them written in the background. While the database is away they wait: when there are
+ * too many, the oldest are reduced to counts of clicks, and only when there are too many of these, clicks are lost. A click
+ * is never written twice.
  */
 export class ClickRecorder {
-  readonly #storage: Pick<Storage, 'addClicks'>
+  readonly #writer: Pick<ClickWriter, 'write' | 'take' | 'close'>
   readonly #onProblem: (error: unknown) => void
-  readonly #maxLinks: number
-  readonly #madeAt = Date.now()
-  #waiting = new Map<number, Count>()
-  /** Links of the round under way that are not written yet. */
-  #inHand = 0
-  #lost = 0
+  readonly #maxVisits: number
+  readonly #maxCounts: number
+  #visits: Visit[] = []
+  /** By link, class and hour. */
+  readonly #counts = new Map<string, Visit>()
+  #inHand: Batch | undefined
+  #batches = 0
   #isAway = false
   #isClosed = false
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
+  readonly #seen = { person: 0, bot: 0, preview: 0 }
+  #reduced = 0
+  #lost = 0
   readonly meters: readonly Meter[] = [
-    { name: 'unwritten_links', help: 'Links with clicks that are not written yet.', value: () => this.#held },
+    { name: 'people', help: 'Clicks of people.', value: () => this.#seen.person },
+    { name: 'bots', help: 'Clicks of bots.', value: () => this.#seen.bot },
+    { name: 'previews', help: 'Clicks of link previews.', value: () => this.#seen.preview },
+    { name: 'unwritten', help: 'Clicks that are not written yet, or counts of them.', value: () => this.#held },
+    { name: 'batches', help: 'Batches of clicks that were written.', value: () => this.#batches },
     {
-      name: 'lost_clicks',
-      help: 'Clicks that were not counted: too many links waited for the database, or a connection broke during a commit.',
-      value: () => this.#lost,
+      name: 'reduced',
+      help: 'Clicks that count without their break-down, because too many waited to be written.',
+      value: () => this.#reduced,
     },
+    { name: 'lost', help: 'Clicks that were not written, because far too many waited.', value: () => this.#lost },
   ]
 
   /** `onProblem` hears of the first failure of each outage. */
-  constructor(storage: Pick<Storage, 'addClicks'>, onProblem: (error: unknown) => void, options: RecorderOptions = {}) {
-    this.#storage = storage
+  constructor(
+    writer: Pick<ClickWriter, 'write' | 'take' | 'close'>,
+    onProblem: (error: unknown) => void,
+    options: RecorderOptions = {},
+  ) {
+    this.#writer = writer
     this.#onProblem = onProblem
-    this.#maxLinks = options.maxLinks ?? maxLinks
+    this.#maxVisits = options.maxVisits ?? maxVisits
+    this.#maxCounts = options.maxCounts ?? maxCounts
   }
 
-  /** Counts one click of the link, now. */
-  count(linkId: number): void {
-    const count = this.#waiting.get(linkId)
-    if (count !== undefined) {
-      count.clicks += 1
-      count.lastAt = Date.now() - this.#madeAt
-    } else if (this.#held < this.#maxLinks) {
-      this.#waiting.set(linkId, { clicks: 1, lastAt: Date.now() - this.#madeAt })
-    } else {
-      this.#lost += 1
-    }
+  /** Counts a click. */
+  count(visit: Visit): void {
+    this.#seen[visit.class] += 1
+    this.#visits.push(visit)
+    if (this.#visits.length > this.#maxVisits) this.#reduce()
+  }
+
+  /**
+   * Takes and counts one of the clicks that the link's limit has left; false if there is none. Throws
+   * `database_unavailable`.
+   */
+  async take(visit: Visit): Promise<boolean> {
+    const isTaken = await this.#writer.take(linesOf([visit]))
+    if (isTaken) this.#seen[visit.class] += 1
+    return isTaken
   }
 
   /** Begins to write. */
   begin(): void {
     this.#wait(everyMs)
+  }
+
+  /** Resolves once everything that was counted before is written, or the database has failed. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    const running = this.#running.then(() => this.#writeAll())
+    this.#running = running
+    await running
+    if (!this.#isClosed) this.#wait(everyMs)
   }
 
   /**
@@ -83,72 +118,81 @@ export class ClickRecorder {
    */
   async close(): Promise<void> {
     this.#isClosed = true
+    for (let attempt = 1; this.#held > 0 && attempt <= lastAttempts; attempt++) {
+      if (attempt > 1) await wait(everyMs)
+      await this.flush()
+    }
     clearTimeout(this.#timer)
     await this.#running
-    for (let attempt = 1; this.#waiting.size > 0 && attempt <= lastAttempts; attempt++) {
-      if (attempt > 1) await wait(everyMs)
-      do await this.#round()
-      while (this.#waiting.size > 0 && !this.#isAway)
-    }
+    await this.#writer.close()
   }
 
   get #held(): number {
-    return this.#waiting.size + this.#inHand
+    return this.#visits.length + this.#counts.size + (this.#inHand?.clicks ?? 0)
   }
 
   #wait(ms: number): void {
+    clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      this.#running = this.#round().then(() => {
+      this.#running = this.#running.then(() => this.#writeAll())
+      void this.#running.then(() => {
         if (!this.#isClosed) this.#wait(this.#isAway ? awayMs : everyMs)
       })
     }, ms).unref()
   }
 
-  /** Writes what waits, at most `roundSize` links of it. What cannot be written waits again. */
-  async #round(): Promise<void> {
-    const counts = this.#take()
-    // Sorted as numbers, which is many times as fast as by a function; neighbours share pages of the table.
-    const ids = Float64Array.from(counts.keys()).sort()
-    this.#inHand = ids.length
+  /** Until nothing waits, or a batch fails. */
+  async #writeAll(): Promise<void> {
+    do {
+      this.#inHand ??= this.#nextBatch()
+      if (this.#inHand !== undefined) await this.#write(this.#inHand)
+    } while (this.#held > 0 && !this.#isAway)
+  }
+
+  async #write(batch: Batch): Promise<void> {
+    batch.attempts += 1
     try {
-      while (this.#inHand > 0) {
-        const from = ids.length - this.#inHand
-        const batch = Array.from(ids.subarray(from, from + batchSize), (id) => this.#told(id, counts))
-        if (!(await addClicks(this.#storage, batch))) for (const { clicks } of batch) this.#lost += clicks
-        this.#inHand -= batch.length
-      }
+      await this.#writer.write(batch.number, batch.lines)
+      this.#inHand = undefined
       this.#isAway = false
     } catch (error) {
-      for (const id of ids.subarray(ids.length - this.#inHand)) this.#putBack(id, counts.get(id) as Count)
-      this.#inHand = 0
       if (!this.#isAway) this.#onProblem(error)
       this.#isAway = true
+      if (error instanceof Failure || batch.attempts < maxAttempts) return
+      this.#lost += batch.clicks
+      this.#inHand = undefined
     }
   }
 
-  #take(): Map<number, Count> {
-    const all = this.#waiting
-    if (all.size <= roundSize) {
-      this.#waiting = new Map()
-      return all
-    }
-    const taken = new Map<number, Count>()
-    for (const [id, count] of all) {
-      if (taken.size === roundSize) break
-      taken.set(id, count)
-      all.delete(id)
-    }
-    return taken
+  /** The oldest that wait; undefined if none do. */
+  #nextBatch(): Batch | undefined {
+    const counts = [...this.#counts].slice(0, batchSize)
+    for (const [key] of counts) this.#counts.delete(key)
+    const visits = this.#visits.splice(0, batchSize - counts.length)
+    const all = [...counts.map(([, count]) => count), ...visits]
+    if (all.length === 0) return undefined
+    this.#batches += 1
+    const clicks = all.reduce((sum, { count }) => sum + count, 0)
+    return { number: this.#batches, lines: linesOf(all), clicks, attempts: 0 }
   }
 
-  #told(id: number, counts: ReadonlyMap<number, Count>): Clicks {
-    const { clicks, lastAt } = counts.get(id) as Count
-    return { id, clicks, lastClickedAt: this.#madeAt + lastAt }
+  /** Makes room: a tenth of the visits, the oldest, become counts. */
+  #reduce(): void {
+    for (const visit of this.#visits.splice(0, Math.ceil(this.#maxVisits / 10))) {
+      const { link, class: of, atMs } = visit
+      const key = `${link} ${of} ${Math.floor(atMs / hourMs)}`
+      const known = this.#counts.get(key)
+      if (known === undefined && this.#counts.size >= this.#maxCounts) this.#lost += 1
+      else {
+        this.#counts.set(key, { ...(known ?? reduced(visit)), atMs, count: (known?.count ?? 0) + 1 })
+        this.#reduced += 1
+      }
+    }
   }
+}
 
-  #putBack(id: number, count: Count): void {
-    const since = this.#waiting.get(id)
-    if (since === undefined) this.#waiting.set(id, count)
-    else since.clicks += count.clicks
-  }
+/** What is left of a visit that is told apart no more. */
+function reduced(visit: Visit): Visit {
+  const nothing = { address: '', host: '', userAgent: '', referrer: '', languages: '', country: '' }
+  return { ...visit, ...nothing, isPrivate: true }
 }

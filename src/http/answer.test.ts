@@ -103,10 +103,10 @@ for (const [what, length] of [
         await release
         return real.all(...args)
       }
-      const { write, writeOne, list, condition, changesAfter, pruneChanges, addClicks, start, close, meters } = real
-      const rest = { write, writeOne, list, condition, changesAfter, pruneChanges, addClicks, start, close }
+      const { write, writeOne, list, condition, changesAfter, pruneChanges, start, close, meters, location } = real
+      const rest = { write, writeOne, list, condition, changesAfter, pruneChanges, start, close }
       const bound = Object.entries(rest).map(([name, method]) => [name, (method as () => unknown).bind(real)])
-      return { ...Object.fromEntries(bound), all, meters }
+      return { ...Object.fromEntries(bound), all, meters, location }
     }
     const app = await startApp({ storage: slow })
     isSlow = true

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { classOf } from '../clicks/visitor-class.ts'
+import type { Visit as ClickingVisit } from '../clicks/visit.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { MalformedForm, parseFormBytes } from '../http/form-encoding.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import { visitTo } from './click.ts'
 import type { Directory, ServedDomain, ServedLink } from './directory.ts'
 import { nameIn, portIn } from './host.ts'
 import { locationOf } from './location.ts'
@@ -30,10 +31,12 @@ import { noSuchLink, passwordRequired, unkept, wrongPassword } from './wording.t
 /** What visits are answered from. */
 export interface Visited {
   readonly directory: Pick<Directory, 'domainNamed' | 'linkOf'>
-  /** Hears of each click of a person on a link without a limit. */
-  readonly onClick: (link: number) => void
-  /** Takes one of the clicks that a link with a limit has left; false if there is none. */
-  readonly takeClick: (link: number) => Promise<boolean>
+  /** Hears of each click on a link without a limit. */
+  readonly onClick: (visit: ClickingVisit) => void
+  /** Takes one of the clicks that a link with a limit has left for people; false if there is none. */
+  readonly takeClick: (visit: ClickingVisit) => Promise<boolean>
+  /** The header that tells visitors' countries, in lower case; null if there is none. */
+  readonly countryHeader: string | null
   readonly shortUrl: ShortUrl
   readonly visits: VisitCounts
 }
@@ -108,19 +111,17 @@ export class Visits {
     }
   }
 
-  /** Sends the visitor to where the link leads. A person's visit is a click. */
+  /** Sends the visitor to where the link leads, which is a click. */
   async #follow(visit: Visit, link: ServedLink): Promise<Outcome> {
     const { exchange, domain } = visit
     if (await this.#leadsBack(visit, redirectOf(link))) return this.#counted('loop', noSuchLink)
-    // A password is typed by a person, whatever the program that sends it.
-    const isPerson = exchange.method === 'POST' || classOf(exchange.method, exchange.headers['user-agent']) === 'person'
+    const click = visitTo(link.id, exchange, this.#visited.countryHeader)
     if (link.clicks_limit === null) {
-      if (isPerson) this.#visited.onClick(link.id)
+      this.#visited.onClick(click)
       return this.#counted('redirect', sendToLink(exchange, link, visit.query))
     }
-    if (!isPerson) return this.#show(visit, link)
-    if (await this.#visited.takeClick(link.id))
-      return this.#counted('redirect', sendToLink(exchange, link, visit.query))
+    if (click.class !== 'person') return this.#show(visit, link)
+    if (await this.#visited.takeClick(click)) return this.#counted('redirect', sendToLink(exchange, link, visit.query))
     link.isUsedUp = true
     return this.#give(visit, expired(link, domain))
   }

@@ -1,8 +1,8 @@
 /** The log of changes, on both engines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { keptTotals } from '../../test/clicks.ts'
 import {
-  clicksOf,
   countChanges,
   deleteLink,
   fillChanges,
@@ -14,6 +14,8 @@ import {
   takeDomainAway,
   twoNodes,
 } from '../../test/links.ts'
+import { ClickBook } from './clicks/book.ts'
+import { openClicks } from './open-clicks.ts'
 import { type Change, type ChangePosition, changesAtOnce, keptChanges, type Storage } from './port.ts'
 
 /** What changed since the last call. */
@@ -50,8 +52,10 @@ test('stored links and clicks are not told', async (t) => {
   const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
   const news = await follow(other)
   const id = await newLink(storage, { account, domain }, 'sale')
-  await storage.addClicks([{ id, clicks: 3, lastClickedAt: Date.now() }])
-  assert.equal((await other.all(clicksOf, { id }))[0]?.clicks, 3)
+  const book = new ClickBook(await openClicks(storage.location), 'a writer')
+  t.after(() => book.close())
+  await book.write(1, [{ link: id, atMs: 0, count: 3, class: 'person', facts: null, visitorUnder: null }])
+  assert.equal((await keptTotals(other))[0]?.clicks, 3)
   assert.deepEqual(await news(), [])
 })
 

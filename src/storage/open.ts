@@ -1,27 +1,11 @@
 import { existsSync } from 'node:fs'
 import type { Copies } from './copies.ts'
+import type { StorageLocation } from './location.ts'
 import type { MigrationState } from './migrate.ts'
 import type { Storage } from './port.ts'
 import { ownTools } from './postgres/own-tools.ts'
 import { placeOfPostgres } from './postgres/place.ts'
 import { sqliteCopies } from './sqlite/copies.ts'
-
-/** Where the records are kept, as configuration names it. */
-export type StorageLocation = SqliteLocation | PostgresLocation
-
-export interface SqliteLocation {
-  readonly engine: 'sqlite'
-  /** Path of the database file. */
-  readonly path: string
-}
-
-export interface PostgresLocation {
-  readonly engine: 'postgres'
-  /** `postgres://…`, as libpq knows it; it may contain a password. */
-  readonly url: string
-  /** Connections at most. */
-  readonly pool: number
-}
 
 /** Opens and migrates the database. Throws `StartupFailure` with a sentence for the operator. */
 export async function openStorage(location: StorageLocation): Promise<Storage> {

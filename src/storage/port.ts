@@ -2,6 +2,7 @@
  * The storage port: what the stores may ask of any engine. Engines live beside this file, one folder each.
  */
 import type { Histogram } from '../histogram.ts'
+import type { StorageLocation } from './location.ts'
 import type { Statement } from './statement.ts'
 
 /** Where statements run: the storage itself, or a transaction of it. */
@@ -50,12 +51,8 @@ export interface Storage extends Db {
   changesAfter(position: ChangePosition | null): Promise<Changes>
   /** Forgets what changed before `position`, a few hundred changes to a transaction, but never the newest 10 000. */
   pruneChanges(position: ChangePosition): Promise<void>
-  /**
-   * Adds to the clicks of links, in one transaction and without holding the event loop. Links that are gone are left
-   * out. Sorted by id, so that nodes do not wait for each other in a circle. Rejects when nothing of it was kept; false
-   * when that is unknown, because the connection broke during the commit.
-   */
-  addClicks(clicks: readonly Clicks[]): Promise<boolean>
+  /** Where another connection finds the same records, such as that of a thread. */
+  readonly location: StorageLocation
   /** Waits for the writes under way, then closes. Idempotent. */
   close(): Promise<void>
   /** What the engine measures of itself; other engines measure other things. */
@@ -81,14 +78,6 @@ export interface Changes {
 export interface Change {
   readonly resource: 'links' | 'domains'
   readonly id: number
-}
-
-/** The clicks that a link got since it was last told of. */
-export interface Clicks {
-  readonly id: number
-  readonly clicks: number
-  /** Unix milliseconds. */
-  readonly lastClickedAt: number
 }
 
 /** The most that `changesAfter` returns: reading them takes the event loop a few milliseconds. */

@@ -241,7 +241,7 @@ function failingToWrite(real: Storage, fault: () => Error | undefined): Storage 
     close: real.close.bind(real),
     changesAfter: real.changesAfter.bind(real),
     pruneChanges: real.pruneChanges.bind(real),
-    addClicks: real.addClicks.bind(real),
+    location: real.location,
     meters: real.meters,
     // As when the commit fails: everything has run, and nothing of it is kept.
     write: (work) =>

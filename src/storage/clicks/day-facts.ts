@@ -73,12 +73,22 @@ export function peopleOf({ hours }: DayFacts): number {
 
 /** Adds what `more` has. A dimension without room makes some: its rarest values become `other`. */
 export function addDay(facts: DayFacts, more: DayFacts): void {
+  gatherDay(facts, more)
+  for (const dimension of dimensions)
+    if (facts.breakdowns[dimension].size > maxValues) makeRoom(facts.breakdowns[dimension])
+}
+
+/** The same without a bound on the values, for what is gathered before it is added. */
+export function gatherDay(facts: DayFacts, more: DayFacts): void {
   for (const [hour, counts] of more.hours) addCounts(hourOf(facts, hour), counts, 1)
   for (const dimension of dimensions) {
     const to = facts.breakdowns[dimension]
-    for (const [value, people] of more.breakdowns[dimension]) to.set(value, (to.get(value) ?? 0) + people)
-    if (to.size > maxValues) makeRoom(to)
+    for (const [value, people] of more.breakdowns[dimension]) addPeople(to, value, people)
   }
+}
+
+export function addPeople(to: Breakdown, value: Value, people: number): void {
+  to.set(value, (to.get(value) ?? 0) + people)
 }
 
 /**
@@ -119,7 +129,7 @@ function makeRoom(breakdown: Breakdown): void {
   for (const value of rarest.slice(0, Math.max(0, rarest.length - maxValues))) {
     const people = breakdown.get(value) as number
     breakdown.delete(value)
-    breakdown.set(other, (breakdown.get(other) ?? 0) + people)
+    addPeople(breakdown, other, people)
   }
 }
 

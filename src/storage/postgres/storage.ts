@@ -3,10 +3,10 @@ import type { ClientBase } from 'pg'
 import { tooManySearches } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
-import type { ChangePosition, Changes, Clicks, Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
+import type { StorageLocation } from '../location.ts'
+import type { ChangePosition, Changes, Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
 import { type Statement, statement } from '../statement.ts'
 import { changesAfter, pruneSome } from './changes.ts'
-import { addClicks } from './clicks.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
 import { Gate } from './gate.ts'
 import { listOn, mayTakeLong } from './lists.ts'
@@ -23,6 +23,7 @@ import { TurnWriter } from './turn-writer.ts'
  * turn.
  */
 export class PostgresStorage implements Storage {
+  readonly location: StorageLocation
   readonly #url: string
   readonly #pool: Pool
   readonly #reader: TurnReader
@@ -37,6 +38,7 @@ export class PostgresStorage implements Storage {
   /** The database has been migrated. Opens at most `size` connections. */
   constructor(url: string, size: number) {
     this.#url = url
+    this.location = { engine: 'postgres', url, pool: size }
     this.#pool = new Pool(url, size)
     this.#reader = new TurnReader(this.#pool)
     this.#writer = new TurnWriter(this.#pool, Math.ceil(size / 2))
@@ -77,10 +79,6 @@ export class PostgresStorage implements Storage {
   async pruneChanges(position: ChangePosition): Promise<void> {
     const prune = () => this.#awaited(this.#pool.with((client) => pruneSome(client, position)))
     while (this.#closed === undefined && (await prune()));
-  }
-
-  addClicks(clicks: readonly Clicks[]): Promise<boolean> {
-    return this.#awaited(addClicks(this.#pool, clicks))
   }
 
   get meters(): readonly Meter[] {

@@ -1,29 +1,36 @@
 /** What PostgreSQL alone can do to the log of changes and to clicks. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { clicksOf, newDomain, newLink, setUrl } from '../../../test/links.ts'
+import { keptTotals } from '../../../test/clicks.ts'
+import { newDomain, newLink, setUrl } from '../../../test/links.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { Wire } from '../../../test/wire.ts'
 import { createAccount } from '../../accounts/store.ts'
+import { ClickBook } from '../clicks/book.ts'
+import { openPostgresClicks } from './clicks/connection.ts'
 import { openPostgres } from './open.ts'
 
 async function open(t: TestContext) {
   const { url, drop } = await newDatabase()
   const wire = new Wire(url)
-  const storage = await openPostgres(await wire.url(), 3)
+  const wired = await wire.url()
+  const storage = await openPostgres(wired, 3)
+  const book = new ClickBook(openPostgresClicks(wired), randomUUID())
   const client = new pg.Client(url)
   await client.connect()
   t.after(async () => {
     await client.end()
     await storage.close()
+    await book.close()
     wire.close()
     await drop()
   })
   const { id: account } = await createAccount(storage, 'Acme')
   const domain = await newDomain(storage, account, 'go.acme.com')
   const link = (alias: string) => newLink(storage, { account, domain }, alias)
-  return { storage, wire, client, link }
+  return { storage, wire, client, link, book }
 }
 
 test('a change is told once, also if later ones were committed and told before it', async (t) => {
@@ -48,30 +55,40 @@ test('changes of a dump of another server, whose transactions are to come, are n
   assert.deepEqual((await storage.changesAfter(position)).changes, [])
 })
 
-test('false when the connection broke during the commit; what the server kept is not written again', async (t) => {
-  const { storage, wire, link } = await open(t)
+/** A batch of clicks of one link. */
+const clicks = (link: number) => [
+  { link, atMs: 0, count: 1, class: 'person' as const, facts: null, visitorUnder: () => 7 },
+]
+
+test('a batch whose connection broke during the commit is written once, when it is sent again', async (t) => {
+  const { storage, wire, link, book } = await open(t)
   const id = await link('sale')
   wire.onAnswer = (bytes) => (bytes.includes('COMMIT') ? null : bytes)
-  assert.equal(await storage.addClicks([{ id, clicks: 1, lastClickedAt: 0 }]), false)
+  await assert.rejects(book.write(1, clicks(id)), { code: 'database_unavailable' })
   wire.onAnswer = (bytes) => bytes
   wire.mend()
-  assert.equal((await storage.all(clicksOf, { id }))[0]?.clicks, 1)
+  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
+  assert.equal(await book.write(1, clicks(id)), null)
+  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })
 
-test('database_unavailable when the connection broke before the commit: nothing was kept', async (t) => {
-  const { storage, wire, link } = await open(t)
+test('a batch whose connection broke before the commit is not kept, and is written when it is sent again', async (t) => {
+  const { storage, wire, link, book } = await open(t)
   const id = await link('sale')
   wire.onAnswer = (bytes) => (bytes.includes('UPDATE') ? null : bytes)
-  await assert.rejects(storage.addClicks([{ id, clicks: 1, lastClickedAt: 0 }]), { code: 'database_unavailable' })
+  await assert.rejects(book.write(1, clicks(id)), { code: 'database_unavailable' })
   wire.onAnswer = (bytes) => bytes
   wire.mend()
-  assert.equal((await storage.all(clicksOf, { id }))[0]?.clicks, 0)
+  assert.equal((await keptTotals(storage))[0]?.clicks, 0)
+  assert.equal((await book.write(1, clicks(id)))?.length, 1)
+  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })
 
 test('a statement that fails leaves the connection to others', async (t) => {
-  const { storage, client, link } = await open(t)
+  const { storage, client, link, book } = await open(t)
   const id = await link('sale')
-  await client.query('alter table links add constraint few check (clicks < 3)')
-  await assert.rejects(storage.addClicks([{ id, clicks: 5, lastClickedAt: 0 }]), { code: '23514' })
-  assert.equal(await storage.addClicks([{ id, clicks: 2, lastClickedAt: 0 }]), true)
+  await client.query('alter table link_clicks add constraint few check (clicks < 2)')
+  await assert.rejects(book.write(1, [...clicks(id), ...clicks(id)]), { code: '23514' })
+  assert.equal((await book.write(2, clicks(id)))?.length, 1)
+  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })

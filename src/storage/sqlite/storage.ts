@@ -3,10 +3,10 @@ import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
 import { databaseUnavailable } from '../../errors.ts'
 import { Condition } from '../condition.ts'
+import type { StorageLocation } from '../location.ts'
 import {
   type ChangePosition,
   type Changes,
-  type Clicks,
   type Db,
   type Listing,
   type Meter,
@@ -17,8 +17,6 @@ import {
 import { type Statement, statement } from '../statement.ts'
 import { transactionOf } from '../transaction.ts'
 import { changesAfter, pruneSome } from './changes.ts'
-import { addClicksTo } from './clicks/added.ts'
-import { ClickWriter } from './clicks/writer.ts'
 import { Connection, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { listOn } from './lists.ts'
@@ -36,6 +34,7 @@ interface InternalTables {
  * one writes, many transactions to a commit. Searches and scans run on threads of their own.
  */
 export class SqliteStorage implements Storage {
+  readonly location: StorageLocation
   readonly #folder: string
   readonly #file: OpenedFile
   readonly #condition = new Condition()
@@ -43,12 +42,12 @@ export class SqliteStorage implements Storage {
   readonly #writer: Connection
   readonly #commits: GroupCommit
   readonly #readers: Readers
-  readonly #clicks: ClickWriter
   #onProblem: (error: unknown) => void = () => undefined
   #closed: Promise<void> | undefined
 
   /** `path` is a file that has been migrated. */
   constructor(path: string) {
+    this.location = { engine: 'sqlite', path }
     // First the one that does not wait for locks: when it throws, nothing is left open.
     this.#writer = new Connection(openDatabase(path, 0, writerPragmas), this.#condition)
     this.#reader = new TurnReader(path, this.#condition)
@@ -58,7 +57,6 @@ export class SqliteStorage implements Storage {
       onIndexed: (seq) => void this.#prune(seq),
       onProblem: (error) => this.#onProblem(error),
     })
-    this.#clicks = new ClickWriter(path)
     const transaction = transactionOf(async (declared, params) => this.#writer.all(declared, params))
     this.#commits = new GroupCommit(this.#writer, transaction)
   }
@@ -115,26 +113,8 @@ export class SqliteStorage implements Storage {
     while (this.#closed === undefined && (await this.#commits.writeOne(prune)));
   }
 
-  async addClicks(clicks: readonly Clicks[]): Promise<boolean> {
-    if (clicks.length <= fewClicks && this.#closed === undefined) return this.#addFew(clicks)
-    try {
-      return await this.#clicks.add(clicks)
-    } catch (error) {
-      throw this.#condition.noted(error)
-    }
-  }
-
-  async #addFew(clicks: readonly Clicks[]): Promise<true> {
-    await this.#commits.write(async () => {
-      this.#writer.run((database) => {
-        for (const each of clicks) addClicksTo(database, each)
-      })
-    })
-    return true
-  }
-
   get meters(): readonly Meter[] {
-    return [...this.#reader.meters, ...this.#commits.meters, ...this.#readers.meters, ...this.#clicks.meters]
+    return [...this.#reader.meters, ...this.#commits.meters, ...this.#readers.meters]
   }
 
   close(): Promise<void> {
@@ -143,7 +123,6 @@ export class SqliteStorage implements Storage {
   }
 
   async #close(): Promise<void> {
-    await this.#clicks.close()
     await this.#readers.close()
     await this.#commits.drained()
     await this.#reader.close()
@@ -175,9 +154,6 @@ export class SqliteStorage implements Storage {
     }
   }
 }
-
-/** Links whose clicks take the event loop less than a millisecond. The thread for more is started when it is needed. */
-const fewClicks = 32
 
 /**
  * The cache holds the index pages that random names touch at a million records. The WAL is copied back every 16 MB,

@@ -1,0 +1,66 @@
+/**
+ * Entry of the thread that classifies and writes clicks, with a connection of its own: a batch takes tens of milliseconds,
+ * which the event loop does not have.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { Failure } from '../errors.ts'
+import { type Click, ClickBook } from '../storage/clicks/book.ts'
+import { openClicks } from '../storage/open-clicks.ts'
+import { Countries } from './countries.ts'
+import { factsOf } from './facts.ts'
+import { type Visit, visitsIn } from './visit.ts'
+import { visitorOf } from './visitor.ts'
+import type { FromThread, ThreadOptions, ToThread } from './writer.ts'
+
+/** Other writers look for the lock every 2 ms: after each batch they get their turn. Milliseconds. */
+const pauseMs = 5
+
+const { location, writer, geoipDb } = workerData as ThreadOptions
+const port = parentPort as MessagePort
+const countries = await Countries.open(geoipDb)
+const book = new ClickBook(await openClicks(location), writer)
+let running: Promise<void> = Promise.resolve()
+
+port.on('message', (asked: ToThread) => {
+  running = running.then(() => (asked === null ? end() : answer(asked)))
+})
+
+async function end(): Promise<void> {
+  await book.close()
+  port.close()
+}
+
+async function answer(asked: NonNullable<ToThread>): Promise<void> {
+  const { id } = asked
+  try {
+    port.postMessage({ id, isDone: await done(asked) } satisfies FromThread)
+  } catch (error) {
+    port.postMessage({ id, isDone: false, ...toldOf(error) } satisfies FromThread)
+  }
+  if (asked.work === 'write') await wait(pauseMs)
+}
+
+async function done(asked: NonNullable<ToThread>): Promise<boolean> {
+  const clicks = visitsIn(asked.visits).map(clickOf)
+  if (asked.work === 'take') return (await book.take(clicks[0] as Click)) !== undefined
+  await book.write(asked.batch, clicks)
+  return true
+}
+
+function clickOf(visit: Visit): Click {
+  const { link, atMs, count, isPrivate, class: of } = visit
+  const isKnown = of === 'person' && !isPrivate
+  return {
+    ...{ link, atMs, count, class: of },
+    facts: isKnown ? factsOf(visit, countries) : null,
+    visitorUnder: isKnown ? (salt) => visitorOf(visit, salt) : null,
+  }
+}
+
+/** An error as it can be sent. */
+function toldOf(error: unknown): Omit<FromThread, 'id' | 'isDone'> {
+  if (!(error instanceof Failure)) return { error }
+  const { cause, reason } = error.facts
+  return { error: cause, isAway: true, ...(reason !== undefined && { reason }) }
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import { Worker } from 'node:worker_threads'
+import { type DatabaseTrouble, databaseUnavailable } from '../errors.ts'
+import { durations, Histogram } from '../histogram.ts'
+import type { StorageLocation } from '../storage/location.ts'
+import type { Meter } from '../storage/port.ts'
+
+/** What the thread is made of. */
+export interface WriterOptions {
+  readonly location: StorageLocation
+  /** A file that tells the countries of addresses; null for the one that comes along. */
+  readonly geoipDb: string | null
+}
+
+export interface ThreadOptions extends WriterOptions {
+  /** Names this process, whichever of its threads writes. */
+  readonly writer: string
+}
+
+/** What the thread is asked for; null: to do what it was asked for before, and end. */
+export type ToThread =
+  | { readonly id: number; readonly work: 'write'; readonly batch: number; readonly visits: string }
+  | { readonly id: number; readonly work: 'take'; readonly visits: string }
+  | null
+
+/** What became of it. `isDone`: of a click that was to be taken, whether there was one left. */
+export interface FromThread {
+  readonly id: number
+  readonly isDone: boolean
+  readonly error?: unknown
+  /** Whether it may succeed later: the database is away. */
+  readonly isAway?: boolean
+  readonly reason?: DatabaseTrouble
+}
+
+interface Waiting {
+  readonly since: number
+  readonly resolve: (isDone: boolean) => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** A thread that has died is not started again sooner than this after it was started. */
+const respawnMs = 1_000
+/** The table of countries is outside of it. */
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 }
+
+/** Has clicks classified and written by a thread, which is started with the first of them and again when it has died. */
+export class ClickWriter {
+  readonly #options: ThreadOptions
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #seconds = new Histogram(durations)
+  readonly meters: readonly Meter[] = [
+    { name: 'write_seconds', help: 'Time until a batch of clicks is written.', value: this.#seconds },
+  ]
+  #worker: Worker | undefined
+  #startedAt = Number.NEGATIVE_INFINITY
+  #lastId = 0
+  #closed: Promise<void> | undefined
+
+  constructor(options: WriterOptions) {
+    this.#options = { ...options, writer: randomUUID() }
+  }
+
+  /**
+   * Writes a batch: visits as `linesOf` makes them. Whatever it rejects with, the same batch may be sent again: it is written
+   * once.
+   */
+  async write(batch: number, visits: string): Promise<void> {
+    await this.#ask({ work: 'write', batch, visits })
+  }
+
+  /** Takes one of the clicks that the limit of the visit's link has left, and writes it; false if there is none. */
+  take(visits: string): Promise<boolean> {
+    return this.#ask({ work: 'take', visits })
+  }
+
+  /** Ends the thread once it has done what it was asked for. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#end()
+    return this.#closed
+  }
+
+  #ask(what: Unnumbered): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const worker = this.#started()
+      const id = ++this.#lastId
+      this.#waiting.set(id, { since: performance.now(), resolve, reject })
+      worker.postMessage({ id, ...what } satisfies ToThread)
+    })
+  }
+
+  async #end(): Promise<void> {
+    const worker = this.#worker
+    if (worker === undefined) return
+    const ended = new Promise((resolve) => worker.once('exit', resolve))
+    worker.postMessage(null satisfies ToThread)
+    await ended
+  }
+
+  /** Throws `database_unavailable` when the thread was started less than a second ago and has died. */
+  #started(): Worker {
+    if (this.#closed !== undefined) throw databaseUnavailable(new Error('The thread that writes clicks is closed.'))
+    if (this.#worker !== undefined) return this.#worker
+    const now = performance.now()
+    if (now - this.#startedAt < respawnMs) throw databaseUnavailable(new Error('The thread has just died.'))
+    this.#startedAt = now
+    this.#worker = this.#spawn()
+    return this.#worker
+  }
+
+  #spawn(): Worker {
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: this.#options, resourceLimits })
+    worker.on('message', (message: FromThread) => this.#receive(message))
+    let cause: unknown = new Error('The thread that writes clicks has ended.')
+    worker.on('error', (error) => {
+      cause = error
+    })
+    worker.on('exit', () => {
+      this.#worker = undefined
+      for (const id of this.#waiting.keys()) this.#settled(id)?.reject(databaseUnavailable(cause))
+    })
+    return worker
+  }
+
+  #receive({ id, isDone, error, isAway, reason }: FromThread): void {
+    // Under `node --watch`, a worker's messages include some that are Node's own.
+    const waiting = this.#settled(id)
+    if (waiting === undefined) return
+    if (error !== undefined) {
+      waiting.reject(isAway === true ? databaseUnavailable(error, reason) : error)
+      return
+    }
+    this.#seconds.add((performance.now() - waiting.since) / 1000)
+    waiting.resolve(isDone)
+  }
+
+  #settled(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    return waiting
+  }
+}
+
+type Unnumbered = NonNullable<ToThread> extends infer Each ? (Each extends unknown ? Omit<Each, 'id'> : never) : never

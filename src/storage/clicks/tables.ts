@@ -1,0 +1,66 @@
+/**
+ * What each engine does with the tables of clicks. `book.ts` knows in which order. Rows are locked in one order by all who
+ * write: totals by link, then visitors, then days by scope, day and id. So no two wait for each other in a circle.
+ */
+
+/** Whose days they are. */
+export const scopes = { link: 0, domain: 1, space: 2, account: 3 } as const
+export type Scope = (typeof scopes)[keyof typeof scopes]
+
+export interface DayKey {
+  readonly scope: Scope
+  /** Days since 1970-01-01 in UTC. */
+  readonly day: number
+  readonly id: number
+}
+
+/** Clicks of a link, by class, and the time of a person's last one in Unix milliseconds: 0 if there are none of people. */
+export interface AddedTotals {
+  readonly link: number
+  readonly people: number
+  readonly bots: number
+  readonly previews: number
+  readonly lastMs: number
+}
+
+/** To whom the clicks of a link belong. */
+export interface Owners {
+  readonly link: number
+  readonly account: number
+  readonly domain: number
+  readonly space: number | null
+}
+
+export interface Visitor {
+  readonly day: number
+  readonly link: number
+  /** A hash: see `clicks/visitor.ts`. */
+  readonly visitor: number
+}
+
+/** The tables within one transaction. Lists are sorted by their keys, and have each key once. */
+export interface ClickTables {
+  /** The day's salt, which is `fresh` if there was none. */
+  salt(day: number, fresh: Uint8Array): Promise<Uint8Array>
+  /** Notes that the writer's batch is in this transaction; false if it was in an earlier one. */
+  noteBatch(writer: string, batch: number, day: number): Promise<boolean>
+  /** Adds to totals, and makes the state of links due whose limit is reached. Returns the links that there are. */
+  addTotals(added: readonly AddedTotals[]): Promise<Owners[]>
+  /** Takes a person's click at `atMs` of those that the link's limit leaves; undefined if there is none, or no limit. */
+  takeClick(link: number, atMs: number): Promise<Owners | undefined>
+  /** Notes who came. Returns those that were not there yet. */
+  addVisitors(visitors: readonly Visitor[]): Promise<readonly Visitor[]>
+  /** The facts of days, which stay locked; empty where there are none yet. */
+  days(keys: readonly DayKey[]): Promise<Uint8Array[]>
+  setDays(keys: readonly DayKey[], facts: readonly Uint8Array[]): Promise<void>
+}
+
+/** A connection of its own to the tables of clicks, for one transaction at a time. */
+export interface ClickConnection {
+  /**
+   * Runs `work` in a transaction, again if others were in its way. Throws `database_unavailable`, after which it is unknown
+   * whether the transaction was committed: `noteBatch` tells the next one.
+   */
+  write<T>(work: (tables: ClickTables) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}

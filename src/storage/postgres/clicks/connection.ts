@@ -1,0 +1,135 @@
+import type { ClickConnection, ClickTables, DayKey, Owners } from '../../clicks/tables.ts'
+import { newName } from '../compiled.ts'
+import { translated } from '../errors.ts'
+import { type Connection, Pool } from '../pool.ts'
+import { retry } from '../retry.ts'
+import { runText } from '../run.ts'
+
+/** Opens the tables of clicks of a database that has been migrated, with one connection. */
+export function openPostgresClicks(url: string): ClickConnection {
+  const pool = new Pool(url, 1)
+  return {
+    write: (work) => retry(() => pool.with((client) => transact(client, () => work(tablesOf(client))))),
+    close: () => pool.close(),
+  }
+}
+
+async function transact<T>(client: Connection, work: () => Promise<T>): Promise<T> {
+  await runText(client, 'begin', [])
+  try {
+    const result = await work()
+    await client.query('commit').catch((error) => {
+      throw translated(error)
+    })
+    return result
+  } catch (error) {
+    // A connection that is lost has ended the transaction.
+    await client.query('rollback').catch(() => undefined)
+    throw error
+  }
+}
+
+interface Named {
+  readonly text: string
+  readonly name: string
+}
+
+const named = (text: string): Named => ({ text, name: newName() })
+
+const saltAdded = named('insert into click_salts (day, salt) values ($1, $2) on conflict do nothing')
+const saltOfDay = named('select salt from click_salts where day = $1')
+
+const batchNoted = named(`insert into click_batches as kept (writer, batch, day) values ($1, $2, $3)
+  on conflict (writer) do update set batch = excluded.batch, day = excluded.day where excluded.batch > kept.batch
+  returning batch`)
+
+const totalsAdded = named(`
+  with added as (
+    select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+      as added (link_id, people, bots, previews, last_ms)
+  ), locked as materialized (
+    select link_id from link_clicks where link_id = any ($1::bigint[]) order by link_id for update
+  )
+  update link_clicks as kept set
+    clicks = kept.clicks + people,
+    bots = kept.bots + added.bots,
+    previews = kept.previews + added.previews,
+    last_clicked_ms = case when people > 0 then greatest(kept.last_clicked_ms, last_ms) else kept.last_clicked_ms end
+  from added join locked using (link_id)
+  where kept.link_id = added.link_id
+  returning kept.link_id, account_id, domain_id, space_id`)
+
+const clickTaken = named(`update link_clicks set
+    clicks = clicks + 1, last_clicked_ms = greatest(last_clicked_ms, $2)
+  where link_id = $1 and clicks < (select clicks_limit from links where id = $1)
+  returning link_id, account_id, domain_id, space_id`)
+
+const limitsReached = named(`update links set status_due_at = ''
+  where id = any ($1::bigint[]) and clicks_limit is not null and status <> 'expired'
+    and clicks_limit <= (select clicks from link_clicks where link_id = links.id)`)
+
+const visitorsAdded = named(`insert into click_visitors (day, link_id, visitor)
+  select * from unnest($1::integer[], $2::bigint[], $3::bigint[]) as came (day, link_id, visitor)
+  order by day, link_id, visitor on conflict do nothing
+  returning day, link_id, visitor`)
+
+/** Rows that are not there yet are made first, in the same order, so that they can be locked. */
+const daysMade = named(`insert into click_days (scope, day, id, facts)
+  select scope, day, id, '' from unnest($1::integer[], $2::integer[], $3::bigint[]) as asked (scope, day, id)
+  order by scope, day, id on conflict do nothing`)
+const daysLocked = named(`select kept.scope, kept.day, kept.id, facts
+  from unnest($1::integer[], $2::integer[], $3::bigint[]) as asked (scope, day, id)
+  join click_days as kept using (scope, day, id) order by kept.scope, kept.day, kept.id for update of kept`)
+const daysSet = named(`update click_days as kept set facts = told.facts
+  from unnest($1::integer[], $2::integer[], $3::bigint[], $4::bytea[]) as told (scope, day, id, facts)
+  where kept.scope = told.scope and kept.day = told.day and kept.id = told.id`)
+
+function tablesOf(client: Connection): ClickTables {
+  const all = ({ text, name }: Named, ...values: unknown[]) => runText(client, text, values, name)
+  return {
+    async salt(day, fresh) {
+      await all(saltAdded, day, Buffer.from(fresh))
+      return (await all(saltOfDay, day))[0]?.[0] as Uint8Array
+    },
+    async noteBatch(writer, batch, day) {
+      return (await all(batchNoted, writer, batch, day)).length > 0
+    },
+    async addTotals(added) {
+      const columns = (['link', 'people', 'bots', 'previews', 'lastMs'] as const).map((name) =>
+        added.map((row) => row[name]),
+      )
+      const found = (await all(totalsAdded, ...columns)).map(ownersIn).sort((a, b) => a.link - b.link)
+      await all(
+        limitsReached,
+        found.map(({ link }) => link),
+      )
+      return found
+    },
+    async takeClick(link, atMs) {
+      const [taken] = (await all(clickTaken, link, atMs)).map(ownersIn)
+      if (taken !== undefined) await all(limitsReached, [link])
+      return taken
+    },
+    async addVisitors(visitors) {
+      const columns = (['day', 'link', 'visitor'] as const).map((name) => visitors.map((row) => row[name]))
+      const added = await all(visitorsAdded, ...columns)
+      return added.map(([day, link, visitor]) => ({ day: Number(day), link: Number(link), visitor: Number(visitor) }))
+    },
+    async days(keys) {
+      const columns = columnsOf(keys)
+      await all(daysMade, ...columns)
+      return (await all(daysLocked, ...columns)).map((row) => row[3] as Uint8Array)
+    },
+    async setDays(keys, facts) {
+      await all(daysSet, ...columnsOf(keys), facts)
+    },
+  }
+}
+
+function columnsOf(keys: readonly DayKey[]): number[][] {
+  return (['scope', 'day', 'id'] as const).map((name) => keys.map((key) => key[name]))
+}
+
+function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
+  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
+}
