@@ -42,7 +42,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'redirect/link-cache.ts': [],
   'redirect/statements.ts': ['storage/statement.ts'],
   'redirect/store.ts': ['redirect/', 'storage/port.ts'],
-  'clicks/': ['bounded-map.ts', 'storage/port.ts', 'storage/statement.ts'],
+  'clicks/': [
+    ...['bounded-map.ts', 'errors.ts', 'http/client-network.ts'],
+    ...['storage/clicks/day-facts.ts', 'storage/port.ts', 'storage/statement.ts'],
+  ],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/', 'resources.ts', 'version.ts', 'violations.ts'],
