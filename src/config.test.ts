@@ -37,6 +37,8 @@ test('nothing has to be set', () => {
     trustProxy: false,
     logLevel: 'info',
     maxConnections: 10_000,
+    geoipDb: null,
+    countryHeader: null,
     workers: 1,
   })
 })
@@ -95,6 +97,8 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
   ['TRUST_PROXY', '10.0.0.0/8, ::1,loopback', 'trustProxy', ['10.0.0.0/8', '::1', 'loopback']],
   ['TRUST_PROXY', 'fd00::/8', 'trustProxy', ['fd00::/8']],
   ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
+  ['GEOIP_DB', '/var/lib/GeoIP/GeoLite2-Country.mmdb', 'geoipDb', '/var/lib/GeoIP/GeoLite2-Country.mmdb'],
+  ['COUNTRY_HEADER', 'CF-IPCountry', 'countryHeader', 'cf-ipcountry'],
 ]
 
 for (const [name, text, field, value] of good) {
@@ -237,6 +241,11 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
       'https://{domain}:99999',
     ],
     /^SHORT_URL must be "https:\/\/\{domain\}", /,
+  ],
+  [
+    'COUNTRY_HEADER',
+    ['CF IPCountry', 'x:', 'a,b', 'länd', 'x'.repeat(101)],
+    /^COUNTRY_HEADER must be the name of a header, such as /,
   ],
   ['STALE_FOR', ['-1', '1h'], /^STALE_FOR must be an integer from 0 to 31536000, not "/],
   ['REDIRECT_PORT', ['65536', 'off'], /^REDIRECT_PORT must be an integer from 0 to 65535, not "/],

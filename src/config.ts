@@ -28,6 +28,10 @@ export interface Config extends Listeners {
   readonly logLevel: string
   /** Connections that a process serves at once. */
   readonly maxConnections: number
+  /** The file that tells the countries of addresses; null: the packaged one. */
+  readonly geoipDb: string | null
+  /** The header, in lower case, in which a proxy names the visitor's country; null: none does. */
+  readonly countryHeader: string | null
 }
 
 /** Reads the configuration. Throws `StartupFailure` that names every mistake, a line each. */
@@ -46,6 +50,8 @@ export function readConfig(env: Environment = process.env): Config {
       trustProxy: read('TRUST_PROXY', 'off', trustProxy),
       logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
       maxConnections: read('MAX_CONNECTIONS', '10000', integerFrom(1, 1_000_000)),
+      geoipDb: read('GEOIP_DB', '', (text) => text || null),
+      countryHeader: read('COUNTRY_HEADER', '', countryHeader),
     }
   })
 }
@@ -86,6 +92,13 @@ function bootstrapKey(text: string): string | null {
   if (text === '') return null
   if (isWellFormedKey(text)) return text
   throw new Error('is not a well-formed API key: "wm_" and 49 letters and digits, the last 6 of them a checksum.')
+}
+
+function countryHeader(text: string): string | null {
+  if (text === '') return null
+  // RFC 9110 §5.1, §5.6.2.
+  if (/^[!#$%&'*+.^_`|~\w-]{1,100}$/.test(text)) return text.toLowerCase()
+  throw new Error('must be the name of a header, such as CF-IPCountry.')
 }
 
 function trustProxy(text: string): false | number | string[] {

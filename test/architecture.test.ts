@@ -11,7 +11,7 @@ const port = [
 ]
 const operator = [
   ...['accounts/', 'keys/', 'config.ts', 'config-listeners.ts', 'errors.ts', 'version.ts'],
-  ...['storage/open.ts', 'storage/port.ts'],
+  ...['storage/location.ts', 'storage/open.ts', 'storage/port.ts'],
 ]
 const room = ['errors.ts', 'resources.ts', 'api/', 'http/', ...port]
 
@@ -23,12 +23,12 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'version.ts': ['../package.json'],
   'config.ts': [
     ...['config-reading.ts', 'config-listeners.ts', 'config-short-url.ts', 'config-storage.ts'],
-    ...['keys/key.ts', 'storage/open.ts'],
+    ...['keys/key.ts', 'storage/location.ts'],
   ],
   'config-listeners.ts': ['config-reading.ts'],
   'config-short-url.ts': ['config-listeners.ts', 'config-reading.ts', 'names/short-url.ts'],
   'config-reading.ts': ['errors.ts'],
-  'config-storage.ts': ['config-reading.ts', 'storage/open.ts'],
+  'config-storage.ts': ['config-reading.ts', 'storage/location.ts'],
   'bounded-map.ts': [],
   'histogram.ts': [],
   'names/': ['errors.ts', 'violations.ts', 'storage/fold.ts'],
@@ -42,7 +42,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'redirect/link-cache.ts': [],
   'redirect/statements.ts': ['storage/statement.ts'],
   'redirect/store.ts': ['redirect/', 'storage/port.ts'],
-  'clicks/': ['bounded-map.ts', 'storage/port.ts', 'storage/statement.ts'],
+  'clicks/': [
+    ...['bounded-map.ts', 'errors.ts', 'histogram.ts', 'http/client-network.ts'],
+    ...['storage/clicks/', 'storage/location.ts', 'storage/open-clicks.ts', 'storage/port.ts'],
+  ],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/', 'resources.ts', 'version.ts', 'violations.ts'],
@@ -71,7 +74,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...['keys/', 'idempotency/', 'storage/port.ts'],
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],
-  'process/': ['app.ts', ...operator],
+  'process/': ['app.ts', 'clicks/countries.ts', ...operator],
   'main.js': ['process/node-version.js', 'process/serve.ts'],
   'transfer/': ['errors.ts', 'api/fields.ts', ...port],
   'cli/': [

@@ -1,19 +1,26 @@
 import type { VisitorClass } from './visitor-class.ts'
 
-/** A visit that was answered with its link's redirect. It is in memory until its click is written: a second or so. */
+/**
+ * A visit that was answered with its link's redirect. It lives in memory until it is written, a second at most while the
+ * database is there: what is kept is what `facts.ts` and `visitor.ts` make of it.
+ */
 export interface Visit {
+  /** The id of the link. */
   readonly link: number
   /** Unix milliseconds. */
   readonly atMs: number
   readonly class: VisitorClass
-  /** The visitor asks not to be tracked: nothing else than the click counts. */
+  /** Whether the visitor asks not to be tracked: `Sec-GPC` or `DNT`. */
   readonly isPrivate: boolean
+  /** The client's address, as a proxy may have forwarded it. */
   readonly address: string
-  /** Header fields as they were sent, empty if they were not. `country` is that of the operator's COUNTRY_HEADER. */
+  /** The domain that was visited, as it is stored. */
   readonly host: string
+  /** Headers, as Node gives them. Empty where the visitor sent none. */
   readonly userAgent: string
   readonly referrer: string
   readonly languages: string
+  /** Empty also where no header for it is configured. */
   readonly country: string
   /** 1; more where several visits are told apart no more, and only their link, class and hour are known. */
   readonly count: number

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { networkOf } from './client-network.ts'
+import { addressIn, networkOf } from './client-network.ts'
 
 test('an IPv4 address is its own network, mapped into IPv6 or not', () => {
   for (const address of ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:192.0.2.1']) {
@@ -14,6 +14,15 @@ test('a port that a proxy forwards makes no difference, and what is no address c
   assert.equal(networkOf('192.0.2.1:1234'), '192.0.2.1')
   assert.equal(networkOf('[2001:db8:0:12::1]:1234'), networkOf('2001:db8:0:12::2'))
   for (const text of ['garbage', '1.2.3', `z${'z'.repeat(5_000)}`]) assert.equal(networkOf(text), 'unknown')
+})
+
+test('an address is read from what a proxy forwards', () => {
+  for (const forwarded of ['192.0.2.1', '192.0.2.1:1234', '::ffff:192.0.2.1', '[::FFFF:192.0.2.1]:1234']) {
+    assert.equal(addressIn(forwarded), '192.0.2.1')
+  }
+  for (const forwarded of ['2001:db8::1', '[2001:db8::1]', '[2001:db8::1]:1234']) {
+    assert.equal(addressIn(forwarded), '2001:db8::1')
+  }
 })
 
 test('an IPv6 address belongs to its /64, however it is written', () => {

@@ -5,11 +5,15 @@ import { isIP, isIPv6 } from 'node:net'
  * IPv6, since a client that has one address there has 2^64 of them (RFC 6177 §2). Anything else counts as `unknown`.
  */
 export function networkOf(forwarded: string): string {
-  const address = withoutPort(forwarded)
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
-  if (mapped?.[1] !== undefined) return mapped[1]
+  const address = addressIn(forwarded)
   if (!isIPv6(address)) return isIP(address) === 4 ? address : 'unknown'
   return `${expanded(address).slice(0, 4).join(':')}::/64`
+}
+
+/** A client's address, as a proxy may have forwarded it, without a port, and as IPv4 where it is mapped into IPv6. */
+export function addressIn(forwarded: string): string {
+  const address = withoutPort(forwarded)
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
 }
 
 /** Some proxies forward the client's port as well; without it, they count as what they are. */

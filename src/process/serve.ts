@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
 import { type App, buildApp } from '../app.ts'
+import { Countries } from '../clicks/countries.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { Place } from '../config-listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
@@ -30,6 +31,8 @@ async function start(): Promise<void> {
     await ensureFree(placesOf(config.listeners, config.workers))
     return superviseWorkers(config.listeners, config.workers, await openLog(config.logLevel))
   }
+  // The thread that needs it starts with the first click, when no operator is watching.
+  if (config.geoipDb !== null) await Countries.open(config.geoipDb)
   const storage = await openStorage(config.storage)
   const log = await openLog(config.logLevel)
   const { logger } = log

@@ -3,8 +3,8 @@ import type { Visit } from '../clicks/visit.ts'
 import { classOf } from '../clicks/visitor-class.ts'
 import type { Exchange } from '../http/exchange.ts'
 
-/** The visit to a link that is about to be answered. `countryHeader` names the header that tells visitors' countries. */
-export function visitTo(link: number, exchange: Exchange, countryHeader: string | null): Visit {
+/** The visit to a link of a domain. `countryHeader` names the header that tells visitors' countries. */
+export function visitTo(link: number, host: string, exchange: Exchange, countryHeader: string | null): Visit {
   const { headers, method } = exchange
   const userAgent = headers['user-agent'] ?? ''
   return {
@@ -14,7 +14,7 @@ export function visitTo(link: number, exchange: Exchange, countryHeader: string 
     class: method === 'POST' ? 'person' : classOf(method, userAgent),
     isPrivate: headers['sec-gpc'] === '1' || headers.dnt === '1',
     address: exchange.clientAddress,
-    host: exchange.host,
+    host,
     userAgent,
     referrer: headers.referer ?? '',
     languages: headers['accept-language'] ?? '',

@@ -115,7 +115,7 @@ export class Visits {
   async #follow(visit: Visit, link: ServedLink): Promise<Outcome> {
     const { exchange, domain } = visit
     if (await this.#leadsBack(visit, redirectOf(link))) return this.#counted('loop', noSuchLink)
-    const click = visitTo(link.id, exchange, this.#visited.countryHeader)
+    const click = visitTo(link.id, domain.name, exchange, this.#visited.countryHeader)
     if (link.clicks_limit === null) {
       this.#visited.onClick(click)
       return this.#counted('redirect', sendToLink(exchange, link, visit.query))

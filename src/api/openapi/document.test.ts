@@ -115,6 +115,8 @@ async function registeredRoutes(): Promise<string[]> {
     maxConnections: 10,
     corsOrigins: [],
     opsHosts: [],
+    geoipDb: null,
+    countryHeader: null,
   } as const
   const { router, close } = buildApp({ storage, log, ...options })
   await close()

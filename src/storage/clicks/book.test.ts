@@ -6,8 +6,10 @@ import { keptDays, keptSalts, keptTotals, keptVisitors, sumsOf } from '../../../
 import type { Later } from '../../../test/engine.ts'
 import { deleteLink, dueOf, newDomain, newLink, twoNodes } from '../../../test/links.ts'
 import { openClicks } from '../open-clicks.ts'
-import { type Click, ClickBook, dayOf } from './book.ts'
+import { ClickBook } from './book.ts'
 import { dimensions } from './day-facts.ts'
+import { dayOf } from './keys.ts'
+import type { Click } from './recording.ts'
 import { scopes } from './tables.ts'
 
 const noon = Date.parse('2026-11-22T12:00:00.000Z')

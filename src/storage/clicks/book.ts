@@ -2,43 +2,12 @@
  * How clicks are written: totals, visitors and the facts of days in one transaction, so that they always agree.
  */
 import { randomBytes } from 'node:crypto'
-import { addDay, addPeople, type DayFacts, type Dimension, emptyDay, gatherDay, hourOf, peopleOf } from './day-facts.ts'
-import { decodeDay, encodeDay } from './day-form.ts'
-import {
-  type AddedTotals,
-  type ClickConnection,
-  type ClickTables,
-  type DayKey,
-  type Owners,
-  type Scope,
-  scopes,
-  type Visitor,
-} from './tables.ts'
+import { forgetLink, moveNext } from './corrections.ts'
+import { dayOf } from './keys.ts'
+import { type Click, type Recorded, record, totalsOf } from './recording.ts'
+import type { ClickConnection, ClickTables } from './tables.ts'
 
-/** Clicks of one link at one time, of the same visitor; more than one only if no visitor is known. */
-export interface Click {
-  readonly link: number
-  /** Unix milliseconds. */
-  readonly atMs: number
-  readonly count: number
-  readonly class: 'person' | 'bot' | 'preview'
-  /** Null where nothing is known, or nothing shall be. */
-  readonly facts: Readonly<Record<Exclude<Dimension, 'links'>, string | null>> | null
-  /** The visitor's hash under the salt of the day; null for visitors who are not to be told apart. */
-  readonly visitorUnder: ((salt: Uint8Array) => number) | null
-}
-
-/** What became of a click: undefined if its link is gone. */
-export type Recorded = { readonly owners: Owners; readonly isFirst: boolean } | undefined
-
-const dayMs = 86_400_000
-const hourMs = 3_600_000
 const saltBytes = 16
-
-/** The day of a time, counted from 1970-01-01 in UTC. */
-export function dayOf(ms: number): number {
-  return Math.floor(ms / dayMs)
-}
 
 /** Writes the clicks of one process. */
 export class ClickBook {
@@ -77,6 +46,19 @@ export class ClickBook {
     })
   }
 
+  /**
+   * Forgets the clicks of the account's link: its totals, its days, and what these added to the days of those it belongs to.
+   * False if there is no such link. Throws `database_unavailable`.
+   */
+  forget(account: number, link: number): Promise<boolean> {
+    return this.#connection.write((tables) => forgetLink(tables, account, link))
+  }
+
+  /** Has the clicks of links follow them to other spaces. Throws `database_unavailable`. */
+  async move(): Promise<void> {
+    while (await this.#connection.write(moveNext));
+  }
+
   close(): Promise<void> {
     return this.#connection.close()
   }
@@ -102,137 +84,4 @@ export class ClickBook {
     this.#salts.clear()
     for (const [day, salt] of salts) this.#salts.set(day, salt)
   }
-}
-
-function totalsOf(clicks: readonly Click[]): AddedTotals[] {
-  const totals = new Map<number, { link: number; people: number; bots: number; previews: number; lastMs: number }>()
-  for (const { link, class: of, count, atMs } of clicks) {
-    const known = totals.get(link)
-    const total = known ?? { link, people: 0, bots: 0, previews: 0, lastMs: 0 }
-    if (known === undefined) totals.set(link, total)
-    if (of === 'person') total.lastMs = Math.max(total.lastMs, atMs)
-    total[placeOf[of]] += count
-  }
-  return [...totals.values()].sort((a, b) => a.link - b.link)
-}
-
-const placeOf = { person: 'people', bot: 'bots', preview: 'previews' } as const
-
-/** Writes the visitors and days of clicks whose totals are written. */
-async function record(
-  tables: ClickTables,
-  clicks: readonly Click[],
-  owners: readonly Owners[],
-  salts: ReadonlyMap<number, Uint8Array>,
-): Promise<Recorded[]> {
-  const ownersOf = new Map(owners.map((each) => [each.link, each]))
-  const visitors = clicks.map((click) => (ownersOf.has(click.link) ? visitorOf(click, salts) : undefined))
-  const isFirst = await firstOnes(tables, visitors)
-  const recorded = clicks.map(({ link }, at): Recorded => {
-    const found = ownersOf.get(link)
-    return found && { owners: found, isFirst: isFirst[at] as boolean }
-  })
-  const days = daysOf(clicks, recorded)
-  const keys = days.map(({ key }) => key)
-  const stored = await tables.days(keys)
-  await tables.setDays(
-    keys,
-    days.map(({ facts }, at) => encodeDay(sumOf(stored[at] as Uint8Array, facts))),
-  )
-  return recorded
-}
-
-function visitorOf({ link, atMs, visitorUnder }: Click, salts: ReadonlyMap<number, Uint8Array>): Visitor | undefined {
-  if (visitorUnder === null) return undefined
-  const day = dayOf(atMs)
-  return { day, link, visitor: visitorUnder(salts.get(day) as Uint8Array) }
-}
-
-/** For each visitor, whether that is the first visit of the day to the link. */
-async function firstOnes(tables: ClickTables, visitors: readonly (Visitor | undefined)[]): Promise<boolean[]> {
-  const came = new Map<string, Visitor>()
-  for (const visitor of visitors) if (visitor !== undefined) came.set(nameOf(visitor), visitor)
-  const sorted = [...came.values()].sort((a, b) => a.day - b.day || a.link - b.link || a.visitor - b.visitor)
-  const added = new Set((await tables.addVisitors(sorted)).map(nameOf))
-  // Of several visits in one batch, the first alone.
-  return visitors.map((visitor) => visitor !== undefined && added.delete(nameOf(visitor)))
-}
-
-function nameOf({ day, link, visitor }: Visitor): string {
-  return `${day} ${link} ${visitor}`
-}
-
-interface Day {
-  readonly key: DayKey
-  readonly facts: DayFacts
-}
-
-/** The days of the clicks' links, and of all to whom these belong; sorted by their keys. */
-function daysOf(clicks: readonly Click[], recorded: readonly Recorded[]): Day[] {
-  const ofLinks = new Map<string, Day & { readonly owners: Owners }>()
-  for (const [at, click] of clicks.entries()) {
-    const found = recorded[at]
-    if (found === undefined) continue
-    const key = { scope: scopes.link, day: dayOf(click.atMs), id: click.link }
-    const day = ofLinks.get(textOf(key)) ?? { key, facts: emptyDay(), owners: found.owners }
-    ofLinks.set(textOf(key), day)
-    addClick(day.facts, click, found.isFirst)
-  }
-  const ofOwners = new Map<string, Day>()
-  for (const { key, facts, owners } of ofLinks.values()) addToOwners(ofOwners, key.day, facts, owners)
-  return [...ofLinks.values(), ...ofOwners.values()].sort((a, b) => compareKeys(a.key, b.key))
-}
-
-function addClick(facts: DayFacts, click: Click, isFirst: boolean): void {
-  const counts = hourOf(facts, Math.floor((click.atMs % dayMs) / hourMs))
-  counts[placeOf[click.class]] += click.count
-  if (click.class !== 'person') return
-  if (isFirst) counts.unique += 1
-  for (const dimension of dimensionsOfVisits) {
-    addPeople(facts.breakdowns[dimension], click.facts?.[dimension] ?? null, click.count)
-  }
-}
-
-const dimensionsOfVisits = [
-  'countries',
-  'referrers',
-  'browsers',
-  'operating_systems',
-  'devices',
-  'languages',
-] as const satisfies Dimension[]
-
-function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
-  const people = peopleOf(facts)
-  for (const [scope, id] of ownersIn(owners)) {
-    const key = { scope, day, id }
-    const sum = days.get(textOf(key)) ?? { key, facts: emptyDay() }
-    days.set(textOf(key), sum)
-    gatherDay(sum.facts, facts)
-    if (people > 0) addPeople(sum.facts.breakdowns.links, owners.link, people)
-  }
-}
-
-function ownersIn({ domain, space, account }: Owners): [Scope, number][] {
-  const all: [Scope, number | null][] = [
-    [scopes.domain, domain],
-    [scopes.space, space],
-    [scopes.account, account],
-  ]
-  return all.filter((owner): owner is [Scope, number] => owner[1] !== null)
-}
-
-function textOf({ scope, day, id }: DayKey): string {
-  return `${scope} ${day} ${id}`
-}
-
-/** The order in which all who write days lock them. */
-export function compareKeys(a: DayKey, b: DayKey): number {
-  return a.scope - b.scope || a.day - b.day || a.id - b.id
-}
-
-function sumOf(stored: Uint8Array, more: DayFacts): DayFacts {
-  const sum = stored.length === 0 ? emptyDay() : decodeDay(stored)
-  addDay(sum, more)
-  return sum
 }

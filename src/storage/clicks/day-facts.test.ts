@@ -14,7 +14,7 @@ import {
   subtractDay,
   type Value,
 } from './day-facts.ts'
-import { decodeDay, encodeDay } from './day-form.ts'
+import { common, decodeDay, encodeDay } from './day-form.ts'
 
 const text = fc.oneof(fc.constantFrom('Chrome', 'de', 'DE', ''), fc.string({ unit: 'grapheme', maxLength: 300 }))
 const value: fc.Arbitrary<Value> = fc.oneof(text, fc.nat(), fc.constantFrom(null, 2 ** 53 - 1))
@@ -72,6 +72,18 @@ test('other bytes are refused, and never read as a day of another size', () => {
     { numRuns: 20 },
   )
   assert.throws(() => decodeDay(Uint8Array.of(7)), /does not know/)
+})
+
+test('each common text has a byte of its own', () => {
+  assert.ok(common.length <= 128)
+  assert.equal(new Set(common).size, common.length)
+  for (const text of common) {
+    const facts = emptyDay()
+    hourOf(facts, 0).people = 1
+    for (const dimension of dimensions) facts.breakdowns[dimension].set(text, 1)
+    assert.equal(encodeDay(facts).length, 13, text)
+    assert.deepEqual(decodeDay(encodeDay(facts)), facts)
+  }
 })
 
 test('a visit of one person takes 12 bytes where all values are common ones', () => {

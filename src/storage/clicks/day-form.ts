@@ -17,39 +17,22 @@ const [isNull, isOther, isLong, isNumber] = [0, 1, 126, 127]
 const shortest = 2
 const longestShort = isLong - 2
 
-/** Texts of a single byte, from 128 on. Stored days refer to their places: add at the end, and change nothing. */
-const common = [
+/**
+ * Texts of a single byte, from 128 on: at most 128, each once. Stored days refer to their places: add at the end, and change
+ * nothing. Software has the names that `bowser` gives it.
+ */
+export const common: readonly string[] = [
   ...['desktop', 'mobile', 'tablet', 'tv'],
-  ...['Windows', 'macOS', 'Linux', 'Android', 'iOS', 'Chrome OS'],
+  ...['Windows', 'macOS', 'Linux', 'Android', 'iOS', 'Chrome OS', 'HarmonyOS', 'Tizen', 'WebOS'],
   ...['Chrome', 'Safari', 'Firefox', 'Microsoft Edge', 'Opera', 'Samsung Internet for Android', 'Chromium', 'WeChat'],
-  ...['Android Browser', 'Vivaldi', 'UC Browser', 'Yandex Browser', 'Brave', 'DuckDuckGo', 'Electron'],
-  ...[
-    'en',
-    'de',
-    'fr',
-    'es',
-    'pt',
-    'it',
-    'nl',
-    'pl',
-    'ru',
-    'uk',
-    'tr',
-    'ar',
-    'fa',
-    'hi',
-    'id',
-    'vi',
-    'th',
-    'ja',
-    'ko',
-    'zh',
-  ],
-  ...['sv', 'da', 'nb', 'fi', 'cs', 'sk', 'hu', 'ro', 'bg', 'el', 'he'],
-  ...['US', 'DE', 'FR', 'GB', 'NL', 'IN', 'BR', 'CA', 'AU', 'JP', 'ES', 'IT', 'PL', 'SE', 'CH', 'AT', 'BE', 'MX', 'RU'],
-  ...['CN', 'KR', 'ID', 'TR', 'UA', 'CZ', 'DK', 'FI', 'NO', 'IE', 'PT', 'RO', 'HU', 'GR', 'IL', 'SG', 'ZA', 'AR', 'VN'],
-  ...['TH', 'PH', 'MY', 'NZ', 'HK', 'TW'],
+  ...['Android Browser', 'Vivaldi', 'UC Browser', 'Yandex Browser', 'DuckDuckGo', 'Electron', 'Google Search', 'Miui'],
+  ...['Amazon Silk', 'Internet Explorer', 'QQ Browser', 'NAVER Whale Browser', 'HeyTap Browser', 'Vivo Browser'],
+  ...['Opera Touch', 'Focus', 'WebOS Browser'],
+  ...'en de fr es pt it nl pl ru uk tr ar fa hi id vi th ja ko zh sv da nb no fi cs sk hu ro bg el he'.split(' '),
+  ...'US DE FR GB NL IN BR CA AU JP ES IT PL SE CH AT BE MX RU CN KR ID TR UA CZ DK FI NO IE PT RO HU GR IL'.split(' '),
+  ...'SG ZA AR VN TH PH MY NZ HK TW'.split(' '),
   ...['www.google.com', 't.co', 'www.facebook.com', 'www.linkedin.com', 'www.bing.com', 'www.youtube.com'],
+  ...['l.facebook.com', 'l.instagram.com', 'duckduckgo.com', 'com.google.android.gm'],
 ]
 const placeOf = new Map(common.map((text, at) => [text, 128 + at]))
 

@@ -39,7 +39,10 @@ export interface Visitor {
 }
 
 /** The tables within one transaction. Lists are sorted by their keys, and have each key once. */
-export interface ClickTables {
+export interface ClickTables extends Recording, Upkeep {}
+
+/** What a click writes. */
+export interface Recording {
   /** The day's salt, which is `fresh` if there was none. */
   salt(day: number, fresh: Uint8Array): Promise<Uint8Array>
   /** Notes that the writer's batch is in this transaction; false if it was in an earlier one. */
@@ -55,6 +58,27 @@ export interface ClickTables {
   setDays(keys: readonly DayKey[], facts: readonly Uint8Array[]): Promise<void>
 }
 
+/** What is put right and cleared away later. */
+export interface Upkeep {
+  /** Sets the totals of the account's link to nothing. Undefined if there is no such link. */
+  clearTotals(account: number, link: number): Promise<Owners | undefined>
+  /** The days that there are of a scope, or of one of its ids, ascending. */
+  daysOf(scope: Scope, id?: number): Promise<number[]>
+  /** Deletes a day of some ids of a scope. */
+  deleteDays(scope: Scope, day: number, ids: readonly number[]): Promise<void>
+  /** A link whose clicks have yet to follow it to another space, which it does with this. */
+  nextMove(): Promise<{ readonly from: Owners; readonly to: number | null } | undefined>
+  /** Records that are gone, and whose days have yet to be deleted; a few of one scope. */
+  nextRemovals(): Promise<{ readonly scope: Scope; readonly ids: readonly number[] } | undefined>
+  endRemovals(scope: Scope, ids: readonly number[]): Promise<void>
+  /** Deletes some visitors of days before `day`. Returns whether any are left. */
+  deleteVisitors(day: number): Promise<boolean>
+  /** Deletes the salts and the notes on batches of days before `day`. */
+  deleteSalts(day: number): Promise<void>
+  /** Deletes some facts of days before `day`. Returns whether any are left. */
+  deleteDaysBefore(day: number): Promise<boolean>
+}
+
 /** A connection of its own to the tables of clicks, for one transaction at a time. */
 export interface ClickConnection {
   /**
@@ -62,5 +86,7 @@ export interface ClickConnection {
    * whether the transaction was committed: `noteBatch` tells the next one.
    */
   write<T>(work: (tables: ClickTables) => Promise<T>): Promise<T>
+  /** Overwrites what was deleted, as far as the engine keeps it. */
+  scrub(): Promise<void>
   close(): Promise<void>
 }

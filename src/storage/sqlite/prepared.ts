@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 
 /** Values by position, or one object of values by name. */
-type Params = readonly SQLInputValue[] | readonly [Readonly<Record<string, SQLInputValue>>]
+export type Params = readonly SQLInputValue[] | readonly [Readonly<Record<string, SQLInputValue>>]
 
 const preparedOf = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
 

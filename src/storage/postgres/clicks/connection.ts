@@ -1,15 +1,18 @@
-import type { ClickConnection, ClickTables, DayKey, Owners } from '../../clicks/tables.ts'
+import type { ClickConnection, ClickTables, DayKey } from '../../clicks/tables.ts'
 import { newName } from '../compiled.ts'
 import { translated } from '../errors.ts'
 import { type Connection, Pool } from '../pool.ts'
 import { retry } from '../retry.ts'
 import { runText } from '../run.ts'
+import { ownersIn, upkeepOf } from './upkeep.ts'
 
 /** Opens the tables of clicks of a database that has been migrated, with one connection. */
 export function openPostgresClicks(url: string): ClickConnection {
   const pool = new Pool(url, 1)
   return {
     write: (work) => retry(() => pool.with((client) => transact(client, () => work(tablesOf(client))))),
+    // A deleted row stays in its page until the table is written again.
+    scrub: () => pool.with(async (client) => void (await runText(client, 'vacuum full click_salts', []))),
     close: () => pool.close(),
   }
 }
@@ -123,13 +126,10 @@ function tablesOf(client: Connection): ClickTables {
     async setDays(keys, facts) {
       await all(daysSet, ...columnsOf(keys), facts)
     },
+    ...upkeepOf((text, ...values) => runText(client, text, values)),
   }
 }
 
 function columnsOf(keys: readonly DayKey[]): number[][] {
   return (['scope', 'day', 'id'] as const).map((name) => keys.map((key) => key[name]))
-}
-
-function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
-  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
 }

@@ -1,9 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { AddedTotals, ClickConnection, ClickTables, DayKey, Owners, Visitor } from '../../clicks/tables.ts'
+import type { AddedTotals, ClickConnection, ClickTables, DayKey, Visitor } from '../../clicks/tables.ts'
 import { openDatabase } from '../connection.ts'
 import { isBusy, translated } from '../errors.ts'
 import { query } from '../prepared.ts'
+import { ownersIn, type Run, upkeepOf } from './upkeep.ts'
 
 /** How long a batch waits for the lock of other writers, and how often it looks. Milliseconds. */
 const lockTimeoutMs = 5_000
@@ -27,6 +28,8 @@ export function openSqliteClicks(path: string): ClickConnection {
         throw translated(error)
       }
     },
+    // Old pages are in the log until it is used from its start again.
+    scrub: async () => void database.exec('pragma wal_checkpoint(truncate)'),
     close: async () => database.close(),
   }
 }
@@ -87,10 +90,7 @@ const daySet = `insert into click_days (scope, day, id, facts) values (?, ?, ?, 
 const nothing = new Uint8Array()
 
 function tablesOf(database: DatabaseSync): ClickTables {
-  const all = (
-    sql: string,
-    ...values: Parameters<typeof query> extends [unknown, unknown, ...infer Rest] ? Rest : never
-  ) => query(database, sql, ...values)
+  const all: Run = (sql, ...values) => query(database, sql, ...values)
   return {
     async salt(day, fresh) {
       all('insert into click_salts (day, salt) values (?, ?) on conflict do nothing', day, fresh)
@@ -118,9 +118,6 @@ function tablesOf(database: DatabaseSync): ClickTables {
     async setDays(keys: readonly DayKey[], facts) {
       for (const [at, { scope, day, id }] of keys.entries()) all(daySet, scope, day, id, facts[at] as Uint8Array)
     },
+    ...upkeepOf(all),
   }
-}
-
-function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
-  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
 }

@@ -1,0 +1,21 @@
+/** As far as the host: what follows is not looked at. Apps of Android name themselves with a scheme of their own. */
+const origin = /^(?:https?|android-app):\/\/[^/?#\\\s]{1,1024}(?=[/?#\\]|$)/i
+/** RFC 1035 §2.3.4, with dots. */
+const maxLength = 253
+const ascii = /^[\0-\x7f]*$/
+const hostName = /^(?:[a-z\d_-]+\.)*[a-z\d_-]+$/
+const ipv6 = /^\[[\da-f:.]+\]$/
+
+/**
+ * The host that a `Referer` header names, in lower case, with A-labels, without port and root dot. Null if it names none,
+ * or `ownHost`, the host that is visited: its own pages lead on to the link.
+ */
+export function referrerOf(header: string, ownHost: string): string | null {
+  const named = origin.exec(header)?.[0]
+  if (named === undefined) return null
+  // Node gives the bytes of a header as Latin-1.
+  const text = ascii.test(named) ? named : Buffer.from(named, 'latin1').toString('utf8')
+  const host = URL.parse(text)?.hostname.toLowerCase().replace(/\.$/, '') ?? ''
+  if (host === ownHost || host.length > maxLength) return null
+  return hostName.test(host) || ipv6.test(host) ? host : null
+}

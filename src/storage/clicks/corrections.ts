@@ -1,0 +1,70 @@
+/**
+ * Clicks that are forgotten, or follow their link to another space: what the days of a link are of the days of others.
+ */
+import { addDay, addPeople, type DayFacts, emptyDay, peopleOf, subtractDay } from './day-facts.ts'
+import { decodeDay, encodeDay } from './day-form.ts'
+import { compareKeys, keysOfOwners } from './keys.ts'
+import { type ClickTables, type DayKey, scopes } from './tables.ts'
+
+/** Forgets the clicks of the account's link; false if there is no such link. */
+export async function forgetLink(tables: ClickTables, account: number, link: number): Promise<boolean> {
+  const owners = await tables.clearTotals(account, link)
+  if (owners === undefined) return false
+  const days = await daysOfLink(tables, link)
+  await change(
+    tables,
+    days.flatMap(({ day, facts }) => keysOfOwners(owners, day).map((key) => ({ key, by: facts, change: subtractDay }))),
+  )
+  for (const { day } of days) await tables.deleteDays(scopes.link, day, [link])
+  return true
+}
+
+/** Moves the clicks of one link that is in another space by now; false if there is none. */
+export async function moveNext(tables: ClickTables): Promise<boolean> {
+  const move = await tables.nextMove()
+  if (move === undefined) return false
+  const { from, to } = move
+  if (from.space === to) return true
+  const changes = (await daysOfLink(tables, from.link)).flatMap(({ day, facts }) => [
+    { space: from.space, day, by: facts, change: subtractDay },
+    { space: to, day, by: facts, change: addDay },
+  ])
+  await change(
+    tables,
+    changes.flatMap(({ space, day, ...rest }) =>
+      space === null ? [] : [{ key: { scope: scopes.space, day, id: space }, ...rest }],
+    ),
+  )
+  return true
+}
+
+/** The days of a link, as they are in those of its owners. */
+async function daysOfLink(tables: ClickTables, link: number): Promise<{ day: number; facts: DayFacts }[]> {
+  const days = await tables.daysOf(scopes.link, link)
+  const stored = await tables.days(days.map((day) => ({ scope: scopes.link, day, id: link })))
+  return days.map((day, at) => {
+    const facts = decodeDay(stored[at] as Uint8Array)
+    const people = peopleOf(facts)
+    if (people > 0) addPeople(facts.breakdowns.links, link, people)
+    return { day, facts }
+  })
+}
+
+interface Change {
+  readonly key: DayKey
+  readonly by: DayFacts
+  readonly change: (facts: DayFacts, by: DayFacts) => void
+}
+
+async function change(tables: ClickTables, changes: readonly Change[]): Promise<void> {
+  const sorted = changes.toSorted((a, b) => compareKeys(a.key, b.key))
+  const keys = sorted.map(({ key }) => key)
+  const stored = await tables.days(keys)
+  const changed = sorted.map(({ by, change: apply }, at) => {
+    const bytes = stored[at] as Uint8Array
+    const facts = bytes.length === 0 ? emptyDay() : decodeDay(bytes)
+    apply(facts, by)
+    return encodeDay(facts)
+  })
+  await tables.setDays(keys, changed)
+}

@@ -1,0 +1,30 @@
+/**
+ * What is left of clicks that shall not be kept, or not any more: visitors and salts of days that are over, days beyond the
+ * retention, and the days of links, domains and spaces that are gone. In transactions that hold up no other for long.
+ */
+import type { ClickConnection } from './tables.ts'
+
+/** Deletes the visitors and salts of days before `day`, also from where the engine keeps what was deleted. */
+export async function forgetVisitors(connection: ClickConnection, day: number): Promise<void> {
+  while (await connection.write((tables) => tables.deleteVisitors(day)));
+  await connection.write((tables) => tables.deleteSalts(day))
+  await connection.scrub()
+}
+
+/** Deletes the facts of days before `day`. Totals stay. */
+export async function forgetDays(connection: ClickConnection, day: number): Promise<void> {
+  while (await connection.write((tables) => tables.deleteDaysBefore(day)));
+}
+
+/** Deletes the days of links, domains and spaces that are gone. */
+export async function clearRemoved(connection: ClickConnection): Promise<void> {
+  for (;;) {
+    const removed = await connection.write((tables) => tables.nextRemovals())
+    if (removed === undefined) return
+    const { scope, ids } = removed
+    for (const day of await connection.write((tables) => tables.daysOf(scope))) {
+      await connection.write((tables) => tables.deleteDays(scope, day, ids))
+    }
+    await connection.write((tables) => tables.endRemovals(scope, ids))
+  }
+}

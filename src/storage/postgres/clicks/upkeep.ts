@@ -1,0 +1,84 @@
+import { type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
+
+/** Runs a statement; its rows are arrays. */
+export type Run = (text: string, ...values: unknown[]) => Promise<unknown[][]>
+
+/** Rows that one statement deletes. */
+const deletedAtOnce = 5_000
+/** Records whose days are deleted together. */
+const removedAtOnce = 500
+
+/** Steps from one day to the next, however many rows a day has. */
+const daysOfScope = `with recursive step (day) as (
+    select min(day) from click_days where scope = $1
+    union all select (select min(day) from click_days where scope = $1 and day > step.day) from step where day is not null
+  ) select day from step where day is not null`
+const daysOfId = `${daysOfScope} and exists (select 1 from click_days where scope = $1 and day = step.day and id = $2)`
+
+const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null
+  where account_id = $1 and link_id = $2 returning link_id, account_id, domain_id, space_id`
+const limitFreed = `update links set status_due_at = '' where id = $1 and clicks_limit is not null`
+
+const nextMove = `select link_id, link_clicks.account_id, link_clicks.domain_id, link_clicks.space_id, links.space_id
+  from click_moves join link_clicks using (link_id) join links on links.id = link_id
+  order by link_id limit 1 for update of link_clicks skip locked`
+
+const someVisitors = `delete from click_visitors where ctid = any (array
+  (select ctid from click_visitors where day < $1 limit ${deletedAtOnce})) returning day`
+const someDays = `delete from click_days where ctid = any (array
+  (select ctid from click_days where scope = $1 and day < $2 limit ${deletedAtOnce})) returning day`
+
+const nextRemovals = `select scope, array_agg(id) from (select scope, id from click_removals
+  where scope = (select min(scope) from click_removals) limit ${removedAtOnce}) as some group by scope`
+
+/** What is put right and cleared away, by statements that `all` runs. */
+export function upkeepOf(all: Run): Upkeep {
+  return {
+    async clearTotals(account, link) {
+      const [owners] = (await all(cleared, account, link)).map(ownersIn)
+      if (owners !== undefined) await all(limitFreed, link)
+      return owners
+    },
+    async daysOf(scope, id) {
+      const rows = await (id === undefined ? all(daysOfScope, scope) : all(daysOfId, scope, id))
+      return rows.map(([day]) => Number(day))
+    },
+    async deleteDays(scope, day, ids) {
+      await all('delete from click_days where scope = $1 and day = $2 and id = any ($3::bigint[])', scope, day, ids)
+    },
+    async nextMove() {
+      const [row] = await all(nextMove)
+      if (row === undefined) return undefined
+      const [from, to] = [ownersIn(row), row[4] as number | null]
+      await all('delete from click_moves where link_id = $1', from.link)
+      await all('update link_clicks set space_id = $1 where link_id = $2', to, from.link)
+      return { from, to }
+    },
+    async nextRemovals() {
+      const [row] = await all(nextRemovals)
+      return row && { scope: row[0] as Scope, ids: (row[1] as (number | string)[]).map(Number) }
+    },
+    async endRemovals(scope, ids) {
+      await all('delete from click_removals where scope = $1 and id = any ($2::bigint[])', scope, ids)
+    },
+    async deleteVisitors(day) {
+      return (await all(someVisitors, day)).length === deletedAtOnce
+    },
+    async deleteSalts(day) {
+      await all('delete from click_salts where day < $1', day)
+      await all('delete from click_batches where day < $1', day)
+    },
+    async deleteDaysBefore(day) {
+      let isMore = false
+      for (const scope of Object.values(scopes)) {
+        isMore = (await all(someDays, scope, day)).length === deletedAtOnce || isMore
+      }
+      return isMore
+    },
+  }
+}
+
+/** Reads the columns link_id, account_id, domain_id and space_id. */
+export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
+  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
+}

@@ -1,0 +1,83 @@
+import type { SQLOutputValue } from 'node:sqlite'
+import { type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
+import type { Params } from '../prepared.ts'
+
+/** Runs a statement to its end; its rows are arrays. */
+export type Run = (sql: string, ...values: Params) => SQLOutputValue[][]
+
+/** Rows that one statement deletes, in some milliseconds. */
+const deletedAtOnce = 1_000
+/** Records whose days are deleted together. */
+const removedAtOnce = 500
+
+/** Steps from one day to the next, however many rows a day has. */
+const daysOfScope = `with recursive step (day) as (
+    select min(day) from click_days where scope = :scope
+    union all select (select min(day) from click_days where scope = :scope and day > step.day) from step
+    where day is not null
+  ) select day from step where day is not null`
+const daysOfId = `${daysOfScope} and exists (select 1 from click_days where scope = :scope and day = step.day and id = :id)`
+
+const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null
+  where account_id = ? and link_id = ? returning link_id, account_id, domain_id, space_id`
+const limitFreed = `update links set status_due_at = '' where id = ? and clicks_limit is not null`
+
+const nextMove = `select link_id, link_clicks.account_id, link_clicks.domain_id, link_clicks.space_id, links.space_id
+  from click_moves join link_clicks using (link_id) join links on links.id = link_id order by link_id limit 1`
+
+const someVisitors = `delete from click_visitors where (day, link_id, visitor) in
+  (select day, link_id, visitor from click_visitors where day < ? limit ${deletedAtOnce}) returning day`
+const someDays = `delete from click_days where (scope, day, id) in
+  (select scope, day, id from click_days where scope = ? and day < ? limit ${deletedAtOnce}) returning day`
+
+/** What is put right and cleared away, by statements that `all` runs. */
+export function upkeepOf(all: Run): Upkeep {
+  return {
+    async clearTotals(account, link) {
+      const [owners] = all(cleared, account, link).map(ownersIn)
+      if (owners !== undefined) all(limitFreed, link)
+      return owners
+    },
+    async daysOf(scope, id) {
+      return all(id === undefined ? daysOfScope : daysOfId, { scope, id: id ?? 0 }).map(([day]) => Number(day))
+    },
+    async deleteDays(scope, day, ids) {
+      const sql = 'delete from click_days where scope = ? and day = ? and id in (select value from json_each(?))'
+      all(sql, scope, day, JSON.stringify(ids))
+    },
+    async nextMove() {
+      const [row] = all(nextMove)
+      if (row === undefined) return undefined
+      const [from, to] = [ownersIn(row), row[4] as number | null]
+      all('delete from click_moves where link_id = ?', from.link)
+      all('update link_clicks set space_id = ? where link_id = ?', to, from.link)
+      return { from, to }
+    },
+    async nextRemovals() {
+      const sql = `select scope, json_group_array(id) from (select scope, id from click_removals
+        where scope = (select min(scope) from click_removals) limit ${removedAtOnce}) group by scope`
+      const [row] = all(sql)
+      return row && { scope: row[0] as Scope, ids: JSON.parse(String(row[1])) }
+    },
+    async endRemovals(scope, ids) {
+      const sql = 'delete from click_removals where scope = ? and id in (select value from json_each(?))'
+      all(sql, scope, JSON.stringify(ids))
+    },
+    async deleteVisitors(day) {
+      return all(someVisitors, day).length === deletedAtOnce
+    },
+    async deleteSalts(day) {
+      all('delete from click_salts where day < ?', day)
+      all('delete from click_batches where day < ?', day)
+    },
+    async deleteDaysBefore(day) {
+      const gone = Object.values(scopes).map((scope) => all(someDays, scope, day).length)
+      return gone.includes(deletedAtOnce)
+    },
+  }
+}
+
+/** Reads the columns link_id, account_id, domain_id and space_id. */
+export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
+  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
+}
