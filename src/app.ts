@@ -10,8 +10,7 @@ import { RateLimits } from './api/rate-limit.ts'
 import { Removals } from './api/removals.ts'
 import { Api } from './api/routes.ts'
 import { apiFallback, apiManners } from './api/unanswered.ts'
-import { ClickRecorder } from './clicks/recorder.ts'
-import { ClickWriter } from './clicks/writer.ts'
+import { type ClickOptions, Clicks } from './clicks/clicks.ts'
 import type { ListenerName } from './config-listeners.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
@@ -46,7 +45,7 @@ import { finishSpaceRemovals } from './spaces/store.ts'
 import { spaceTransfer } from './spaces/transfer.ts'
 import type { Storage } from './storage/port.ts'
 
-export interface AppOptions {
+export interface AppOptions extends Omit<ClickOptions, 'onProblem'> {
   readonly storage: Storage
   readonly log: LogOutput
   readonly baseUrl: string | null
@@ -54,8 +53,6 @@ export interface AppOptions {
   readonly shortUrl: string
   /** Seconds for which visitors are served from memory while the database is down. */
   readonly staleFor: number
-  /** A file that tells the countries of addresses; null for the one that comes along. */
-  readonly geoipDb: string | null
   /** The header that tells visitors' countries, in lower case; null if there is none. */
   readonly countryHeader: string | null
   readonly corsOrigins: AllowedOrigins
@@ -116,13 +113,13 @@ export function buildApp(options: AppOptions): App {
   }
   const { counts, overload } = shared
   const redirect = redirectOf(options, shared)
-  const { directory, recorder, visits } = redirect
-  const api = apiOf(options, shared, directory)
+  const { directory, clicks, visits } = redirect
+  const api = apiOf(options, shared, redirect)
   const ops = opsListener({
     counts,
     loopDelays: overload.delays,
     visits,
-    meters: { database: storage.meters, directory: directory.meters, clicks: redirect.clicks },
+    meters: { database: storage.meters, directory: directory.meters, clicks: clicks.meters },
     isServed: (domain) => directory.hasDomain(domain.toLowerCase()),
     storage,
     drain: api.drain,
@@ -141,13 +138,13 @@ export function buildApp(options: AppOptions): App {
     load: () => directory.begin(),
     begin: () => {
       overload.begin()
-      recorder.begin()
+      clicks.begin()
       api.begin()
     },
     close: async () => {
       overload.close()
       await directory.close()
-      await recorder.close()
+      await clicks.close()
       await api.close()
     },
   }
@@ -162,7 +159,11 @@ interface Shared {
 }
 
 /** The listener of the API and the documents. */
-function apiOf(options: AppOptions, { counts, proxies, overload, isSecret }: Shared, directory: Directory) {
+function apiOf(
+  options: AppOptions,
+  { counts, proxies, overload, isSecret }: Shared,
+  { directory, clicks }: Redirecting,
+) {
   const { storage } = options
   const keyring = new Keyring(storage)
   const kept = new KeptAnswers(storage)
@@ -180,7 +181,10 @@ function apiOf(options: AppOptions, { counts, proxies, overload, isSecret }: Sha
   spaceRoutes(api, storage, removals)
   linkRoutes(api, storage, {
     shortUrl: shortUrls(options.shortUrl),
-    onChange: (id, domain, alias) => directory.linkChanged(id, domain, alias),
+    onChange: (id, domain, alias) => {
+      directory.linkChanged(id, domain, alias)
+      clicks.linkChanged()
+    },
   })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
@@ -215,21 +219,23 @@ function removalsOf(storage: Storage, { logger }: LogOutput): Removals {
   })
 }
 
+type Redirecting = ReturnType<typeof redirectOf>
+
 /** The listener of visitors, and what it serves from and counts into. */
 function redirectOf(options: AppOptions, shared: Shared) {
-  const { storage, log, shortUrl, staleFor, maxConnections, geoipDb, countryHeader } = options
+  const { storage, log, shortUrl, staleFor, maxConnections, countryHeader } = options
   const warn = (message: string) => (error: unknown) => log.logger.warn({ err: error }, message)
   const directory = new Directory(storage, {
     staleForMs: staleFor * 1_000,
     onProblem: warn('visitors are served from memory, since the database is away'),
   })
-  const writer = new ClickWriter({ location: storage.location, geoipDb })
-  const recorder = new ClickRecorder(writer, warn('clicks wait to be written, since the database is away'))
+  const onProblem = (error: unknown, meaning: string) => warn(meaning)(error)
+  const clicks = new Clicks(storage, { ...options, onProblem })
   const visits = new VisitCounts()
   const listener = visitorsListener({
     directory,
-    onClick: (visit) => recorder.count(visit),
-    takeClick: (visit) => recorder.take(visit),
+    onClick: (visit) => clicks.count(visit),
+    takeClick: (visit) => clicks.take(visit),
     countryHeader,
     shortUrl: shortUrls(shortUrl),
     visits,
@@ -237,6 +243,5 @@ function redirectOf(options: AppOptions, shared: Shared) {
     maxConnections,
     ...shared,
   })
-  const clicks = [...recorder.meters, ...writer.meters]
-  return { ...listener, directory, recorder, visits, clicks }
+  return { ...listener, directory, clicks, visits }
 }

@@ -37,6 +37,7 @@ test('nothing has to be set', () => {
     trustProxy: false,
     logLevel: 'info',
     maxConnections: 10_000,
+    clicksRetention: 730,
     geoipDb: null,
     countryHeader: null,
     workers: 1,
@@ -56,6 +57,7 @@ test('an empty variable is one that is not set, and values are trimmed', () => {
 const good: [name: string, text: string, field: keyof Config, value: unknown][] = [
   ['WORKERS', '4', 'workers', 4],
   ['STALE_FOR', '0', 'staleFor', 0],
+  ['CLICKS_RETENTION', '0', 'clicksRetention', 0],
   ['SHORT_URL', 'https://{domain}', 'shortUrl', 'https://{domain}'],
   ['SHORT_URL', 'HTTPS://{domain}:443/', 'shortUrl', 'https://{domain}'],
   ['SHORT_URL', 'http://{domain}:8080', 'shortUrl', 'http://{domain}:8080'],
@@ -247,6 +249,7 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
     ['CF IPCountry', 'x:', 'a,b', 'länd', 'x'.repeat(101)],
     /^COUNTRY_HEADER must be the name of a header, such as /,
   ],
+  ['CLICKS_RETENTION', ['-1', '2y'], /^CLICKS_RETENTION must be an integer from 0 to 36500, not "/],
   ['STALE_FOR', ['-1', '1h'], /^STALE_FOR must be an integer from 0 to 31536000, not "/],
   ['REDIRECT_PORT', ['65536', 'off'], /^REDIRECT_PORT must be an integer from 0 to 65535, not "/],
   ['OPS_PORT', ['65536', 'off'], /^OPS_PORT must be an integer from 0 to 65535, not "/],

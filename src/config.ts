@@ -17,6 +17,8 @@ export interface Config extends Listeners {
   readonly shortUrl: string
   /** Seconds for which links in memory are served on while the database is down. */
   readonly staleFor: number
+  /** Days for which the break-downs of clicks are kept; 0: for ever. */
+  readonly clicksRetention: number
   /** The origins whose pages may use the API from a browser: any (`*`), or these. */
   readonly corsOrigins: '*' | readonly string[]
   /** The key to register at the first start; null: one is made. */
@@ -44,6 +46,7 @@ export function readConfig(env: Environment = process.env): Config {
       baseUrl: read('BASE_URL', '', baseUrl),
       shortUrl: readShortUrl(read, listening.listeners),
       staleFor: read('STALE_FOR', '3600', integerFrom(0, 31_536_000)),
+      clicksRetention: read('CLICKS_RETENTION', '730', integerFrom(0, 36_500)),
       corsOrigins: read('CORS_ORIGINS', '', corsOrigins),
       bootstrapKey: read('BOOTSTRAP_KEY', '', bootstrapKey),
       rateLimit: read('RATE_LIMIT', '6000', integerFrom(0, 1_000_000_000)),

@@ -114,6 +114,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     corsOrigins: options.corsOrigins ?? [],
     opsHosts: ['localhost'],
     geoipDb: null,
+    clicksRetention: 730,
     countryHeader: options.countryHeader ?? null,
   })
   app.begin()

@@ -44,7 +44,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'redirect/store.ts': ['redirect/', 'storage/port.ts'],
   'clicks/': [
     ...['bounded-map.ts', 'errors.ts', 'histogram.ts', 'http/client-network.ts'],
-    ...['storage/clicks/', 'storage/location.ts', 'storage/open-clicks.ts', 'storage/port.ts'],
+    ...['storage/clicks/', 'storage/location.ts', 'storage/open-clicks.ts', 'storage/port.ts', 'storage/statement.ts'],
   ],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [

@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
+import { insertSpace } from '../src/spaces/store.ts'
 import { foldCase } from '../src/storage/fold.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Db } from '../src/storage/port.ts'
@@ -20,6 +21,7 @@ interface LinksTable {
   forward_query: number
   redirect_status: number
   clicks_limit: number | null
+  space_id: number | null
   status: string
   status_due_at: string | null
   created_at: string
@@ -148,6 +150,16 @@ export const clicksOf = statement((db: Kysely<Tables>, { id }: { id: number }) =
     .innerJoin('links', 'id', 'link_id')
     .select(['clicks', 'last_clicked_ms', 'status_due_at'])
     .where('id', '=', id),
+)
+
+/** Stores a space; returns its id. */
+export async function newSpace(db: Db, account: number, name: string): Promise<number> {
+  return (await insertSpace(db, account, { name, color: 1 })).record.id
+}
+
+/** Puts a link into a space, or takes it out of all. */
+export const setSpace = statement((db: Kysely<Tables>, { id, space }: { id: number; space: number | null }) =>
+  db.updateTable('links').set({ space_id: space }).where('id', '=', id),
 )
 
 export const dueOf = statement((db: Kysely<Tables>, { id }: { id: number }) =>

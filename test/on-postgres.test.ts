@@ -14,7 +14,7 @@ useEngine('postgres')
 const files = globSync(
   [
     'src/storage/{changes,foreign-keys,removal,transactions,version}.test.ts',
-    'src/storage/clicks/book.test.ts',
+    'src/storage/clicks/{book,upkeep}.test.ts',
     'src/{clicks,idempotency,keys,limits}/*.test.ts',
     'src/redirect/directory.test.ts',
     'test/contract/{after,safe-retries}.test.ts',

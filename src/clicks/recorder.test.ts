@@ -43,6 +43,7 @@ function writing(outcomes: Outcome[] = []) {
   }
   return {
     ...{ kept, batches, write, take },
+    forget: async (_account: number, link: number) => kept.some((each) => each.link === link),
     close: async () => undefined,
     leave: (clicks: number) => {
       left = clicks
@@ -179,5 +180,14 @@ test('a click that is taken is counted; one that is not, is not', async () => {
   assert.equal(await recorder.take(visit(1)), true)
   assert.equal(await recorder.take(visit(1)), false)
   assert.equal(meterOf(recorder, 'people'), 1)
+  await recorder.close()
+})
+
+test('clicks that wait are written before those of a link are forgotten', async () => {
+  const writer = writing()
+  const recorder = new ClickRecorder(writer, assert.ifError)
+  recorder.count(visit(1))
+  assert.equal(await recorder.forget(1, 1), true)
+  assert.equal(await recorder.forget(1, 2), false)
   await recorder.close()
 })

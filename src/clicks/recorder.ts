@@ -39,7 +39,7 @@ interface Batch {
  * is never written twice.
  */
 export class ClickRecorder {
-  readonly #writer: Pick<ClickWriter, 'write' | 'take' | 'close'>
+  readonly #writer: Pick<ClickWriter, 'write' | 'take' | 'forget' | 'close'>
   readonly #onProblem: (error: unknown) => void
   readonly #maxVisits: number
   readonly #maxCounts: number
@@ -71,7 +71,7 @@ export class ClickRecorder {
 
   /** `onProblem` hears of the first failure of each outage. */
   constructor(
-    writer: Pick<ClickWriter, 'write' | 'take' | 'close'>,
+    writer: Pick<ClickWriter, 'write' | 'take' | 'forget' | 'close'>,
     onProblem: (error: unknown) => void,
     options: RecorderOptions = {},
   ) {
@@ -96,6 +96,15 @@ export class ClickRecorder {
     const isTaken = await this.#writer.take(linesOf([visit]))
     if (isTaken) this.#seen[visit.class] += 1
     return isTaken
+  }
+
+  /**
+   * Forgets the clicks of the account's link, those that wait to be written too; false if there is no such link. Throws
+   * `database_unavailable`.
+   */
+  async forget(account: number, link: number): Promise<boolean> {
+    await this.flush()
+    return this.#writer.forget(account, link)
   }
 
   /** Begins to write. */

@@ -7,12 +7,13 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../errors.ts'
 import { ClickBook } from '../storage/clicks/book.ts'
 import type { Click } from '../storage/clicks/recording.ts'
+import { clearRemoved, forgetDays } from '../storage/clicks/sweep.ts'
 import { openClicks } from '../storage/open-clicks.ts'
 import { Countries } from './countries.ts'
 import { factsOf } from './facts.ts'
 import { type Visit, visitsIn } from './visit.ts'
 import { visitorOf } from './visitor.ts'
-import type { FromThread, ThreadOptions, ToThread } from './writer.ts'
+import type { Bounds, FromThread, ThreadOptions, ToThread } from './writer.ts'
 
 /** Other writers look for the lock every 2 ms: after each batch they get their turn. Milliseconds. */
 const pauseMs = 5
@@ -20,7 +21,8 @@ const pauseMs = 5
 const { location, writer, geoipDb } = workerData as ThreadOptions
 const port = parentPort as MessagePort
 const countries = await Countries.open(geoipDb)
-const book = new ClickBook(await openClicks(location), writer)
+const connection = await openClicks(location)
+const book = new ClickBook(connection, writer)
 let running: Promise<void> = Promise.resolve()
 
 port.on('message', (asked: ToThread) => {
@@ -43,10 +45,25 @@ async function answer(asked: NonNullable<ToThread>): Promise<void> {
 }
 
 async function done(asked: NonNullable<ToThread>): Promise<boolean> {
-  const clicks = visitsIn(asked.visits).map(clickOf)
-  if (asked.work === 'take') return (await book.take(clicks[0] as Click)) !== undefined
-  await book.write(asked.batch, clicks)
-  return true
+  switch (asked.work) {
+    case 'write':
+      await book.write(asked.batch, visitsIn(asked.visits).map(clickOf))
+      return true
+    case 'take':
+      return (await book.take(clickOf(visitsIn(asked.visits)[0] as Visit))) !== undefined
+    case 'forget':
+      return book.forget(asked.account, asked.link)
+    case 'sweep':
+      await sweep(asked)
+      return true
+  }
+}
+
+async function sweep({ visitorsBefore, daysBefore }: Bounds): Promise<void> {
+  await book.move()
+  await clearRemoved(connection)
+  await forgetDays(connection, daysBefore)
+  await book.forgetVisitors(visitorsBefore)
 }
 
 function clickOf(visit: Visit): Click {

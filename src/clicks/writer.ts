@@ -21,9 +21,17 @@ export interface ThreadOptions extends WriterOptions {
 export type ToThread =
   | { readonly id: number; readonly work: 'write'; readonly batch: number; readonly visits: string }
   | { readonly id: number; readonly work: 'take'; readonly visits: string }
+  | { readonly id: number; readonly work: 'forget'; readonly account: number; readonly link: number }
+  | ({ readonly id: number; readonly work: 'sweep' } & Bounds)
   | null
 
-/** What became of it. `isDone`: of a click that was to be taken, whether there was one left. */
+/** Days since 1970-01-01: what is of earlier ones goes. */
+export interface Bounds {
+  readonly visitorsBefore: number
+  readonly daysBefore: number
+}
+
+/** What became of it. `isDone`: whether there was a click to take, or a link to forget the clicks of. */
 export interface FromThread {
   readonly id: number
   readonly isDone: boolean
@@ -42,7 +50,7 @@ interface Waiting {
 /** A thread that has died is not started again sooner than this after it was started. */
 const respawnMs = 1_000
 /** The table of countries is outside of it. */
-const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 }
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4 }
 
 /** Has clicks classified and written by a thread, which is started with the first of them and again when it has died. */
 export class ClickWriter {
@@ -72,6 +80,16 @@ export class ClickWriter {
   /** Takes one of the clicks that the limit of the visit's link has left, and writes it; false if there is none. */
   take(visits: string): Promise<boolean> {
     return this.#ask({ work: 'take', visits })
+  }
+
+  /** Forgets the clicks of the account's link; false if there is no such link. Rejects with `database_unavailable`. */
+  forget(account: number, link: number): Promise<boolean> {
+    return this.#ask({ work: 'forget', account, link })
+  }
+
+  /** Does the upkeep that is due: see `chores.ts`. Rejects with `database_unavailable`. */
+  async sweep(bounds: Bounds): Promise<void> {
+    await this.#ask({ work: 'sweep', ...bounds })
   }
 
   /** Ends the thread once it has done what it was asked for. Idempotent. */

@@ -116,6 +116,7 @@ async function registeredRoutes(): Promise<string[]> {
     corsOrigins: [],
     opsHosts: [],
     geoipDb: null,
+    clicksRetention: 0,
     countryHeader: null,
   } as const
   const { router, close } = buildApp({ storage, log, ...options })

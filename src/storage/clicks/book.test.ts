@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { keptDays, keptSalts, keptTotals, keptVisitors, sumsOf } from '../../../test/clicks.ts'
+import { type KeptDay, keptDays, keptSalts, keptTotals, keptVisitors, sumsOf } from '../../../test/clicks.ts'
 import type { Later } from '../../../test/engine.ts'
 import { deleteLink, dueOf, newDomain, newLink, twoNodes } from '../../../test/links.ts'
 import { openClicks } from '../open-clicks.ts'
@@ -165,6 +165,33 @@ test('the salt of a day is the same for all nodes, and another every day', async
   assert.equal((await keptVisitors(storage)).length, 2)
 })
 
+/** What must be kept of clicks. */
+function modelOf(all: readonly Click[]) {
+  const people = all.filter((each) => each.class === 'person')
+  const visitors = new Set(
+    people.flatMap(({ link, atMs, visitorUnder }) =>
+      visitorUnder === null ? [] : [`${link} ${dayOf(atMs)} ${visitorUnder(new Uint8Array())}`],
+    ),
+  )
+  return {
+    ...{ people: people.length, unique: visitors.size },
+    bots: all.filter((each) => each.class === 'bot').length,
+    previews: all.filter((each) => each.class === 'preview').length,
+  }
+}
+
+/** All of a scope's days together have what is expected, and each adds up. */
+function assertKept(days: readonly KeptDay[], scope: number, expected: ReturnType<typeof modelOf>): void {
+  const sums = { people: 0, unique: 0, bots: 0, previews: 0 }
+  for (const { facts } of days.filter((day) => day.scope === scope)) {
+    const { addUp, ...own } = sumsOf(facts)
+    const isOwn = scope === scopes.link && own.people > 0
+    assert.deepEqual(addUp, isOwn ? dimensions.slice(0, -1) : dimensions)
+    for (const name of ['people', 'unique', 'bots', 'previews'] as const) sums[name] += own[name]
+  }
+  assert.deepEqual(sums, expected, `scope ${scope}`)
+}
+
 const visits = fc.array(
   fc.record({
     link: fc.nat(2),
@@ -199,28 +226,9 @@ test('two nodes count as one: hours, dimensions and totals agree with a model, w
         await Promise.all([write(first, left), write(second, right)])
         if (isRepeated) await write(first, left)
       }
-      const people = all.filter((each) => each.class === 'person')
-      const visitors = new Set(
-        people.flatMap(({ link, atMs, visitorUnder }) =>
-          visitorUnder === null ? [] : [`${link} ${dayOf(atMs)} ${visitorUnder(new Uint8Array())}`],
-        ),
-      )
-      const expected = {
-        ...{ people: people.length, unique: visitors.size },
-        bots: all.filter((each) => each.class === 'bot').length,
-        previews: all.filter((each) => each.class === 'preview').length,
-      }
+      const expected = modelOf(all)
       const days = await keptDays(storage)
-      for (const scope of [scopes.link, scopes.domain, scopes.account]) {
-        const sums = { people: 0, unique: 0, bots: 0, previews: 0 }
-        for (const { facts } of days.filter((day) => day.scope === scope)) {
-          const { addUp, ...own } = sumsOf(facts)
-          const dims = scope === scopes.link && own.people > 0 ? dimensions.slice(0, -1) : dimensions
-          assert.deepEqual(addUp, dims)
-          for (const name of ['people', 'unique', 'bots', 'previews'] as const) sums[name] += own[name]
-        }
-        assert.deepEqual(sums, expected, `scope ${scope}`)
-      }
+      for (const scope of [scopes.link, scopes.domain, scopes.account]) assertKept(days, scope, expected)
       const totals = await keptTotals(storage)
       const sum = (name: 'clicks' | 'bots' | 'previews') => totals.reduce((of, row) => of + row[name], 0)
       assert.deepEqual(

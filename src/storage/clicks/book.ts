@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { forgetLink, moveNext } from './corrections.ts'
 import { dayOf } from './keys.ts'
 import { type Click, type Recorded, record, totalsOf } from './recording.ts'
+import { forgetVisitors } from './sweep.ts'
 import type { ClickConnection, ClickTables } from './tables.ts'
 
 const saltBytes = 16
@@ -57,6 +58,12 @@ export class ClickBook {
   /** Has the clicks of links follow them to other spaces. Throws `database_unavailable`. */
   async move(): Promise<void> {
     while (await this.#connection.write(moveNext));
+  }
+
+  /** Deletes the visitors and salts of days before `day`, here too. Throws `database_unavailable`. */
+  async forgetVisitors(day: number): Promise<void> {
+    for (const known of this.#salts.keys()) if (known < day) this.#salts.delete(known)
+    await forgetVisitors(this.#connection, day)
   }
 
   close(): Promise<void> {

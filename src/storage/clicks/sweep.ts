@@ -7,8 +7,7 @@ import type { ClickConnection } from './tables.ts'
 /** Deletes the visitors and salts of days before `day`, also from where the engine keeps what was deleted. */
 export async function forgetVisitors(connection: ClickConnection, day: number): Promise<void> {
   while (await connection.write((tables) => tables.deleteVisitors(day)));
-  await connection.write((tables) => tables.deleteSalts(day))
-  await connection.scrub()
+  if (await connection.write((tables) => tables.deleteSalts(day))) await connection.scrub()
 }
 
 /** Deletes the facts of days before `day`. Totals stay. */

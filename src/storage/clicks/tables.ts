@@ -73,8 +73,8 @@ export interface Upkeep {
   endRemovals(scope: Scope, ids: readonly number[]): Promise<void>
   /** Deletes some visitors of days before `day`. Returns whether any are left. */
   deleteVisitors(day: number): Promise<boolean>
-  /** Deletes the salts and the notes on batches of days before `day`. */
-  deleteSalts(day: number): Promise<void>
+  /** Deletes the salts and the notes on batches of days before `day`. Returns whether there was a salt. */
+  deleteSalts(day: number): Promise<boolean>
   /** Deletes some facts of days before `day`. Returns whether any are left. */
   deleteDaysBefore(day: number): Promise<boolean>
 }

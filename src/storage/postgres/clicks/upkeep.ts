@@ -65,8 +65,8 @@ export function upkeepOf(all: Run): Upkeep {
       return (await all(someVisitors, day)).length === deletedAtOnce
     },
     async deleteSalts(day) {
-      await all('delete from click_salts where day < $1', day)
       await all('delete from click_batches where day < $1', day)
+      return (await all('delete from click_salts where day < $1 returning day', day)).length > 0
     },
     async deleteDaysBefore(day) {
       let isMore = false

@@ -29,8 +29,19 @@ export function openSqliteClicks(path: string): ClickConnection {
       }
     },
     // Old pages are in the log until it is used from its start again.
-    scrub: async () => void database.exec('pragma wal_checkpoint(truncate)'),
+    scrub: () => truncateLog(database),
     close: async () => database.close(),
+  }
+}
+
+/** How often a log is tried to be cut off that others are reading. */
+const truncations = 100
+
+async function truncateLog(database: DatabaseSync): Promise<void> {
+  for (let left = truncations; left > 0; left--) {
+    const [[isBusy] = []] = query(database, 'pragma wal_checkpoint(truncate)')
+    if (isBusy === 0) return
+    await wait(lockPollMs)
   }
 }
 

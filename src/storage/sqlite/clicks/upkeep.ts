@@ -67,8 +67,8 @@ export function upkeepOf(all: Run): Upkeep {
       return all(someVisitors, day).length === deletedAtOnce
     },
     async deleteSalts(day) {
-      all('delete from click_salts where day < ?', day)
       all('delete from click_batches where day < ?', day)
+      return all('delete from click_salts where day < ? returning day', day).length > 0
     },
     async deleteDaysBefore(day) {
       const gone = Object.values(scopes).map((scope) => all(someDays, scope, day).length)

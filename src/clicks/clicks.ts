@@ -1,0 +1,63 @@
+import type { Meter, Storage } from '../storage/port.ts'
+import { ClickChores } from './chores.ts'
+import { ClickRecorder } from './recorder.ts'
+import type { Visit } from './visit.ts'
+import { ClickWriter } from './writer.ts'
+
+export interface ClickOptions {
+  /** A file that tells the countries of addresses; null for the one that comes along. */
+  readonly geoipDb: string | null
+  /** Days for which break-downs are kept; 0: for ever. */
+  readonly clicksRetention: number
+  /** Hears of the first failure of each outage, and what it means. */
+  readonly onProblem: (error: unknown, meaning: string) => void
+}
+
+/** The clicks of a process: how they are counted, written, forgotten and looked after. */
+export class Clicks {
+  readonly #recorder: ClickRecorder
+  readonly #chores: ClickChores
+  readonly meters: readonly Meter[]
+
+  constructor(storage: Storage, { geoipDb, clicksRetention, onProblem }: ClickOptions) {
+    const writer = new ClickWriter({ location: storage.location, geoipDb })
+    const telling = (meaning: string) => (error: unknown) => onProblem(error, meaning)
+    this.#recorder = new ClickRecorder(writer, telling('clicks wait to be written, since the database is away'))
+    this.#chores = new ClickChores(storage, writer, {
+      retention: clicksRetention,
+      onProblem: telling('the upkeep of clicks was interrupted; it will go on'),
+    })
+    this.meters = [...this.#recorder.meters, ...writer.meters]
+  }
+
+  /** Counts a click on a link without a limit. Takes less than a microsecond. */
+  count(visit: Visit): void {
+    this.#recorder.count(visit)
+  }
+
+  /** See `ClickRecorder.take`. */
+  take(visit: Visit): Promise<boolean> {
+    return this.#recorder.take(visit)
+  }
+
+  /** See `ClickRecorder.forget`. */
+  forget(account: number, link: number): Promise<boolean> {
+    return this.#recorder.forget(account, link)
+  }
+
+  /** Has the clicks of a link follow a change of it. */
+  linkChanged(): void {
+    this.#chores.look()
+  }
+
+  begin(): void {
+    this.#recorder.begin()
+    this.#chores.begin()
+  }
+
+  /** Writes what waits, within seconds. */
+  async close(): Promise<void> {
+    await this.#chores.close()
+    await this.#recorder.close()
+  }
+}
