@@ -29,7 +29,7 @@ const someDays = `delete from click_days where ctid = any (array
   (select ctid from click_days where scope = $1 and day < $2 limit ${deletedAtOnce})) returning day`
 
 const nextRemovals = `select scope, array_agg(id) from (select scope, id from click_removals
-  where scope = (select min(scope) from click_removals) limit ${removedAtOnce}) as some group by scope`
+  where scope = (select min(scope) from click_removals) limit ${removedAtOnce}) as removed group by scope`
 
 /** What is put right and cleared away, by statements that `all` runs. */
 export function upkeepOf(all: Run): Upkeep {
