@@ -65,7 +65,7 @@ export function hourOf({ hours }: DayFacts, hour: number): HourCounts {
 }
 
 /** The people of all hours. */
-export function peopleOf({ hours }: DayFacts): number {
+export function peopleOf({ hours }: Pick<DayFacts, 'hours'>): number {
   let people = 0
   for (const counts of hours.values()) people += counts.people
   return people
