@@ -139,12 +139,13 @@ function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
 }
 
 function successResponse({ success }: Operation, schemas: Schemas): object {
-  const { description, schema, example, media = {}, headers = [] } = success
+  const { description, schema, example, examples, media = {}, headers = [] } = success
   const others = Object.entries(media).map(([type, { schema }]) => [
     type,
     schema ? { schema: schemas.published(schema) } : {},
   ])
-  const json = schema && { 'application/json': { schema: schemas.published(schema), example } }
+  const shown = examples === undefined ? { example } : { examples }
+  const json = schema && { 'application/json': { schema: schemas.published(schema), ...shown } }
   const content = { ...json, ...Object.fromEntries(others) }
   return {
     description,
