@@ -44,6 +44,9 @@ import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
 import { finishSpaceRemovals } from './spaces/store.ts'
 import { spaceTransfer } from './spaces/transfer.ts'
+import { removeClicks } from './stats/forgetting.ts'
+import { deleteLinkClicks, showStats } from './stats/operations.ts'
+import { statsRoutes } from './stats/routes.ts'
 import type { Storage } from './storage/port.ts'
 
 export interface AppOptions {
@@ -95,6 +98,8 @@ export const operations = [
   ...Object.values(spaceOperations),
   ...Object.values(linkOperations),
   showLinkQr,
+  showStats,
+  deleteLinkClicks,
   showOwnKey,
 ]
 
@@ -177,6 +182,14 @@ function apiOf(options: AppOptions, { counts, proxies, overload, isSecret }: Sha
   linkRoutes(api, storage, {
     shortUrl: shortUrls(options.shortUrl),
     onChange: (id, domain, alias) => directory.linkChanged(id, domain, alias),
+  })
+  statsRoutes(api, storage, {
+    forget: async (account, link) => {
+      const isForgotten = await removeClicks(storage, account, link)
+      // A link that was used up works again.
+      if (isForgotten) directory.linkChanged(link, 0, '')
+      return isForgotten
+    },
   })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 

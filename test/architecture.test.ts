@@ -65,9 +65,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
   'links/password.ts': ['errors.ts', 'links/turns.ts'],
   'links/turns.ts': [],
+  'stats/': [
+    ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
+    ...['storage/clicks/day-facts.ts', 'storage/clicks/day-form.ts'],
+  ],
+  'stats/statements.ts': ['storage/statement.ts', 'stats/day-parameters.ts'],
+  'stats/store.ts': ['stats/', 'storage/port.ts'],
   'app.ts': [
     ...['errors.ts', 'histogram.ts', 'config-listeners.ts', 'api/', 'http/', 'ops/listener.ts', 'redirect/', 'clicks/'],
-    ...['domains/', 'spaces/', 'links/', 'names/short-url.ts'],
+    ...['domains/', 'spaces/', 'links/', 'stats/', 'names/short-url.ts'],
     ...['keys/', 'idempotency/', 'storage/port.ts'],
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],

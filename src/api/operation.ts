@@ -49,4 +49,6 @@ export interface Success {
   /** The media types of any other answer. */
   readonly media?: Readonly<Record<string, { readonly schema?: TSchema }>>
   readonly headers?: readonly string[]
+  /** Those that some of its answers have. */
+  readonly optionalHeaders?: readonly string[]
 }
