@@ -8,7 +8,7 @@ const pollMs = 50
 /** Clicks are to be written within a second; a machine under load may take longer. */
 const patienceMs = 20_000
 
-const sumOfClicks = 'select coalesce(sum(clicks), 0) as clicks from links'
+const sumOfClicks = 'select coalesce(sum(clicks), 0) as clicks from link_clicks'
 
 interface Sums {
   sum(): Promise<number>

@@ -109,11 +109,11 @@ async function insertLinks(
   const rows = numbers.map((link) => ({ ...linkOf(link), ...pastOf(link), domain_id: domainOf(link, domains) }))
   await client.query(
     `insert into links (account_id, domain_id, alias, alias_folded, url, url_folded, title, title_folded, disabled,
-        forward_query, redirect_status, status, clicks, last_clicked_at, created_at, updated_at)
+        forward_query, redirect_status, status, created_at, updated_at)
       select $1, domain, alias, folded, url, nullif(url_folded, url), title, nullif(title_folded, title), 0,
-        0, 302, 'active', clicks, $10, $10, $10
-      from unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[])
-        with ordinality as row (domain, alias, folded, url, url_folded, title, title_folded, clicks, at)
+        0, 302, 'active', $9, $9
+      from unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+        with ordinality as row (domain, alias, folded, url, url_folded, title, title_folded, at)
       order by at`,
     [
       account,
@@ -124,8 +124,19 @@ async function insertLinks(
       rows.map(({ url }) => foldCase(url)),
       rows.map(({ title }) => title),
       rows.map(({ title }) => title && foldCase(title)),
-      rows.map(({ clicks }) => clicks),
       rows[0]?.created_at,
+    ],
+  )
+  await client.query(
+    `update link_clicks set clicks = row.clicks, last_clicked_ms = $4
+      from unnest($1::bigint[], $2::text[], $3::bigint[]) as row (domain, folded, clicks)
+        join links on links.domain_id = domain and alias_folded = folded
+      where link_id = links.id`,
+    [
+      rows.map(({ domain_id }) => domain_id),
+      rows.map(({ alias }) => foldCase(alias)),
+      rows.map(({ clicks }) => clicks),
+      rows[0]?.last_clicked_ms,
     ],
   )
 }

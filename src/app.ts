@@ -236,7 +236,7 @@ function redirectOf({ storage, log, shortUrl, staleFor, maxConnections }: AppOpt
   const listener = visitorsListener({
     directory,
     onClick: (link) => recorder.count(link),
-    takeClick: (link) => takeClick(storage, link, new Date().toISOString()),
+    takeClick: (link) => takeClick(storage, link, Date.now()),
     shortUrl: shortUrls(shortUrl),
     visits,
     log,

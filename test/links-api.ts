@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { type Kysely, sql } from 'kysely'
+import type { Db } from '../src/storage/port.ts'
 import { statement } from '../src/storage/statement.ts'
 import type { TestApp } from './app.ts'
 import type { Answer, Json, Request } from './client.ts'
@@ -55,24 +56,32 @@ interface Tables {
   links: {
     id: number
     domain_id: number
-    clicks: number
-    last_clicked_at: string | null
     status: string
     status_due_at: string | null
     active_period_start_at: string | null
     active_period_end_at: string | null
     redirect_password: string | null
   }
+  link_clicks: { link_id: number; clicks: number; last_clicked_ms: number | null }
   domains: { id: number; account_id: number; name: string }
   spaces: { id: number; account_id: number }
 }
 
-/** What the clicks of people do to a link. */
-export const click = statement((db: Kysely<Tables>, { id, clicks, at }: { id: number; clicks: number; at: string }) =>
+/** Clicks of people on a link, the last of them at a time in RFC 3339. */
+export async function clickOn(db: Db, id: number, clicks: number, at: string): Promise<void> {
+  await db.writeOne(click, { id, clicks, at: Date.parse(at) })
+  await db.writeOne(statusDue, { id })
+}
+
+const click = statement((db: Kysely<Tables>, { id, clicks, at }: { id: number; clicks: number; at: number }) =>
   db
-    .updateTable('links')
-    .set({ clicks: sql`clicks + ${clicks}`, last_clicked_at: at, status_due_at: '' })
-    .where('id', '=', id),
+    .updateTable('link_clicks')
+    .set({ clicks: sql`clicks + ${clicks}`, last_clicked_ms: at })
+    .where('link_id', '=', id),
+)
+
+const statusDue = statement((db: Kysely<Tables>, { id }: { id: number }) =>
+  db.updateTable('links').set({ status_due_at: '' }).where('id', '=', id),
 )
 
 /** Moves the period of a link into the past, as time does. Its stored state stays what it was. */

@@ -20,15 +20,23 @@ interface LinksTable {
   forward_query: number
   redirect_status: number
   clicks_limit: number | null
-  clicks: number
-  last_clicked_at: string | null
   status: string
   status_due_at: string | null
   created_at: string
   updated_at: string
 }
 
-type Tables = { links: LinksTable; domains: { id: number; account_id: number; name: string } }
+interface LinkClicksTable {
+  link_id: number
+  clicks: number
+  last_clicked_ms: number | null
+}
+
+type Tables = {
+  links: LinksTable
+  link_clicks: LinkClicksTable
+  domains: { id: number; account_id: number; name: string }
+}
 
 /** A database with an account and a domain, opened twice, as by two nodes. */
 export async function twoNodes(later: Later) {
@@ -135,7 +143,11 @@ export const takeDomainAway = statement((db: Kysely<Tables>, { id, name }: { id:
 )
 
 export const clicksOf = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db.selectFrom('links').select(['clicks', 'last_clicked_at', 'status_due_at']).where('id', '=', id),
+  db
+    .selectFrom('link_clicks')
+    .innerJoin('links', 'id', 'link_id')
+    .select(['clicks', 'last_clicked_ms', 'status_due_at'])
+    .where('id', '=', id),
 )
 
 const numbers = (last: number, then: string): Statement<object, never> =>

@@ -34,11 +34,11 @@ import { bookmarkTransfer } from './bookmarks/transfer.ts'\n`,
   ['src/app.ts', 'export const operations = [', '...Object.values(bookmarkOperations), '],
   ['src/app.ts', 'spaceRoutes(api, storage, removals)\n', '  bookmarkRoutes(api, storage)\n'],
   ['src/app.ts', 'export const transferables = [domainTransfer, spaceTransfer', ', bookmarkTransfer'],
-  ['src/storage/migrations/all.ts', "'0005-links': links,\n", "  '0006-bookmarks': bookmarks,\n"],
+  ['src/storage/migrations/all.ts', "'0006-clicks': clicks,\n", "  '0007-bookmarks': bookmarks,\n"],
   [
     'src/storage/migrations/all.ts',
-    "import * as links from './0005-links.ts'\n",
-    "import * as bookmarks from './0006-bookmarks.ts'\n",
+    "import * as clicks from './0006-clicks.ts'\n",
+    "import * as bookmarks from './0007-bookmarks.ts'\n",
   ],
 ]
 
@@ -56,7 +56,7 @@ function newCopy(t: TestContext): string {
   for (const name of ['schema', 'statements', 'store', 'routes', 'transfer']) {
     cpSync(join(fixture, `${name}.ts`), join(folder, `src/bookmarks/${name}.ts`))
   }
-  cpSync(join(fixture, '0006-bookmarks.ts'), join(folder, 'src/storage/migrations/0006-bookmarks.ts'))
+  cpSync(join(fixture, '0007-bookmarks.ts'), join(folder, 'src/storage/migrations/0007-bookmarks.ts'))
   for (const [file, after, added] of additions) {
     const path = join(folder, file)
     const text = readFileSync(path, 'utf8')

@@ -74,7 +74,7 @@ test('after an hour back, edits of other nodes are seen, new aliases are found, 
   await eventually(async () => (await visit('gone')) === 404 && (await visit('late')) === 302, 2_500)
   await eventually(async () => (await clicks())?.clicks === visits)
   // The last click stays the latest that was seen.
-  assert.equal((await clicks())?.last_clicked_at, before?.last_clicked_at)
+  assert.equal((await clicks())?.last_clicked_ms, before?.last_clicked_ms)
 })
 
 test('after an hour back, no window of a limit lasts longer than a minute', async (t) => {

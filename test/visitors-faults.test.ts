@@ -97,7 +97,7 @@ test('while PostgreSQL is stopped or silent, known links go on, others are 503 s
   const lost = await server.metric('waymark_clicks_lost_clicks')
   const taken = await clicksOf(server, ids.limited)
   assert.equal((await server.end('SIGTERM')).code, 0)
-  const [row] = await execute(postgres.url, `select clicks from links where id = ${ids.known}`)
+  const [row] = await execute(postgres.url, `select clicks from link_clicks where link_id = ${ids.known}`)
   assert.equal(Number(row?.clicks) + lost, crowd.redirected())
   // A click whose commit was cut off may be taken without a redirect, and never the other way round.
   const refused = others.of(limited).filter(({ status }) => status === 503).length
@@ -130,7 +130,7 @@ test('while another process keeps the SQLite file locked, links are served, and 
   assert.ok(Object.keys(statusesOf(others.visits)).every((status) => ['302', '503'].includes(status)))
   assert.ok(slowestOf(others.visits) < patience + allowance)
   assert.equal((await server.end('SIGTERM')).code, 0)
-  const clicks = (id: number) => Number(locker.prepare('select clicks from links where id = ?').get(id)?.clicks)
+  const clicks = (id: number) => Number(locker.prepare('select clicks from link_clicks where link_id = ?').get(id)?.clicks)
   assert.equal(clicks(ids.known), crowd.redirected())
   assert.equal(clicks(ids.limited), others.redirected())
 })

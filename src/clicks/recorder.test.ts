@@ -31,16 +31,18 @@ function database(outcomes: ('kept' | 'refused' | 'unknown')[] = []) {
   return { totals, batches, addClicks }
 }
 
+const noon = Date.parse('2026-11-22T12:00:00.000Z')
+
 test('clicks are in the database within a second, and a stop loses none', async (t) => {
   const { storage, ...own } = await twoNodes((work) => t.after(work))
   const [one, two] = [await newLink(storage, own, 'one'), await newLink(storage, own, 'two')]
   const recorder = new ClickRecorder(storage, assert.ifError)
   recorder.begin()
   const clicks = async (id: number) => (await storage.all(clicksOf, { id }))[0]
-  const before = new Date().toISOString()
+  const before = Date.now()
   for (let n = 0; n < 3; n++) recorder.count(one)
   await eventually(async () => (await clicks(one))?.clicks === 3)
-  assert.ok(((await clicks(one))?.last_clicked_at ?? '') >= before)
+  assert.ok(((await clicks(one))?.last_clicked_ms ?? 0) >= before)
   recorder.count(one)
   recorder.count(two)
   await recorder.close()
@@ -175,21 +177,20 @@ test('a stop without a database ends, and says how many clicks it leaves', async
 test('a limit is exact: of many who ask on two nodes at the same time, as many pass as clicks are left', async (t) => {
   const { storage, other, ...own } = await twoNodes((work) => t.after(work))
   const id = await newLink(storage, own, 'sale', 5)
-  const late = '2026-11-22T12:00:00.000Z'
   const nodes: Storage[] = [storage, other]
-  const passed = await Promise.all(Array.from({ length: 40 }, (_, n) => takeClick(nodes[n % 2] as Storage, id, late)))
+  const passed = await Promise.all(Array.from({ length: 40 }, (_, n) => takeClick(nodes[n % 2] as Storage, id, noon)))
   assert.equal(passed.filter((isTaken) => isTaken).length, 5)
   const [row] = await storage.all(clicksOf, { id })
-  assert.deepEqual({ ...row }, { clicks: 5, last_clicked_at: late, status_due_at: '' })
+  assert.deepEqual({ ...row }, { clicks: 5, last_clicked_ms: noon, status_due_at: '' })
 })
 
 test('a click that is taken never moves the last one back, and needs a limit', async (t) => {
   const { storage, ...own } = await twoNodes((work) => t.after(work))
   const id = await newLink(storage, own, 'sale', 5)
-  assert.equal(await takeClick(storage, id, '2026-11-22T12:00:00.000Z'), true)
-  assert.equal(await takeClick(storage, id, '2026-11-22T11:00:00.000Z'), true)
+  assert.equal(await takeClick(storage, id, noon), true)
+  assert.equal(await takeClick(storage, id, noon - 3_600_000), true)
   const [row] = await storage.all(clicksOf, { id })
-  assert.deepEqual({ ...row }, { clicks: 2, last_clicked_at: '2026-11-22T12:00:00.000Z', status_due_at: null })
-  assert.equal(await takeClick(storage, await newLink(storage, own, 'free'), '2026-11-22T12:00:00.000Z'), false)
-  assert.equal(await takeClick(storage, id + 10, '2026-11-22T12:00:00.000Z'), false)
+  assert.deepEqual({ ...row }, { clicks: 2, last_clicked_ms: noon, status_due_at: null })
+  assert.equal(await takeClick(storage, await newLink(storage, own, 'free'), noon), false)
+  assert.equal(await takeClick(storage, id + 10, noon), false)
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
-import { assertRefused, click, copyLinks, fresh, newPlace, type Place } from '../../test/links-api.ts'
+import { assertRefused, clickOn, copyLinks, fresh, newPlace, type Place } from '../../test/links-api.ts'
 
 const app = await startApp()
 const past = '2001-01-01 00:00'
@@ -151,7 +151,7 @@ describe('the order of GET /links', async () => {
   for (const [index, alias] of ['Éa', 'b', 'A', 'ß'].entries()) {
     const { id } = await own.link({ alias })
     ids.push(id)
-    await app.storage.writeOne(click, { id, clicks: clicks[index] ?? 0, at: '2026-11-20T12:00:00.000Z' })
+    await clickOn(app.storage, id, clicks[index] ?? 0, '2026-11-20T12:00:00.000Z')
   }
   const list = lister(own)
 
@@ -165,7 +165,7 @@ describe('the order of GET /links', async () => {
   })
 
   test('200 with a click counted in the order at once', async () => {
-    await app.storage.writeOne(click, { id: ids[1] ?? 0, clicks: 100, at: '2026-11-20T12:00:00.000Z' })
+    await clickOn(app.storage, ids[1] ?? 0, 100, '2026-11-20T12:00:00.000Z')
     assert.deepEqual(await list({ sort_by: 'clicks' }), [4, 'b', 'ß', 'A', 'Éa'])
   })
 })

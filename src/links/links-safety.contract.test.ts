@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer, Json } from '../../test/client.ts'
-import { assertRefused, click, fresh, newPlace } from '../../test/links-api.ts'
+import { assertRefused, clickOn, fresh, newPlace } from '../../test/links-api.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -16,7 +16,7 @@ async function tagOf(id: number): Promise<string> {
   return String(headers.etag)
 }
 
-const clickOn = (id: number) => app.storage.writeOne(click, { id, clicks: 1, at: now })
+const clickedOnce = (id: number) => clickOn(app.storage, id, 1, now)
 const ifMatch = (tag: string) => ({ headers: { 'if-match': tag } })
 const ifNoneMatch = (tag: string) => ({ headers: { 'if-none-match': tag } })
 
@@ -36,7 +36,7 @@ describe('the ETag of a link', () => {
     const known = await asked()
     assert.deepEqual([known.status, known.headers.etag], [304, first])
     assert.equal((await send('GET', `/links/${id}`, ifNoneMatch(`W/${first}`))).status, 304)
-    await clickOn(id)
+    await clickedOnce(id)
     const clicked = await asked()
     assert.deepEqual([clicked.status, clicked.body.data.clicks, clicked.body.data.last_clicked_at], [200, 1, now])
     assert.notEqual(clicked.headers.etag, first)
@@ -49,7 +49,7 @@ describe('the ETag of a link', () => {
     const { id } = await own.link()
     const { headers } = await own.send('GET', '/links')
     assert.equal((await own.send('GET', '/links', ifNoneMatch(String(headers.etag)))).status, 304)
-    await clickOn(id)
+    await clickedOnce(id)
     assert.equal((await own.send('GET', '/links', ifNoneMatch(String(headers.etag)))).status, 200)
   })
 })
@@ -64,7 +64,7 @@ for (const method of ['PUT', 'PATCH', 'DELETE']) {
       for (const isPresent of [false, true]) {
         const { id } = await link()
         const before = await tagOf(id)
-        await clickOn(id)
+        await clickedOnce(id)
         assert.equal((await change(id, isPresent ? await tagOf(id) : before)).status, done)
       }
     })
@@ -73,7 +73,7 @@ for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const { id } = await link()
       const before = await tagOf(id)
       await send('PATCH', `/links/${id}`, { form: { url: 'https://acme.com/other' } })
-      await clickOn(id)
+      await clickedOnce(id)
       const { status, body, headers } = await change(id, before)
       assert.deepEqual([status, body.code, headers.etag], [412, 'precondition_failed', await tagOf(id)])
       assert.equal((await send('GET', `/links/${id}`)).body.data.title, null)
@@ -96,7 +96,7 @@ for (const method of ['PUT', 'PATCH', 'DELETE']) {
     test('412 for If-None-Match that names the present version, also with clicks since', async () => {
       const { id } = await link()
       const headers = { 'if-none-match': await tagOf(id) }
-      await clickOn(id)
+      await clickedOnce(id)
       assert.equal((await send(method, `/links/${id}`, { ...form, headers })).status, 412)
     })
   })
@@ -132,7 +132,7 @@ describe('Idempotency-Key on POST /links', () => {
     const first = await post(key, json, own)
     assert.equal(first.status, 201)
     assertReplay(await post(key, json, own), first)
-    await clickOn(first.body.data.id)
+    await clickedOnce(first.body.data.id)
     assertReplay(await post(key, json, own), first)
     assert.equal((await own.send('GET', '/links')).body.meta.total, 1)
     await own.send('DELETE', `/spaces/${space.id}`)

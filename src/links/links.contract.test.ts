@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
-import { assertRefused, click, fresh, moveEnd, moveStart, newPlace, storedPassword } from '../../test/links-api.ts'
+import { assertRefused, clickOn, fresh, moveEnd, moveStart, newPlace, storedPassword } from '../../test/links-api.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -301,9 +301,9 @@ describe('the status of a link', () => {
   test('is expired from the click that reaches the limit, even before the period begins, until the limit is raised', async () => {
     const { id } = await link({ clicks_limit: 2, active_period_start_at: future })
     const statusNow = async () => (await send('GET', `/links/${id}`)).body.data.status
-    await app.storage.writeOne(click, { id, clicks: 1, at: past })
+    await clickOn(app.storage, id, 1, past)
     assert.equal(await statusNow(), 'scheduled')
-    await app.storage.writeOne(click, { id, clicks: 1, at: past })
+    await clickOn(app.storage, id, 1, past)
     assert.equal(await statusNow(), 'expired')
     assert.equal((await send('PATCH', `/links/${id}`, { form: { clicks_limit: 3 } })).body.data.status, 'scheduled')
     assert.equal(

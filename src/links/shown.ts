@@ -27,10 +27,15 @@ export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOS
     forward_query: row.forward_query === 1,
     redirect_status: row.redirect_status as Link['redirect_status'],
     clicks: row.clicks,
-    last_clicked_at: row.last_clicked_at,
+    last_clicked_at: lastClickedAt(row),
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
+}
+
+/** When a person last followed the link, as RFC 3339 in UTC with milliseconds. */
+export function lastClickedAt({ last_clicked_ms }: Pick<LinkRow, 'last_clicked_ms'>): string | null {
+  return last_clicked_ms === null ? null : new Date(last_clicked_ms).toISOString()
 }
 
 /** The link as the API answers it, with a version that moves with all that it shows: with clicks and with time, too. */

@@ -25,14 +25,15 @@ export interface LinkRow {
   readonly forward_query: number
   readonly redirect_status: number
   readonly clicks: number
-  readonly last_clicked_at: string | null
+  /** Unix milliseconds. */
+  readonly last_clicked_ms: number | null
   readonly created_at: string
   readonly updated_at: string
   /** Null while the domain is being removed. */
   readonly domain_name: string | null
 }
 
-interface LinksTable extends Omit<LinkRow, 'id' | 'domain_name'> {
+interface LinksTable extends Omit<LinkRow, 'id' | 'domain_name' | 'clicks' | 'last_clicked_ms'> {
   id: Generated<number>
   account_id: number
   alias_folded: string
@@ -51,12 +52,23 @@ interface OwnedTable {
   name: string
 }
 
-type Tables = { links: LinksTable; domains: OwnedTable; spaces: OwnedTable }
+/** Has a row for each link, which comes and goes with it. */
+interface LinkClicksTable {
+  link_id: number
+  clicks: number
+  last_clicked_ms: number | null
+}
+
+type Tables = { links: LinksTable; link_clicks: LinkClicksTable; domains: OwnedTable; spaces: OwnedTable }
+
+const clicks = '(select clicks from link_clicks where link_id = links.id)'
 
 /** What is not of the link's own table. A space that is being removed counts as none. */
 export const computed = {
   domain_name: '(select name from domains where id = links.domain_id and account_id = links.account_id)',
   space_id: '(select id from spaces where id = links.space_id and account_id = links.account_id)',
+  clicks,
+  last_clicked_ms: '(select last_clicked_ms from link_clicks where link_id = links.id)',
 }
 
 export const links = recordsOf<LinkRow>(
@@ -64,7 +76,7 @@ export const links = recordsOf<LinkRow>(
   [
     ...(['id', 'domain_id', 'space_id', 'alias', 'url', 'title', 'disabled', 'active_period_start_at'] as const),
     ...(['active_period_end_at', 'clicks_limit', 'expiration_url', 'redirect_password', 'forward_query'] as const),
-    ...(['redirect_status', 'clicks', 'last_clicked_at', 'created_at', 'updated_at', 'domain_name'] as const),
+    ...(['redirect_status', 'clicks', 'last_clicked_ms', 'created_at', 'updated_at', 'domain_name'] as const),
   ],
   [
     ...['space_id', 'alias', 'alias_folded', 'url', 'url_folded', 'title', 'title_folded', 'disabled'],
@@ -79,7 +91,7 @@ const stored = [
   ...(['domain_id', 'space_id', 'alias', 'alias_folded', 'url', 'url_folded', 'title', 'title_folded'] as const),
   ...(['disabled', 'active_period_start_at', 'active_period_end_at', 'clicks_limit', 'expiration_url'] as const),
   ...(['redirect_password', 'forward_query', 'redirect_status', 'status', 'status_due_at'] as const),
-  ...(['clicks', 'last_clicked_at', 'created_at', 'updated_at'] as const),
+  ...(['created_at', 'updated_at'] as const),
 ]
 
 export type Insert = { readonly account: number } & Readonly<Pick<LinksTable, (typeof stored)[number]>>
@@ -118,6 +130,14 @@ export const insert = insertion((db: Kysely<Tables>, link: Insert) => {
     )
     .onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing())
 })
+
+/** The clicks that a link was stored with. */
+export const setTotals = statement((db: Kysely<Tables>, totals: LinkClicksTable) =>
+  db
+    .updateTable('link_clicks')
+    .set({ clicks: totals.clicks, last_clicked_ms: totals.last_clicked_ms })
+    .where('link_id', '=', totals.link_id),
+)
 
 interface Owned {
   readonly account: number
@@ -189,7 +209,7 @@ export const settledAtOnce = 200
 
 /** The state at the time `now` of links whose state may have changed by itself since it was stored. */
 export const settleDue = statement((db: Kysely<Tables>, { account, now }: { account: number; now: string }) => {
-  const isOver = sql`active_period_end_at <= ${now} or clicks >= clicks_limit`
+  const isOver = sql`active_period_end_at <= ${now} or ${sql.raw(clicks)} >= clicks_limit`
   return db
     .updateTable('links')
     .set({

@@ -80,7 +80,7 @@ test('a link that is refused uses up no id', async () => {
 test('a link brings its past along, and is found by its alias in any case, by its own account alone', async () => {
   const { account, domain } = await newDomain()
   const past = {
-    ...{ clicks: 7, last_clicked_at: '2020-01-02T00:00:00.000Z' },
+    ...{ clicks: 7, last_clicked_ms: Date.parse('2020-01-02T00:00:00.000Z') },
     ...{ created_at: '2020-01-01T00:00:00.000Z', updated_at: '2020-01-01T00:00:00.000Z' },
   }
   const { record } = await insertLink(storage, account, domain, { ...values, alias: 'Älter', clicks_limit: 7 }, past)

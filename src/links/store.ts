@@ -15,6 +15,7 @@ import {
   selectByAlias,
   selectDue,
   selectOfAlias,
+  setTotals,
   settleDue,
   settledAtOnce,
 } from './statements.ts'
@@ -40,7 +41,7 @@ export type LinkChange = { readonly [Name in keyof LinkValues]?: LinkValues[Name
 }
 
 /** The history that an imported link brings with it. */
-export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_at' | 'created_at' | 'updated_at'>
+export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_ms' | 'created_at' | 'updated_at'>
 
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
 
@@ -68,7 +69,9 @@ async function settleStatuses(db: Db, account: number): Promise<void> {
   // Most often nothing is due, and a read waits for no other writer.
   const due = await db.all(selectDue, { account, now })
   let settled = due.length === 0 ? 0 : settledAtOnce
-  while (settled === settledAtOnce) settled = (await db.writeOne(settleDue, { account, now })).length
+  // A state that is made of clicks of before must not replace one that is due since the last of them.
+  const settle = () => db.write((tx) => tx.all(settleDue, { account, now }), 'serializable')
+  while (settled === settledAtOnce) settled = (await settle()).length
 }
 
 /** The account's link with this id. */
@@ -132,21 +135,38 @@ async function tryInsert(
 ): Promise<Versioned<LinkRow> | undefined> {
   const now = new Date().toISOString()
   const { disabled, forward_query, ...rest } = values
-  const own = past ?? { clicks: 0, last_clicked_at: null, created_at: now, updated_at: now }
+  const { clicks, last_clicked_ms, ...times } = past ?? {
+    ...{ clicks: 0, last_clicked_ms: null, created_at: now, updated_at: now },
+  }
   const stored = {
-    ...{ domain_id: domain.id, ...rest, alias, ...own },
+    ...{ domain_id: domain.id, ...rest, alias, ...times },
     ...{ disabled: Number(disabled), forward_query: Number(forward_query) },
   }
-  const lifetime: Lifetime = { ...values, clicks: own.clicks }
+  const lifetime: Lifetime = { ...values, clicks }
   const columns = {
     ...{ account, ...stored, ...foldedOf({ alias, url: rest.url, title: rest.title }) },
     ...{ status: statusOf(lifetime, now), status_due_at: dueAt(lifetime, now) },
   }
-  const [row] = await db.writeOne(insert, columns).catch((error) => {
+  const inserted = past === undefined ? db.writeOne(insert, columns) : insertWithTotals(db, columns, past)
+  const [row] = await inserted.catch((error) => {
     throw error instanceof ForeignKeyViolation ? deletedConcurrently(error, domain.id, values.space_id) : error
   })
   if (row === undefined) return undefined
-  return toVersioned(links, { id: row.id, ...stored, domain_name: domain.name, revision: firstRevision })
+  const totals = { clicks, last_clicked_ms }
+  return toVersioned(links, { id: row.id, ...stored, ...totals, domain_name: domain.name, revision: firstRevision })
+}
+
+/** As the statement `insert`, in one transaction with the totals of the link's clicks. */
+function insertWithTotals(
+  db: Db,
+  columns: Readonly<Record<string, unknown>>,
+  { clicks, last_clicked_ms }: LinkPast,
+): Promise<{ readonly id: number }[]> {
+  return db.write(async (tx) => {
+    const rows = await tx.all(insert, columns)
+    for (const { id } of rows) await tx.all(setTotals, { link_id: id, clicks, last_clicked_ms })
+    return rows
+  })
 }
 
 /** When the state that a link has at `now` may change by itself. */

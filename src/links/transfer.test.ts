@@ -54,12 +54,10 @@ const full: LinkValues = {
   redirect_status: 308,
 }
 
-const past = {
-  clicks: 5_000_000_000,
-  last_clicked_at: '2026-03-04T05:06:07.890Z',
-  created_at: '2025-01-02T03:04:05.678Z',
-  updated_at: '2025-02-03T04:05:06.789Z',
-}
+const times = { created_at: '2025-01-02T03:04:05.678Z', updated_at: '2025-02-03T04:05:06.789Z' }
+const past = { clicks: 5_000_000_000, last_clicked_ms: Date.parse('2026-03-04T05:06:07.890Z'), ...times }
+/** The same in a file. */
+const told = { clicks: 5_000_000_000, last_clicked_at: '2026-03-04T05:06:07.890Z', ...times }
 
 async function textOf(storage: Storage): Promise<string> {
   return (await Array.fromAsync(exported(storage, 1, transferables))).join('')
@@ -96,7 +94,7 @@ for (const [from, to] of [
     const { redirect_password, ...values } = full
     assert.deepEqual(linkOf(linesOf(text)[0]), {
       ...{ id: 1, domain_id: 2, alias: 'Ähre/🏳️‍🌈', ...values },
-      ...{ redirect_password_hash: redirect_password, ...past },
+      ...{ redirect_password_hash: redirect_password, ...told },
     })
 
     assert.deepEqual(await bringIn(there, text), { stored: 6, known: 1, reasons: [] })
@@ -250,12 +248,12 @@ test('a line may have the least that a link needs, or all that the API answers',
   const least = { alias: 'x', url: 'https://acme.com', domain_id: 7 }
   const answered = {
     ...{ id: 3, ...plain, redirect_password: undefined, alias: 'y', domain_id: 7, short_url: 'https://a.example/y' },
-    ...{ status: 'active', has_redirect_password: true, redirect_password_hash: phc(usual), ...past },
+    ...{ status: 'active', has_redirect_password: true, redirect_password_hash: phc(usual), ...told },
   }
   const text = [least, answered].map((link) => `${JSON.stringify({ link })}\n`).join('')
   assert.deepEqual(await bringIn(storage, header + oneDomain + text), { stored: 4, known: 0, reasons: [] })
   const [x, y] = await linksAfter(storage, 1, 0, 10)
-  assert.deepEqual([x?.clicks, x?.last_clicked_at, x?.redirect_status], [0, null, 302])
+  assert.deepEqual([x?.clicks, x?.last_clicked_ms, x?.redirect_status], [0, null, 302])
   assert.deepEqual([y?.clicks, y?.created_at, y?.redirect_password], [past.clicks, past.created_at, phc(usual)])
 })
 

@@ -15,6 +15,7 @@ import {
 import { loopFaults } from './checks.ts'
 import { findLinkDomain, type LinkDomain } from './references.ts'
 import { periodFaults, storeLink } from './schema.ts'
+import { lastClickedAt } from './shown.ts'
 import type { LinkRow } from './statements.ts'
 import { findLinkByAlias, insertLink, type LinkPast, type LinkValues, linksAfter } from './store.ts'
 
@@ -55,7 +56,7 @@ function lineOf(row: LinkRow) {
     forward_query: row.forward_query === 1,
     redirect_status: row.redirect_status,
     clicks: row.clicks,
-    last_clicked_at: row.last_clicked_at,
+    last_clicked_at: lastClickedAt(row),
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
@@ -129,7 +130,8 @@ function pastOf(members: Members): LinkPast {
     throw new Unusable('last_clicked_at: The time is in the future.')
   }
   const times = timesOf(members) ?? { created_at: now, updated_at: now }
-  return { clicks: Number(clicks), last_clicked_at, ...times }
+  const last_clicked_ms = last_clicked_at === null ? null : Date.parse(last_clicked_at)
+  return { clicks: Number(clicks), last_clicked_ms, ...times }
 }
 
 async function store(tx: Db, target: Target, { values, domainThere, spaceThere, past }: Wanted): Promise<Stored> {

@@ -6,7 +6,6 @@ import type { Storage } from './port.ts'
 
 const noon = Date.parse('2026-11-22T12:00:00.000Z')
 const at = (minutes: number) => noon + minutes * 60_000
-const text = (minutes: number) => new Date(at(minutes)).toISOString()
 
 async function countsOf(storage: Storage, id: number) {
   const [row] = await storage.all(clicksOf, { id })
@@ -18,7 +17,7 @@ test('clicks add up, and the last one is the latest, in whatever order they come
   const id = await newLink(storage, own, 'sale')
   assert.equal(await storage.addClicks([{ id, clicks: 2, lastClickedAt: at(5) }]), true)
   assert.equal(await other.addClicks([{ id, clicks: 3, lastClickedAt: at(1) }]), true)
-  assert.deepEqual(await countsOf(storage, id), { clicks: 5, last_clicked_at: text(5), status_due_at: null })
+  assert.deepEqual(await countsOf(storage, id), { clicks: 5, last_clicked_ms: at(5), status_due_at: null })
 })
 
 test('links that are gone are left out', async (t) => {
@@ -35,7 +34,7 @@ test('a limit that is reached makes the status due, once', async (t) => {
   await storage.addClicks([{ id, clicks: 2, lastClickedAt: at(0) }])
   assert.equal((await countsOf(storage, id)).status_due_at, null)
   await storage.addClicks([{ id, clicks: 2, lastClickedAt: at(0) }])
-  assert.deepEqual(await countsOf(storage, id), { clicks: 4, last_clicked_at: text(0), status_due_at: '' })
+  assert.deepEqual(await countsOf(storage, id), { clicks: 4, last_clicked_ms: at(0), status_due_at: '' })
 })
 
 test('many nodes that add to the same links at the same time lose nothing', async (t) => {

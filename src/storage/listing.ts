@@ -1,6 +1,7 @@
 /**
  * What the lists of both engines have in common.
  */
+import type { SideColumn } from '../resources.ts'
 import { countedMatches, type Listable, type Listing, type Page } from './port.ts'
 
 /** A listing as an engine sees it, whatever its rows are. It can be sent to a thread. */
@@ -13,9 +14,33 @@ export function selected({ columns, computed = {} }: AnyListable): string {
   return columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', ')
 }
 
-/** The terms of `order by`. Records that sort alike follow their ids, in the same direction. */
-export function orderTerms({ of, sortBy }: AnyListing, direction: Direction): string {
-  return sortBy === 'id' ? `id ${direction}` : `${of.sorts[sortBy]} ${direction}, id ${direction}`
+/** Where an account's records are in the order of a sort: the index of `table` on (`account_id`, `column`, `key`). */
+export interface Walk extends SideColumn {
+  readonly index: string
+}
+
+/** The walk in the order of the listing. `key` is the id of a record, whatever the table is. */
+export function walkOf({ of, sortBy }: Pick<AnyListing, 'of' | 'sortBy'>): Walk {
+  const { table } = of
+  if (sortBy === 'id') return { table, column: 'id', key: 'id', index: `${table}_by_account` }
+  const sort = of.sorts[sortBy] as string | SideColumn
+  const walk = typeof sort === 'string' ? { table, column: sort, key: 'id' } : sort
+  return { ...walk, index: `${walk.table}_by_${sortBy}` }
+}
+
+/** The terms of `order by` for a walk. Records that sort alike follow their ids, in the same direction. */
+export function walkTerms({ column, key }: Pick<Walk, 'column' | 'key'>, direction: Direction): string {
+  return column === key ? `${key} ${direction}` : `${column} ${direction}, ${key} ${direction}`
+}
+
+/** What a walk tells of a record, under names that are no columns of the records. */
+export function walked({ column, key }: Walk): string {
+  return `${key} as walked_id, ${column} as walked_by`
+}
+
+/** The terms of `order by` for what `walked` names. */
+export function walkedTerms({ column, key }: Walk, direction: Direction): string {
+  return walkTerms({ column: column === key ? 'walked_id' : 'walked_by', key: 'walked_id' }, direction)
 }
 
 export function opposite(direction: Direction): Direction {

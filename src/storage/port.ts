@@ -2,6 +2,7 @@
  * The storage port: what the stores may ask of any engine. Engines live beside this file, one folder each.
  */
 import type { Histogram } from '../histogram.ts'
+import type { Resource } from '../resources.ts'
 import type { Statement } from './statement.ts'
 
 /** Where statements run: the storage itself, or a transaction of it. */
@@ -116,9 +117,9 @@ export interface Listable<Row> {
   readonly columns: readonly (keyof Row & string)[]
   /** SQL over the table's columns for those of the columns that the table does not have. */
   readonly computed?: Readonly<Record<string, string>>
-  readonly sorts: Readonly<Record<string, string>>
-  readonly searched: Readonly<Record<string, string>>
-  readonly filters: readonly string[]
+  readonly sorts: Resource['sorts']
+  readonly searched: Resource['searched']
+  readonly filters: Resource['filters']
 }
 
 /** A request for one page. Reads only the records of `account`. */

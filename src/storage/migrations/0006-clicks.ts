@@ -20,6 +20,8 @@ const totals = (id: string, key: string) => `create table link_clicks (
     last_clicked_ms ${id}
   )`
 const totalsIndex = 'create index link_clicks_by_clicks on link_clicks (account_id, clicks, link_id)'
+/** Tells of a click whether it can reach a limit. */
+const limitsIndex = 'create index links_with_limit on links (id) where clicks_limit is not null'
 
 const tables = (id: string, bytes: string, end: string) => [
   // Days are counted from 1970-01-01.
@@ -61,6 +63,7 @@ export const sqlite = [
   `insert into link_clicks select id, account_id, domain_id, space_id, clicks, 0, 0,
     cast(round((julianday(last_clicked_at) - 2440587.5) * 86400000) as integer) from links`,
   totalsIndex,
+  limitsIndex,
   'drop index links_by_clicks',
   'alter table links drop column clicks',
   'alter table links drop column last_clicked_at',
@@ -90,6 +93,7 @@ export const postgres = [
   `insert into link_clicks select id, account_id, domain_id, space_id, clicks, 0, 0,
     round(extract(epoch from last_clicked_at::timestamptz) * 1000)::bigint from links`,
   totalsIndex,
+  limitsIndex,
   'drop index links_by_clicks',
   'alter table links drop column clicks, drop column last_clicked_at',
   ...tables('bigint', 'bytea', ''),

@@ -5,7 +5,17 @@
  */
 import type { ClientBase } from 'pg'
 import { foldCase } from '../fold.ts'
-import { type AnyListing, boundedTotal, orderTerms, searchedTexts, selected, toRows } from '../listing.ts'
+import {
+  type AnyListing,
+  boundedTotal,
+  searchedTexts,
+  selected,
+  toRows,
+  walked,
+  walkedTerms,
+  walkOf,
+  walkTerms,
+} from '../listing.ts'
 import { countedMatches, type Listing, type Page } from '../port.ts'
 import { isAfter } from './lists-sql.ts'
 import type { RareParts } from './rare-parts.ts'
@@ -37,23 +47,31 @@ interface Query {
  * without rows is one row whose id is null.
  */
 function countAndSort(listing: AnyListing, term: string | null, part: string | null): Query {
-  const { of, direction, sortBy } = listing
+  const { of, direction, limit, offset } = listing
+  const walk = walkOf(listing)
+  const isBeside = walk.table !== of.table
   const { where, following, values } = conditionsOf(listing, term, part)
-  const sorted = sortBy === 'id' ? 'id' : `id, ${of.sorts[sortBy]}`
-  const found = `select ${sorted} from ${of.table} where ${where} limit ${countedMatches + 1}`
+  const compared = isBeside || walk.column === 'id' ? [] : [walk.column]
+  const found = `select ${['id', ...compared].join(', ')} from ${of.table} where ${where} limit ${countedMatches + 1}`
   const text = `with found as materialized (${found}),
-      page as (select id as match from found
-        where (select count(*) from found) <= ${countedMatches}${following} ${rangeOf(listing)})
-    select ${selected(of)}, match, (select count(*) from found)
-    from (select) as always left join page on true left join ${of.table} on id = match
-    order by ${orderTerms(listing, direction)}`
+      page as (select ${walked(walk)} from found${isBeside ? ` join ${walk.table} on ${walk.key} = id` : ''}
+        where (select count(*) from found) <= ${countedMatches}${following}
+        order by ${walkTerms(walk, direction)} limit ${limit} offset ${offset})
+    select ${selected(of)}, walked_id, (select count(*) from found)
+    from (select) as always left join page on true left join ${of.table} on id = walked_id
+    order by ${walkedTerms(walk, direction)}`
   return { text, values }
 }
 
 function walkInOrder(listing: AnyListing, term: string | null): Query {
-  const { of } = listing
+  const { of, direction, limit, offset } = listing
+  const walk = walkOf(listing)
+  const isBeside = walk.table !== of.table
   const { where, following, values } = conditionsOf(listing, term, term)
-  const text = `select ${selected(of)} from ${of.table} where ${where}${following} ${rangeOf(listing)}`
+  const side = `(select ${walked(walk)} from ${walk.table} where account_id = $1) as walked`
+  const text = `select ${selected(of)} from ${of.table}${isBeside ? ` join ${side} on walked_id = id` : ''}
+    where ${where}${following}
+    order by ${isBeside ? walkedTerms(walk, direction) : walkTerms(walk, direction)} limit ${limit} offset ${offset}`
   return { text, values }
 }
 
@@ -90,9 +108,4 @@ function conditionsOf(listing: AnyListing, term: string | null, part: string | n
 /** For `like`: every character stands for itself. */
 function patternOf(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
-}
-
-function rangeOf(listing: AnyListing): string {
-  const { direction, limit, offset } = listing
-  return `order by ${orderTerms(listing, direction)} limit ${limit} offset ${offset}`
 }

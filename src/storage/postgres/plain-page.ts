@@ -2,7 +2,17 @@
  * Pages of all of an account's records. A deep page is reached from the nearer end of the list, over the index alone.
  */
 import type { ClientBase } from 'pg'
-import { type AnyListing, type Direction, opposite, orderTerms, selected, toRows } from '../listing.ts'
+import {
+  type AnyListing,
+  type Direction,
+  opposite,
+  selected,
+  toRows,
+  walked,
+  walkedTerms,
+  walkOf,
+  walkTerms,
+} from '../listing.ts'
 import type { Listing, Page } from '../port.ts'
 import { newName } from './compiled.ts'
 import { isAfter, totalOf } from './lists-sql.ts'
@@ -85,22 +95,27 @@ function statementOf(listing: AnyListing, way: Way): Prepared {
  * parameter the planner expects a tenth of the table, and would plan each page again.
  */
 const ways: Readonly<Record<Way, (listing: AnyListing) => string>> = {
-  first: (listing) => `${inOrder(listing)} limit ${listing.limit}`,
-  near: (listing) => `${inOrder(listing)} limit ${listing.limit} offset $2`,
-  after: (listing) => `${inOrder(listing, ` and ${isAfter(listing, '$2')}`)} limit ${listing.limit}`,
-  deep: (listing) => byIds(listing, listing.direction),
-  fromEnd: (listing) => byIds(listing, opposite(listing.direction)),
+  first: (listing) => inOrder(listing, { range: `limit ${listing.limit}` }),
+  near: (listing) => inOrder(listing, { range: `limit ${listing.limit} offset $2` }),
+  after: (listing) =>
+    inOrder(listing, { condition: ` and ${isAfter(listing, '$2')}`, range: `limit ${listing.limit}` }),
+  deep: (listing) => inOrder(listing, { range: 'limit $3 offset $2' }),
+  fromEnd: (listing) => inOrder(listing, { range: 'limit $3 offset $2', walking: opposite(listing.direction) }),
 }
 
-function inOrder(listing: AnyListing, condition = ''): string {
-  const { of, direction } = listing
-  return `select ${selected(of)}, ${totalOf(of)} from ${of.table} where account_id = $1${condition}
-    order by ${orderTerms(listing, direction)}`
+interface Part {
+  readonly condition?: string
+  readonly range: string
+  /** The direction of the walk, if it is not that of the page. */
+  readonly walking?: Direction
 }
 
-function byIds(listing: AnyListing, walked: Direction): string {
+/** The records that a walk over an index meets in the range, by way of their ids alone. */
+function inOrder(listing: AnyListing, { condition = '', range, walking = listing.direction }: Part): string {
   const { of, direction } = listing
-  const ids = `select id from ${of.table} where account_id = $1 order by ${orderTerms(listing, walked)} limit $3 offset $2`
-  return `select ${selected(of)}, ${totalOf(of)} from ${of.table} where id in (${ids})
-    order by ${orderTerms(listing, direction)}`
+  const walk = walkOf(listing)
+  const ids = `select ${walked(walk)} from ${walk.table} where account_id = $1${condition}
+    order by ${walkTerms(walk, walking)} ${range}`
+  return `select ${selected(of)}, ${totalOf(of)} from (${ids}) as walked join ${of.table} on id = walked_id
+    order by ${walkedTerms(walk, direction)}`
 }

@@ -71,7 +71,7 @@ test('database_unavailable when the connection broke before the commit: nothing 
 test('a statement that fails leaves the connection to others', async (t) => {
   const { storage, client, link } = await open(t)
   const id = await link('sale')
-  await client.query('alter table links add constraint few check (clicks < 3)')
+  await client.query('alter table link_clicks add constraint few check (clicks < 3)')
   await assert.rejects(storage.addClicks([{ id, clicks: 5, lastClickedAt: 0 }]), { code: '23514' })
   assert.equal(await storage.addClicks([{ id, clicks: 2, lastClickedAt: 0 }]), true)
 })

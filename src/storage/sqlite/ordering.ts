@@ -1,21 +1,48 @@
 /**
  * The parts of the statements that list. Values are named parameters, given by `parametersOf`.
  */
-import { type AnyListable, type AnyListing, searchedTexts } from '../listing.ts'
+import {
+  type AnyListable,
+  type AnyListing,
+  type Direction,
+  searchedTexts,
+  selected,
+  type Walk,
+  walked,
+  walkedTerms,
+  walkOf,
+  walkTerms,
+} from '../listing.ts'
 
 /**
  * The table by way of the index that has an account's records in that order. The index is named because a planner with
  * statistics may prefer to walk the records of all accounts.
  */
-export function tableInOrder(of: AnyListable, sortBy: string): string {
-  return `${of.table} indexed by ${of.table}_by_${sortBy === 'id' ? 'account' : sortBy}`
+export function tableInOrder({ table, index }: Walk): string {
+  return `${table} indexed by ${index}`
+}
+
+/**
+ * Selects the records that a walk meets in `rows`, which is what follows `from`: those in `range`, a limit and an offset,
+ * by way of their ids alone. Each record ends with `more`.
+ */
+export function recordsInOrder(
+  listing: AnyListing,
+  direction: Direction,
+  { rows, range, more = [] }: { readonly rows: string; readonly range: string; readonly more?: readonly string[] },
+): string {
+  const { of } = listing
+  const walk = walkOf(listing)
+  return `select ${[selected(of), ...more].join(', ')} from (
+      select ${walked(walk)} from ${rows} order by ${walkTerms(walk, direction)} ${range}
+    ) cross join ${of.table} on id = walked_id order by ${walkedTerms(walk, direction)}`
 }
 
 /**
  * The account's records in the order of their ids, or those alone that have the listing's value in a filtered column.
  */
 export function recordsById(of: AnyListable, column?: string): string {
-  if (column === undefined) return `${tableInOrder(of, 'id')} where account_id = :account`
+  if (column === undefined) return `${tableInOrder(walkOf({ of, sortBy: 'id' }))} where account_id = :account`
   return `${of.table} indexed by ${of.table}_by_${column} where account_id = :account and ${isFiltered(column)}`
 }
 

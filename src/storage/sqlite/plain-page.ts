@@ -8,11 +8,11 @@ import {
   boundedTotal,
   type Direction,
   opposite,
-  orderTerms,
   selected,
+  walkOf,
 } from '../listing.ts'
 import { countedMatches } from '../port.ts'
-import { parametersOf, recordsById, tableInOrder } from './ordering.ts'
+import { parametersOf, recordsById, recordsInOrder, tableInOrder } from './ordering.ts'
 import { query, queryNumber } from './prepared.ts'
 import type { RawPage } from './raw-page.ts'
 
@@ -78,10 +78,10 @@ function walk(
   limit: number,
   offset: number,
 ): SQLOutputValue[][] {
-  const { of, account, sortBy } = listing
-  const sql = `select ${selected(of)}, ${totalOf(of)} from ${tableInOrder(of, sortBy)} where account_id = ?1
-    order by ${orderTerms(listing, direction)} limit ?2 + 0 offset ?3 + 0`
-  return query(db, sql, account, limit, offset)
+  const rows = `${tableInOrder(walkOf(listing))} where account_id = ?1`
+  const range = 'limit ?2 + 0 offset ?3 + 0'
+  const sql = recordsInOrder(listing, direction, { rows, range, more: [totalOf(listing.of)] })
+  return query(db, sql, listing.account, limit, offset)
 }
 
 /** An expression; the account is parameter 1. */

@@ -1,5 +1,5 @@
 /**
- * Entry of the thread that writes clicks, with a connection of its own. A link's row and its places in the indexes are
+ * Entry of the thread that writes clicks, with a connection of its own. A link's totals and their place in the index are
  * anywhere in the file: a batch takes tens of milliseconds, which the event loop does not have.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'

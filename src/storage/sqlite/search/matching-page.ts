@@ -3,9 +3,9 @@
  * of them match.
  */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
-import { type AnyListing, boundedTotal, type Direction, orderTerms, selected } from '../../listing.ts'
+import { type AnyListing, boundedTotal, type Direction, walkOf, walkTerms } from '../../listing.ts'
 import { countedMatches } from '../../port.ts'
-import { isMatch, parametersOf, recordsById, tableInOrder } from '../ordering.ts'
+import { isMatch, parametersOf, recordsById, recordsInOrder, tableInOrder } from '../ordering.ts'
 import { query, queryNumber } from '../prepared.ts'
 import type { RawPage } from '../raw-page.ts'
 
@@ -141,9 +141,9 @@ function firstMatches({ db, listing }: Search, source: Source, want: number, max
 
 /** All records of the account, in the order of a column. */
 function inOrder(listing: AnyListing): Source {
-  const { of, sortBy } = listing
-  const from = `${tableInOrder(of, sortBy)} where account_id = :account`
-  return { id: 'id', from, order: (direction) => orderTerms(listing, direction), isExact: false }
+  const walk = walkOf(listing)
+  const from = `${tableInOrder(walk)} where account_id = :account`
+  return { id: walk.key, from, order: (direction) => walkTerms(walk, direction), isExact: false }
 }
 
 /** The page among all matches. */
@@ -158,8 +158,8 @@ function pageAmong(search: Search, matches: Matches): SQLOutputValue[][] {
 }
 
 function rowsOf({ db, listing }: Search, { ids }: Pick<Matches, 'ids'>, limit = -1, offset = 0): SQLOutputValue[][] {
-  const { of, direction } = listing
-  const page = `select ${selected(of)} from (select value as match from json_each(:ids)) cross join ${of.table} on id = match
-    order by ${orderTerms(listing, direction)} limit :limit + 0 offset :offset + 0`
+  const { table, key } = walkOf(listing)
+  const rows = `(select value as match from json_each(:ids)) cross join ${table} on ${key} = match`
+  const page = recordsInOrder(listing, listing.direction, { rows, range: 'limit :limit + 0 offset :offset + 0' })
   return query(db, page, { ids, limit, offset })
 }
