@@ -6,7 +6,7 @@
 /** Days that one statement reads: they take the event loop a few milliseconds. */
 export const readAtOnce = 31
 /** Days that one transaction changes: full ones take the event loop some milliseconds. */
-export const changedAtOnce = 4
+export const changedAtOnce = 2
 
 /** `day0`, `day1` and so on. */
 export type Days = Readonly<Record<`day${number}`, number>>

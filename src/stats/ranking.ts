@@ -45,25 +45,23 @@ export class Ranking {
     if (offset >= this.size) return []
     const sign = direction === 'asc' ? 1 : -1
     const compare = sortBy === 'value' ? byValue : byClicks
-    const values = Array.from(this.#clicks, ([value, clicks]) => ({ value, clicks }))
-    const sorted = await first(values, offset + limit, (a, b) => sign * compare(a, b))
+    const sorted = await firstOf(this.#values(), offset + limit, (a, b) => sign * compare(a, b))
     return sorted.slice(offset)
+  }
+
+  *#values(): Generator<ValueClicks> {
+    for (const [value, clicks] of this.#clicks) yield { value, clicks }
   }
 }
 
 type Compare = (a: ValueClicks, b: ValueClicks) => number
 
 /** The first `count` in order: runs are sorted one by one and merged in pairs, with a turn of the event loop after each. */
-async function first(values: readonly ValueClicks[], count: number, compare: Compare): Promise<ValueClicks[]> {
+async function firstOf(values: Iterator<ValueClicks>, count: number, compare: Compare): Promise<ValueClicks[]> {
   let runs: ValueClicks[][] = []
-  for (let at = 0; at < values.length; at += sortedAtOnce) {
-    if (at > 0) await endOfTurn()
-    runs.push(
-      values
-        .slice(at, at + sortedAtOnce)
-        .sort(compare)
-        .slice(0, count),
-    )
+  for (let run = someOf(values); run.length > 0; run = someOf(values)) {
+    if (runs.length > 0) await endOfTurn()
+    runs.push(run.sort(compare).slice(0, count))
   }
   while (runs.length > 1) {
     const merged: ValueClicks[][] = []
@@ -74,6 +72,16 @@ async function first(values: readonly ValueClicks[], count: number, compare: Com
     runs = merged
   }
   return runs.flat()
+}
+
+function someOf(values: Iterator<ValueClicks>): ValueClicks[] {
+  const some: ValueClicks[] = []
+  while (some.length < sortedAtOnce) {
+    const { done, value } = values.next()
+    if (done) break
+    some.push(value)
+  }
+  return some
 }
 
 function mergedRuns(

@@ -131,7 +131,7 @@ ${Object.values(json?.examples ?? {}).map((each) => namedExample(resolved<Exampl
 }
 
 function namedExample({ summary, value }: Example): Html {
-  return html`<p>${summary}</p>${example(value)}`
+  return html`<p>${inline(summary)}</p>${example(value)}`
 }
 
 /** What the answer consists of, in links to the objects. */

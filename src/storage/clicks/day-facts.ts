@@ -95,6 +95,7 @@ export function subtractDay(facts: DayFacts, less: DayFacts): void {
     const from = facts.breakdowns[dimension]
     let owed = 0
     for (const [value, people] of less.breakdowns[dimension]) owed += people - take(from, value, people)
+    if (owed === 0) continue
     for (const value of [other as Value, ...byRarity(from)]) owed -= take(from, value, owed)
   }
 }
