@@ -56,7 +56,7 @@ export const keptVisitors = (db: Db) => db.all(allVisitors, {})
 export function sumsOf({ hours, breakdowns }: DayFacts) {
   const sums = { people: 0, unique: 0, bots: 0, previews: 0 }
   for (const hour of hours.values()) for (const name of classes) sums[name] += hour[name]
-  const people = peopleOf({ hours, breakdowns })
+  const people = peopleOf({ hours })
   const addUp = dimensions.filter((dimension) => {
     const sum = [...breakdowns[dimension].values()].reduce((a, b) => a + b, 0)
     return sum === people

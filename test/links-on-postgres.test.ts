@@ -8,7 +8,12 @@ import { repository } from './scripts.ts'
 useEngine('postgres')
 
 const files = globSync(
-  ['src/links/{store,*.contract}.test.ts', 'test/contract/visitors.test.ts', 'test/removals.test.ts'],
+  [
+    'src/{links,stats}/*.contract.test.ts',
+    'src/links/store.test.ts',
+    'test/contract/visitors.test.ts',
+    'test/removals.test.ts',
+  ],
   { cwd: repository },
 )
 

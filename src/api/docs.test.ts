@@ -4,7 +4,7 @@ import { type IncomingMessage, type OutgoingHttpHeaders, request } from 'node:ht
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { startApp, type TestApp } from '../../test/app.ts'
-import { operations } from '../app.ts'
+import { operations } from '../app-api.ts'
 import { failures } from '../http/failures.ts'
 import { openApiDocument } from './openapi/document.ts'
 

@@ -43,12 +43,35 @@ export function sendPage<Row extends { readonly id: number }>(
   { path, condition }: { readonly path: string; readonly condition: Condition | null },
 ): undefined {
   const body = query.after === null ? numbered(exchange, query, page, path) : following(exchange, query, page, path)
-  const text = JSON.stringify(body)
+  return sendContent(exchange, body, condition, body.links)
+}
+
+/** The same for rows that are no records, in numbered pages alone. `meta` is what the answer tells beside the page's place. */
+export function sendNumberedPage<Row>(
+  exchange: Exchange,
+  query: PageQuery,
+  page: Page<Row>,
+  { path, condition, meta }: { readonly path: string; readonly condition: Condition | null; readonly meta: object },
+): undefined {
+  const body = numbered(exchange, query, page, path)
+  return sendContent(exchange, { ...body, meta: { ...body.meta, ...meta } }, condition, body.links)
+}
+
+/** Sends JSON under the tag of its content; 304 if the client of a GET has it already. `links` lead to other pages. */
+export function sendContent(
+  exchange: Exchange,
+  content: object,
+  condition: Condition | null,
+  links: Links | null = null,
+): undefined {
+  const text = JSON.stringify(content)
   const isKnown = addEntityTag(exchange, hash('sha1', text, 'base64url'), condition)
-  addHeader(exchange, 'link', linkHeader(body.links))
+  if (links !== null) addHeader(exchange, 'link', linkHeader(links))
   if (isKnown) return sendNotModified(exchange)
   return sendJson(exchange, 200, text)
 }
+
+type PageQuery = Pick<ListQuery, 'per_page' | 'page'>
 
 interface Links {
   readonly first: string
@@ -66,11 +89,10 @@ interface Body<Row> {
 /** A page that was asked for by its number. */
 function numbered<Row>(
   exchange: Exchange,
-  query: ListQuery,
+  { per_page, page: given }: PageQuery,
   { rows, rowsBefore = rows.length, total, totalIsExact }: Page<Row>,
   path: string,
 ): Body<Row> {
-  const { per_page, page: given } = query
   const page = given ?? 1
   const last = Math.max(1, Math.ceil(total / per_page))
   const hasNext = totalIsExact ? page < last : rowsBefore === per_page

@@ -21,7 +21,7 @@ const searchText: Rule<string> = {
       : new Refusal('too_long', `The ${label} must be at most ${maxSearch} characters long.`),
 }
 
-const pageSize: Rule<number> = {
+export const pageSize: Rule<number> = {
   schema: Type.Enum([...pageSizes], { description: 'Results per page.' }),
   parse: (text, label) => {
     const size = positiveInteger(text)
@@ -36,10 +36,8 @@ function positive(options: { readonly description: string; readonly default?: nu
   }
 }
 
-const pageNumber = positive({
-  default: 1,
-  description: 'The page, counted from 1. Use it for people who browse a list; `after` is for programs.',
-})
+/** Which page of a list. The first is the default. */
+export const pageNumber = (description: string) => positive({ default: 1, description })
 
 const lastSeen = positive({
   description:
@@ -72,7 +70,10 @@ export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}
     sort_by: optional(oneOf(['id', ...Object.keys(sorts)], 'The field sorted by: `id` is the date of creation.'), 'id'),
     sort: optional(oneOf(['desc', 'asc'], 'The direction: descending or ascending.'), 'desc'),
     per_page: optional(pageSize, 10),
-    page: optional(pageNumber, null),
+    page: optional(
+      pageNumber('The page, counted from 1. Use it for people who browse a list; `after` is for programs.'),
+      null,
+    ),
     after: optional(lastSeen, null),
     ...filters,
   }

@@ -44,7 +44,11 @@ export interface Success {
   /** Of an answer in JSON. */
   readonly schema?: TSchema
   readonly example?: unknown
+  /** Where one does not do: by name, each with a sentence. */
+  readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>
   /** The media types of any other answer. */
   readonly media?: Readonly<Record<string, { readonly schema?: TSchema }>>
   readonly headers?: readonly string[]
+  /** Those that some of its answers have. */
+  readonly optionalHeaders?: readonly string[]
 }

@@ -1,13 +1,14 @@
 import { type ResourceName, resourceNames } from '../resources.ts'
 
-/** A scope that an operation can need. */
-export type NeededScope = `${ResourceName}:${'read' | 'write'}`
+/** A scope that an operation can need. Statistics are no resource: they can only be read. */
+export type NeededScope = `${ResourceName}:${'read' | 'write'}` | 'stats:read'
 
 /** What a key may do. `*` stands for everything, now and later. */
 export type Scope = NeededScope | '*'
 
 export const scopes: readonly Scope[] = [
   ...resourceNames.flatMap((name) => [`${name}:read`, `${name}:write`] as const),
+  'stats:read',
   '*',
 ]
 

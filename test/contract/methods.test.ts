@@ -18,6 +18,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   '/api/v1/spaces/1': ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   '/api/v1/links': ['GET', 'HEAD', 'POST', 'OPTIONS'],
   '/api/v1/links/1': ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+  '/api/v1/stats': ['GET', 'HEAD', 'OPTIONS'],
   '/health': ['GET', 'HEAD', 'OPTIONS'],
   '/problems/not_found': ['GET', 'HEAD', 'OPTIONS'],
 }

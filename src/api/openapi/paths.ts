@@ -7,7 +7,7 @@ import { maxIdempotencyKey } from '../idempotency.ts'
 import { apiPrefix, type Operation } from '../operation.ts'
 import { idSchema } from '../record-schema.ts'
 import { requestBody } from './bodies.ts'
-import { type HeaderName, headerReferences, onApiAnswers } from './headers.ts'
+import { type HeaderName, headerReferences, onApiAnswers, optionalHeaders as optional } from './headers.ts'
 import { problemReferences } from './problems.ts'
 import type { Schemas } from './schemas.ts'
 
@@ -139,16 +139,20 @@ function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
 }
 
 function successResponse({ success }: Operation, schemas: Schemas): object {
-  const { description, schema, example, media = {}, headers = [] } = success
+  const { description, schema, example, examples, media = {}, headers = [], optionalHeaders = [] } = success
   const others = Object.entries(media).map(([type, { schema }]) => [
     type,
     schema ? { schema: schemas.published(schema) } : {},
   ])
-  const json = schema && { 'application/json': { schema: schemas.published(schema), example } }
+  const shown = examples === undefined ? { example } : { examples }
+  const json = schema && { 'application/json': { schema: schemas.published(schema), ...shown } }
   const content = { ...json, ...Object.fromEntries(others) }
   return {
     description,
-    headers: headerReferences([...onApiAnswers, ...(headers as readonly HeaderName[])]),
+    headers: {
+      ...headerReferences([...onApiAnswers, ...(headers as readonly HeaderName[])]),
+      ...optional(optionalHeaders as readonly HeaderName[]),
+    },
     ...(Object.keys(content).length > 0 && { content }),
   }
 }

@@ -52,7 +52,7 @@ export interface Response {
 export interface Content {
   readonly schema: Schema
   readonly example?: unknown
-  readonly examples?: Readonly<Record<string, Reference>>
+  readonly examples?: Readonly<Record<string, Example | Reference>>
 }
 
 export interface Example {

@@ -117,17 +117,27 @@ function successesOf(shown: Shown): Part {
   return html`<h4>Answer</h4>${successes.map(([status, response]) => successOf(shown, status, response))}`
 }
 
-function successOf({ common }: Shown, status: string, { description, headers = {}, content = {} }: Response): Part {
+function successOf(
+  { document, common }: Shown,
+  status: string,
+  { description, headers = {}, content = {} }: Response,
+): Part {
   const own = Object.keys(headers).filter((name) => !common.headers.has(name))
   const named = own.map((name, index) => [index === 0 ? 'Headers: ' : ', ', html`<code>${name}</code>`])
   const json = content['application/json']
   return html`<p><strong>${status}</strong> ${inline(description)} ${json === undefined ? null : shapeOf(json.schema)} ${named}</p>
-${json?.example === undefined ? null : example(json.example)}`
+${json?.example === undefined ? null : example(json.example)}
+${Object.values(json?.examples ?? {}).map((each) => namedExample(resolved<Example>(document, each)))}`
+}
+
+function namedExample({ summary, value }: Example): Html {
+  return html`<p>${inline(summary)}</p>${example(value)}`
 }
 
 /** What the answer consists of, in links to the objects. */
-function shapeOf({ $ref, properties = {} }: Schema): Part {
+function shapeOf({ $ref, anyOf = [], properties = {} }: Schema): Part {
   if ($ref !== undefined) return html`<span class="type">${typeOf({ $ref })}</span>`
+  if (anyOf.length > 0) return anyOf.map((each, index) => [index === 0 ? '' : ' or ', shapeOf(each)])
   return Object.entries(properties).map(
     ([name, schema]) => html`<span class="type"><code>${name}</code>: ${typeOf(schema)}</span>`,
   )
@@ -146,7 +156,7 @@ function errorsOf(shown: Shown): Part {
 ${refusal === undefined ? null : refusalOf(shown, refusal)}`
 }
 
-function refusalOf({ document }: Shown, reference: Reference): Html {
+function refusalOf({ document }: Shown, reference: Example | Reference): Html {
   const { value } = resolved<Example>(document, reference)
   return html`<details><summary>Example of <code>${value.code}</code></summary>${example(value)}</details>`
 }

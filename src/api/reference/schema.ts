@@ -72,6 +72,7 @@ const words: Readonly<Record<string, string>> = {
   'uri-reference': 'URL',
   hostname: 'host name',
   'date-time': 'time',
+  date: 'date',
 }
 
 function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER, maxLength }: Schema): string {

@@ -13,7 +13,7 @@ export async function forgetLink(tables: ClickTables, account: number, link: num
   const days = await daysOfLink(tables, link)
   await change(
     tables,
-    days.flatMap(({ day, facts }) => keysOfOwners(owners, day).map((key) => ({ key, by: facts, change: subtractDay }))),
+    days.flatMap(({ day, facts }) => keysOfOwners(owners, day).map((key) => ({ key, by: facts, change: takeOut }))),
   )
   for (const { day } of days) await tables.deleteDays(scopes.link, day, [link])
   return true
@@ -26,7 +26,7 @@ export async function moveNext(tables: ClickTables): Promise<boolean> {
   const { from, to } = move
   if (from.space === to) return true
   const changes = (await daysOfLink(tables, from.link)).flatMap(({ day, facts }) => [
-    { space: from.space, day, by: facts, change: subtractDay },
+    { space: from.space, day, by: facts, change: takeOut },
     { space: to, day, by: facts, change: addDay },
   ])
   await change(
@@ -64,7 +64,24 @@ async function change(tables: ClickTables, changes: readonly Change[]): Promise<
     const bytes = stored[at] as Uint8Array
     const facts = bytes.length === 0 ? emptyDay() : decodeDay(bytes)
     apply(facts, by)
-    return encodeDay(facts)
+    return facts
   })
-  await tables.setDays(keys, changed)
+  const isEmpty = (at: number) => changed[at]?.hours.size === 0
+  await tables.setDays(
+    keys.filter((_, at) => !isEmpty(at)),
+    changed.filter((_, at) => !isEmpty(at)).map(encodeDay),
+  )
+  for (const { scope, day, id } of keys.filter((_, at) => isEmpty(at))) await tables.deleteDays(scope, day, [id])
+}
+
+/** Days of a space that is being removed may have begun again, without what they held. */
+function takeOut(facts: DayFacts, less: DayFacts): void {
+  if (holds(facts, less)) subtractDay(facts, less)
+}
+
+function holds(facts: DayFacts, part: DayFacts): boolean {
+  return [...part.hours].every(([hour, { people, unique, bots, previews }]) => {
+    const held = facts.hours.get(hour)
+    return held && held.people >= people && held.unique >= unique && held.bots >= bots && held.previews >= previews
+  })
 }

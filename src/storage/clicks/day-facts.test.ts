@@ -14,7 +14,7 @@ import {
   subtractDay,
   type Value,
 } from './day-facts.ts'
-import { common, decodeDay, encodeDay } from './day-form.ts'
+import { common, decodeBreakdown, decodeDay, decodeHours, encodeDay } from './day-form.ts'
 
 const text = fc.oneof(fc.constantFrom('Chrome', 'de', 'DE', ''), fc.string({ unit: 'grapheme', maxLength: 300 }))
 const value: fc.Arbitrary<Value> = fc.oneof(text, fc.nat(), fc.constantFrom(null, 2 ** 53 - 1))
@@ -63,11 +63,27 @@ test('a day is read as it was written', () => {
   fc.assert(fc.property(day, (facts) => assert.deepEqual(decodeDay(encodeDay(facts)), facts)))
 })
 
+test('the hours and each dimension of a day are read by themselves as they are read together', () => {
+  fc.assert(
+    fc.property(day, (facts) => {
+      const bytes = encodeDay(facts)
+      assert.deepEqual(decodeHours(bytes), facts.hours)
+      for (const dimension of dimensions) {
+        assert.deepEqual(decodeBreakdown(bytes, dimension), facts.breakdowns[dimension])
+      }
+    }),
+  )
+})
+
 test('other bytes are refused, and never read as a day of another size', () => {
   fc.assert(
     fc.property(day, (facts) => {
       const bytes = encodeDay(facts)
-      for (let end = 0; end < bytes.length; end++) assert.throws(() => decodeDay(bytes.slice(0, end)), /cut short/)
+      for (let end = 0; end < bytes.length; end++) {
+        const start = bytes.slice(0, end)
+        assert.throws(() => decodeDay(start), /cut short/)
+        if (peopleOf(facts) > 0) assert.throws(() => decodeBreakdown(start, 'links'), /cut short/)
+      }
     }),
     { numRuns: 20 },
   )

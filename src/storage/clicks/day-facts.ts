@@ -65,7 +65,7 @@ export function hourOf({ hours }: DayFacts, hour: number): HourCounts {
 }
 
 /** The people of all hours. */
-export function peopleOf({ hours }: DayFacts): number {
+export function peopleOf({ hours }: Pick<DayFacts, 'hours'>): number {
   let people = 0
   for (const counts of hours.values()) people += counts.people
   return people
@@ -105,6 +105,7 @@ export function subtractDay(facts: DayFacts, less: DayFacts): void {
     const from = facts.breakdowns[dimension]
     let owed = 0
     for (const [value, people] of less.breakdowns[dimension]) owed += people - take(from, value, people)
+    if (owed === 0) continue
     for (const value of [other as Value, ...byRarity(from)]) owed -= take(from, value, owed)
   }
 }

@@ -6,7 +6,16 @@
  * Where there are people, a byte tells which dimensions have a single value: of those the value follows alone. Of the others
  * follow the number of values, and each with its people. Numbers are of seven bits to a byte, the lowest first.
  */
-import { type Breakdown, type DayFacts, dimensions, emptyDay, other, peopleOf, type Value } from './day-facts.ts'
+import {
+  type Breakdown,
+  type DayFacts,
+  type Dimension,
+  dimensions,
+  emptyDay,
+  other,
+  peopleOf,
+  type Value,
+} from './day-facts.ts'
 
 const form = 1
 const [hasBots, hasPreviews, allUnique] = [0x20, 0x40, 0x80]
@@ -119,7 +128,36 @@ function makeRoom(at: number, bytes = 0): number {
 /** Reads what `encodeDay` has made. Throws an `Error` for other bytes. */
 export function decodeDay(bytes: Uint8Array): DayFacts {
   const reader = new Reader(bytes)
-  const facts = emptyDay()
+  const facts: DayFacts = { ...emptyDay(), hours: readHours(reader) }
+  const people = peopleOf(facts)
+  if (people === 0) return facts
+  const singles = reader.byte()
+  for (const [place, dimension] of dimensions.entries()) {
+    readBreakdown(reader, isAmong(singles, place), people, facts.breakdowns[dimension])
+  }
+  return facts
+}
+
+/** The hours of a day, without what follows them. Throws as `decodeDay` does. */
+export function decodeHours(bytes: Uint8Array): DayFacts['hours'] {
+  return readHours(new Reader(bytes))
+}
+
+/** One breakdown of a day. Values before it are passed over, which takes a small part of the time. Throws as `decodeDay` does. */
+export function decodeBreakdown(bytes: Uint8Array, wanted: Dimension): Breakdown {
+  const reader = new Reader(bytes)
+  const breakdown: Breakdown = new Map()
+  const people = peopleOf({ hours: readHours(reader) })
+  if (people === 0) return breakdown
+  const singles = reader.byte()
+  const place = dimensions.indexOf(wanted)
+  for (let before = 0; before < place; before++) passOver(reader, isAmong(singles, before))
+  readBreakdown(reader, isAmong(singles, place), people, breakdown)
+  return breakdown
+}
+
+function readHours(reader: Reader): DayFacts['hours'] {
+  const hours: DayFacts['hours'] = new Map()
   if (reader.byte() !== form) throw new Error('The clicks of a day are in a form that this version does not know.')
   for (let left = reader.number(); left > 0; left--) {
     const head = reader.byte()
@@ -127,19 +165,24 @@ export function decodeDay(bytes: Uint8Array): DayFacts {
     const unique = (head & allUnique) > 0 ? people : reader.number()
     const bots = (head & hasBots) > 0 ? reader.number() : 0
     const previews = (head & hasPreviews) > 0 ? reader.number() : 0
-    facts.hours.set(head & hourBits, { people, unique, bots, previews })
+    hours.set(head & hourBits, { people, unique, bots, previews })
   }
-  const people = peopleOf(facts)
-  if (people > 0) readBreakdowns(reader, facts, people)
-  return facts
+  return hours
 }
 
-function readBreakdowns(reader: Reader, { breakdowns }: DayFacts, people: number): void {
-  const singles = reader.byte()
-  for (const [place, dimension] of dimensions.entries()) {
-    const breakdown: Breakdown = breakdowns[dimension]
-    if ((singles & (1 << place)) > 0) breakdown.set(reader.value(), people)
-    else for (let left = reader.number(); left > 0; left--) breakdown.set(reader.value(), reader.number())
+function isAmong(singles: number, place: number): boolean {
+  return (singles & (1 << place)) > 0
+}
+
+function readBreakdown(reader: Reader, isSingle: boolean, people: number, to: Breakdown): void {
+  if (isSingle) to.set(reader.value(), people)
+  else for (let left = reader.number(); left > 0; left--) to.set(reader.value(), reader.number())
+}
+
+function passOver(reader: Reader, isSingle: boolean): void {
+  for (let left = isSingle ? 1 : reader.number(); left > 0; left--) {
+    reader.skipValue()
+    if (!isSingle) reader.number()
   }
 }
 
@@ -173,7 +216,22 @@ class Reader {
     if (head === isNull) return null
     if (head === isOther) return other
     if (head === isNumber) return this.number()
-    return this.#text(head === isLong ? this.number() : head - shortest + 1)
+    return this.#text(this.#lengthOf(head))
+  }
+
+  skipValue(): void {
+    const head = this.byte()
+    if (head >= 0x80 || head === isNull || head === isOther) return
+    if (head === isNumber) {
+      this.number()
+      return
+    }
+    const length = this.#lengthOf(head)
+    this.#at += length
+  }
+
+  #lengthOf(head: number): number {
+    return head === isLong ? this.number() : head - shortest + 1
   }
 
   #text(length: number): string {

@@ -15,9 +15,15 @@ const daysOfScope = `with recursive step (day) as (
   ) select day from step where day is not null`
 const daysOfId = `${daysOfScope} and exists (select 1 from click_days where scope = $1 and day = step.day and id = $2)`
 
+/** A link goes with its domain, at once for all who ask. */
 const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null
-  where account_id = $1 and link_id = $2 returning link_id, account_id, domain_id, space_id`
-const limitFreed = `update links set status_due_at = '' where id = $1 and clicks_limit is not null`
+  where account_id = $1 and link_id = $2
+    and exists (select 1 from links join domains on domains.id = links.domain_id and domains.account_id = links.account_id
+      where links.id = link_id)
+  returning link_id, account_id, domain_id, space_id`
+const limitFreed = `update links set status_due_at = '' where id = $1 and clicks_limit is not null returning id`
+/** Visitors notice that a link that was used up works again. */
+const freeingTold = `insert into changes (resource, record_id) values ('links', $1)`
 
 const nextMove = `select link_id, link_clicks.account_id, link_clicks.domain_id, link_clicks.space_id, links.space_id
   from click_moves join link_clicks using (link_id) join links on links.id = link_id
@@ -36,7 +42,7 @@ export function upkeepOf(all: Run): Upkeep {
   return {
     async clearTotals(account, link) {
       const [owners] = (await all(cleared, account, link)).map(ownersIn)
-      if (owners !== undefined) await all(limitFreed, link)
+      if (owners !== undefined && (await all(limitFreed, link)).length > 0) await all(freeingTold, link)
       return owners
     },
     async daysOf(scope, id) {

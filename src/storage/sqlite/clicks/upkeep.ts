@@ -18,9 +18,15 @@ const daysOfScope = `with recursive step (day) as (
   ) select day from step where day is not null`
 const daysOfId = `${daysOfScope} and exists (select 1 from click_days where scope = :scope and day = step.day and id = :id)`
 
+/** A link goes with its domain, at once for all who ask. */
 const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null
-  where account_id = ? and link_id = ? returning link_id, account_id, domain_id, space_id`
-const limitFreed = `update links set status_due_at = '' where id = ? and clicks_limit is not null`
+  where account_id = ? and link_id = ?
+    and exists (select 1 from links join domains on domains.id = links.domain_id and domains.account_id = links.account_id
+      where links.id = link_id)
+  returning link_id, account_id, domain_id, space_id`
+const limitFreed = `update links set status_due_at = '' where id = ? and clicks_limit is not null returning id`
+/** Visitors notice that a link that was used up works again. */
+const freeingTold = `insert into changes (resource, record_id) values ('links', ?)`
 
 const nextMove = `select link_id, link_clicks.account_id, link_clicks.domain_id, link_clicks.space_id, links.space_id
   from click_moves join link_clicks using (link_id) join links on links.id = link_id order by link_id limit 1`
@@ -35,7 +41,7 @@ export function upkeepOf(all: Run): Upkeep {
   return {
     async clearTotals(account, link) {
       const [owners] = all(cleared, account, link).map(ownersIn)
-      if (owners !== undefined) all(limitFreed, link)
+      if (owners !== undefined && all(limitFreed, link).length > 0) all(freeingTold, link)
       return owners
     },
     async daysOf(scope, id) {

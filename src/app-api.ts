@@ -1,0 +1,114 @@
+import { Cors } from './api/cors.ts'
+import { documents } from './api/docs.ts'
+import { healthRoute } from './api/health.ts'
+import { ownKeyRoute, showOwnKey } from './api/own-key.ts'
+import { problemPages } from './api/problem-pages.ts'
+import { publicAddress } from './api/public-address.ts'
+import { RateLimits } from './api/rate-limit.ts'
+import { Removals } from './api/removals.ts'
+import { Api } from './api/routes.ts'
+import { apiFallback, apiManners } from './api/unanswered.ts'
+import type { AppOptions, Shared } from './app-options.ts'
+import type { redirectOf } from './app-visitors.ts'
+import { domainRoutes } from './domains/routes.ts'
+import { domainOperations } from './domains/schema.ts'
+import { finishDomainRemovals } from './domains/store.ts'
+import { Connections } from './http/connections.ts'
+import { Drain } from './http/drain.ts'
+import { malformedHost } from './http/gate.ts'
+import { type LogOutput, RequestLog } from './http/request-log.ts'
+import { Router } from './http/router.ts'
+import { createListener } from './http/server.ts'
+import { UnreadAnswers } from './http/unread-answers.ts'
+import { KeptAnswers } from './idempotency/kept-answers.ts'
+import { Keyring } from './keys/keyring.ts'
+import { showLinkQr } from './links/qr-operation.ts'
+import { linkRoutes } from './links/routes.ts'
+import { linkOperations } from './links/schema.ts'
+import { shortUrls } from './names/short-url.ts'
+import { spaceRoutes } from './spaces/routes.ts'
+import { spaceOperations } from './spaces/schema.ts'
+import { finishSpaceRemovals } from './spaces/store.ts'
+import { deleteLinkClicks, showStats } from './stats/operations.ts'
+import { statsRoutes } from './stats/routes.ts'
+import type { Storage } from './storage/port.ts'
+
+/** Every operation of the API, in the order of the documents. */
+export const operations = [
+  ...Object.values(domainOperations),
+  ...Object.values(spaceOperations),
+  ...Object.values(linkOperations),
+  showLinkQr,
+  showStats,
+  deleteLinkClicks,
+  showOwnKey,
+]
+
+/** The listener of the API and the documents. */
+export function apiOf(
+  options: AppOptions,
+  { counts, proxies, overload, isSecret }: Shared,
+  { directory, clicks }: Pick<ReturnType<typeof redirectOf>, 'directory' | 'clicks'>,
+) {
+  const { storage } = options
+  const keyring = new Keyring(storage)
+  const kept = new KeptAnswers(storage)
+  const rateLimits = new RateLimits(options.rateLimit, storage)
+  const removals = removalsOf(storage, options.log)
+  const cors = new Cors(options.corsOrigins)
+
+  const router = new Router(apiFallback(rateLimits, cors))
+  const address = publicAddress(options.baseUrl)
+  const api = new Api({ router, keyring, rateLimits, kept, address })
+  healthRoute(router, storage)
+  problemPages(router)
+  documents(router, operations, address)
+  domainRoutes(api, storage, { removals, onChange: () => directory.domainsChanged() })
+  spaceRoutes(api, storage, removals)
+  linkRoutes(api, storage, {
+    shortUrl: shortUrls(options.shortUrl),
+    onChange: (id, domain, alias) => {
+      directory.linkChanged(id, domain, alias)
+      clicks.linkChanged()
+    },
+  })
+  statsRoutes(api, storage, {
+    forget: async (account, link) => {
+      const isForgotten = await clicks.forget(account, link)
+      // A link that was used up works again.
+      if (isForgotten) directory.linkChanged(link, 0, '')
+      return isForgotten
+    },
+  })
+  ownKeyRoute(api, storage, rateLimits.perMinute)
+
+  const connections = new Connections(options.maxConnections)
+  const drain = new Drain(connections)
+  const log = new RequestLog(options.log, counts)
+  const server = createListener({
+    finder: router,
+    surroundings: { log, proxies, unread: new UnreadAnswers(), isSecret, ...apiManners(rateLimits, cors) },
+    gate: { drain, overload, connections, hostFault: malformedHost },
+  })
+  const begin = () => {
+    rateLimits.begin()
+    removals.begin()
+  }
+  const close = async () => {
+    await removals.close()
+    await rateLimits.close()
+    await keyring.close()
+    await kept.close()
+  }
+  return { server, drain, router, begin, close }
+}
+
+/** A domain or a space that many links refer to is removed in steps. */
+function removalsOf(storage: Storage, { logger }: LogOutput): Removals {
+  return new Removals({
+    finish: async (isStopped) => {
+      await Promise.all([finishDomainRemovals(storage, isStopped), finishSpaceRemovals(storage, isStopped)])
+    },
+    onProblem: (error) => logger.warn({ err: error }, 'a removal was interrupted; it will go on'),
+  })
+}

@@ -1,0 +1,24 @@
+/**
+ * Days as parameters of a statement. The primary key of days has the day before the id, so that a range of days would walk
+ * through all ids: statements name each day, and so take a fixed number of them. Pure.
+ */
+
+/** Days that one statement reads: they take the event loop a few milliseconds. */
+export const readAtOnce = 31
+
+/** `day0`, `day1` and so on. */
+export type Days = Readonly<Record<`day${number}`, number>>
+
+/** No day that is stored. */
+const noDay = -1
+
+/** The parameters for as many days as are read at once, from `first` on, without those after `last`. */
+export function parametersFrom(first: number, last: number): Days {
+  const dayAfter = (n: number) => (first + n > last ? noDay : first + n)
+  return Object.fromEntries(Array.from({ length: readAtOnce }, (_, n) => [`day${n}`, dayAfter(n)]))
+}
+
+/** The values of `count` parameters. */
+export function daysIn(parameters: Days, count: number): number[] {
+  return Array.from({ length: count }, (_, n) => parameters[`day${n}`] as number)
+}

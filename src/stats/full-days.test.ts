@@ -1,0 +1,87 @@
+/** Days without room for another value, for as long as can be asked: nothing else waits for the answer. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { startApp } from '../../test/app.ts'
+import { setCreatedAt, storeDay } from '../../test/days.ts'
+import { newPlace, type Place } from '../../test/links-api.ts'
+import { type DayFacts, dimensions, emptyDay, hourOf, maxValues } from '../storage/clicks/day-facts.ts'
+import { dateOf, dayAt, maxDays, startOf } from './day-range.ts'
+
+const maxMs = 20
+const people = 5
+const app = await startApp()
+const today = dayAt(Date.now())
+
+/** `link` is one of those that the day names; a link's own day names none. */
+function fullDay(link: number, isOfLink: boolean): DayFacts {
+  const facts = emptyDay()
+  for (let hour = 0; hour < 24; hour++) {
+    Object.assign(hourOf(facts, hour), { people: (maxValues * people) / 4, unique: 1, bots: 1, previews: 1 })
+  }
+  for (const dimension of dimensions.filter((each) => !(isOfLink && each === 'links'))) {
+    for (let n = 0; n < maxValues; n++) {
+      facts.breakdowns[dimension].set(dimension === 'links' ? link + n : `value-${n}.example.com`, 6 * people)
+    }
+  }
+  return facts
+}
+
+/** An account with a link that has full days, as its domain, its space and the account itself have. */
+async function newPlaceWith(days: number): Promise<Place & { readonly link: number }> {
+  const place = await newPlace(app)
+  const space = await place.stored('/spaces', { name: 'Full' })
+  const { id: link } = await place.link({ space_id: space.id })
+  await app.storage.writeOne(setCreatedAt, { link, at: startOf(today - days) })
+  const sums = [place.domain.id, space.id, place.account]
+  for (let day = today - days + 1; day <= today; day++) {
+    await storeDay(app.storage, 0, day, link, fullDay(link, true))
+    for (const [n, id] of sums.entries()) await storeDay(app.storage, n + 1, day, id, fullDay(link, false))
+  }
+  return { ...place, link }
+}
+
+/** What `work` takes of this thread in the longest turn of the event loop. Milliseconds. */
+async function longestTurn(work: () => Promise<void>): Promise<number> {
+  let [longest, isOver] = [0, false]
+  const watch = async () => {
+    while (!isOver) {
+      const before = process.threadCpuUsage()
+      await endOfTurn()
+      const { user, system } = process.threadCpuUsage(before)
+      longest = Math.max(longest, (user + system) / 1_000)
+    }
+  }
+  const watched = watch()
+  await work()
+  isOver = true
+  await watched
+  return longest
+}
+
+test('a year of full days takes the event loop less than 20 ms at a time', async () => {
+  const { send } = await newPlaceWith(maxDays)
+  for (const name of ['clicks', ...dimensions]) {
+    const turns: number[] = []
+    // The first rounds are those in which the code is compiled.
+    for (let round = 0; round < 4; round++) {
+      const turn = await longestTurn(async () => {
+        const { body } = await send('GET', `/stats?name=${name}&from=${dateOf(today - maxDays + 1)}`)
+        assert.equal(body.meta.clicks, maxDays * maxValues * 6 * people)
+      })
+      turns.push(turn)
+    }
+    assert.ok(Math.min(...turns) < maxMs, `${name}: ${turns}`)
+  }
+})
+
+test('forgetting full days takes the event loop less than 20 ms at a time', async () => {
+  const turns: number[] = []
+  for (let round = 0; round < 4; round++) {
+    const { send, link } = await newPlaceWith(40)
+    const forget = async () => assert.equal((await send('DELETE', `/links/${link}/clicks`)).status, 204)
+    turns.push(await longestTurn(forget))
+    assert.equal((await send('GET', `/stats?name=clicks&from=${dateOf(today - 40)}`)).body.meta.clicks, 0)
+  }
+  assert.ok(Math.min(...turns) < maxMs, `${turns}`)
+})
