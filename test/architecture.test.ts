@@ -22,12 +22,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'resources.ts': [],
   'version.ts': ['../package.json'],
   'config.ts': [
-    ...['config-reading.ts', 'config-listeners.ts', 'config-short-url.ts', 'config-storage.ts'],
-    ...['keys/key.ts', 'storage/open.ts'],
+    ...['config-reading.ts', 'config-listeners.ts', 'config-short-url.ts', 'config-sink.ts', 'config-storage.ts'],
+    ...['clicks/sink/open.ts', 'keys/key.ts', 'storage/open.ts'],
   ],
   'config-listeners.ts': ['config-reading.ts'],
   'config-short-url.ts': ['config-listeners.ts', 'config-reading.ts', 'names/short-url.ts'],
   'config-reading.ts': ['errors.ts'],
+  'config-sink.ts': ['config-reading.ts', 'clicks/sink/open.ts', 'storage/open.ts'],
   'config-storage.ts': ['config-reading.ts', 'storage/open.ts'],
   'bounded-map.ts': [],
   'histogram.ts': [],
@@ -43,6 +44,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'redirect/statements.ts': ['storage/statement.ts'],
   'redirect/store.ts': ['redirect/', 'storage/port.ts'],
   'clicks/': ['bounded-map.ts', 'storage/port.ts', 'storage/statement.ts'],
+  'clicks/sink/': ['errors.ts', 'storage/file-lock.ts', 'storage/port.ts', 'storage/whole-file.ts'],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/', 'resources.ts', 'version.ts', 'violations.ts'],
