@@ -18,7 +18,8 @@ export function realClickHouse(): ClickHouseTable | null {
 
 /** Runs a statement on the server and returns what it prints. */
 export async function runOn(to: ClickHouseTable, statement: string): Promise<string> {
-  const headers = { 'X-ClickHouse-User': to.user, 'X-ClickHouse-Key': to.password }
+  const utf8 = (text: string) => Buffer.from(text).toString('latin1')
+  const headers = { 'X-ClickHouse-User': utf8(to.user), 'X-ClickHouse-Key': utf8(to.password) }
   const query = new URLSearchParams({ database: to.database })
   const response = await fetch(`${to.url}/?${query}`, { method: 'POST', headers, body: statement })
   if (!response.ok) throw new Error(await response.text())

@@ -3,10 +3,10 @@ import { dirname, join, parse } from 'node:path'
 import { linesOf, type Sink, SinkFailure } from './sink.ts'
 
 /**
- * Appends clicks to a file as JSON Lines, in one write a batch, which is on the disk when `send` resolves. A batch that was
- * cut off is completed when it is sent again, and one that is whole is left as it is, as long as both were the last in
- * the file; otherwise its lines are there twice, with the same id. The file may be renamed at any time: the next batch
- * begins a new one. Only one process may write to it.
+ * Appends clicks to a file as JSON Lines, in one write a batch, which is on the disk when `send` resolves. A batch that
+ * comes again is completed if it was cut off, and left alone if it is whole, unless another one follows it in the file:
+ * then its lines are written again. The file may be renamed at any time: the next batch begins a new one. Only one process
+ * may write to it.
  */
 export function jsonlFileSink(path: string): Sink {
   return {
