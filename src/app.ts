@@ -63,7 +63,7 @@ export function buildApp(options: AppOptions): App {
     counts,
     loopDelays: overload.delays,
     visits,
-    meters: { database: storage.meters, directory: directory.meters, clicks: clicks.meters },
+    meters: { database: storage.meters, directory: directory.meters, clicks: clicks.meters, sink: clicks.sinkMeters },
     isServed: (domain) => directory.hasDomain(domain.toLowerCase()),
     storage,
     drain: api.drain,

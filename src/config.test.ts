@@ -30,6 +30,7 @@ test('nothing has to be set', () => {
     storage: { engine: 'sqlite', path: 'data/waymark.db' },
     baseUrl: null,
     shortUrl: 'http://{domain}:3080',
+    clicksSink: null,
     staleFor: 3600,
     corsOrigins: [],
     bootstrapKey: null,

@@ -2,9 +2,11 @@
  * The configuration, from the environment, which nothing else reads. Every mistake is named at once, each in a sentence.
  */
 import { isIP } from 'node:net'
+import type { SinkConfig } from './clicks/sink/open.ts'
 import { type Listeners, readListeners } from './config-listeners.ts'
 import { brokenEncoding, type Environment, integerFrom, oneOf, readAll } from './config-reading.ts'
 import { readShortUrl } from './config-short-url.ts'
+import { readSink } from './config-sink.ts'
 import { readLocation } from './config-storage.ts'
 import { isWellFormedKey } from './keys/key.ts'
 import type { StorageLocation } from './storage/location.ts'
@@ -15,6 +17,8 @@ export interface Config extends Listeners {
   readonly baseUrl: string | null
   /** How short URLs begin: a template such as `https://{domain}`, where `{domain}` stands for the name. */
   readonly shortUrl: string
+  /** Where raw clicks go; null: nowhere. */
+  readonly clicksSink: SinkConfig | null
   /** Seconds for which links in memory are served on while the database is down. */
   readonly staleFor: number
   /** Days for which the break-downs of clicks are kept; 0: for ever. */
@@ -40,11 +44,13 @@ export interface Config extends Listeners {
 export function readConfig(env: Environment = process.env): Config {
   return readAll(env, (read) => {
     const listening = readListeners(read)
+    const storage = readLocation(read)
     return {
       ...listening,
-      storage: readLocation(read),
+      storage,
       baseUrl: read('BASE_URL', '', baseUrl),
       shortUrl: readShortUrl(read, listening.listeners),
+      clicksSink: readSink(read, storage, listening.workers),
       staleFor: read('STALE_FOR', '3600', integerFrom(0, 31_536_000)),
       clicksRetention: read('CLICKS_RETENTION', '730', integerFrom(0, 36_500)),
       corsOrigins: read('CORS_ORIGINS', '', corsOrigins),

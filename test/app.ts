@@ -116,6 +116,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     opsHosts: ['localhost'],
     geoipDb: null,
     clicksRetention: 730,
+    clicksSink: null,
     countryHeader: options.countryHeader ?? null,
   })
   app.begin()

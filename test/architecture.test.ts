@@ -22,12 +22,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'resources.ts': [],
   'version.ts': ['../package.json'],
   'config.ts': [
-    ...['config-reading.ts', 'config-listeners.ts', 'config-short-url.ts', 'config-storage.ts'],
-    ...['keys/key.ts', 'storage/location.ts'],
+    ...['config-reading.ts', 'config-listeners.ts', 'config-short-url.ts', 'config-sink.ts', 'config-storage.ts'],
+    ...['clicks/sink/open.ts', 'keys/key.ts', 'storage/location.ts'],
   ],
   'config-listeners.ts': ['config-reading.ts'],
   'config-short-url.ts': ['config-listeners.ts', 'config-reading.ts', 'names/short-url.ts'],
   'config-reading.ts': ['errors.ts'],
+  'config-sink.ts': ['config-reading.ts', 'clicks/sink/open.ts', 'storage/location.ts'],
   'config-storage.ts': ['config-reading.ts', 'storage/location.ts'],
   'bounded-map.ts': [],
   'histogram.ts': [],
@@ -45,6 +46,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'clicks/': [
     ...['bounded-map.ts', 'errors.ts', 'histogram.ts', 'http/client-network.ts'],
     ...['storage/clicks/', 'storage/location.ts', 'storage/open-clicks.ts', 'storage/port.ts', 'storage/statement.ts'],
+  ],
+  'clicks/sink/': [
+    'errors.ts',
+    'storage/clicks/recording.ts',
+    'storage/file-lock.ts',
+    'storage/port.ts',
+    'storage/whole-file.ts',
   ],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [

@@ -2,11 +2,9 @@ import type { Meter, Storage } from '../storage/port.ts'
 import { ClickChores } from './chores.ts'
 import { ClickRecorder } from './recorder.ts'
 import type { Visit } from './visit.ts'
-import { ClickWriter } from './writer.ts'
+import { ClickWriter, type WriterOptions } from './writer.ts'
 
-export interface ClickOptions {
-  /** A file that tells the countries of addresses; null for the one that comes along. */
-  readonly geoipDb: string | null
+export interface ClickOptions extends Omit<WriterOptions, 'location'> {
   /** Days for which break-downs are kept; 0: for ever. */
   readonly clicksRetention: number
   /** Hears of the first failure of each outage, and what it means. */
@@ -17,17 +15,22 @@ export interface ClickOptions {
 export class Clicks {
   readonly #recorder: ClickRecorder
   readonly #chores: ClickChores
+  readonly #writer: ClickWriter
   readonly meters: readonly Meter[]
+  readonly sinkMeters: readonly Meter[]
 
-  constructor(storage: Storage, { geoipDb, clicksRetention, onProblem }: ClickOptions) {
-    const writer = new ClickWriter({ location: storage.location, geoipDb })
+  constructor(storage: Storage, { geoipDb, clicksSink, clicksRetention, onProblem }: ClickOptions) {
     const telling = (meaning: string) => (error: unknown) => onProblem(error, meaning)
+    const options = { location: storage.location, geoipDb, clicksSink }
+    this.#writer = new ClickWriter(options, telling('raw clicks wait on the disk, since their sink does not take them'))
+    const writer = this.#writer
     this.#recorder = new ClickRecorder(writer, telling('clicks wait to be written, since the database is away'))
     this.#chores = new ClickChores(storage, writer, {
       retention: clicksRetention,
       onProblem: telling('the upkeep of clicks was interrupted; it will go on'),
     })
     this.meters = [...this.#recorder.meters, ...writer.meters]
+    this.sinkMeters = writer.sinkMeters
   }
 
   /** Counts a click on a link without a limit. Takes less than a microsecond. */
@@ -51,6 +54,7 @@ export class Clicks {
   }
 
   begin(): void {
+    this.#writer.begin()
     this.#recorder.begin()
     this.#chores.begin()
   }

@@ -6,23 +6,31 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../errors.ts'
 import { ClickBook } from '../storage/clicks/book.ts'
-import type { Click } from '../storage/clicks/recording.ts'
+import type { Click, Recorded } from '../storage/clicks/recording.ts'
 import { clearRemoved, forgetDays } from '../storage/clicks/sweep.ts'
 import { openClicks } from '../storage/open-clicks.ts'
 import { Countries } from './countries.ts'
 import { factsOf } from './facts.ts'
+import { openSink } from './sink/open.ts'
+import { rowsOf } from './sink/row.ts'
 import { type Visit, visitsIn } from './visit.ts'
 import { visitorOf } from './visitor.ts'
-import type { Bounds, FromThread, ThreadOptions, ToThread } from './writer.ts'
+import { type Bounds, type FromThread, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
 
 /** Other writers look for the lock every 2 ms: after each batch they get their turn. Milliseconds. */
 const pauseMs = 5
+const measuredEveryMs = 1_000
 
-const { location, writer, geoipDb } = workerData as ThreadOptions
+const { location, writer, geoipDb, clicksSink, measured } = workerData as ThreadOptions
 const port = parentPort as MessagePort
 const countries = await Countries.open(geoipDb)
 const connection = await openClicks(location)
 const book = new ClickBook(connection, writer)
+const sink = openSink(clicksSink, (error) => {
+  port.postMessage({ id: ofSink, isDone: false, error: String(error) } satisfies FromThread)
+})
+sink?.begin()
+if (sink !== null) setInterval(showMeasured, measuredEveryMs).unref()
 let running: Promise<void> = Promise.resolve()
 
 port.on('message', (asked: ToThread) => {
@@ -30,6 +38,7 @@ port.on('message', (asked: ToThread) => {
 })
 
 async function end(): Promise<void> {
+  await sink?.close()
   await book.close()
   port.close()
 }
@@ -47,10 +56,10 @@ async function answer(asked: NonNullable<ToThread>): Promise<void> {
 async function done(asked: NonNullable<ToThread>): Promise<boolean> {
   switch (asked.work) {
     case 'write':
-      await book.write(asked.batch, visitsIn(asked.visits).map(clickOf))
+      await book.write(asked.batch, visitsIn(asked.visits).map(clickOf), passOn)
       return true
     case 'take':
-      return (await book.take(clickOf(visitsIn(asked.visits)[0] as Visit))) !== undefined
+      return book.take(clickOf(visitsIn(asked.visits)[0] as Visit), passOn)
     case 'forget':
       return book.forget(asked.account, asked.link)
     case 'sweep':
@@ -64,6 +73,16 @@ async function sweep({ visitorsBefore, daysBefore }: Bounds): Promise<void> {
   await clearRemoved(connection)
   await forgetDays(connection, daysBefore)
   await book.forgetVisitors(visitorsBefore)
+}
+
+/** Before the commit: a kill in between costs the sink nothing, and gives it at most what the totals do not have. */
+function passOn(clicks: readonly Click[], recorded: readonly Recorded[]): void {
+  if (sink !== null) sink.put(clicks.flatMap((click, at) => rowsOf(click, recorded[at])))
+}
+
+function showMeasured(): void {
+  for (const [at, { value }] of (sink?.meters ?? []).entries())
+    measured[at] = Number(typeof value === 'function' && value())
 }
 
 function clickOf(visit: Visit): Click {

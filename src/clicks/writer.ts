@@ -4,15 +4,21 @@ import { type DatabaseTrouble, databaseUnavailable } from '../errors.ts'
 import { durations, Histogram } from '../histogram.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import type { Meter } from '../storage/port.ts'
+import type { SinkConfig } from './sink/open.ts'
 
 /** What the thread is made of. */
 export interface WriterOptions {
   readonly location: StorageLocation
   /** A file that tells the countries of addresses; null for the one that comes along. */
   readonly geoipDb: string | null
+  /** Where raw clicks go, too; null: nowhere. */
+  readonly clicksSink: SinkConfig | null
 }
 
 export interface ThreadOptions extends WriterOptions {
+  /** Where the thread shows what the sink measures, in the order of `sinkMeters`. */
+  readonly measured: Float64Array<SharedArrayBuffer>
+
   /** Names this process, whichever of its threads writes. */
   readonly writer: string
 }
@@ -47,6 +53,17 @@ interface Waiting {
   readonly reject: (reason: unknown) => void
 }
 
+/** The id of a message about the sink, which nothing has asked for. */
+export const ofSink = 0
+
+/** What `Spool` measures, for the operator. */
+const sinkMeters: readonly (readonly [name: string, help: string])[] = [
+  ['sent_rows', 'Raw clicks that the sink has taken.'],
+  ['waiting_batches', 'Batches of raw clicks that wait for the sink.'],
+  ['waiting_bytes', 'Bytes of raw clicks that wait for the sink.'],
+  ['given_up_rows', 'Raw clicks that never reached the sink: too many waited for it, or the disk did not keep them.'],
+]
+
 /** A thread that has died is not started again sooner than this after it was started. */
 const respawnMs = 1_000
 /** The table of countries is outside of it. */
@@ -55,18 +72,30 @@ const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4
 /** Has clicks classified and written by a thread, which is started with the first of them and again when it has died. */
 export class ClickWriter {
   readonly #options: ThreadOptions
+  readonly #onSinkProblem: (error: unknown) => void
   readonly #waiting = new Map<number, Waiting>()
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
     { name: 'write_seconds', help: 'Time until a batch of clicks is written.', value: this.#seconds },
   ]
+  readonly sinkMeters: readonly Meter[]
   #worker: Worker | undefined
   #startedAt = Number.NEGATIVE_INFINITY
   #lastId = 0
   #closed: Promise<void> | undefined
 
-  constructor(options: WriterOptions) {
-    this.#options = { ...options, writer: randomUUID() }
+  /** `onSinkProblem` hears of the first failure of each outage of the sink. */
+  constructor(options: WriterOptions, onSinkProblem: (error: unknown) => void) {
+    const measured = new Float64Array(new SharedArrayBuffer(sinkMeters.length * Float64Array.BYTES_PER_ELEMENT))
+    this.#options = { ...options, writer: randomUUID(), measured }
+    this.#onSinkProblem = onSinkProblem
+    const shown = options.clicksSink === null ? [] : sinkMeters
+    this.sinkMeters = shown.map(([name, help], at) => ({ name, help, value: () => measured[at] as number }))
+  }
+
+  /** Starts the thread if a sink has yet to get what an earlier process left. */
+  begin(): void {
+    if (this.#options.clicksSink !== null) this.#started()
   }
 
   /**
@@ -141,6 +170,7 @@ export class ClickWriter {
   }
 
   #receive({ id, isDone, error, isAway, reason }: FromThread): void {
+    if (id === ofSink) this.#onSinkProblem(error)
     // Under `node --watch`, a worker's messages include some that are Node's own.
     const waiting = this.#settled(id)
     if (waiting === undefined) return

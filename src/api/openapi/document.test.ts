@@ -118,6 +118,7 @@ async function registeredRoutes(): Promise<string[]> {
     opsHosts: [],
     geoipDb: null,
     clicksRetention: 0,
+    clicksSink: null,
     countryHeader: null,
   } as const
   const { router, close } = buildApp({ storage, log, ...options })

@@ -114,9 +114,9 @@ test('a limit is exact: of many who ask on two nodes at the same time, as many p
       return n === 0 ? askAll(first, sale, 20) : n === 1 ? askAll(second, sale, 20) : []
     }),
   )
-  assert.equal(taken.flat().filter((each) => each !== undefined).length, 5)
-  assert.equal(await first.take(click(free)), undefined)
-  assert.equal(await first.take(click(sale + 100)), undefined)
+  assert.equal(taken.flat().filter((isTaken) => isTaken).length, 5)
+  assert.equal(await first.take(click(free)), false)
+  assert.equal(await first.take(click(sale + 100)), false)
   const { clicks } = (await keptTotals(storage)).find(({ link_id }) => link_id === sale) as { clicks: number }
   assert.equal(clicks, 5)
   const day = (await keptDays(storage)).find(({ scope }) => scope === scopes.account)

@@ -10,6 +10,11 @@ import type { ClickConnection, ClickTables } from './tables.ts'
 
 const saltBytes = 16
 
+/** Gets clicks with what became of them. */
+export type PassOn = (clicks: readonly Click[], recorded: readonly Recorded[]) => void
+
+const ignore: PassOn = () => undefined
+
 /** Writes the clicks of one process. */
 export class ClickBook {
   readonly #connection: ClickConnection
@@ -25,25 +30,30 @@ export class ClickBook {
 
   /**
    * Writes a batch. Batches are numbered in ascending order; one that was written before is left out: null. Throws
-   * `database_unavailable`, and then the same batch may be tried again.
+   * `database_unavailable`, and then the same batch may be tried again. `passOn` gets what is written just before the commit,
+   * again if that fails.
    */
-  async write(batch: number, clicks: readonly Click[]): Promise<Recorded[] | null> {
+  async write(batch: number, clicks: readonly Click[], passOn: PassOn = ignore): Promise<Recorded[] | null> {
     return this.#transact(clicks, async (tables, salts) => {
       const day = Math.max(...clicks.map(({ atMs }) => dayOf(atMs)))
       if (!(await tables.noteBatch(this.#writer, batch, day))) return null
       const owners = await tables.addTotals(totalsOf(clicks))
-      return record(tables, clicks, owners, salts)
+      const recorded = await record(tables, clicks, owners, salts)
+      passOn(clicks, recorded)
+      return recorded
     })
   }
 
   /**
-   * Takes a person's click of those that the limit of its link leaves, and writes it; undefined if there is none left. Of
-   * those who ask at once, on all nodes, no more get one than were left. Throws `database_unavailable`.
+   * Takes a person's click of those that the limit of its link leaves, and writes it; false if there is none left. Of those
+   * who ask at once, on all nodes, no more get one than were left. Throws `database_unavailable`.
    */
-  async take(click: Click): Promise<Recorded> {
+  take(click: Click, passOn: PassOn = ignore): Promise<boolean> {
     return this.#transact([click], async (tables, salts) => {
       const owners = await tables.takeClick(click.link, click.atMs)
-      return owners && (await record(tables, [click], [owners], salts))[0]
+      if (owners === undefined) return false
+      passOn([click], await record(tables, [click], [owners], salts))
+      return true
     })
   }
 

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { clickOf, clicksOf } from '../../../test/click-rows.ts'
+import { type Manner, realClickHouse, runOn, startClickHouse } from '../../../test/clickhouse.ts'
+import { freePort } from '../../../test/processes.ts'
+import { repository } from '../../../test/scripts.ts'
+import { clickHouseSink } from './clickhouse.ts'
+import { SinkFailure } from './sink.ts'
+
+const { signal } = new AbortController()
+const batchOf = (rows = clicksOf(1, 3)) => ({ id: randomUUID(), rows })
+
+/** The sentence with which a batch is refused. */
+async function refusal(sent: Promise<void>): Promise<string> {
+  const error = await sent.then(
+    () => assert.fail('it was taken'),
+    (error) => error,
+  )
+  assert.ok(error instanceof SinkFailure)
+  assert.match(error.message, /^[^\n]+[^.]\.$/)
+  return error.message
+}
+
+test('a batch is one insert, whose token is the id of the batch', async (t) => {
+  const server = await startClickHouse(t)
+  const batch = batchOf()
+  await clickHouseSink(server.table).send(batch, signal)
+  const expected = batch.rows.map((click, row) => ({ batch: batch.id, row, ...click }))
+  assert.deepEqual(server.rows, expected)
+  assert.equal(server.inserts.length, 1)
+  const { searchParams } = new URL(server.inserts[0]?.url ?? '', server.table.url)
+  assert.equal(searchParams.get('insert_deduplication_token'), batch.id)
+  assert.deepEqual(
+    searchParams.get('query'),
+    `INSERT INTO clicks (${Object.keys(expected[0] ?? {}).join(', ')}) FORMAT JSONEachRow`,
+  )
+})
+
+test('a batch whose answer was lost is sent again, and kept once', async (t) => {
+  const server = await startClickHouse(t)
+  const [sink, batch] = [clickHouseSink(server.table), batchOf()]
+  server.manner = 'breaks'
+  assert.match(await refusal(sink.send(batch, signal)), /^ClickHouse at \S+ does not answer: /)
+  server.manner = 'answers'
+  await sink.send(batch, signal)
+  assert.equal(server.inserts.length, 2)
+  assert.equal(server.rows.length, 3)
+})
+
+test('an error is told in its first line', async (t) => {
+  const { table } = await startClickHouse(t)
+  const sentence = await refusal(clickHouseSink({ ...table, table: 'kliks' }).send(batchOf(), signal))
+  const said = "404 Code: 60. DB::Exception: Table doesn't exist. (UNKNOWN_TABLE) (version 25.8)"
+  assert.equal(sentence, `ClickHouse at ${table.url} takes no clicks: ${said}.`)
+})
+
+test('no sentence contains the password, though the server repeats it', async (t) => {
+  const { table } = await startClickHouse(t)
+  const sentence = await refusal(clickHouseSink({ ...table, password: 'hünter2' }).send(batchOf(), signal))
+  assert.match(sentence, /403 .* Authentication failed: \*\*\* is wrong\.$/)
+  assert.match(
+    await refusal(clickHouseSink({ ...table, password: '' }).send(batchOf(), signal)),
+    /failed: {2}is wrong\.$/,
+  )
+})
+
+for (const [manner, sentence] of [
+  ['late error', /takes no clicks: 200 Code: 241\. DB::Exception: Memory limit exceeded\.$/],
+  ['other server', /takes no clicks: the answer, 200, is not one of ClickHouse\.$/],
+  ['redirects', /does not answer: unexpected redirect\.$/],
+  ['silent', /does not answer: The operation was aborted due to timeout\.$/],
+] as const satisfies readonly (readonly [Manner, RegExp])[]) {
+  test(`a server with this manner has not taken the batch: ${manner}`, async (t) => {
+    const server = await startClickHouse(t)
+    server.manner = manner
+    assert.match(await refusal(clickHouseSink(server.table, 200).send(batchOf(), signal)), sentence)
+    assert.deepEqual(server.rows, [])
+  })
+}
+
+test('a server that is not there has not taken the batch', async (t) => {
+  const { table } = await startClickHouse(t)
+  const away = { ...table, url: `http://127.0.0.1:${await freePort()}` }
+  assert.match(
+    await refusal(clickHouseSink(away).send(batchOf(), signal)),
+    /does not answer: connect ECONNREFUSED .*\.$/,
+  )
+})
+
+test('an insert ends at once when it is aborted', async (t) => {
+  const server = await startClickHouse(t)
+  server.manner = 'silent'
+  const abort = new AbortController()
+  const sent = refusal(clickHouseSink(server.table).send(batchOf(), abort.signal))
+  abort.abort()
+  assert.match(await sent, /does not answer: This operation was aborted\.$/)
+})
+
+const real = realClickHouse()
+
+test('the real ClickHouse has the table and the queries of docs/operations.md, and keeps a batch once', {
+  skip: real === null ? 'TEST_CLICKHOUSE_URL names no server (clickhouse://user:password@host:8123/database)' : false,
+}, async (t) => {
+  assert.ok(real)
+  const document = readFileSync(join(repository, 'docs/operations.md'), 'utf8')
+  const table = `waymark_test_${randomUUID().replaceAll('-', '')}`
+  const statements = [...document.matchAll(/^```sql\n(.*?)^```/gms)].flatMap(([, sql = '']) => sql.split(/;$/m))
+  const own = statements
+    .map((sql) => sql.replace(/\b(TABLE|FROM) clicks\b/g, `$1 ${table}`))
+    .filter((sql) => sql.trim())
+  const [definition = '', ...queries] = own
+  await runOn(real, definition)
+  t.after(() => runOn(real, `DROP TABLE ${table}`))
+
+  const sink = clickHouseSink({ ...real, table })
+  const [one, two] = [batchOf(), batchOf([{ ...clickOf(4), country: null, class: 'bot', is_unique: false }])]
+  for (const batch of [one, two, one, one]) await sink.send(batch, signal)
+  const kept = `SELECT link_id, at, class, country, toUInt8(is_unique) FROM ${table} ORDER BY link_id`
+  const person = '2026-11-22 12:00:00\tperson\tCH\t1\n'
+  assert.equal(await runOn(real, kept), `1\t${person}2\t${person}3\t${person}4\t2026-11-22 12:00:00\tbot\t\\N\t0\n`)
+  for (const query of queries) await runOn(real, query)
+  assert.match(await refusal(clickHouseSink({ ...real, table: 'missing' }).send(batchOf(), signal)), /missing/)
+})

@@ -1,0 +1,52 @@
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { dirname, join, parse } from 'node:path'
+import { linesOf, type Sink, SinkFailure } from './sink.ts'
+
+/**
+ * Appends clicks to a file as JSON Lines, in one write a batch, which is on the disk when `send` resolves. A batch that
+ * comes again is completed if it was cut off, and left alone if it is whole, unless another one follows it in the file:
+ * then its lines are written again. The file may be renamed at any time: the next batch begins a new one. Only one process
+ * may write to it.
+ */
+export function jsonlFileSink(path: string): Sink {
+  return {
+    send: async (batch) => {
+      try {
+        await append(path, Buffer.from(linesOf(batch)))
+      } catch (error) {
+        throw new SinkFailure(`The file ${path} takes no clicks: ${(error as Error).message}.`, { cause: error })
+      }
+    },
+  }
+}
+
+/** The file of one of several processes: the first has `path` itself, the others a number before its extension. */
+export function fileOfProcess(path: string, number: number): string {
+  const { dir, name, ext } = parse(path)
+  return number === 0 ? path : join(dir, `${name}.${number}${ext}`)
+}
+
+async function append(path: string, lines: Buffer): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const file = await open(path, 'a+', 0o600)
+  try {
+    await file.appendFile(await missingFrom(file, lines))
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** What the file lacks of `lines` if it ends with their beginning, otherwise all of them, on a line of their own. */
+async function missingFrom(file: FileHandle, lines: Buffer): Promise<Buffer> {
+  const { size } = await file.stat()
+  const end = Buffer.alloc(Math.min(size, lines.length))
+  await file.read(end, 0, end.length, size - end.length)
+  for (let at = 0; ; ) {
+    const there = end.length - at
+    if (lines.subarray(0, there).equals(end.subarray(at))) return lines.subarray(there)
+    const newline = end.indexOf('\n', at)
+    if (newline === -1) return Buffer.concat([Buffer.from('\n'), lines])
+    at = newline + 1
+  }
+}

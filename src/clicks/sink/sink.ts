@@ -1,0 +1,27 @@
+import type { ClickRow } from './row.ts'
+
+/** Clicks that are sent together, under an id by which a batch that comes twice can be told. */
+export interface SinkBatch {
+  readonly id: string
+  readonly rows: readonly ClickRow[]
+}
+
+/** Where raw clicks go: a file, or an engine that is made for them. */
+export interface Sink {
+  /**
+   * Resolves once the sink keeps the whole batch. Rejects with `SinkFailure` if it does not, if that is unknown, or if
+   * `signal` aborts first: then send the same batch again, under the same id.
+   */
+  send(batch: SinkBatch, signal: AbortSignal): Promise<void>
+}
+
+/** Raw clicks could not be kept. The message is for the operator: one sentence, which never contains a password. */
+export class SinkFailure extends Error {}
+
+/**
+ * The batch as JSON Lines: a line for each click, which begins with the id of the batch and the click's number in it, so
+ * that no two clicks are the same line, and a click that comes twice is.
+ */
+export function linesOf({ id, rows }: SinkBatch): string {
+  return rows.map((click, row) => `${JSON.stringify({ batch: id, row, ...click })}\n`).join('')
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { StartupFailure } from '../../errors.ts'
+import { type FileLock, lockFile } from '../../storage/file-lock.ts'
+import { syncToDisk } from '../../storage/whole-file.ts'
+import type { ClickRow } from './row.ts'
+
+/** A batch in the spool: a file whose name tells the order, the number of rows and the id. */
+export interface SpooledBatch {
+  readonly name: string
+  readonly id: string
+  readonly rows: number
+  readonly bytes: number
+}
+
+/** The batch that is being filled; with a suffix, one that the owner of another folder left. */
+const openFile = 'open'
+const sealedName = /^(\d{15})-(\d+)-([\da-f-]{36})\.jsonl$/
+
+/**
+ * Takes a folder in `root` that no other process has: `0`, `1` and so on, each with a lock beside it. Throws
+ * `StartupFailure` if `root` cannot be used.
+ */
+export function openSpoolFolder(root: string): SpoolFolder {
+  try {
+    mkdirSync(root, { recursive: true, mode: 0o700 })
+    for (let number = 0; ; number++) {
+      const lock = lockFile(lockOf(root, number))
+      if (lock !== null) return new SpoolFolder(root, number, lock)
+    }
+  } catch (error) {
+    const why = (error as Error).message
+    throw new StartupFailure(`Clicks cannot be spooled in ${root}: ${why}. Name another folder in CLICKS_SPOOL.`)
+  }
+}
+
+const lockOf = (root: string, number: number) => join(root, `${number}.lock`)
+
+/**
+ * The files of one process's spool. A batch is filled in a file of its own and gets its id when it is sealed, by a rename.
+ * What was appended survives a kill of the process, what was sealed a power cut as well.
+ */
+export class SpoolFolder {
+  /** Which of the folders in `root` this is. */
+  readonly number: number
+  /**
+   * The batches that waited when the folder was opened, the oldest first: those that its last owner left, and those in
+   * folders that no process owns any more, which were moved here.
+   */
+  readonly left: readonly SpooledBatch[]
+  readonly #path: string
+  readonly #lock: FileLock
+  /** The order of the newest batch, which begins its name. */
+  #newest = 0
+
+  constructor(root: string, number: number, lock: FileLock) {
+    this.number = number
+    this.#path = join(root, String(number))
+    this.#lock = lock
+    mkdirSync(this.#path, { recursive: true, mode: 0o700 })
+    const isOther = (name: string) => /^\d+$/.test(name) && Number(name) !== number
+    for (const other of readdirSync(root).filter(isOther)) this.#adopt(root, Number(other))
+    this.#newest = Number(sealedName.exec(this.#sealedNames().at(-1) ?? '')?.[1] ?? 0)
+    for (const file of readdirSync(this.#path).filter((name) => name.startsWith(openFile))) this.#sealLeftOpen(file)
+    this.left = this.#sealedNames().map((name) => this.#described(name))
+  }
+
+  /** Appends rows to the open batch; returns their bytes. Throws when the disk does not take them. */
+  append(rows: readonly ClickRow[]): number {
+    // A line begins with its newline: what an earlier append could not complete is a line of its own.
+    const lines = rows.map((row) => `\n${JSON.stringify(row)}`).join('')
+    mkdirSync(this.#path, { recursive: true, mode: 0o700 })
+    appendFileSync(join(this.#path, openFile), lines, { mode: 0o600 })
+    return Buffer.byteLength(lines)
+  }
+
+  /** Ends the open batch, which has so many rows: it can be sent now. */
+  seal(rows: number): SpooledBatch {
+    return this.#seal(join(this.#path, openFile), rows)
+  }
+
+  /** The rows of a batch, without those that are damaged; none if the file is gone. */
+  read({ name }: SpooledBatch): ClickRow[] {
+    const path = join(this.#path, name)
+    return existsSync(path) ? rowsIn(path) : []
+  }
+
+  remove({ name }: SpooledBatch): void {
+    rmSync(join(this.#path, name), { force: true })
+  }
+
+  /** Lets another process have the folder, and what waits in it. */
+  close(): void {
+    this.#lock.release()
+  }
+
+  /** Moves what waits in another folder here, unless a process owns it. */
+  #adopt(root: string, other: number): void {
+    const lock = lockFile(lockOf(root, other))
+    if (lock === null) return
+    const from = join(root, String(other))
+    for (const name of readdirSync(from)) {
+      renameSync(join(from, name), join(this.#path, name === openFile ? `${openFile}-${randomUUID()}` : name))
+    }
+    lock.release()
+  }
+
+  #sealLeftOpen(name: string): void {
+    const path = join(this.#path, name)
+    const rows = rowsIn(path).length
+    if (rows > 0) this.#seal(path, rows)
+    else rmSync(path)
+  }
+
+  #seal(path: string, rows: number): SpooledBatch {
+    // The clock may be set back, and two batches may end in the same millisecond.
+    const order = Math.max(Date.now(), this.#newest + 1)
+    const name = `${String(order).padStart(15, '0')}-${rows}-${randomUUID()}.jsonl`
+    syncToDisk(path)
+    renameSync(path, join(this.#path, name))
+    this.#newest = order
+    syncToDisk(this.#path)
+    return this.#described(name)
+  }
+
+  #sealedNames(): string[] {
+    return readdirSync(this.#path)
+      .filter((name) => sealedName.test(name))
+      .sort()
+  }
+
+  #described(name: string): SpooledBatch {
+    const [, , rows, id = ''] = sealedName.exec(name) ?? []
+    return { name, id, rows: Number(rows), bytes: statSync(join(this.#path, name)).size }
+  }
+}
+
+/** The lines that are whole. */
+function rowsIn(path: string): ClickRow[] {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(line) as ClickRow]
+      } catch {
+        return []
+      }
+    })
+}

@@ -1,0 +1,186 @@
+import type { Meter } from '../../storage/port.ts'
+import type { ClickRow } from './row.ts'
+import { type Sink, SinkFailure } from './sink.ts'
+import type { SpooledBatch, SpoolFolder } from './spool-folder.ts'
+
+/** How often a batch is sealed and sent while the sink answers. Milliseconds. */
+const everyMs = 1_000
+/** The longest pause between attempts. */
+const maxPauseMs = 60_000
+/** How long a stop waits for the sink. */
+const closeMs = 3_000
+/** A batch that waits for the sink grows up to this. */
+const maxBatchBytes = 4 << 20
+
+export interface SpoolOptions {
+  /** Bytes of clicks that may wait. Beyond, the oldest batches are given up. */
+  readonly maxBytes: number
+  /** Hears of the first failure of each outage: of the sink, and of the spool's own disk. */
+  readonly onProblem: (error: unknown) => void
+}
+
+type DiskWork = 'append' | 'seal' | 'remove'
+
+/**
+ * Keeps clicks on the disk until the sink has them: at least once, a batch always under the same id and with the same rows,
+ * in order. While the sink is away they wait, across restarts.
+ */
+export class Spool {
+  readonly #folder: SpoolFolder
+  readonly #sink: Sink
+  readonly #options: SpoolOptions
+  readonly #maxBatchBytes: number
+  readonly #waiting: SpooledBatch[]
+  /** Rows and bytes of the batch that is being filled. */
+  #open = { rows: 0, bytes: 0 }
+  /** All bytes that wait, the open batch's included. */
+  #bytes = 0
+  #isSending = false
+  #sent = 0
+  #givenUp = 0
+  /** Attempts to send that failed since the last that did not. */
+  #failures = 0
+  /** What the disk refused when it was last asked for it. */
+  readonly #refused = new Set<DiskWork>()
+  #isClosed = false
+  readonly #stop = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> = Promise.resolve()
+  readonly meters: readonly Meter[] = [
+    { name: 'sent_rows', help: 'Raw clicks that the sink has taken.', value: () => this.#sent },
+    {
+      name: 'waiting_batches',
+      help: 'Batches of raw clicks that wait for the sink.',
+      value: () => this.#waiting.length,
+    },
+    { name: 'waiting_bytes', help: 'Bytes of raw clicks that wait for the sink.', value: () => this.#bytes },
+    {
+      name: 'given_up_rows',
+      help: 'Raw clicks that never reached the sink: too many waited for it, or the disk did not keep them.',
+      value: () => this.#givenUp,
+    },
+  ]
+
+  constructor(folder: SpoolFolder, sink: Sink, options: SpoolOptions) {
+    this.#folder = folder
+    this.#sink = sink
+    this.#options = options
+    this.#maxBatchBytes = Math.min(maxBatchBytes, options.maxBytes / 4)
+    this.#waiting = [...folder.left]
+    for (const { bytes } of this.#waiting) this.#bytes += bytes
+    this.#makeRoom()
+  }
+
+  /** Takes clicks. Once it returns they survive a kill; those that the disk refuses are given up, and counted as such. */
+  put(rows: readonly ClickRow[]): void {
+    if (rows.length === 0) return
+    const isKept = this.#onDisk('append', () => {
+      const bytes = this.#folder.append(rows)
+      this.#open.rows += rows.length
+      this.#open.bytes += bytes
+      this.#bytes += bytes
+    })
+    if (!isKept) this.#givenUp += rows.length
+    if (this.#open.bytes >= this.#maxBatchBytes) this.#seal()
+    this.#makeRoom()
+  }
+
+  /** Begins to send. */
+  begin(): void {
+    this.#wait(everyMs)
+  }
+
+  /** Sends what waits, if the sink takes it within seconds. What it does not take is sent after the next start. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    const limit = setTimeout(() => this.#stop.abort(), closeMs)
+    await this.#running
+    if (this.#failures === 0) await this.#round()
+    clearTimeout(limit)
+    this.#folder.close()
+  }
+
+  #wait(ms: number): void {
+    this.#timer = setTimeout(() => {
+      this.#running = this.#round().then(() => {
+        if (!this.#isClosed) this.#wait(pauseAfter(this.#failures))
+      })
+    }, ms).unref()
+  }
+
+  /** Sends what waits. While the sink is away the open batch grows: fewer, larger batches follow. */
+  async #round(): Promise<void> {
+    if (this.#failures === 0) this.#seal()
+    for (let [oldest] = this.#waiting; oldest !== undefined; [oldest] = this.#waiting) {
+      if (!(await this.#send(oldest))) return
+    }
+  }
+
+  /** Sends the oldest batch; whether that is over, because the sink has it or the file was lost. */
+  async #send(batch: SpooledBatch): Promise<boolean> {
+    this.#isSending = true
+    try {
+      const rows = this.#folder.read(batch)
+      if (rows.length > 0) await this.#sink.send({ id: batch.id, rows }, this.#stop.signal)
+      this.#sent += rows.length
+      this.#givenUp += Math.max(0, batch.rows - rows.length)
+      this.#failures = 0
+      this.#waiting.shift()
+      this.#forget(batch)
+      return true
+    } catch (error) {
+      if (this.#failures === 0 && !this.#stop.signal.aborted) this.#options.onProblem(error)
+      this.#failures += 1
+      return false
+    } finally {
+      this.#isSending = false
+    }
+  }
+
+  #seal(): void {
+    const { rows } = this.#open
+    if (rows === 0) return
+    this.#onDisk('seal', () => {
+      const batch = this.#folder.seal(rows)
+      this.#waiting.push(batch)
+      // The disk may have kept a part of what it refused.
+      this.#bytes += batch.bytes - this.#open.bytes
+      this.#open = { rows: 0, bytes: 0 }
+    })
+  }
+
+  #makeRoom(): void {
+    const first = this.#isSending ? 1 : 0
+    while (this.#bytes > this.#options.maxBytes && this.#waiting.length > first) {
+      for (const batch of this.#waiting.splice(first, 1)) {
+        this.#givenUp += batch.rows
+        this.#forget(batch)
+      }
+    }
+  }
+
+  #forget(batch: SpooledBatch): void {
+    this.#bytes -= batch.bytes
+    this.#onDisk('remove', () => this.#folder.remove(batch))
+  }
+
+  /** Whether the disk did what `work` asks of it. */
+  #onDisk(what: DiskWork, work: () => void): boolean {
+    try {
+      work()
+      this.#refused.delete(what)
+      return true
+    } catch (error) {
+      const sentence = `Clicks cannot be spooled: ${(error as Error).message}.`
+      if (!this.#refused.has(what)) this.#options.onProblem(new SinkFailure(sentence, { cause: error }))
+      this.#refused.add(what)
+      return false
+    }
+  }
+}
+
+/** Milliseconds until the next attempt, after this many in a row failed. */
+export function pauseAfter(failures: number): number {
+  return Math.min(maxPauseMs, everyMs * 2 ** Math.max(0, failures - 1))
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readConfig } from './config.ts'
+
+const sinkOf = (env: Record<string, string>) => readConfig(env).clicksSink
+const table = { kind: 'clickhouse', user: 'default', password: '', database: 'default', table: 'clicks' }
+
+/** The sentences of the mistakes. */
+function mistakes(env: Record<string, string>): string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    return (error as Error).message.split('\n')
+  }
+}
+
+test('raw clicks go nowhere unless a sink is named', () => {
+  for (const env of [{}, { CLICKS_SINK: ' ' }, { CLICKS_SPOOL: 'a', CLICKS_SPOOL_MAX: '1' }]) {
+    assert.equal(sinkOf(env), null)
+  }
+})
+
+test('a file is a sink, and clicks wait beside the data', () => {
+  assert.deepEqual(sinkOf({ CLICKS_SINK: 'jsonl:out/clicks.jsonl', DATABASE_URL: 'sqlite:/srv/waymark.db' }), {
+    target: { kind: 'jsonl', path: 'out/clicks.jsonl' },
+    spool: '/srv/waymark.db-clicks-spool',
+    spoolBytes: 1_000_000_000,
+  })
+})
+
+test('CLICKS_SPOOL names another folder, and with PostgreSQL there is one of its own', () => {
+  const env = { CLICKS_SINK: 'jsonl:clicks.jsonl', DATABASE_URL: 'postgres://localhost/waymark' }
+  assert.equal(sinkOf(env)?.spool, 'data/clicks-spool')
+  assert.equal(sinkOf({ ...env, CLICKS_SPOOL: '/var/spool/clicks' })?.spool, '/var/spool/clicks')
+})
+
+test('processes share CLICKS_SPOOL_MAX, which is in megabytes', () => {
+  const env = { CLICKS_SINK: 'jsonl:clicks.jsonl', CLICKS_SPOOL_MAX: '20', WORKERS: '3' }
+  assert.equal(sinkOf(env)?.spoolBytes, 6_666_666)
+})
+
+for (const [text, target] of [
+  ['clickhouse://db.example', { url: 'http://db.example:8123' }],
+  ['ClickHouse://db.example/', { url: 'http://db.example:8123' }],
+  ['clickhouse://db.example?secure=1', { url: 'https://db.example:8443' }],
+  ['clickhouse://db.example:443?secure=1', { url: 'https://db.example' }],
+  [
+    'clickhouse://[::1]:9123/stats?table=raw_clicks',
+    { url: 'http://[::1]:9123', database: 'stats', table: 'raw_clicks' },
+  ],
+  ['clickhouse://waymark@db.example', { url: 'http://db.example:8123', user: 'waymark' }],
+  [
+    'clickhouse://way%40mark:p%C3%BC%2F%25@db.example',
+    { url: 'http://db.example:8123', user: 'way@mark', password: 'pü/%' },
+  ],
+] as const) {
+  test(`${text} is a sink`, () => assert.deepEqual(sinkOf({ CLICKS_SINK: text })?.target, { ...table, ...target }))
+}
+
+test('the URL may come from a file, because it may contain a password', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'sink'), 'clickhouse://u:s3cret@db.example\n')
+  const target = sinkOf({ CLICKS_SINK_FILE: join(folder, 'sink') })?.target
+  assert.deepEqual(target, { ...table, url: 'http://db.example:8123', user: 'u', password: 's3cret' })
+})
+
+for (const [texts, sentence] of [
+  [
+    ['clicks.jsonl', 'jsonl:', 'jsonl:data/', 'jsonl:a\0b', 'https://db.example', 'on'],
+    /^CLICKS_SINK must name a file, such as jsonl:\S+, or a ClickHouse server, such as clickhouse:\S+\.$/,
+  ],
+  [
+    [
+      ...['clickhouse:', 'clickhouse://', 'clickhouse:db.example', 'clickhouse://u:hunter2@', 'clickhouse://a b'],
+      ...['clickhouse://u:hunter2@db/a/b', 'clickhouse://u:hunter2@db/a-b', 'clickhouse://u:hunter2@db:99999'],
+      ...['clickhouse://u:hunt@er2@db', 'clickhouse://u:hunter2#@db', 'clickhouse://u:hunter2%@db'],
+      ...['clickhouse://u:hunter2%FF@db', 'clickhouse://u:hunter2%0A@db', 'clickhouse://u%FF:hunter2@db'],
+    ],
+    /^CLICKS_SINK must name a ClickHouse server as clickhouse:\S+; [^\n]* percent-encoded\.$/,
+  ],
+  [['clickhouse://u:hunter2@db?tabel=a'], /^CLICKS_SINK has an unknown parameter, tabel\.$/],
+  [['clickhouse://u:hunter2@db?secure=yes'], /^CLICKS_SINK has a parameter secure that is neither 0 nor 1\.$/],
+  [
+    ['clickhouse://u:hunter2@db?table=a;b', 'clickhouse://u:hunter2@db?table='],
+    /^CLICKS_SINK has a parameter table that is not the name of a table\.$/,
+  ],
+] as const) {
+  test(`CLICKS_SINK refuses ${texts[0]} in one sentence, without the password`, () => {
+    for (const text of texts) {
+      const said = mistakes({ CLICKS_SINK: text })
+      assert.equal(said.length, 1, text)
+      assert.match(said[0] ?? '', sentence, text)
+      assert.doesNotMatch(said[0] ?? '', /hunt/)
+    }
+  })
+}
+
+test('CLICKS_SPOOL and CLICKS_SPOOL_MAX refuse what they cannot be', () => {
+  assert.deepEqual(
+    mistakes({ CLICKS_SPOOL: 'a\0b', CLICKS_SPOOL_MAX: '1GB', DATABASE_URL: 'x', WORKERS: '0' }).length,
+    4,
+  )
+  assert.match(mistakes({ CLICKS_SPOOL: 'a\0b' }).join(), /^CLICKS_SPOOL must name a folder, such as \S+\.$/)
+  const sentence = 'CLICKS_SPOOL_MAX must be an integer from 1 to 1000000, not "0".'
+  assert.deepEqual(mistakes({ CLICKS_SPOOL_MAX: '0' }), [sentence])
+})

@@ -1,0 +1,47 @@
+/** Raw clicks for the tests of sinks. */
+import type { ClickRow } from '../src/clicks/sink/row.ts'
+import type { Sink, SinkBatch } from '../src/clicks/sink/sink.ts'
+
+/** A person's click on link `id`. */
+export function clickOf(id: number): ClickRow {
+  return {
+    at: '2026-11-22T12:00:00.000Z',
+    class: 'person',
+    account_id: 1,
+    domain_id: 2,
+    space_id: null,
+    link_id: id,
+    country: 'CH',
+    referrer: 'bücher.example',
+    browser: 'Firefox',
+    operating_system: null,
+    device: 'mobile',
+    language: 'de',
+    is_unique: true,
+  }
+}
+
+/** Clicks on the links from `first` to `last`. */
+export function clicksOf(first: number, last: number): ClickRow[] {
+  return Array.from({ length: last - first + 1 }, (_, n) => clickOf(first + n))
+}
+
+/** What a sink outside keeps, and whether it is there. */
+export class SinkInMemory implements Sink {
+  readonly batches: SinkBatch[] = []
+  /** Batches as they were sent, those that were refused included. */
+  readonly attempts: SinkBatch[] = []
+  /** What it says to batches while it is away. */
+  failure: Error | null = null
+
+  /** The links of all clicks in the order in which they came. */
+  get links(): number[] {
+    return this.batches.flatMap(({ rows }) => rows.map(({ link_id }) => link_id))
+  }
+
+  async send(batch: SinkBatch): Promise<void> {
+    this.attempts.push(batch)
+    if (this.failure !== null) throw this.failure
+    this.batches.push(batch)
+  }
+}

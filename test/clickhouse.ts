@@ -1,0 +1,93 @@
+/**
+ * What answers a sink of ClickHouse in the tests: a server that speaks the HTTP interface as far as an insert goes, and the
+ * real one where TEST_CLICKHOUSE_URL names it, in the form of CLICKS_SINK.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { ClickHouseTable } from '../src/clicks/sink/clickhouse.ts'
+import { readConfig } from '../src/config.ts'
+import type { Bench } from './processes.ts'
+
+/** The table of TEST_CLICKHOUSE_URL; null where the variable is not set. */
+export function realClickHouse(): ClickHouseTable | null {
+  const target = readConfig({ CLICKS_SINK: process.env.TEST_CLICKHOUSE_URL }).clicksSink?.target
+  return target?.kind === 'clickhouse' ? target : null
+}
+
+/** Runs a statement on the server and returns what it prints. */
+export async function runOn(to: ClickHouseTable, statement: string): Promise<string> {
+  const utf8 = (text: string) => Buffer.from(text).toString('latin1')
+  const headers = { 'X-ClickHouse-User': utf8(to.user), 'X-ClickHouse-Key': utf8(to.password) }
+  const query = new URLSearchParams({ database: to.database })
+  const response = await fetch(`${to.url}/?${query}`, { method: 'POST', headers, body: statement })
+  if (!response.ok) throw new Error(await response.text())
+  return response.text()
+}
+
+/**
+ * How the server answers an insert: as ClickHouse does; not at all; not at all although it kept the rows; with an error
+ * after the status; or as a server that is something else.
+ */
+export type Manner = 'answers' | 'silent' | 'breaks' | 'late error' | 'other server' | 'redirects'
+
+export class ClickHouseStandIn {
+  manner: Manner = 'answers'
+  /** The lines of the table. */
+  readonly rows: Record<string, unknown>[] = []
+  readonly inserts: IncomingMessage[] = []
+  readonly table: ClickHouseTable
+  readonly #tokens = new Set<string | null>()
+
+  constructor(port: number) {
+    const names = { user: 'waymark', password: 'pä$$wörd', database: 'stats', table: 'clicks' }
+    this.table = { url: `http://127.0.0.1:${port}`, ...names }
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request)
+    this.inserts.push(request)
+    if (this.manner === 'silent') return
+    if (this.manner === 'other server') return void response.end('<h1>It works!</h1>')
+    if (this.manner === 'redirects') return void response.writeHead(307, { location: '/elsewhere' }).end()
+    response.setHeader('X-ClickHouse-Server-Display-Name', 'stand-in')
+    const error = this.#errorOf(request)
+    if (error !== null) return void response.writeHead(error.status).end(error.text)
+    if (this.manner === 'late error') return void response.end('Code: 241. DB::Exception: Memory limit exceeded.\n')
+    this.#insert(new URL(request.url ?? '', this.table.url).searchParams.get('insert_deduplication_token'), body)
+    if (this.manner === 'breaks') return void request.socket.destroy()
+    response.end()
+  }
+
+  #errorOf({ url = '', headers }: IncomingMessage): { status: number; text: string } | null {
+    const { user, password, database } = this.table
+    const utf8 = (value: unknown) => Buffer.from(String(value), 'latin1').toString()
+    const [saidUser, key] = [utf8(headers['x-clickhouse-user']), utf8(headers['x-clickhouse-key'])]
+    const said = new URL(url, this.table.url).searchParams
+    if (saidUser !== user || key !== password) {
+      return { status: 403, text: `Code: 516. DB::Exception: ${saidUser}: Authentication failed: ${key} is wrong.\n` }
+    }
+    const isThere = said.get('database') === database && /^INSERT INTO clicks \(/.test(said.get('query') ?? '')
+    if (isThere && said.get('async_insert') === '0') return null
+    return { status: 404, text: "Code: 60. DB::Exception: Table doesn't exist. (UNKNOWN_TABLE) (version 25.8)\nstack" }
+  }
+
+  #insert(token: string | null, lines: string): void {
+    if (this.#tokens.has(token)) return
+    this.#tokens.add(token)
+    for (const line of lines.trim().split('\n')) this.rows.push(JSON.parse(line))
+  }
+}
+
+/** Starts a server on a free port; it ends with the test. */
+export async function startClickHouse(t: Bench): Promise<ClickHouseStandIn> {
+  const server = createServer((request, response) => void standIn.answer(request, response)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const standIn = new ClickHouseStandIn((server.address() as AddressInfo).port)
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return standIn
+}
