@@ -4,7 +4,7 @@
  */
 
 /** Days that one statement reads: they take the event loop a few milliseconds. */
-export const readAtOnce = 31
+export const readAtOnce = 12
 /** Days that one transaction changes: full ones take the event loop some milliseconds. */
 export const changedAtOnce = 2
 
