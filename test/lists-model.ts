@@ -25,7 +25,10 @@ export const listables = {
   cards: {
     table: 'cards',
     columns,
-    sorts: { name: 'name_folded', weight: 'weight' },
+    sorts: {
+      ...{ name: 'name_folded', weight: 'weight' },
+      plays: { table: 'card_plays', column: 'plays', key: 'card_id' },
+    },
     searched: { name: 'name_folded', note: 'note_folded' },
     filters: ['shelf_id', 'is_kept'],
   },
@@ -39,6 +42,8 @@ export interface Card {
   readonly shelf_id: number | null
   readonly is_kept: number
   readonly weight: number
+  /** In a side table. */
+  readonly plays: number
 }
 
 const cards = `
@@ -51,10 +56,15 @@ const cards = `
   create index cards_by_weight on cards (account_id, weight, id);
   create index cards_by_shelf_id on cards (account_id, shelf_id, id);
   create index cards_by_is_kept on cards (account_id, is_kept, id);
+  create table card_plays (
+    card_id integer primary key, account_id integer not null, shelf_id integer, plays integer not null
+  ) strict;
+  create index card_plays_by_plays on card_plays (account_id, plays, card_id);
   create trigger cards_stored after insert on cards begin
     insert into record_counts values (new.account_id, 'cards', 1) on conflict do update set total = total + 1;
   end;
   create trigger cards_deleted after delete on cards begin
+    delete from card_plays where card_id = old.id;
     update record_counts set total = total - 1 where account_id = old.account_id and resource = 'cards';
     insert into search_changes (resource, account_id, record_id) values ('cards', old.account_id, old.id);
   end;
@@ -131,17 +141,18 @@ export class Records {
     this.#insertDomain(account, name, name, null)
   }
 
-  insertCard(account: number, name: string, { note, shelf_id, is_kept, weight }: Card): void {
+  insertCard(account: number, name: string, { note, shelf_id, is_kept, weight, plays }: Card): void {
     const folded = foldCase(name)
     const note_folded = note === null ? null : foldCase(note)
     const { id, created_at } = this.#add('cards', account, name, folded, {
-      sortKeys: { name: Buffer.from(folded), weight },
+      sortKeys: { name: Buffer.from(folded), weight, plays },
       searched: { name: folded, note: note_folded },
       filters: { shelf_id, is_kept },
     })
     this.db
       .prepare('insert into cards values (?, ?, ?, ?, ?, ?, ?, ?, ?)')
       .run(id, account, name, folded, note_folded, shelf_id, is_kept, weight, created_at)
+    this.db.prepare('insert into card_plays values (?, ?, null, ?)').run(id, account, plays)
   }
 
   #insertDomain(account: number, name: string, unicode: string, search_text: string | null): void {

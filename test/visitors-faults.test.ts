@@ -130,7 +130,8 @@ test('while another process keeps the SQLite file locked, links are served, and 
   assert.ok(Object.keys(statusesOf(others.visits)).every((status) => ['302', '503'].includes(status)))
   assert.ok(slowestOf(others.visits) < patience + allowance)
   assert.equal((await server.end('SIGTERM')).code, 0)
-  const clicks = (id: number) => Number(locker.prepare('select clicks from link_clicks where link_id = ?').get(id)?.clicks)
+  const clicks = (id: number) =>
+    Number(locker.prepare('select clicks from link_clicks where link_id = ?').get(id)?.clicks)
   assert.equal(clicks(ids.known), crowd.redirected())
   assert.equal(clicks(ids.limited), others.redirected())
 })

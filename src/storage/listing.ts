@@ -39,8 +39,8 @@ export function walked({ column, key }: Walk): string {
 }
 
 /** The terms of `order by` for what `walked` names. */
-export function walkedTerms({ column, key }: Walk, direction: Direction): string {
-  return walkTerms({ column: column === key ? 'walked_id' : 'walked_by', key: 'walked_id' }, direction)
+export function walkedTerms({ sortBy }: AnyListing, direction: Direction): string {
+  return walkTerms({ column: sortBy === 'id' ? 'walked_id' : 'walked_by', key: 'walked_id' }, direction)
 }
 
 export function opposite(direction: Direction): Direction {

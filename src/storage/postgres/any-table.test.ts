@@ -16,17 +16,20 @@ interface Tune {
   readonly album_id: number | null
   readonly mood: string
   readonly seconds: number
+  /** In a side table. */
+  readonly plays: number
 }
 
 const resource = {
   singular: 'tune',
-  sorts: { title: 'title', length: 'seconds' },
+  sorts: { title: 'title', length: 'seconds', plays: { table: 'tune_plays', column: 'plays', key: 'tune_id' } },
   searched: { title: 'title', notes: 'lower(notes)' },
   filters: ['album_id', 'mood'],
 } as const
 const tunes: Listable<Tune> = {
   table: 'tunes',
-  columns: ['title', 'id', 'notes', 'album_id', 'mood', 'seconds'],
+  columns: ['title', 'id', 'notes', 'album_id', 'mood', 'seconds', 'plays'],
+  computed: { plays: '(select plays from tune_plays where tune_id = tunes.id)' },
   ...resource,
 }
 
@@ -46,16 +49,22 @@ before(async () => {
     create index tunes_by_length on tunes (account_id, seconds, id);
     create index tunes_by_album_id on tunes (account_id, album_id, id);
     create index tunes_by_mood on tunes (account_id, mood, id);
+    create table tune_plays (
+      tune_id bigint primary key, account_id bigint not null, album_id bigint, plays integer not null
+    );
+    create index tune_plays_by_plays on tune_plays (account_id, plays, tune_id);
     create trigger stored after insert on tunes for each row execute function record_stored();
     insert into tunes (account_id, title, notes, album_id, mood, seconds)
       select case when n % 50 = 0 then 2 else 1 end, 'tune ' || n % 900, case when n % 3 > 0 then 'Note %_ ' || n end,
         nullif(n % 7, 0), case when n % 11 = 0 then 'sad' else 'glad' end, n % 300
       from generate_series(1, 12500) n;
-    analyze tunes`,
+    insert into tune_plays select id, account_id, null, id * 7 % 50 from tunes;
+    analyze tunes, tune_plays`,
   )
   all = (await execute(
     url,
-    `select title, id::integer, notes, album_id::integer, mood, seconds from tunes where account_id = 1`,
+    `select title, id::integer, notes, tunes.album_id::integer, mood, seconds, plays
+      from tunes join tune_plays on tune_id = id where tunes.account_id = 1`,
   )) as unknown as Tune[]
   await makeTextIndexes(url, { tunes: resource })
 })
@@ -77,7 +86,12 @@ function expected({ search, searchIn, filter, sortBy, direction, limit, offset, 
       (search === null || searched.some((name) => texts[name](tune).includes(search.toLowerCase()))) &&
       Object.entries(filter).every(([column, value]) => tune[column as keyof Tune] === value),
   )
-  const keys = { id: (tune: Tune) => tune.id, title: (tune: Tune) => tune.title, length: (tune: Tune) => tune.seconds }
+  const keys = {
+    id: (tune: Tune) => tune.id,
+    title: (tune: Tune) => tune.title,
+    length: (tune: Tune) => tune.seconds,
+    plays: (tune: Tune) => tune.plays,
+  }
   const key = keys[sortBy as keyof typeof keys]
   const sign = direction === 'asc' ? 1 : -1
   const compare = (a: Tune, b: Tune) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id - b.id)
@@ -90,7 +104,7 @@ function expected({ search, searchIn, filter, sortBy, direction, limit, offset, 
 
 const range = fc.oneof(
   fc.record({
-    sortBy: fc.constantFrom('id', 'title', 'length'),
+    sortBy: fc.constantFrom('id', 'title', 'length', 'plays'),
     offset: fc.constantFrom(0, 10, 1_200, 11_900, 20_000),
   }),
   fc.record({ sortBy: fc.constant('id'), offset: fc.constant(0), after: fc.option(fc.nat(13_000)) }),
@@ -125,6 +139,7 @@ test('more matches than are counted: the total is not exact, the page is the rig
       { ...whole, filter },
       { ...whole, filter, after: 6_000 },
       { ...whole, filter, sortBy: 'length' },
+      { ...whole, filter, sortBy: 'plays' },
     ]) {
       const page = await storage.list({ of: tunes, account: 1, ...asked })
       assert.deepEqual(page, expected(asked))

@@ -44,34 +44,38 @@ interface Query {
 
 /**
  * The page, if there are at most `countedMatches` matches. Each row ends with its id and the number of matches; a page
- * without rows is one row whose id is null.
+ * without rows is one row whose id is null. What a side table has of the matches is looked up by their ids, some thousand
+ * at most: a planner that expects more of them than there are would read the whole table.
  */
 function countAndSort(listing: AnyListing, term: string | null, part: string | null): Query {
-  const { of, direction, limit, offset } = listing
-  const walk = walkOf(listing)
-  const isBeside = walk.table !== of.table
+  const { of, direction } = listing
+  const { table, column, key } = walkOf(listing)
   const { where, following, values } = conditionsOf(listing, term, part)
-  const compared = isBeside || walk.column === 'id' ? [] : [walk.column]
-  const found = `select ${['id', ...compared].join(', ')} from ${of.table} where ${where} limit ${countedMatches + 1}`
+  const isOwn = table === of.table
+  const value = isOwn ? 'value' : `(select ${column} from ${table} where ${key} = found.id)`
+  const found = `select id, ${isOwn ? column : 'null'} as value from ${of.table} where ${where} limit ${countedMatches + 1}`
   const text = `with found as materialized (${found}),
-      page as (select ${walked(walk)} from found${isBeside ? ` join ${walk.table} on ${walk.key} = id` : ''}
+      page as (select id as walked_id, ${value} as walked_by from found
         where (select count(*) from found) <= ${countedMatches}${following}
-        order by ${walkTerms(walk, direction)} limit ${limit} offset ${offset})
+        order by ${walkedTerms(listing, direction)} ${rangeOf(listing)})
     select ${selected(of)}, walked_id, (select count(*) from found)
     from (select) as always left join page on true left join ${of.table} on id = walked_id
-    order by ${walkedTerms(walk, direction)}`
+    order by ${walkedTerms(listing, direction)}`
   return { text, values }
 }
 
 function walkInOrder(listing: AnyListing, term: string | null): Query {
-  const { of, direction, limit, offset } = listing
+  const { of, direction } = listing
   const walk = walkOf(listing)
-  const isBeside = walk.table !== of.table
   const { where, following, values } = conditionsOf(listing, term, term)
-  const side = `(select ${walked(walk)} from ${walk.table} where account_id = $1) as walked`
-  const text = `select ${selected(of)} from ${of.table}${isBeside ? ` join ${side} on walked_id = id` : ''}
-    where ${where}${following}
-    order by ${isBeside ? walkedTerms(walk, direction) : walkTerms(walk, direction)} limit ${limit} offset ${offset}`
+  const [records, terms] =
+    walk.table === of.table
+      ? [of.table, walkTerms(walk, direction)]
+      : [
+          `(select ${walked(walk)} from ${walk.table} where account_id = $1) as walked join ${of.table} on id = walked_id`,
+          walkedTerms(listing, direction),
+        ]
+  const text = `select ${selected(of)} from ${records} where ${where}${following} order by ${terms} ${rangeOf(listing)}`
   return { text, values }
 }
 
@@ -108,4 +112,8 @@ function conditionsOf(listing: AnyListing, term: string | null, part: string | n
 /** For `like`: every character stands for itself. */
 function patternOf(text: string): string {
   return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+}
+
+function rangeOf({ limit, offset }: AnyListing): string {
+  return `limit ${limit} offset ${offset}`
 }

@@ -117,5 +117,5 @@ function inOrder(listing: AnyListing, { condition = '', range, walking = listing
   const ids = `select ${walked(walk)} from ${walk.table} where account_id = $1${condition}
     order by ${walkTerms(walk, walking)} ${range}`
   return `select ${selected(of)}, ${totalOf(of)} from (${ids}) as walked join ${of.table} on id = walked_id
-    order by ${walkedTerms(walk, direction)}`
+    order by ${walkedTerms(listing, direction)}`
 }

@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { firstPage } from '../../../test/first-page.ts'
 import { clicksOf, newDomain, newLink, setUrl } from '../../../test/links.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
+import { eventually } from '../../../test/processes.ts'
 import { Wire } from '../../../test/wire.ts'
 import { createAccount } from '../../accounts/store.ts'
+import { listLinks } from '../../links/store.ts'
 import { openPostgres } from './open.ts'
 
 async function open(t: TestContext) {
@@ -22,8 +25,8 @@ async function open(t: TestContext) {
   })
   const { id: account } = await createAccount(storage, 'Acme')
   const domain = await newDomain(storage, account, 'go.acme.com')
-  const link = (alias: string) => newLink(storage, { account, domain }, alias)
-  return { storage, wire, client, link }
+  const link = (alias: string, limit: number | null = null) => newLink(storage, { account, domain }, alias, limit)
+  return { storage, wire, client, account, link }
 }
 
 test('a change is told once, also if later ones were committed and told before it', async (t) => {
@@ -74,4 +77,20 @@ test('a statement that fails leaves the connection to others', async (t) => {
   await client.query('alter table link_clicks add constraint few check (clicks < 3)')
   await assert.rejects(storage.addClicks([{ id, clicks: 5, lastClickedAt: 0 }]), { code: '23514' })
   assert.equal(await storage.addClicks([{ id, clicks: 2, lastClickedAt: 0 }]), true)
+})
+
+test('a state is the one after the last click, also if it was brought up to date while that was taken', async (t) => {
+  const { storage, client, account, link } = await open(t)
+  const id = await link('sale', 1)
+  await client.query(`update links set status_due_at = '' where id = $1`, [id])
+  await client.query('begin')
+  await client.query('update link_clicks set clicks = 1 where link_id = $1', [id])
+  await client.query(`update links set status_due_at = '' where id = $1`, [id])
+  const expired = listLinks(storage, account, { ...firstPage, filter: { status: 'expired' } })
+  await eventually(async () => (await client.query('select from pg_locks where not granted')).rowCount === 1)
+  await client.query('commit')
+  assert.deepEqual(
+    (await expired).rows.map((row) => row.id),
+    [id],
+  )
 })

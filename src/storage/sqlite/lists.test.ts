@@ -50,6 +50,7 @@ const card: fc.Arbitrary<Card> = fc.record({
   shelf_id: shelf,
   is_kept: isKept,
   weight: fc.nat(3),
+  plays: fc.nat(3),
 })
 const account = fc.constantFrom(1, 2, 9_000)
 
@@ -74,7 +75,7 @@ const asked = fc.oneof(
     {
       ...page,
       of: fc.constant(listables.cards),
-      sortBy: fc.constantFrom('id', 'name', 'weight'),
+      sortBy: fc.constantFrom('id', 'name', 'weight', 'plays'),
       offset,
       filter,
       searchIn,

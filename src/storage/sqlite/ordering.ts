@@ -35,7 +35,7 @@ export function recordsInOrder(
   const walk = walkOf(listing)
   return `select ${[selected(of), ...more].join(', ')} from (
       select ${walked(walk)} from ${rows} order by ${walkTerms(walk, direction)} ${range}
-    ) cross join ${of.table} on id = walked_id order by ${walkedTerms(walk, direction)}`
+    ) cross join ${of.table} on id = walked_id order by ${walkedTerms(listing, direction)}`
 }
 
 /**

@@ -132,7 +132,7 @@ test('a filter is searched from its own side where that is shorter, and left to 
   records.db.exec('begin')
   for (let n = 0; n < 12_000; n++) {
     records.insertCard(1, `card ${n} of many`, {
-      ...{ note: n % 3 === 0 ? `note ${n}` : null, weight: n % 7, is_kept: 1 },
+      ...{ note: n % 3 === 0 ? `note ${n}` : null, weight: n % 7, plays: n % 5, is_kept: 1 },
       shelf_id: n % 1_000 === 0 ? 1 : null,
     })
   }
@@ -140,7 +140,7 @@ test('a filter is searched from its own side where that is shorter, and left to 
   catchUp()
   const cards = { ...base, of: listables.cards, searchIn: ['name', 'note'] }
   const { is_kept, shelf_id } = { is_kept: 1, shelf_id: 1 }
-  for (const sortBy of ['id', 'name', 'weight'] as const) {
+  for (const sortBy of ['id', 'name', 'weight', 'plays'] as const) {
     for (const each of [
       { ...cards, sortBy, search: 'many', filter: { is_kept, shelf_id } },
       { ...cards, sortBy, search: 'of', filter: { shelf_id } },
