@@ -99,10 +99,15 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
 }
 
 async function addDayTo(tx: Db, place: Omit<DayRow, 'facts'>, more: DayFacts): Promise<void> {
-  const [old] = await tx.all(selectToChange, place)
-  const sum = old === undefined ? emptyDay() : decodeDay(old.facts)
+  let old: Pick<DayRow, 'facts'> | undefined
+  while (old === undefined) {
+    await tx.all(insertDay, { ...place, facts: encodeDay(emptyDay()) })
+    // A transaction that we waited for may have deleted the row.
+    old = (await tx.all(selectToChange, place))[0]
+  }
+  const sum = decodeDay(old.facts)
   addDay(sum, more)
-  await tx.all(old === undefined ? insertDay : setDay, { ...place, facts: encodeDay(sum) })
+  await tx.all(setDay, { ...place, facts: encodeDay(sum) })
 }
 
 function sumOf({ hours }: DayFacts, count: keyof HourCounts): number {
@@ -134,7 +139,10 @@ export async function factsOf(db: Db, scope: number, day: number, id: number): P
 }
 
 const insertDay = statement((db: Kysely<Tables>, row: DayRow) =>
-  db.insertInto('click_days').values({ scope: row.scope, day: row.day, id: row.id, facts: row.facts }),
+  db
+    .insertInto('click_days')
+    .values({ scope: row.scope, day: row.day, id: row.id, facts: row.facts })
+    .onConflict((conflict) => conflict.doNothing()),
 )
 
 const setDay = statement((db: Kysely<Tables>, { scope, day, id, facts }: DayRow) =>

@@ -21,6 +21,7 @@ const searchText: Rule<string> = {
       : new Refusal('too_long', `The ${label} must be at most ${maxSearch} characters long.`),
 }
 
+/** How many rows a page has. */
 export const pageSize: Rule<number> = {
   schema: Type.Enum([...pageSizes], { description: 'Results per page.' }),
   parse: (text, label) => {
@@ -29,15 +30,18 @@ export const pageSize: Rule<number> = {
   },
 }
 
-function positive(options: { readonly description: string; readonly default?: number }): Rule<number> {
+/** An integer of 1 or more. */
+export function positive(options: { readonly description: string; readonly default?: number }): Rule<number> {
   return {
     schema: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, ...options }),
     parse: (text, label) => integerUpTo(Number.MAX_SAFE_INTEGER, text, label),
   }
 }
 
-/** Which page of a list. The first is the default. */
-export const pageNumber = (description: string) => positive({ default: 1, description })
+const pageNumber = positive({
+  default: 1,
+  description: 'The page, counted from 1. Use it for people who browse a list; `after` is for programs.',
+})
 
 const lastSeen = positive({
   description:
@@ -70,10 +74,7 @@ export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}
     sort_by: optional(oneOf(['id', ...Object.keys(sorts)], 'The field sorted by: `id` is the date of creation.'), 'id'),
     sort: optional(oneOf(['desc', 'asc'], 'The direction: descending or ascending.'), 'desc'),
     per_page: optional(pageSize, 10),
-    page: optional(
-      pageNumber('The page, counted from 1. Use it for people who browse a list; `after` is for programs.'),
-      null,
-    ),
+    page: optional(pageNumber, null),
     after: optional(lastSeen, null),
     ...filters,
   }

@@ -4,7 +4,7 @@
  */
 
 /** Days that one statement reads: they take the event loop a few milliseconds. */
-export const readAtOnce = 31
+export const readAtOnce = 12
 
 /** `day0`, `day1` and so on. */
 export type Days = Readonly<Record<`day${number}`, number>>

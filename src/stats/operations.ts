@@ -118,7 +118,7 @@ export const showStats: Operation = {
 - \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (host names), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): what the clicks of people are broken down by, a page of values at a time. A day keeps 200 values of each; the clicks of rarer ones are under \`other\`. Visitors who ask not to be tracked (\`Sec-GPC\`, \`DNT\`) are under null.
 - \`classes\`: \`person\`, \`bot\` and \`preview\`, all three even at zero.
 
-A click stays with the domain and the space that its link had then, and with a link that has been deleted since.`,
+Clicks follow their link into another space. Those of a deleted link still count for its domain, its space and the account, and \`links\` still names it.`,
   scope: 'stats:read',
   query: statsQuery,
   headers: ['If-Match', 'If-None-Match'],

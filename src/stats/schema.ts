@@ -1,8 +1,7 @@
 import { oneOf } from '../api/choice.ts'
 import { form, optional, type Rule, required } from '../api/fields.ts'
-import { integerUpTo } from '../api/integer.ts'
 import { type TSchema, Type } from '../api/json-schema.ts'
-import { pageNumber, pageSize } from '../api/list-query.ts'
+import { pageSize, positive } from '../api/list-query.ts'
 import type { Violation } from '../errors.ts'
 import { defaultDays, type Interval, intervals, maxDays, maxDaysByHour, parseDay, rangeFaults } from './day-range.ts'
 
@@ -11,12 +10,13 @@ const names = [
   ...(['classes', 'links'] as const),
 ]
 
+/** Null stands for what was not given. */
 export interface StatsQuery {
   readonly name: (typeof names)[number]
   readonly link_id: number | null
   readonly domain_id: number | null
   readonly space_id: number | null
-  /** A day, as all are in `day-range.ts`; null if it was not given, like all that follow but `sort`. */
+  /** A day: see `day-range.ts`. */
   readonly from: number | null
   readonly to: number | null
   readonly interval: Interval | null
@@ -26,36 +26,30 @@ export interface StatsQuery {
   readonly page: number | null
 }
 
-const reference = (description: string): Rule<number> => ({
-  schema: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description }),
-  parse: (text, label) => integerUpTo(Number.MAX_SAFE_INTEGER, text, label),
-})
-
 const day = (description: string): Rule<number> => ({
   schema: Type.String({ format: 'date', description }),
   parse: parseDay,
 })
 
-/** The default is told in the documents, but what was not given is null: only some of the names take it. */
-function byDefault<T>(rule: Rule<T>, value: T): Rule<T> {
-  return { ...rule, schema: { ...rule.schema, default: value } as TSchema }
-}
-
 /** What the lists take, and the clicks over time do not. */
 const ofLists = ['sort_by', 'sort', 'per_page', 'page'] as const
 const references = ['link_id', 'domain_id', 'space_id'] as const
 
+/**
+ * Defaults stand in the descriptions: clients that send what the schema of a parameter calls its default would send what
+ * does not go with the name.
+ */
 export const statsQuery = form<StatsQuery>(
   {
     name: required(
-      oneOf(names, 'What to tell: the clicks over time, or what people, or all classes of clicks, are broken down by.'),
+      oneOf(names, 'What to tell: `clicks` over time, or how many clicks each value of anything else has.'),
     ),
     link_id: optional(
-      reference('Only clicks of this link. At most one of `link_id`, `domain_id` and `space_id`.'),
+      positive({ description: 'Only clicks of this link. At most one of `link_id`, `domain_id` and `space_id`.' }),
       null,
     ),
-    domain_id: optional(reference('Only clicks of links on this domain.'), null),
-    space_id: optional(reference('Only clicks of links that are in this space.'), null),
+    domain_id: optional(positive({ description: 'Only clicks of links on this domain.' }), null),
+    space_id: optional(positive({ description: 'Only clicks of links in this space.' }), null),
     from: optional(day(`The first day, in UTC. Without it, ${defaultDays} days up to \`to\`.`), null),
     to: optional(
       day(
@@ -63,15 +57,28 @@ export const statsQuery = form<StatsQuery>(
       ),
       null,
     ),
-    interval: optional(byDefault(oneOf(intervals, 'What each bucket of `name=clicks` spans.'), 'day'), null),
-    sort_by: optional(byDefault(oneOf(['clicks', 'value'], 'What the values are sorted by.'), 'clicks'), null),
-    sort: optional(byDefault(oneOf(['desc', 'asc'], 'The direction: descending or ascending.'), 'desc'), null),
-    per_page: optional(byDefault(pageSize, 10), null),
-    page: optional(pageNumber('The page, counted from 1.'), null),
+    interval: optional(oneOf(intervals, 'What a bucket spans, with `name=clicks` alone; `day` by default.'), null),
+    sort_by: optional(
+      oneOf(['clicks', 'value'], ofOthers('What the values are sorted by; `clicks` by default.')),
+      null,
+    ),
+    sort: optional(oneOf(['desc', 'asc'], ofOthers('Descending or ascending; `desc` by default.')), null),
+    per_page: optional(
+      {
+        ...pageSize,
+        schema: { ...pageSize.schema, description: ofOthers('Values per page; 10 by default.') } as TSchema,
+      },
+      null,
+    ),
+    page: optional(positive({ description: ofOthers('The page, counted from 1; the first by default.') }), null),
   },
   [],
   (query) => [...referenceFaults(query), ...rangeFaults(query), ...foreignTo(query)],
 )
+
+function ofOthers(description: string): string {
+  return `${description} Not with \`name=clicks\`.`
+}
 
 /** Each of several references is at fault. */
 function referenceFaults(query: StatsQuery): Violation[] {

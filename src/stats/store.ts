@@ -15,7 +15,7 @@ export async function hasRecord(db: Db, account: number, of: Exclude<Scope, 'acc
 }
 
 /**
- * Hands each stored day of the range to `read`, in no order, with its facts as they are stored. Reads a month at a time, so
+ * Hands each stored day of the range to `read`, in no order, with its facts as they are stored. Reads some days at a time, so
  * that the event loop is never held for long. What is not the account's has no days.
  */
 export async function readDays(

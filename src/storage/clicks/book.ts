@@ -2,7 +2,7 @@
  * How clicks are written: totals, visitors and the facts of days in one transaction, so that they always agree.
  */
 import { randomBytes } from 'node:crypto'
-import { forgetLink, moveNext } from './corrections.ts'
+import { forgetSome, moveNext } from './corrections.ts'
 import { dayOf } from './keys.ts'
 import { type Click, type Recorded, record, totalsOf } from './recording.ts'
 import { forgetVisitors } from './sweep.ts'
@@ -61,8 +61,11 @@ export class ClickBook {
    * Forgets the clicks of the account's link: its totals, its days, and what these added to the days of those it belongs to.
    * False if there is no such link. Throws `database_unavailable`.
    */
-  forget(account: number, link: number): Promise<boolean> {
-    return this.#connection.write((tables) => forgetLink(tables, account, link))
+  async forget(account: number, link: number): Promise<boolean> {
+    for (;;) {
+      const isMore = await this.#connection.write((tables) => forgetSome(tables, account, link))
+      if (isMore !== true) return isMore !== null
+    }
   }
 
   /** Has the clicks of links follow them to other spaces. Throws `database_unavailable`. */

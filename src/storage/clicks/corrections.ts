@@ -4,19 +4,41 @@
 import { addDay, addPeople, type DayFacts, emptyDay, peopleOf, subtractDay } from './day-facts.ts'
 import { decodeDay, encodeDay } from './day-form.ts'
 import { compareKeys, keysOfOwners } from './keys.ts'
-import { type ClickTables, type DayKey, scopes } from './tables.ts'
+import { type AddedTotals, type ClickTables, type DayKey, scopes } from './tables.ts'
 
-/** Forgets the clicks of the account's link; false if there is no such link. */
-export async function forgetLink(tables: ClickTables, account: number, link: number): Promise<boolean> {
-  const owners = await tables.clearTotals(account, link)
-  if (owners === undefined) return false
-  const days = await daysOfLink(tables, link)
+/** Days that are forgotten in one transaction: full ones take some milliseconds each. */
+const forgottenAtOnce = 8
+
+/**
+ * Forgets some clicks of the account's link; null if there is no such link, false if none are left. Totals and days agree
+ * after each step.
+ */
+export async function forgetSome(tables: ClickTables, account: number, link: number): Promise<boolean | null> {
+  const owners = await tables.owners(account, link)
+  if (owners === undefined) return null
+  const all = await tables.daysOf(scopes.link, link)
+  const days = await factsOfLink(tables, link, all.slice(0, forgottenAtOnce))
   await change(
     tables,
     days.flatMap(({ day, facts }) => keysOfOwners(owners, day).map((key) => ({ key, by: facts, change: takeOut }))),
   )
   for (const { day } of days) await tables.deleteDays(scopes.link, day, [link])
-  return true
+  if (all.length <= forgottenAtOnce) await tables.clearTotals(link)
+  else await tables.addTotals([lessOf(link, days)])
+  return all.length > forgottenAtOnce
+}
+
+/** What the totals of a link have less without these days. */
+function lessOf(link: number, days: readonly { readonly facts: DayFacts }[]): AddedTotals {
+  const less = { link, people: 0, bots: 0, previews: 0, lastMs: 0 }
+  for (const { facts } of days) {
+    for (const { people, bots, previews } of facts.hours.values()) {
+      less.people -= people
+      less.bots -= bots
+      less.previews -= previews
+    }
+  }
+  return less
 }
 
 /** Moves the clicks of one link that is in another space by now; false if there is none. */
@@ -25,7 +47,8 @@ export async function moveNext(tables: ClickTables): Promise<boolean> {
   if (move === undefined) return false
   const { from, to } = move
   if (from.space === to) return true
-  const changes = (await daysOfLink(tables, from.link)).flatMap(({ day, facts }) => [
+  const days = await factsOfLink(tables, from.link, await tables.daysOf(scopes.link, from.link))
+  const changes = days.flatMap(({ day, facts }) => [
     { space: from.space, day, by: facts, change: takeOut },
     { space: to, day, by: facts, change: addDay },
   ])
@@ -39,8 +62,11 @@ export async function moveNext(tables: ClickTables): Promise<boolean> {
 }
 
 /** The days of a link, as they are in those of its owners. */
-async function daysOfLink(tables: ClickTables, link: number): Promise<{ day: number; facts: DayFacts }[]> {
-  const days = await tables.daysOf(scopes.link, link)
+async function factsOfLink(
+  tables: ClickTables,
+  link: number,
+  days: readonly number[],
+): Promise<{ day: number; facts: DayFacts }[]> {
   const stored = await tables.days(days.map((day) => ({ scope: scopes.link, day, id: link })))
   return days.map((day, at) => {
     const facts = decodeDay(stored[at] as Uint8Array)

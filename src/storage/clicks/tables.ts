@@ -60,8 +60,10 @@ export interface Recording {
 
 /** What is put right and cleared away later. */
 export interface Upkeep {
-  /** Sets the totals of the account's link to nothing. Undefined if there is no such link. */
-  clearTotals(account: number, link: number): Promise<Owners | undefined>
+  /** Locks the totals of the account's link. Undefined if there is no such link. */
+  owners(account: number, link: number): Promise<Owners | undefined>
+  /** Sets the totals of a link to nothing. One whose limit was used up works again. */
+  clearTotals(link: number): Promise<void>
   /** The days that there are of a scope, or of one of its ids, ascending. */
   daysOf(scope: Scope, id?: number): Promise<number[]>
   /** Deletes a day of some ids of a scope. */

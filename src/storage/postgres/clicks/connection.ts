@@ -120,8 +120,12 @@ function tablesOf(client: Connection): ClickTables {
     },
     async days(keys) {
       const columns = columnsOf(keys)
-      await all(daysMade, ...columns)
-      return (await all(daysLocked, ...columns)).map((row) => row[3] as Uint8Array)
+      for (;;) {
+        await all(daysMade, ...columns)
+        const locked = await all(daysLocked, ...columns)
+        // A transaction that we waited for may have deleted a row.
+        if (locked.length === keys.length) return locked.map((row) => row[3] as Uint8Array)
+      }
     },
     async setDays(keys, facts) {
       await all(daysSet, ...columnsOf(keys), facts)

@@ -16,11 +16,12 @@ const daysOfScope = `with recursive step (day) as (
 const daysOfId = `${daysOfScope} and exists (select 1 from click_days where scope = $1 and day = step.day and id = $2)`
 
 /** A link goes with its domain, at once for all who ask. */
-const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null
+const ownersOf = `select link_id, account_id, domain_id, space_id from link_clicks
   where account_id = $1 and link_id = $2
     and exists (select 1 from links join domains on domains.id = links.domain_id and domains.account_id = links.account_id
       where links.id = link_id)
-  returning link_id, account_id, domain_id, space_id`
+  for update of link_clicks`
+const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null where link_id = $1`
 const limitFreed = `update links set status_due_at = '' where id = $1 and clicks_limit is not null returning id`
 /** Visitors notice that a link that was used up works again. */
 const freeingTold = `insert into changes (resource, record_id) values ('links', $1)`
@@ -40,10 +41,12 @@ const nextRemovals = `select scope, array_agg(id) from (select scope, id from cl
 /** What is put right and cleared away, by statements that `all` runs. */
 export function upkeepOf(all: Run): Upkeep {
   return {
-    async clearTotals(account, link) {
-      const [owners] = (await all(cleared, account, link)).map(ownersIn)
-      if (owners !== undefined && (await all(limitFreed, link)).length > 0) await all(freeingTold, link)
-      return owners
+    async owners(account, link) {
+      return (await all(ownersOf, account, link)).map(ownersIn)[0]
+    },
+    async clearTotals(link) {
+      await all(cleared, link)
+      if ((await all(limitFreed, link)).length > 0) await all(freeingTold, link)
     },
     async daysOf(scope, id) {
       const rows = await (id === undefined ? all(daysOfScope, scope) : all(daysOfId, scope, id))

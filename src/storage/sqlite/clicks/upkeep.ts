@@ -19,11 +19,11 @@ const daysOfScope = `with recursive step (day) as (
 const daysOfId = `${daysOfScope} and exists (select 1 from click_days where scope = :scope and day = step.day and id = :id)`
 
 /** A link goes with its domain, at once for all who ask. */
-const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null
+const ownersOf = `select link_id, account_id, domain_id, space_id from link_clicks
   where account_id = ? and link_id = ?
     and exists (select 1 from links join domains on domains.id = links.domain_id and domains.account_id = links.account_id
-      where links.id = link_id)
-  returning link_id, account_id, domain_id, space_id`
+      where links.id = link_id)`
+const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null where link_id = ?`
 const limitFreed = `update links set status_due_at = '' where id = ? and clicks_limit is not null returning id`
 /** Visitors notice that a link that was used up works again. */
 const freeingTold = `insert into changes (resource, record_id) values ('links', ?)`
@@ -39,10 +39,12 @@ const someDays = `delete from click_days where (scope, day, id) in
 /** What is put right and cleared away, by statements that `all` runs. */
 export function upkeepOf(all: Run): Upkeep {
   return {
-    async clearTotals(account, link) {
-      const [owners] = all(cleared, account, link).map(ownersIn)
-      if (owners !== undefined && all(limitFreed, link).length > 0) all(freeingTold, link)
-      return owners
+    async owners(account, link) {
+      return all(ownersOf, account, link).map(ownersIn)[0]
+    },
+    async clearTotals(link) {
+      all(cleared, link)
+      if (all(limitFreed, link).length > 0) all(freeingTold, link)
     },
     async daysOf(scope, id) {
       return all(id === undefined ? daysOfScope : daysOfId, { scope, id: id ?? 0 }).map(([day]) => Number(day))
