@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { clicksOf, deleteLink, newLink, twoNodes } from '../../test/links.ts'
+import { clicksOf, deleteLink, newLink, setLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
 import type { Clicks, Storage } from '../storage/port.ts'
@@ -193,4 +193,14 @@ test('a click that is taken never moves the last one back, and needs a limit', a
   assert.deepEqual({ ...row }, { clicks: 2, last_clicked_ms: noon, status_due_at: null })
   assert.equal(await takeClick(storage, await newLink(storage, own, 'free'), noon), false)
   assert.equal(await takeClick(storage, id + 10, noon), false)
+})
+
+test('a click that is refused makes a state due that does not know it', async (t) => {
+  const { storage, ...own } = await twoNodes((work) => t.after(work))
+  const id = await newLink(storage, own, 'sale', 5)
+  assert.deepEqual([await takeClick(storage, id, noon), await takeClick(storage, id, noon)], [true, true])
+  await setLink(storage, id, { clicks_limit: 2 })
+  assert.equal(await takeClick(storage, id, noon), false)
+  const [row] = await storage.all(clicksOf, { id })
+  assert.deepEqual({ ...row }, { clicks: 2, last_clicked_ms: noon, status_due_at: '' })
 })
