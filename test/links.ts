@@ -4,6 +4,7 @@ import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { insertSpace } from '../src/spaces/store.ts'
 import { foldCase } from '../src/storage/fold.ts'
+import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Db } from '../src/storage/port.ts'
 import { insertion, type Statement, statement } from '../src/storage/statement.ts'
@@ -41,8 +42,8 @@ type Tables = {
 }
 
 /** A database with an account and a domain, opened twice, as by two nodes. */
-export async function twoNodes(later: Later) {
-  const location = await newLocation(later)
+export async function twoNodes(later: Later, engine?: StorageLocation['engine']) {
+  const location = await newLocation(later, engine)
   const open = async () => {
     const storage = await openStorage(location)
     later(() => storage.close())

@@ -94,7 +94,7 @@ test('while PostgreSQL is stopped or silent, known links go on, others are 503 s
   }
   await Promise.all([crowd.end(), others.end()])
 
-  const lost = await server.metric('waymark_clicks_lost_clicks')
+  const lost = await server.metric('waymark_clicks_lost')
   const taken = await clicksOf(server, ids.limited)
   assert.equal((await server.end('SIGTERM')).code, 0)
   const [row] = await execute(postgres.url, `select clicks from link_clicks where link_id = ${ids.known}`)

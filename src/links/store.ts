@@ -69,7 +69,7 @@ async function settleStatuses(db: Db, account: number): Promise<void> {
   // Most often nothing is due, and a read waits for no other writer.
   const due = await db.all(selectDue, { account, now })
   let settled = due.length === 0 ? 0 : settledAtOnce
-  // A state that is made of clicks of before must not replace one that is due since the last of them.
+  // Clicks are in another table: a statement that waited for the last one would still see those of before.
   const settle = () => db.write((tx) => tx.all(settleDue, { account, now }), 'serializable')
   while (settled === settledAtOnce) settled = (await settle()).length
 }

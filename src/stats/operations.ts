@@ -15,7 +15,10 @@ const tag = {
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 const date = (description: string) => Type.String({ format: 'date', description })
-const url = (description: string) => Type.String({ format: 'uri', description })
+const number = Type.Integer({ minimum: 0 })
+const url = Type.String({ format: 'uri' })
+/** What is said of every list need not be said of this one. */
+const asInLists = 'As in every list.'
 const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()])
 
 const counts = {
@@ -30,12 +33,15 @@ const seriesSchema = Type.Object(
     data: Type.Array(
       Type.Object({ start_at: timeSchema('When the hour, the day or the month begins, in UTC.'), ...counts }),
     ),
-    meta: Type.Object({
-      from: date('The first day of the range.'),
-      to: date('The last day of the range.'),
-      interval: Type.Enum([...intervals], { description: 'What each bucket spans.' }),
-      ...counts,
-    }),
+    meta: Type.Object(
+      {
+        from: date('The first day.'),
+        to: date('The last day.'),
+        interval: Type.Enum([...intervals], { description: 'What each bucket spans.' }),
+        ...{ clicks: number, unique_clicks: number, bots: number, previews: number },
+      },
+      { description: 'The range, and what all buckets add up to.' },
+    ),
   },
   { $id: 'ClicksOverTime' },
 )
@@ -50,41 +56,30 @@ const valuesSchema = Type.Object(
         clicks: count('Clicks of people with this value; for `classes`, clicks of the class.'),
       }),
     ),
-    links: Type.Object({
-      first: url('The first page.'),
-      last: url('The last page.'),
-      prev: orNull(url('The page before; null on the first.')),
-      next: orNull(url('The page after; null on the last.')),
-    }),
-    meta: Type.Object({
-      current_page: Type.Integer({ minimum: 1, description: 'The page.' }),
-      from: orNull(count('Position in the list of the first value of the page; null when it is empty.')),
-      last_page: Type.Integer({ minimum: 1, description: 'The last page.' }),
-      path: url('The list, without a query.'),
-      per_page: Type.Integer({ minimum: 1 }),
-      to: orNull(count('Position in the list of the last value of the page; null when it is empty.')),
-      total: count('Values in the list.'),
-      total_is_exact: Type.Boolean({ description: 'Always true.' }),
-      range: Type.Object({ from: date('The first day of the range.'), to: date('The last day of the range.') }),
-      clicks: count('The clicks of all values together.'),
-    }),
+    links: Type.Object({ first: url, last: url, prev: orNull(url), next: orNull(url) }, { description: asInLists }),
+    meta: Type.Object(
+      {
+        ...{ current_page: number, from: orNull(number), last_page: number, path: url, per_page: number },
+        ...{ to: orNull(number), total: number, total_is_exact: Type.Boolean() },
+        range: Type.Object({ from: date('The first day.'), to: date('The last day.') }),
+        clicks: count('The clicks of all values together.'),
+      },
+      { description: asInLists },
+    ),
   },
   { $id: 'ClicksByValue' },
 )
 
 const path = `https://links.example.com${apiPrefix}/stats`
-const query = 'name=countries&from=2026-11-01&to=2026-11-30'
+const query = 'name=countries'
 
 const examples = {
   clicks: {
-    summary: 'Clicks over time: `name=clicks&from=2026-11-21&to=2026-11-22`',
+    summary: 'Clicks over time: `name=clicks&from=2026-11-22`',
     value: {
-      data: [
-        { start_at: '2026-11-21T00:00:00.000Z', clicks: 0, unique_clicks: 0, bots: 0, previews: 0 },
-        { start_at: '2026-11-22T00:00:00.000Z', clicks: 214, unique_clicks: 180, bots: 31, previews: 7 },
-      ],
+      data: [{ start_at: '2026-11-22T00:00:00.000Z', clicks: 214, unique_clicks: 180, bots: 31, previews: 7 }],
       meta: {
-        ...{ from: '2026-11-21', to: '2026-11-22', interval: 'day' },
+        ...{ from: '2026-11-22', to: '2026-11-22', interval: 'day' },
         ...{ clicks: 214, unique_clicks: 180, bots: 31, previews: 7 },
       },
     },
@@ -94,12 +89,11 @@ const examples = {
     value: {
       data: [
         { value: 'DE', clicks: 120 },
-        { value: 'FR', clicks: 90 },
-        { value: null, clicks: 4 },
+        { value: null, clicks: 94 },
       ],
       links: { first: `${path}?${query}&page=1`, last: `${path}?${query}&page=1`, prev: null, next: null },
       meta: {
-        ...{ current_page: 1, from: 1, last_page: 1, path, per_page: 10, to: 3, total: 3, total_is_exact: true },
+        ...{ current_page: 1, from: 1, last_page: 1, path, per_page: 10, to: 2, total: 2, total_is_exact: true },
         ...{ range: { from: '2026-11-01', to: '2026-11-30' }, clicks: 214 },
       },
     },
@@ -112,17 +106,17 @@ export const showStats: Operation = {
   path: '/stats',
   tag,
   summary: 'Show statistics',
-  description: `The clicks of all links of the account, or of one link, domain or space. \`name\` says what to tell of them:
+  description: `The clicks of all links of the account, or of one link, domain or space, by \`name\`:
 
-- \`clicks\`: how many there were, over time. Every hour, day or month of the range has its bucket, empty ones too. A month begins on its first day, but holds only clicks of the range.
-- \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (host names), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): what the clicks of people are broken down by, a page of values at a time. A day keeps 200 values of each; the clicks of rarer ones are under \`other\`. Visitors who ask not to be tracked (\`Sec-GPC\`, \`DNT\`) are under null.
-- \`classes\`: \`person\`, \`bot\` and \`preview\`, all three even at zero.
+- \`clicks\`: how many, over time. Empty hours, days and months are there, too; a month holds the clicks of the range alone.
+- \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): the clicks of people by value, in pages. A day keeps 200 values of each; rarer ones are under \`other\`, and visitors who ask not to be tracked under null.
+- \`classes\`: \`person\`, \`bot\` and \`preview\`.
 
-Clicks follow their link into another space. Those of a deleted link still count for its domain, its space and the account, and \`links\` still names it.`,
+Clicks follow their link into another space. Those of a deleted link still count for its domain, space and account.`,
   scope: 'stats:read',
   query: statsQuery,
   headers: ['If-Match', 'If-None-Match'],
-  refused: { name: 'visitors', from: '2026-02-30' },
+  refused: { from: '2026-02-30' },
   success: {
     status: 200,
     description: 'The statistics.',

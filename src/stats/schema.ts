@@ -41,36 +41,28 @@ const references = ['link_id', 'domain_id', 'space_id'] as const
  */
 export const statsQuery = form<StatsQuery>(
   {
-    name: required(
-      oneOf(names, 'What to tell: `clicks` over time, or how many clicks each value of anything else has.'),
-    ),
-    link_id: optional(
-      positive({ description: 'Only clicks of this link. At most one of `link_id`, `domain_id` and `space_id`.' }),
-      null,
-    ),
+    name: required(oneOf(names, 'What to tell.')),
+    link_id: optional(positive({ description: 'Only clicks of this link. Not with `domain_id` or `space_id`.' }), null),
     domain_id: optional(positive({ description: 'Only clicks of links on this domain.' }), null),
     space_id: optional(positive({ description: 'Only clicks of links in this space.' }), null),
     from: optional(day(`The first day, in UTC. Without it, ${defaultDays} days up to \`to\`.`), null),
     to: optional(
       day(
-        `The last day, in UTC; at most ${maxDays} days, or ${maxDaysByHour} by hour. Without it, today, or as many days after \`from\` as are allowed.`,
+        `The last day, in UTC: at most ${maxDays} days, ${maxDaysByHour} by hour. Without it, today, or as late as is allowed.`,
       ),
       null,
     ),
-    interval: optional(oneOf(intervals, 'What a bucket spans, with `name=clicks` alone; `day` by default.'), null),
-    sort_by: optional(
-      oneOf(['clicks', 'value'], ofOthers('What the values are sorted by; `clicks` by default.')),
-      null,
-    ),
-    sort: optional(oneOf(['desc', 'asc'], ofOthers('Descending or ascending; `desc` by default.')), null),
+    interval: optional(oneOf(intervals, 'What a bucket spans; `day` by default. Only with `name=clicks`.'), null),
+    sort_by: optional(oneOf(['clicks', 'value'], ofOthers('`clicks` by default.')), null),
+    sort: optional(oneOf(['desc', 'asc'], ofOthers('`desc` by default.')), null),
     per_page: optional(
       {
         ...pageSize,
-        schema: { ...pageSize.schema, description: ofOthers('Values per page; 10 by default.') } as TSchema,
+        schema: { ...pageSize.schema, description: ofOthers('10 by default.') } as TSchema,
       },
       null,
     ),
-    page: optional(positive({ description: ofOthers('The page, counted from 1; the first by default.') }), null),
+    page: optional(positive({ description: ofOthers('1 by default.') }), null),
   },
   [],
   (query) => [...referenceFaults(query), ...rangeFaults(query), ...foreignTo(query)],

@@ -29,7 +29,7 @@ export function walkOf({ of, sortBy }: Pick<AnyListing, 'of' | 'sortBy'>): Walk 
 }
 
 /** The terms of `order by` for a walk. Records that sort alike follow their ids, in the same direction. */
-export function walkTerms({ column, key }: Pick<Walk, 'column' | 'key'>, direction: Direction): string {
+export function walkTerms({ column, key }: Walk, direction: Direction): string {
   return column === key ? `${key} ${direction}` : `${column} ${direction}, ${key} ${direction}`
 }
 
@@ -39,8 +39,8 @@ export function walked({ column, key }: Walk): string {
 }
 
 /** The terms of `order by` for what `walked` names. */
-export function walkedTerms({ sortBy }: AnyListing, direction: Direction): string {
-  return walkTerms({ column: sortBy === 'id' ? 'walked_id' : 'walked_by', key: 'walked_id' }, direction)
+export function walkedTerms(direction: Direction): string {
+  return `walked_by ${direction}, walked_id ${direction}`
 }
 
 export function opposite(direction: Direction): Direction {

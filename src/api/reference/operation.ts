@@ -1,7 +1,9 @@
 /**
  * One operation on the page: what it takes and answers, and a form to try it.
  */
+
 import { Html, html, type Part } from '../../http/html.ts'
+import { jsonText } from './json-text.ts'
 import { inline, markdown } from './markdown.ts'
 import {
   type Content,
@@ -162,7 +164,7 @@ function refusalOf({ document }: Shown, reference: Example | Reference): Html {
 }
 
 function example(value: unknown): Html {
-  return html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>`
+  return html`<pre><code>${jsonText(value)}</code></pre>`
 }
 
 /** The script of the page sends it. Fields that are left empty are not sent. */

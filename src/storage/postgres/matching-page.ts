@@ -11,6 +11,7 @@ import {
   searchedTexts,
   selected,
   toRows,
+  type Walk,
   walked,
   walkedTerms,
   walkOf,
@@ -57,26 +58,28 @@ function countAndSort(listing: AnyListing, term: string | null, part: string | n
   const text = `with found as materialized (${found}),
       page as (select id as walked_id, ${value} as walked_by from found
         where (select count(*) from found) <= ${countedMatches}${following}
-        order by ${walkedTerms(listing, direction)} ${rangeOf(listing)})
+        order by ${walkedTerms(direction)} ${rangeOf(listing)})
     select ${selected(of)}, walked_id, (select count(*) from found)
     from (select) as always left join page on true left join ${of.table} on id = walked_id
-    order by ${walkedTerms(listing, direction)}`
+    order by ${walkedTerms(direction)}`
   return { text, values }
 }
 
 function walkInOrder(listing: AnyListing, term: string | null): Query {
   const { of, direction } = listing
-  const walk = walkOf(listing)
   const { where, following, values } = conditionsOf(listing, term, term)
+  const walk = walkOf(listing)
   const [records, terms] =
     walk.table === of.table
       ? [of.table, walkTerms(walk, direction)]
-      : [
-          `(select ${walked(walk)} from ${walk.table} where account_id = $1) as walked join ${of.table} on id = walked_id`,
-          walkedTerms(listing, direction),
-        ]
+      : [`(${entriesOf(walk)}) as walked join ${of.table} on id = walked_id`, walkedTerms(direction)]
   const text = `select ${selected(of)} from ${records} where ${where}${following} order by ${terms} ${rangeOf(listing)}`
   return { text, values }
+}
+
+/** What a side table has of the account, under names that are no columns of the records. */
+function entriesOf(walk: Walk): string {
+  return `select ${walked(walk)} from ${walk.table} where account_id = $1`
 }
 
 interface Conditions {

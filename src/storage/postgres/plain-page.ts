@@ -95,27 +95,30 @@ function statementOf(listing: AnyListing, way: Way): Prepared {
  * parameter the planner expects a tenth of the table, and would plan each page again.
  */
 const ways: Readonly<Record<Way, (listing: AnyListing) => string>> = {
-  first: (listing) => inOrder(listing, { range: `limit ${listing.limit}` }),
-  near: (listing) => inOrder(listing, { range: `limit ${listing.limit} offset $2` }),
-  after: (listing) =>
-    inOrder(listing, { condition: ` and ${isAfter(listing, '$2')}`, range: `limit ${listing.limit}` }),
-  deep: (listing) => inOrder(listing, { range: 'limit $3 offset $2' }),
-  fromEnd: (listing) => inOrder(listing, { range: 'limit $3 offset $2', walking: opposite(listing.direction) }),
+  first: (listing) => nearStart(listing, `limit ${listing.limit}`),
+  near: (listing) => nearStart(listing, `limit ${listing.limit} offset $2`),
+  after: (listing) => inOrder(listing, `limit ${listing.limit}`, ` and ${isAfter(listing, '$2')}`),
+  deep: (listing) => byIds(listing, 'limit $3 offset $2', listing.direction),
+  fromEnd: (listing) => byIds(listing, 'limit $3 offset $2', opposite(listing.direction)),
 }
 
-interface Part {
-  readonly condition?: string
-  readonly range: string
-  /** The direction of the walk, if it is not that of the page. */
-  readonly walking?: Direction
+/** A side table's index has the ids alone. */
+function nearStart(listing: AnyListing, range: string): string {
+  const isBeside = walkOf(listing).table !== listing.of.table
+  return isBeside ? byIds(listing, range, listing.direction) : inOrder(listing, range)
 }
 
-/** The records that a walk over an index meets in the range, by way of their ids alone. */
-function inOrder(listing: AnyListing, { condition = '', range, walking = listing.direction }: Part): string {
+function inOrder(listing: AnyListing, range: string, condition = ''): string {
+  const { of, direction } = listing
+  return `select ${selected(of)}, ${totalOf(of)} from ${of.table} where account_id = $1${condition}
+    order by ${walkTerms(walkOf(listing), direction)} ${range}`
+}
+
+/** The records that a walk meets in the range, which is read over the index alone. */
+function byIds(listing: AnyListing, range: string, walking: Direction): string {
   const { of, direction } = listing
   const walk = walkOf(listing)
-  const ids = `select ${walked(walk)} from ${walk.table} where account_id = $1${condition}
-    order by ${walkTerms(walk, walking)} ${range}`
+  const ids = `select ${walked(walk)} from ${walk.table} where account_id = $1 order by ${walkTerms(walk, walking)} ${range}`
   return `select ${selected(of)}, ${totalOf(of)} from (${ids}) as walked join ${of.table} on id = walked_id
-    order by ${walkedTerms(listing, direction)}`
+    order by ${walkedTerms(direction)}`
 }

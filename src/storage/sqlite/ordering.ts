@@ -11,7 +11,6 @@ import {
   walked,
   walkedTerms,
   walkOf,
-  walkTerms,
 } from '../listing.ts'
 
 /**
@@ -34,8 +33,8 @@ export function recordsInOrder(
   const { of } = listing
   const walk = walkOf(listing)
   return `select ${[selected(of), ...more].join(', ')} from (
-      select ${walked(walk)} from ${rows} order by ${walkTerms(walk, direction)} ${range}
-    ) cross join ${of.table} on id = walked_id order by ${walkedTerms(listing, direction)}`
+      select ${walked(walk)} from ${rows} order by ${walkedTerms(direction)} ${range}
+    ) cross join ${of.table} on id = walked_id order by ${walkedTerms(direction)}`
 }
 
 /**

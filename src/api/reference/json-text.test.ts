@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { jsonText } from './json-text.ts'
+
+test('what is short stands on one line, and all of it is the same JSON', () => {
+  const page = {
+    data: [{ value: 'DE', clicks: 120 }],
+    links: { prev: null, next: 'https://links.example.com/api/v1' },
+    none: [],
+  }
+  assert.equal(
+    jsonText(page),
+    `{
+  "data": [
+    { "value": "DE", "clicks": 120 }
+  ],
+  "links": {
+    "prev": null,
+    "next": "https://links.example.com/api/v1"
+  },
+  "none": []
+}`,
+  )
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) =>
+      assert.deepEqual(JSON.parse(jsonText(value)), JSON.parse(JSON.stringify(value))),
+    ),
+  )
+})

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { newLink, twoNodes } from '../../../../test/links.ts'
+import { ClickBook } from '../../clicks/book.ts'
+import { openSqliteClicks } from './connection.ts'
+
+test('a salt that was forgotten is in no file any more, also if the log was being read', async (t) => {
+  const { storage, ...own } = await twoNodes((work) => t.after(work), 'sqlite')
+  const { location } = storage
+  assert.ok(location.engine === 'sqlite')
+  const link = await newLink(storage, own, 'sale')
+  const connection = openSqliteClicks(location.path)
+  const book = new ClickBook(connection, 'a writer')
+  t.after(() => book.close())
+  let salt: Buffer | undefined
+  const visitorUnder = (bytes: Uint8Array) => {
+    salt = Buffer.from(bytes)
+    return 1
+  }
+  await book.write(1, [{ link, atMs: 0, count: 1, class: 'person', facts: null, visitorUnder }])
+  const files = [location.path, `${location.path}-wal`]
+  const holds = () => files.some((file) => salt !== undefined && readFileSync(file).includes(salt))
+  assert.ok(holds())
+  using reader = new DatabaseSync(location.path, { readOnly: true })
+  reader.exec('begin; select * from click_salts')
+  const forgotten = book.forgetVisitors(1)
+  await wait(50)
+  reader.exec('commit')
+  await forgotten
+  assert.ok(!holds())
+  assert.equal(statSync(`${location.path}-wal`).size, 0)
+})
+
+test('a log that others keep reading is cut off another time', async (t) => {
+  const { storage } = await twoNodes((work) => t.after(work), 'sqlite')
+  const { location } = storage
+  assert.ok(location.engine === 'sqlite')
+  using reader = new DatabaseSync(location.path, { readOnly: true })
+  reader.exec('begin; select * from click_salts')
+  const connection = openSqliteClicks(location.path)
+  t.after(() => connection.close())
+  await connection.scrub()
+  reader.exec('commit')
+})
