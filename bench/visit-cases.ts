@@ -6,7 +6,7 @@ import { anyOf, type Case, read, type Stock, serial } from './case.ts'
 import { aliasOf, domainOf, evenly, HostNames, numberOfRank, zipf } from './link-records.ts'
 import { below } from './records.ts'
 import { contentsOf } from './seed.ts'
-import { crawlersHead, peoplesHeads } from './visitors.ts'
+import { peoplesHeads } from './visitors.ts'
 
 /** Links that any memory holds. */
 const rememberedLinks = 300
@@ -25,8 +25,11 @@ export const visitCases: readonly Case[] = [
     leaves: 'nothing',
     beside: 'visit-memory',
     name: 'visit-uncounted',
-    title: 'visit: the same by a crawler',
-    calls: (stock) => visitsOf(stock, someLinks(stock), [crawlersHead]),
+    title: 'visit: homepage, no click',
+    calls: (stock) => {
+      const [hosts, { domains }] = [new HostNames(), contentsOf(stock.kind, stock.records)]
+      return () => visitTo(hosts.of(1 + below(Math.min(domains, rememberedLinks))), '', anyOf(peoplesHeads))
+    },
   },
   {
     ...visit,

@@ -23,13 +23,6 @@ export const peoplesHeads: readonly string[] = systems.flatMap((system, at) =>
   }),
 )
 
-/** Headers of a crawler, whose visits are not those of people. As long as the others. */
-export const crawlersHead = headOf(
-  'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/130.0.0.0',
-  'en-US,en;q=0.9',
-  '',
-)
-
 function headOf(agent: string, language: string, referrer: string): string {
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'
   const referring = referrer === '' ? '' : `Referer: ${referrer}\r\n`

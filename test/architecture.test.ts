@@ -68,7 +68,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'spaces/statements.ts': ['spaces/', ...port],
   'spaces/store.ts': ['errors.ts', 'resources.ts', 'spaces/', ...port],
   'redirect/': [
-    ...['errors.ts', 'http/', 'names/host-name.ts', 'names/short-url.ts', 'links/password.ts', 'limits/counts.ts'],
+    ...['bounded-map.ts', 'errors.ts', 'http/', 'names/host-name.ts', 'names/short-url.ts', 'links/password.ts'],
+    'limits/counts.ts',
     ...['clicks/', ...port],
   ],
   'links/': [...room, 'idempotency/', 'names/', 'transfer/'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Countries } from './countries.ts'
-import { factsOf } from './facts.ts'
+import { FactReader } from './facts.ts'
 import type { Visit } from './visit.ts'
 
 const countries = await Countries.open(null)
@@ -29,7 +29,7 @@ const nothing = {
 }
 
 test('a visit has a value of each dimension', () => {
-  assert.deepEqual(factsOf(visit, countries), {
+  assert.deepEqual(new FactReader(countries).of(visit), {
     countries: 'DE',
     referrers: 'www.example.com',
     browsers: 'Safari',
@@ -37,12 +37,12 @@ test('a visit has a value of each dimension', () => {
     devices: 'mobile',
     languages: 'de',
   })
-  assert.equal(factsOf({ ...visit, country: 'fr' }, countries).countries, 'FR')
-  assert.equal(factsOf({ ...visit, referrer: 'https://go.example/a+' }, countries).referrers, null)
+  assert.equal(new FactReader(countries).of({ ...visit, country: 'fr' }).countries, 'FR')
+  assert.equal(new FactReader(countries).of({ ...visit, referrer: 'https://go.example/a+' }).referrers, null)
 })
 
 test('nothing is known of a visitor who sends nothing, or asks not to be tracked', () => {
   const silent = { ...visit, address: '', userAgent: '', referrer: '', languages: '' }
-  assert.deepEqual(factsOf(silent, countries), nothing)
-  assert.deepEqual(factsOf({ ...visit, country: 'FR', isPrivate: true }, countries), nothing)
+  assert.deepEqual(new FactReader(countries).of(silent), nothing)
+  assert.deepEqual(new FactReader(countries).of({ ...visit, country: 'FR', isPrivate: true }), nothing)
 })

@@ -17,16 +17,36 @@ const nothing: Facts = {
   languages: null,
 }
 
-/** The facts of a visit: none of one whose visitor asks not to be tracked. */
-export function factsOf(visit: Visit, countries: Pick<Countries, 'of'>): Facts {
-  if (visit.isPrivate) return nothing
-  const { browser, operating_system, device } = softwareOf(visit.userAgent)
-  return {
-    countries: countries.of(visit.address, visit.country),
-    referrers: referrerOf(visit.referrer, visit.host),
-    browsers: browser,
-    operating_systems: operating_system,
-    devices: device,
-    languages: languageOf(visit.languages),
+/** Reads visits' facts. Headers that many visits share are read once, so it is to be made for each batch, and kept no longer. */
+export class FactReader {
+  readonly #countries: Pick<Countries, 'of'>
+  readonly #languages = new Map<string, string | null>()
+  readonly #referrers = new Map<string, string | null>()
+
+  constructor(countries: Pick<Countries, 'of'>) {
+    this.#countries = countries
   }
+
+  /** The facts of a visit: none of one whose visitor asks not to be tracked. */
+  of({ address, country, host, isPrivate, languages, referrer, userAgent }: Visit): Facts {
+    if (isPrivate) return nothing
+    const { browser, operating_system, device } = softwareOf(userAgent)
+    return {
+      countries: this.#countries.of(address, country),
+      referrers:
+        referrer === '' ? null : once(this.#referrers, `${host} ${referrer}`, () => referrerOf(referrer, host)),
+      browsers: browser,
+      operating_systems: operating_system,
+      devices: device,
+      languages: once(this.#languages, languages, () => languageOf(languages)),
+    }
+  }
+}
+
+function once(known: Map<string, string | null>, text: string, read: () => string | null): string | null {
+  const found = known.get(text)
+  if (found !== undefined) return found
+  const value = read()
+  known.set(text, value)
+  return value
 }

@@ -5,10 +5,10 @@ import { linesOf, type Visit } from './visit.ts'
 import type { ClickWriter } from './writer.ts'
 
 /** The pause between two rounds of writing, and that after one that failed. Milliseconds. */
-const everyMs = 200
+const everyMs = 300
 const awayMs = 1_000
 /** Visits of one transaction: other writers wait for it. */
-const batchSize = 2_000
+const batchSize = 5_000
 /** How many visits may wait to be written: some 50 MB. */
 const maxVisits = 100_000
 /** How many counts of clicks may wait whose visits have been given up: some 50 MB. */

@@ -10,7 +10,7 @@ import type { Click, Recorded } from '../storage/clicks/recording.ts'
 import { clearRemoved, forgetDays } from '../storage/clicks/sweep.ts'
 import { openClicks } from '../storage/open-clicks.ts'
 import { Countries } from './countries.ts'
-import { factsOf } from './facts.ts'
+import { FactReader } from './facts.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
 import { type Visit, visitsIn } from './visit.ts'
@@ -56,10 +56,10 @@ async function answer(asked: NonNullable<ToThread>): Promise<void> {
 async function done(asked: NonNullable<ToThread>): Promise<boolean> {
   switch (asked.work) {
     case 'write':
-      await book.write(asked.batch, visitsIn(asked.visits).map(clickOf), passOn)
+      await book.write(asked.batch, clicksIn(asked.visits), passOn)
       return true
     case 'take':
-      return book.take(clickOf(visitsIn(asked.visits)[0] as Visit), passOn)
+      return book.take(clicksIn(asked.visits)[0] as Click, passOn)
     case 'forget':
       return book.forget(asked.account, asked.link)
     case 'sweep':
@@ -85,12 +85,17 @@ function showMeasured(): void {
     measured[at] = Number(typeof value === 'function' && value())
 }
 
-function clickOf(visit: Visit): Click {
+function clicksIn(visits: string): Click[] {
+  const facts = new FactReader(countries)
+  return Array.from(visitsIn(visits), (visit) => clickOf(visit, facts))
+}
+
+function clickOf(visit: Visit, facts: FactReader): Click {
   const { link, atMs, count, isPrivate, class: of } = visit
   const isKnown = of === 'person' && !isPrivate
   return {
     ...{ link, atMs, count, class: of },
-    facts: isKnown ? factsOf(visit, countries) : null,
+    facts: isKnown ? facts.of(visit) : null,
     visitorUnder: isKnown ? (salt) => visitorOf(visit, salt) : null,
   }
 }

@@ -10,7 +10,7 @@ const digits = 12
  * user agent. Without the salt it cannot be told whose it is.
  */
 export function visitorOf(visit: Pick<Visit, 'link' | 'address' | 'userAgent'>, salt: Uint8Array): number {
-  // As JSON, no two visits give the same text.
-  const text = JSON.stringify([salt.toHex(), visit.link, addressIn(visit.address), visit.userAgent])
+  // No two visits give the same text: only the user agent, which comes last, may have spaces.
+  const text = `${salt.toHex()} ${visit.link} ${addressIn(visit.address)} ${visit.userAgent}`
   return Number.parseInt(hash('sha256', text, 'hex').slice(0, digits), 16)
 }

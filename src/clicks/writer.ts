@@ -67,7 +67,7 @@ const sinkMeters: readonly (readonly [name: string, help: string])[] = [
 /** A thread that has died is not started again sooner than this after it was started. */
 const respawnMs = 1_000
 /** The table of countries is outside of it. */
-const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 4 }
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 24 }
 
 /** Has clicks classified and written by a thread, which is started with the first of them and again when it has died. */
 export class ClickWriter {

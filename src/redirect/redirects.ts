@@ -1,5 +1,6 @@
 /** The redirects themselves: what they are made of, ready to be sent. */
 import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { BoundedMap } from '../bounded-map.ts'
 import { addHeader, send, sendReady } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { ServedLink } from './directory.ts'
@@ -30,6 +31,16 @@ export function sendToLink(exchange: Exchange, link: ServedLink, query: string):
   const location = link.forward_query ? withQuery(ready.location, query) : ready.location
   const isReady = location === ready.location && status === link.redirect_status
   return sendRedirect(exchange, status, isReady ? ready : redirectTo(location, status))
+}
+
+/** Redirects to homepages and pages for visitors who are lost: a domain has few of them, which many visits share. */
+const known = new BoundedMap<string, Redirect>(1_000)
+
+/** The redirect to one of the other URLs of a link or its domain. */
+export function elsewhere(url: string): Redirect {
+  const ready = known.get(url) ?? redirectTo(locationOf(url), 302)
+  known.set(url, ready)
+  return ready
 }
 
 /** Sends a visitor to one of the other URLs of a link or its domain. */

@@ -9,20 +9,11 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { visitTo } from './click.ts'
 import type { Directory, ServedDomain, ServedLink } from './directory.ts'
 import { nameIn, portIn } from './host.ts'
-import { locationOf } from './location.ts'
 import { type Address, Loops } from './loop.ts'
 import { pagePolicy } from './page-style.ts'
 import { previewPage } from './pages.ts'
 import { Passwords } from './passwords.ts'
-import {
-  type Redirect,
-  redirectOf,
-  redirectTo,
-  sendElsewhere,
-  sendNoIcon,
-  sendRobots,
-  sendToLink,
-} from './redirects.ts'
+import { elsewhere, type Redirect, redirectOf, sendElsewhere, sendNoIcon, sendRobots, sendToLink } from './redirects.ts'
 import { type Answer, expired, resolve } from './resolve.ts'
 import type { VisitCounts, VisitKind } from './visit-counts.ts'
 import { type VisitedPath, visitedTarget } from './visited-path.ts'
@@ -148,7 +139,7 @@ export class Visits {
   }
 
   async #leadElsewhere(visit: Visit, kind: VisitKind, url: string): Promise<Outcome> {
-    const redirect = redirectTo(locationOf(url), 302)
+    const redirect = elsewhere(url)
     if (await this.#leadsBack(visit, redirect)) return this.#counted('loop', noSuchLink)
     return this.#counted(kind, sendElsewhere(visit.exchange, redirect))
   }

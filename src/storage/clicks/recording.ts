@@ -67,18 +67,23 @@ function visitorOf({ link, atMs, visitorUnder }: Click, salts: ReadonlyMap<numbe
   return { day, link, visitor: visitorUnder(salts.get(day) as Uint8Array) }
 }
 
-/** For each visitor, whether that is the first visit of the day to the link. */
+/** For each visitor, whether that is the first visit of the day to the link. Of several in one batch, the first alone is. */
 async function firstOnes(tables: Recording, visitors: readonly (Visitor | undefined)[]): Promise<boolean[]> {
-  const came = new Map<string, Visitor>()
-  for (const visitor of visitors) if (visitor !== undefined) came.set(nameOf(visitor), visitor)
-  const sorted = [...came.values()].sort((a, b) => a.day - b.day || a.link - b.link || a.visitor - b.visitor)
-  const added = new Set((await tables.addVisitors(sorted)).map(nameOf))
-  // Of several visits in one batch, the first alone.
-  return visitors.map((visitor) => visitor !== undefined && added.delete(nameOf(visitor)))
+  const came = new Map<string, { readonly visitor: Visitor; readonly at: number }>()
+  for (const [at, visitor] of visitors.entries()) {
+    if (visitor === undefined) continue
+    const name = `${visitor.visitor} ${visitor.link} ${visitor.day}`
+    if (!came.has(name)) came.set(name, { visitor, at })
+  }
+  const sorted = [...came.values()].sort((a, b) => compareVisitors(a.visitor, b.visitor))
+  const isNew = await tables.addVisitors(sorted.map(({ visitor }) => visitor))
+  const isFirst = visitors.map(() => false)
+  for (const [n, { at }] of sorted.entries()) isFirst[at] = isNew[n] as boolean
+  return isFirst
 }
 
-function nameOf({ day, link, visitor }: Visitor): string {
-  return `${day} ${link} ${visitor}`
+function compareVisitors(a: Visitor, b: Visitor): number {
+  return a.day - b.day || a.link - b.link || a.visitor - b.visitor
 }
 
 interface Day {
@@ -86,20 +91,30 @@ interface Day {
   readonly facts: DayFacts
 }
 
+type LinkDay = Day & { readonly owners: Owners }
+
 /** The days of the clicks' links, and of all to whom these belong; sorted by their keys. */
 function daysOf(clicks: readonly Click[], recorded: readonly Recorded[]): Day[] {
-  const ofLinks = new Map<string, Day & { readonly owners: Owners }>()
+  const ofLinks: LinkDay[] = []
+  const known = new Map<number, Map<number, LinkDay>>()
   for (const [at, click] of clicks.entries()) {
     const found = recorded[at]
     if (found === undefined) continue
-    const key = { scope: scopes.link, day: dayOf(click.atMs), id: click.link }
-    const day = ofLinks.get(textOf(key)) ?? { key, facts: emptyDay(), owners: found.owners }
-    ofLinks.set(textOf(key), day)
+    const number = dayOf(click.atMs)
+    const links = known.get(number) ?? new Map<number, LinkDay>()
+    known.set(number, links)
+    let day = links.get(click.link)
+    if (day === undefined) {
+      const key = { scope: scopes.link, day: number, id: click.link }
+      day = { key, facts: emptyDay(), owners: found.owners }
+      links.set(click.link, day)
+      ofLinks.push(day)
+    }
     addClick(day.facts, click, found.isFirst)
   }
   const ofOwners = new Map<string, Day>()
-  for (const { key, facts, owners } of ofLinks.values()) addToOwners(ofOwners, key.day, facts, owners)
-  return [...ofLinks.values(), ...ofOwners.values()].sort((a, b) => compareKeys(a.key, b.key))
+  for (const { key, facts, owners } of ofLinks) addToOwners(ofOwners, key.day, facts, owners)
+  return [...ofLinks, ...ofOwners.values()].sort((a, b) => compareKeys(a.key, b.key))
 }
 
 function addClick(facts: DayFacts, click: Click, isFirst: boolean): void {
@@ -124,15 +139,12 @@ const dimensionsOfVisits = [
 function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
   const people = peopleOf(facts)
   for (const key of keysOfOwners(owners, day)) {
-    const sum = days.get(textOf(key)) ?? { key, facts: emptyDay() }
-    days.set(textOf(key), sum)
+    const name = `${key.scope} ${day} ${key.id}`
+    const sum = days.get(name) ?? { key, facts: emptyDay() }
+    days.set(name, sum)
     gatherDay(sum.facts, facts)
     if (people > 0) addPeople(sum.facts.breakdowns.links, owners.link, people)
   }
-}
-
-function textOf({ scope, day, id }: DayKey): string {
-  return `${scope} ${day} ${id}`
 }
 
 function sumOf(stored: Uint8Array, more: DayFacts): DayFacts {

@@ -51,8 +51,8 @@ export interface Recording {
   addTotals(added: readonly AddedTotals[]): Promise<Owners[]>
   /** Takes a person's click at `atMs` of those that the link's limit leaves; undefined if there is none, or no limit. */
   takeClick(link: number, atMs: number): Promise<Owners | undefined>
-  /** Notes who came. Returns those that were not there yet. */
-  addVisitors(visitors: readonly Visitor[]): Promise<readonly Visitor[]>
+  /** Notes who came. Returns of each whether it was not there yet. */
+  addVisitors(visitors: readonly Visitor[]): Promise<boolean[]>
   /** The facts of days, which stay locked; empty where there are none yet. */
   days(keys: readonly DayKey[]): Promise<Uint8Array[]>
   setDays(keys: readonly DayKey[], facts: readonly Uint8Array[]): Promise<void>

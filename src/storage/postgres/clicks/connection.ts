@@ -115,8 +115,8 @@ function tablesOf(client: Connection): ClickTables {
     },
     async addVisitors(visitors) {
       const columns = (['day', 'link', 'visitor'] as const).map((name) => visitors.map((row) => row[name]))
-      const added = await all(visitorsAdded, ...columns)
-      return added.map(([day, link, visitor]) => ({ day: Number(day), link: Number(link), visitor: Number(visitor) }))
+      const added = new Set((await all(visitorsAdded, ...columns)).map((row) => row.join(' ')))
+      return visitors.map(({ day, link, visitor }) => added.has(`${day} ${link} ${visitor}`))
     },
     async days(keys) {
       const columns = columnsOf(keys)

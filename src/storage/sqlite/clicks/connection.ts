@@ -92,7 +92,7 @@ const batchNoted = `insert into click_batches (writer, batch, day) values (?, ?,
   returning batch`
 
 const visitorAdded = `insert into click_visitors (day, link_id, visitor) values (?, ?, ?)
-  on conflict do nothing returning visitor`
+  on conflict do nothing`
 
 const dayFacts = 'select facts from click_days where scope = ? and day = ? and id = ?'
 const daySet = `insert into click_days (scope, day, id, facts) values (?, ?, ?, ?)
@@ -121,7 +121,8 @@ function tablesOf(database: DatabaseSync): ClickTables {
       return taken
     },
     async addVisitors(visitors: readonly Visitor[]) {
-      return visitors.filter(({ day, link, visitor }) => all(visitorAdded, day, link, visitor).length > 0)
+      const added = database.prepare(visitorAdded)
+      return visitors.map(({ day, link, visitor }) => added.run(day, link, visitor).changes === 1)
     },
     async days(keys: readonly DayKey[]) {
       return keys.map(({ scope, day, id }) => (all(dayFacts, scope, day, id)[0]?.[0] ?? nothing) as Uint8Array)
