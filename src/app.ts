@@ -11,6 +11,7 @@ import { Removals } from './api/removals.ts'
 import { Api } from './api/routes.ts'
 import { apiFallback, apiManners } from './api/unanswered.ts'
 import { type ClickOptions, Clicks } from './clicks/clicks.ts'
+import { clickTransfer } from './clicks/transfer.ts'
 import type { ListenerName } from './config-listeners.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
@@ -99,8 +100,8 @@ export const operations = [
   showOwnKey,
 ]
 
-/** What exports and imports carry: each kind of record after those that it refers to. */
-export const transferables = [domainTransfer, spaceTransfer, linkTransfer]
+/** What exports and imports carry: each kind of record after those that it refers to, and then what tells more of them. */
+export const transferables = [domainTransfer, spaceTransfer, linkTransfer, clickTransfer]
 
 /** Puts everything together. Tests use the same function; there is no other app. */
 export function buildApp(options: AppOptions): App {

@@ -46,6 +46,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...['bounded-map.ts', 'errors.ts', 'histogram.ts', 'http/client-network.ts'],
     ...['storage/clicks/', 'storage/location.ts', 'storage/open-clicks.ts', 'storage/port.ts', 'storage/statement.ts'],
   ],
+  'clicks/transfer.ts': ['clicks/', 'storage/clicks/', 'storage/port.ts', 'transfer/'],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/', 'resources.ts', 'version.ts', 'violations.ts'],

@@ -275,5 +275,5 @@ test('links of a domain that is being removed are left out, however many there a
     linesOf(text).map((line) => linkOf(line).alias),
     [0, 600].flatMap((from) => Array.from({ length: 10 }, (_, n) => `l${from + n}`)),
   )
-  assert.match(text, /\{"end":\{"domains":1,"spaces":0,"links":20\}\}\n$/)
+  assert.match(text, /\{"end":\{"domains":1,"spaces":0,"links":20,"click_days":0\}\}\n$/)
 })

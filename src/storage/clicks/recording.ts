@@ -81,7 +81,7 @@ function nameOf({ day, link, visitor }: Visitor): string {
   return `${day} ${link} ${visitor}`
 }
 
-interface Day {
+export interface Day {
   readonly key: DayKey
   readonly facts: DayFacts
 }
@@ -121,7 +121,8 @@ const dimensionsOfVisits = [
   'languages',
 ] as const satisfies Dimension[]
 
-function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
+/** Adds a day of a link to those of all to whom it belongs. */
+export function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
   const people = peopleOf(facts)
   for (const key of keysOfOwners(owners, day)) {
     const sum = days.get(textOf(key)) ?? { key, facts: emptyDay() }
@@ -135,7 +136,8 @@ function textOf({ scope, day, id }: DayKey): string {
   return `${scope} ${day} ${id}`
 }
 
-function sumOf(stored: Uint8Array, more: DayFacts): DayFacts {
+/** What a day has, in its stored form, together with `more`. */
+export function sumOf(stored: Uint8Array, more: DayFacts): DayFacts {
   const sum = stored.length === 0 ? emptyDay() : decodeDay(stored)
   addDay(sum, more)
   return sum
