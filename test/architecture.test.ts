@@ -47,6 +47,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...['storage/clicks/', 'storage/location.ts', 'storage/open-clicks.ts', 'storage/port.ts', 'storage/statement.ts'],
   ],
   'clicks/transfer.ts': ['clicks/', 'storage/clicks/', 'storage/port.ts', 'transfer/'],
+  'clicks/texts.ts': ['clicks/', 'storage/port.ts', 'transfer/'],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/', 'resources.ts', 'version.ts', 'violations.ts'],
@@ -80,6 +81,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'transfer/': ['errors.ts', 'api/fields.ts', ...port],
   'cli/': [
     ...['app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
+    ...['clicks/days.ts', 'clicks/texts.ts'],
     ...['api/list-query.ts', 'domains/', 'spaces/', 'links/', 'names/'],
   ],
   'cli.js': ['process/node-version.js', 'cli/main.ts'],

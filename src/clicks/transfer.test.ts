@@ -18,7 +18,8 @@ import { openClicks } from '../storage/open-clicks.ts'
 import type { Storage } from '../storage/port.ts'
 import { exported } from '../transfer/export.ts'
 import { importRecords } from '../transfer/import.ts'
-import { clicksOfPeriod, clickTransfer, dayFrom } from './transfer.ts'
+import { dayFrom } from './days.ts'
+import { clicksOfPeriod, clickTransfer } from './transfer.ts'
 
 const noon = Date.parse('2026-11-20T12:00:00.000Z')
 const [hourMs, dayMs] = [3_600_000, 86_400_000]

@@ -2,20 +2,8 @@ import { dayOf } from '../storage/clicks/keys.ts'
 import type { Db } from '../storage/port.ts'
 import { checked, type Detail, hereOf, type Members, type Target, Unusable } from '../transfer/transferable.ts'
 import { dayMembers, readDay } from './day-line.ts'
+import { dayFrom, dayText } from './days.ts'
 import { type DayStored, daysOfLinks, type LinkDay, storeDays } from './store.ts'
-
-const dayMs = 86_400_000
-
-/** The day as `YYYY-MM-DD`, from its number since 1970-01-01. */
-export function dayText(day: number): string {
-  return new Date(day * dayMs).toISOString().slice(0, 10)
-}
-
-/** The number of the day that a text such as `2026-11-22` names; undefined if it names none. */
-export function dayFrom(text: string): number | undefined {
-  const day = /^\d{4}-\d\d-\d\d$/.test(text) ? dayOf(Date.parse(text)) : Number.NaN
-  return day >= 0 && dayText(day) === text ? day : undefined
-}
 
 /** The days of a period, both ends included, and whether lines have the short links too. */
 export interface Period {
