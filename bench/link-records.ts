@@ -65,7 +65,14 @@ export function linkOf(link: number): LinkValues & { readonly alias: string } {
 /** The clicks that a link has had: of half of the links one, and of one link in n more than n. */
 export function pastOf(link: number): LinkPast {
   const clicks = Math.floor(modulus / tokenNumberOf(link))
-  return { clicks, last_clicked_ms: Date.parse(storedAt), created_at: storedAt, updated_at: storedAt }
+  return {
+    clicks,
+    bots: 0,
+    previews: 0,
+    last_clicked_ms: Date.parse(storedAt),
+    created_at: storedAt,
+    updated_at: storedAt,
+  }
 }
 
 const storedAt = '2026-11-01T08:00:00.000Z'

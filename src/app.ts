@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import { apiOf } from './app-api.ts'
 import type { AppOptions } from './app-options.ts'
 import { redirectOf } from './app-visitors.ts'
+import { clickTransfer } from './clicks/transfer.ts'
 import type { ListenerName } from './config-listeners.ts'
 import { domainTransfer } from './domains/transfer.ts'
 import type { Histogram } from './histogram.ts'
@@ -43,8 +44,8 @@ export interface App {
   close(): Promise<void>
 }
 
-/** What exports and imports carry: each kind of record after those that it refers to. */
-export const transferables = [domainTransfer, spaceTransfer, linkTransfer]
+/** What exports and imports carry: each kind of record after those that it refers to, and then what tells more of them. */
+export const transferables = [domainTransfer, spaceTransfer, linkTransfer, clickTransfer]
 
 /** Puts everything together. Tests use the same function; there is no other app. */
 export function buildApp(options: AppOptions): App {

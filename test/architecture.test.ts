@@ -54,6 +54,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'storage/port.ts',
     'storage/whole-file.ts',
   ],
+  'clicks/transfer.ts': ['clicks/', 'storage/clicks/', 'storage/port.ts', 'transfer/'],
+  'clicks/texts.ts': ['clicks/', 'storage/port.ts', 'transfer/'],
   'http/': ['errors.ts', 'histogram.ts'],
   'api/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/', 'resources.ts', 'version.ts', 'violations.ts'],
@@ -93,7 +95,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
       'http/',
       'keys/key.ts',
     ],
-    ...['ops/listener.ts', 'redirect/', 'domains/transfer.ts', 'spaces/transfer.ts', 'links/transfer.ts'],
+    ...[
+      'ops/listener.ts',
+      'redirect/',
+      'clicks/transfer.ts',
+      'domains/transfer.ts',
+      'spaces/transfer.ts',
+      'links/transfer.ts',
+    ],
   ],
   'app-options.ts': ['api/cors.ts', 'clicks/clicks.ts', 'http/', 'storage/port.ts'],
   'app-visitors.ts': ['app-options.ts', 'clicks/clicks.ts', 'names/short-url.ts', 'redirect/'],
@@ -107,6 +116,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'transfer/': ['errors.ts', 'api/fields.ts', ...port],
   'cli/': [
     ...['app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
+    ...['clicks/days.ts', 'clicks/texts.ts'],
     ...['api/list-query.ts', 'domains/', 'spaces/', 'links/', 'names/'],
   ],
   'cli.js': ['process/node-version.js', 'cli/main.ts'],

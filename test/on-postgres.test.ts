@@ -18,7 +18,7 @@ const files = globSync(
     'src/{clicks,idempotency,keys,limits}/*.test.ts',
     'src/redirect/directory.test.ts',
     'test/contract/{after,safe-retries}.test.ts',
-    'test/{isolation,lost-updates}.test.ts',
+    'test/{export-clicks,isolation,lost-updates}.test.ts',
   ],
   { cwd: repository },
 )

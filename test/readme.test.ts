@@ -9,7 +9,11 @@ import { repository } from './scripts.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
 
 const [readme, tour] = [join(repository, 'README.md'), join(repository, 'docs', 'tour.md')]
-const documents = [readme, tour, ...['configuration.md', 'operations.md'].map((name) => join(repository, 'docs', name))]
+const documents = [
+  readme,
+  tour,
+  ...['configuration.md', 'operations.md', 'privacy.md'].map((name) => join(repository, 'docs', name)),
+]
 
 /** Runs every command of the document on a database of its own, and compares what it prints. */
 async function rehearse(t: TestContext, path: string, PATH: string): Promise<void> {

@@ -155,7 +155,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    assert.deepEqual(lines.at(-1), { end: { domains: 1, spaces: 1, links: 0, bookmarks: 12 } })
+    assert.deepEqual(lines.at(-1), { end: { domains: 1, spaces: 1, links: 0, click_days: 0, bookmarks: 12 } })
     assert.equal(lines.filter((line: Json) => 'bookmark' in line).length, 12)
   })
 }

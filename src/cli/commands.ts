@@ -2,6 +2,7 @@ import { version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
 import { backupCommands } from './backup.ts'
 import { type Command, program } from './command.ts'
+import { exportClicksCommand } from './export-clicks.ts'
 import { keyCommands } from './keys.ts'
 import { linkCommands } from './links.ts'
 import { migrateCommand } from './migrate.ts'
@@ -21,6 +22,7 @@ const topics: Commands = {
   migrate: migrateCommand,
   ...backupCommands,
   ...transferCommands,
+  'export clicks': exportClicksCommand,
 }
 
 /** What the first arguments name: a command, or a topic (or nothing) within which a command is still to be named. */
@@ -37,6 +39,8 @@ export interface Asked {
 /** Finds the command that the arguments name. */
 export function find(args: readonly string[]): Asked {
   const [topicName = '', commandName = '', ...rest] = args
+  const both = own(topics, `${topicName} ${commandName}`)
+  if (both !== undefined && isCommand(both)) return asked(both, `${topicName} ${commandName}`, rest)
   const topic = own(topics, topicName)
   if (topic === undefined) return place(args, program, topics, Object.keys(topics))
   if (isCommand(topic)) return asked(topic, topicName, args.slice(1))

@@ -45,7 +45,7 @@ test('backup, export and import say how far they are, in one line that goes away
   const exported = await say(['export', join(folder, 'export.jsonl')])
   assert.match(
     exported.stderr,
-    /^(\r\d\.\d MB are exported)+\rExported to \S+\. domains: 0, spaces: 600, links: 0\.\n$/,
+    /^(\r\d\.\d MB are exported)+\rExported to \S+\. domains: 0, spaces: 600, links: 0, click_days: 0\.\n$/,
   )
   const imported = await say(['import', join(folder, 'export.jsonl')])
   assert.match(imported.stderr, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)

@@ -1,16 +1,13 @@
-import { createReadStream, createWriteStream } from 'node:fs'
-import { resolve } from 'node:path'
-import type { Readable, Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
 import { StartupFailure } from '../errors.ts'
 import { resourceNames } from '../resources.ts'
-import { writeWhole } from '../storage/whole-file.ts'
-import type { Totals } from '../transfer/format.ts'
 import type { Imported, Listener } from '../transfer/import.ts'
 import { accountOf, fileOf } from './arguments.ts'
 import { chosenAccount } from './chosen-account.ts'
 import { type Command, json, jsonOption, program, type Surroundings } from './command.ts'
 import { isTerminal, withProgress } from './progress.ts'
+import { writeExport } from './written.ts'
 
 const records = new Intl.ListFormat('en').format(resourceNames)
 
@@ -22,25 +19,19 @@ export const transferCommands = {
   --account ID   whose records; may be left out when there is only one account
   --force        replace the file if there is one
 
-Each record is a line with its fields, between a header and an end. Keys and accounts are left out.`,
+Each record is a line with its fields, between a header and an end. The clicks of links follow, a line for each day. Keys
+and accounts are left out. "${program} export clicks" writes the clicks alone.`,
     options: { account: { type: 'string' }, force: { type: 'boolean' } },
     takesOperand: 'file',
     makesDatabase: false,
     prepare: (given) => {
       const file = fileOf(given)
       const named = accountOf(given)
-      return async (db, { out, err }) => {
+      const force = given.values.force === true
+      return async (db, surroundings) => {
         const account = await chosenAccount(db, named)
         const { exported, transferables } = await transfer()
-        const texts = exported(db, account, transferables)
-        if (file === undefined) await writeTo(out, texts, { err, end: false })
-        else {
-          const totals = await writeWhole(file, given.values.force === true, (path) =>
-            toFile(path, (out) => writeTo(out, texts, { err, end: true })),
-          )
-          const counts = Object.entries(totals).map(([plural, total]) => `${plural}: ${total}`)
-          err.write(`Exported to ${resolve(file)}. ${counts.join(', ')}.\n`)
-        }
+        await writeExport(exported(db, account, transferables), { file, force }, surroundings)
         return ''
       }
     },
@@ -56,8 +47,8 @@ Each record is a line with its fields, between a header and an end. Keys and acc
                  "missing", a sentence that says what the file lacks, or null when it is complete
 
 Records get new ids, in the order of the old ones, and keep their times. You may stop an import at any time and run it
-again: it recognises a domain by its name, a link by its domain and alias, and a space by where it came from. Refused
-lines are named on stderr, and the exit code is then 1.`,
+again: it recognises a domain by its name, a link by its domain and alias, and a space by where it came from. A day of a
+link that has other clicks here is refused. Refused lines are named on stderr, and the exit code is then 1.`,
     options: { account: { type: 'string' }, 'as-new': { type: 'boolean' }, ...jsonOption },
     takesOperand: 'file',
     makesDatabase: false,
@@ -86,41 +77,6 @@ async function transfer() {
     import('../app.ts'),
   ])
   return { exported, importRecords, transferables }
-}
-
-/** What `write` returns, once the file is closed: one that was still to be opened would appear after it was removed. */
-async function toFile<T>(path: string, write: (out: Writable) => Promise<T>): Promise<T> {
-  const out = createWriteStream(path)
-  const closed = new Promise((resolve) => out.once('close', resolve))
-  try {
-    return await write(out)
-  } finally {
-    await closed
-  }
-}
-
-/** Writes the texts as fast as `out` accepts them, shows progress on `err`, and returns the totals. */
-function writeTo(
-  out: Writable,
-  texts: AsyncGenerator<string, Totals>,
-  { err, end }: { readonly err: Writable; readonly end: boolean },
-): Promise<Totals> {
-  return withProgress(err, async (progress) => {
-    let totals: Totals = {}
-    let written = 0
-    const source = async function* () {
-      totals = yield* texts
-    }
-    const measured = async function* (source: AsyncIterable<string>) {
-      for await (const text of source) {
-        yield text
-        written += text.length
-        progress.tell(() => `${(written / 1e6).toFixed(1)} MB are exported`)
-      }
-    }
-    await pipeline(source, measured, out, { end })
-    return totals
-  })
 }
 
 /** Opens the file, or standard input where none is given, and says on stderr what becomes of its lines. */

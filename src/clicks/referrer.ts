@@ -17,5 +17,10 @@ export function referrerOf(header: string, ownHost: string): string | null {
   const text = ascii.test(named) ? named : Buffer.from(named, 'latin1').toString('utf8')
   const host = URL.parse(text)?.hostname.toLowerCase().replace(/\.$/, '') ?? ''
   if (host === ownHost || host.length > maxLength) return null
-  return hostName.test(host) || ipv6.test(host) ? host : null
+  return isHost(host) ? host : null
+}
+
+/** Whether the text is a host as `referrerOf` gives it, whatever its length. */
+export function isHost(text: string): boolean {
+  return hostName.test(text) || ipv6.test(text)
 }

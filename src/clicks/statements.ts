@@ -1,18 +1,38 @@
-/** The SQL of what clicks leave to do; `store.ts` says what it is for. */
+/** The SQL of clicks beside their writer's; `store.ts` says what it is for. */
 import { type Kysely, sql } from 'kysely'
-import { statement } from '../storage/statement.ts'
+import type { DayKey } from '../storage/clicks/tables.ts'
+import { statement, toChange } from '../storage/statement.ts'
 import type { Bounds } from './writer.ts'
 
 interface OfDay {
   day: number
 }
 
+interface DaysTable extends OfDay {
+  scope: number
+  id: number
+  facts: Uint8Array
+}
+
+interface TotalsTable {
+  link_id: number
+  account_id: number
+  domain_id: number
+  space_id: number | null
+  clicks: number
+  bots: number
+  previews: number
+}
+
 interface Tables {
-  click_days: OfDay & { scope: number }
+  click_days: DaysTable
   click_visitors: OfDay
   click_salts: OfDay
   click_moves: { link_id: number }
   click_removals: { id: number }
+  link_clicks: TotalsTable
+  links: { id: number; alias: string; clicks_limit: number | null; status_due_at: string | null }
+  domains: { id: number; account_id: number; name: string }
 }
 
 /** One row if any upkeep is due. */
@@ -32,4 +52,82 @@ export const selectDue = statement((db: Kysely<Tables>, { visitorsBefore, daysBe
         exists(selectFrom('click_removals').select('id')),
       ]),
     ),
+)
+
+const ofLink = sql.lit(0)
+
+/** The first day after `after` on which any link has clicks; one row, with null if there is none. */
+export const selectNextDay = statement((db: Kysely<Tables>, { after }: { after: number }) =>
+  db
+    .selectFrom('click_days')
+    .select(({ fn }) => fn.min('day').as('day'))
+    .where('scope', '=', ofLink)
+    .where('day', '>', after),
+)
+
+interface DayPage {
+  readonly account: number
+  readonly day: number
+  readonly after: number
+  readonly last: number
+  readonly limit: number
+}
+
+/** Links of domains that are being removed are left out: they are gone for all who ask. */
+export const selectDays = statement((db: Kysely<Tables>, { account, day, after, last, limit }: DayPage) =>
+  db
+    .selectFrom('click_days')
+    .innerJoin('link_clicks', 'link_clicks.link_id', 'click_days.id')
+    .innerJoin('links', 'links.id', 'click_days.id')
+    .innerJoin('domains', 'domains.id', 'link_clicks.domain_id')
+    .select(['click_days.id as link', 'domains.name as domain', 'links.alias', 'click_days.facts'])
+    .where('scope', '=', ofLink)
+    .where('day', '=', day)
+    .where('click_days.id', '>', after)
+    .where('click_days.id', '<=', last)
+    .where('link_clicks.account_id', '=', account)
+    .where('domains.account_id', '=', account)
+    .orderBy('click_days.id')
+    .limit(limit),
+)
+
+export const selectTotalsToChange = toChange(
+  statement((db: Kysely<Tables>, { account, link }: { account: number; link: number }) =>
+    db
+      .selectFrom('link_clicks')
+      .select(['link_id', 'account_id', 'domain_id', 'space_id', 'clicks', 'bots', 'previews'])
+      .where('link_id', '=', link)
+      .where('account_id', '=', account),
+  ),
+)
+
+export const setTotals = statement(
+  (db: Kysely<Tables>, totals: Pick<TotalsTable, 'link_id' | 'clicks' | 'bots' | 'previews'>) =>
+    db
+      .updateTable('link_clicks')
+      .set({ clicks: totals.clicks, bots: totals.bots, previews: totals.previews })
+      .where('link_id', '=', totals.link_id),
+)
+
+/** Has the state of a link with a limit brought up to date before it is next filtered by. */
+export const makeDue = statement((db: Kysely<Tables>, { link }: { link: number }) =>
+  db.updateTable('links').set({ status_due_at: '' }).where('id', '=', link).where('clicks_limit', 'is not', null),
+)
+
+export const selectDayToChange = toChange(
+  statement((db: Kysely<Tables>, { scope, day, id }: DayKey) =>
+    db
+      .selectFrom('click_days')
+      .select('facts')
+      .where('scope', '=', scope as number)
+      .where('day', '=', day)
+      .where('id', '=', id),
+  ),
+)
+
+export const setDay = statement((db: Kysely<Tables>, { scope, day, id, facts }: DayKey & { facts: Uint8Array }) =>
+  db
+    .insertInto('click_days')
+    .values({ scope, day, id, facts })
+    .onConflict((there) => there.columns(['scope', 'day', 'id']).doUpdateSet({ facts })),
 )

@@ -55,7 +55,10 @@ interface OwnedTable {
 /** Has a row for each link, which comes and goes with it. */
 interface LinkClicksTable {
   link_id: number
+  account_id: number
   clicks: number
+  bots: number
+  previews: number
   last_clicked_ms: number | null
 }
 
@@ -132,11 +135,27 @@ export const insert = insertion((db: Kysely<Tables>, link: Insert) => {
 })
 
 /** The clicks that a link was stored with. */
-export const setTotals = statement((db: Kysely<Tables>, totals: LinkClicksTable) =>
+export const setTotals = statement((db: Kysely<Tables>, totals: Omit<LinkClicksTable, 'account_id'>) =>
   db
     .updateTable('link_clicks')
-    .set({ clicks: totals.clicks, last_clicked_ms: totals.last_clicked_ms })
+    .set({
+      clicks: totals.clicks,
+      bots: totals.bots,
+      previews: totals.previews,
+      last_clicked_ms: totals.last_clicked_ms,
+    })
     .where('link_id', '=', totals.link_id),
+)
+
+/** The clicks of programs on the links whose ids are between two others. */
+export const selectPrograms = statement(
+  (db: Kysely<Tables>, { account, after, last }: { account: number; after: number; last: number }) =>
+    db
+      .selectFrom('link_clicks')
+      .select(['link_id', 'bots', 'previews'])
+      .where('account_id', '=', account)
+      .where('link_id', '>', after)
+      .where('link_id', '<=', last),
 )
 
 interface Owned {

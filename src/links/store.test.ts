@@ -83,7 +83,13 @@ test('a link brings its past along, and is found by its alias in any case, by it
     ...{ clicks: 7, last_clicked_ms: Date.parse('2020-01-02T00:00:00.000Z') },
     ...{ created_at: '2020-01-01T00:00:00.000Z', updated_at: '2020-01-01T00:00:00.000Z' },
   }
-  const { record } = await insertLink(storage, account, domain, { ...values, alias: 'Älter', clicks_limit: 7 }, past)
+  const { record } = await insertLink(
+    storage,
+    account,
+    domain,
+    { ...values, alias: 'Älter', clicks_limit: 7 },
+    { ...past, bots: 0, previews: 0 },
+  )
   assert.deepEqual(record, { ...record, ...past })
   assert.deepEqual((await findLinkByAlias(storage, account, domain.id, 'A\u0308LTER'))?.record, record)
   assert.equal(await findLinkByAlias(storage, account + 1, domain.id, 'Älter'), undefined)

@@ -5,6 +5,7 @@ import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.t
 import { changeIf, changeRecord, findRecord, findToChange, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
+import type { Programs } from './programs.ts'
 import { findLinkDomain, hasSpace, type LinkDomain, unknownDomain, unknownSpace } from './references.ts'
 import {
   computed,
@@ -41,7 +42,7 @@ export type LinkChange = { readonly [Name in keyof LinkValues]?: LinkValues[Name
 }
 
 /** The history that an imported link brings with it. */
-export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_ms' | 'created_at' | 'updated_at'>
+export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_ms' | 'created_at' | 'updated_at'> & Programs
 
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
 
@@ -135,11 +136,10 @@ async function tryInsert(
 ): Promise<Versioned<LinkRow> | undefined> {
   const now = new Date().toISOString()
   const { disabled, forward_query, ...rest } = values
-  const { clicks, last_clicked_ms, ...times } = past ?? {
-    ...{ clicks: 0, last_clicked_ms: null, created_at: now, updated_at: now },
-  }
+  const fresh = { clicks: 0, last_clicked_ms: null, created_at: now, updated_at: now }
+  const { clicks, last_clicked_ms, created_at, updated_at } = past ?? fresh
   const stored = {
-    ...{ domain_id: domain.id, ...rest, alias, ...times },
+    ...{ domain_id: domain.id, ...rest, alias, created_at, updated_at },
     ...{ disabled: Number(disabled), forward_query: Number(forward_query) },
   }
   const lifetime: Lifetime = { ...values, clicks }
@@ -160,11 +160,11 @@ async function tryInsert(
 function insertWithTotals(
   db: Db,
   columns: Readonly<Record<string, unknown>>,
-  { clicks, last_clicked_ms }: LinkPast,
+  past: LinkPast,
 ): Promise<{ readonly id: number }[]> {
   return db.write(async (tx) => {
     const rows = await tx.all(insert, columns)
-    for (const { id } of rows) await tx.all(setTotals, { link_id: id, clicks, last_clicked_ms })
+    for (const { id } of rows) await tx.all(setTotals, { link_id: id, ...past })
     return rows
   })
 }

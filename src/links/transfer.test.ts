@@ -55,9 +55,10 @@ const full: LinkValues = {
 }
 
 const times = { created_at: '2025-01-02T03:04:05.678Z', updated_at: '2025-02-03T04:05:06.789Z' }
-const past = { clicks: 5_000_000_000, last_clicked_ms: Date.parse('2026-03-04T05:06:07.890Z'), ...times }
+const programs = { bots: 3, previews: 6_000_000_000 }
+const past = { clicks: 5_000_000_000, ...programs, last_clicked_ms: Date.parse('2026-03-04T05:06:07.890Z'), ...times }
 /** The same in a file. */
-const told = { clicks: 5_000_000_000, last_clicked_at: '2026-03-04T05:06:07.890Z', ...times }
+const told = { clicks: 5_000_000_000, ...programs, last_clicked_at: '2026-03-04T05:06:07.890Z', ...times }
 
 async function textOf(storage: Storage): Promise<string> {
   return (await Array.fromAsync(exported(storage, 1, transferables))).join('')
@@ -209,6 +210,8 @@ for (const [members, reason] of [
   [{ clicks: 0.5 }, /^clicks: /],
   [{ clicks: '5' }, /^clicks: /],
   [{ clicks: null }, /^clicks: /],
+  [{ bots: -1 }, /^bots: The number is not an integer from 0 to 1000000000000\.$/],
+  [{ previews: '1' }, /^previews: /],
   [{ last_clicked_at: tomorrow }, /^last_clicked_at: The time is in the future\.$/],
   [{ last_clicked_at: '2026-01-01' }, /^last_clicked_at: Times are written in UTC, /],
   [{ last_clicked_at: 5 }, /^last_clicked_at: Times are written in UTC, /],
@@ -272,5 +275,5 @@ test('links of a domain that is being removed are left out, however many there a
     linesOf(text).map((line) => linkOf(line).alias),
     [0, 600].flatMap((from) => Array.from({ length: 10 }, (_, n) => `l${from + n}`)),
   )
-  assert.match(text, /\{"end":\{"domains":1,"spaces":0,"links":20\}\}\n$/)
+  assert.match(text, /\{"end":\{"domains":1,"spaces":0,"links":20,"click_days":0\}\}\n$/)
 })

@@ -4,6 +4,7 @@ import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
 import {
   checked,
+  hereOf,
   isTime,
   type Members,
   type Stored,
@@ -13,6 +14,7 @@ import {
   Unusable,
 } from '../transfer/transferable.ts'
 import { loopFaults } from './checks.ts'
+import { type Programs, programsOfLinks } from './programs.ts'
 import { findLinkDomain, type LinkDomain } from './references.ts'
 import { periodFaults, storeLink } from './schema.ts'
 import { lastClickedAt } from './shown.ts'
@@ -27,7 +29,10 @@ export const linkTransfer: Transferable = {
     // A page may hold nothing but links of a domain that is being removed, and still not be the last.
     for (let rows = await linksAfter(db, account, after, limit); rows.length > 0; ) {
       const kept = rows.filter(({ domain_name }) => domain_name !== null)
-      if (kept.length > 0) return kept.map(lineOf)
+      if (kept.length > 0) {
+        const programs = await programsOfLinks(db, account, after, kept.at(-1)?.id ?? 0)
+        return kept.map((row) => lineOf(row, programs.get(row.id)))
+      }
       rows = await linksAfter(db, account, rows.at(-1)?.id ?? 0, limit)
     }
     return []
@@ -39,7 +44,7 @@ export const linkTransfer: Transferable = {
 }
 
 /** The fields that the API answers and the owner decides on, the hash of the password, and the past. */
-function lineOf(row: LinkRow) {
+function lineOf(row: LinkRow, { bots, previews }: Programs = { bots: 0, previews: 0 }) {
   return {
     id: row.id,
     domain_id: row.domain_id,
@@ -56,6 +61,8 @@ function lineOf(row: LinkRow) {
     forward_query: row.forward_query === 1,
     redirect_status: row.redirect_status,
     clicks: row.clicks,
+    bots,
+    previews,
     last_clicked_at: lastClickedAt(row),
     created_at: row.created_at,
     updated_at: row.updated_at,
@@ -73,7 +80,7 @@ interface Wanted {
 }
 
 /** Reads a line by the rules of the API. Throws `Unusable`. */
-function wantedIn({ redirect_password_hash, ...members }: Members): Wanted {
+function wantedIn({ redirect_password_hash, bots, previews, ...members }: Members): Wanted {
   if (members.redirect_password !== undefined) {
     throw new Unusable('redirect_password: A file has no passwords. Send redirect_password_hash, or leave both out.')
   }
@@ -89,7 +96,7 @@ function wantedIn({ redirect_password_hash, ...members }: Members): Wanted {
     values: { ...rest, alias: alias ?? '', redirect_password: hash },
     domainThere: domain_id ?? 0,
     spaceThere: space_id,
-    past: pastOf(members),
+    past: pastOf({ ...members, bots, previews }),
   }
 }
 
@@ -118,10 +125,8 @@ const maxClicks = 1_000_000_000_000
 
 /** A line without a past is a link of now. Throws `Unusable`. */
 function pastOf(members: Members): LinkPast {
-  const { clicks = 0, last_clicked_at = null } = members
-  if (!(Number.isInteger(clicks) && Number(clicks) >= 0 && Number(clicks) <= maxClicks)) {
-    throw new Unusable(`clicks: The number is not an integer from 0 to ${maxClicks}.`)
-  }
+  const { last_clicked_at = null } = members
+  const [clicks, bots, previews] = [countIn(members, 'clicks'), countIn(members, 'bots'), countIn(members, 'previews')]
   if (!(last_clicked_at === null || isTime(last_clicked_at))) {
     throw new Unusable('last_clicked_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
   }
@@ -131,12 +136,18 @@ function pastOf(members: Members): LinkPast {
   }
   const times = timesOf(members) ?? { created_at: now, updated_at: now }
   const last_clicked_ms = last_clicked_at === null ? null : Date.parse(last_clicked_at)
-  return { clicks: Number(clicks), last_clicked_ms, ...times }
+  return { clicks, bots, previews, last_clicked_ms, ...times }
+}
+
+function countIn(members: Members, name: 'clicks' | 'bots' | 'previews'): number {
+  const { [name]: count = 0 } = members
+  if (Number.isInteger(count) && Number(count) >= 0 && Number(count) <= maxClicks) return Number(count)
+  throw new Unusable(`${name}: The number is not an integer from 0 to ${maxClicks}.`)
 }
 
 async function store(tx: Db, target: Target, { values, domainThere, spaceThere, past }: Wanted): Promise<Stored> {
-  const domainHere = hereOf(target, 'domains', domainThere)
-  const space_id = spaceThere === null ? null : hereOf(target, 'spaces', spaceThere)
+  const domainHere = hereOf(target, domains, domainThere)
+  const space_id = spaceThere === null ? null : hereOf(target, spaces, spaceThere)
   const domain = await findLinkDomain(tx, target.account, domainHere)
   if (domain === undefined) throw new Unusable('domain_id: The domain has just been deleted here.')
   checked({ values, violations: loopFaults(values.url, shortUrls('https://{domain}')(domain.name, values.alias)) })
@@ -150,15 +161,8 @@ async function store(tx: Db, target: Target, { values, domainThere, spaceThere, 
   }
 }
 
-/** The id that a record of the file has here. Throws `Unusable`. */
-function hereOf({ idOf }: Target, plural: keyof typeof resources, there: number): number {
-  const here = idOf(plural, there)
-  if (here !== undefined) return here
-  const { singular } = resources[plural]
-  throw new Unusable(
-    `${singular}_id: The ${singular} ${there} of the file is not here: its line comes later, is missing, or was refused. Fix that first, then import again.`,
-  )
-}
+const domains = { plural: 'domains', singular: resources.domains.singular }
+const spaces = { plural: 'spaces', singular: resources.spaces.singular }
 
 /** The link that is there, if it has the same values. Throws `Unusable` if it has others. */
 async function known(tx: Db, account: number, domain: LinkDomain, values: Values & LinkValues): Promise<Stored> {

@@ -1,8 +1,8 @@
 /**
  * The file of an export: JSON Lines. The first line says what it is, the last how much there was, and each line between
- * them is one record as the API answers it.
+ * them is one record as the API answers it, or a detail of one.
  */
-import { idIn, type Members, type Store, type Transferable, Unusable } from './transferable.ts'
+import { type Detail, idIn, type Members, type Store, type Transferable, Unusable } from './transferable.ts'
 
 /** Raised when a program that knows only the present format would read a file wrongly. */
 export const formatVersion = 1
@@ -10,9 +10,10 @@ export const formatVersion = 1
 /** The number of records of each kind, by the plural of its name. */
 export type Totals = Readonly<Record<string, number>>
 
-/** A line that can be stored, with the id that the record had at its source. */
+/** A line that can be stored; a record with the id that it had at its source. */
 export type Entry =
   | { readonly of: string; readonly id: number | undefined; readonly store: Store }
+  | { readonly detail: Detail; readonly item: unknown }
   | { readonly end: Totals }
 
 /** The text of a line that has these members. */
@@ -33,7 +34,7 @@ export function sourceIn(text: string): string {
 }
 
 /** Reads any other line, by the rules that hold for the API. Throws `Unusable`. */
-export function readEntry(text: string, transferables: readonly Transferable[]): Entry {
+export function readEntry(text: string, transferables: readonly (Transferable | Detail)[]): Entry {
   const [[name, value] = [], ...others] = Object.entries(objectFrom(text) ?? {})
   const kind = transferables.find(({ singular }) => singular === name)
   if (others.length > 0 || !isObject(value) || (kind === undefined && name !== 'end')) {
@@ -41,6 +42,7 @@ export function readEntry(text: string, transferables: readonly Transferable[]):
     throw new Unusable(`The line is not a JSON object with one member: ${names} or "end".`)
   }
   if (kind === undefined) return { end: totalsFrom(value) }
+  if ('pages' in kind) return { detail: kind, item: kind.read(value) }
   return { of: kind.plural, id: idIn(value), store: kind.read(value) }
 }
 

@@ -3,7 +3,7 @@ import type { Db } from '../storage/port.ts'
 import { type Entry, readEntry, sourceIn, type Totals } from './format.ts'
 import { type Line, linesOf } from './lines.ts'
 import { databaseId } from './store.ts'
-import { type Stored, type Target, type Transferable, Unusable } from './transferable.ts'
+import { type Detail, type Stored, type Target, type Transferable, Unusable } from './transferable.ts'
 
 /** What became of the records that were read. */
 interface Counts {
@@ -26,7 +26,7 @@ export interface Listener {
 
 /** Where the records go, and which kinds there are. */
 interface Destination extends Pick<Target, 'account' | 'asNew'> {
-  readonly transferables: readonly Transferable[]
+  readonly transferables: readonly (Transferable | Detail)[]
 }
 
 /** Lines that one transaction takes. */
@@ -83,7 +83,7 @@ async function* batches(lines: AsyncIterable<Line>): AsyncGenerator<Line[]> {
 }
 
 /** A line as it was read, or why it could not be. */
-function entryOf({ text }: Line, transferables: readonly Transferable[]): Entry | Unusable {
+function entryOf({ text }: Line, transferables: Destination['transferables']): Entry | Unusable {
   try {
     return text === null ? tooLong : readEntry(text, transferables)
   } catch (error) {
@@ -101,13 +101,26 @@ type Outcome =
 
 async function storeAll(tx: Db, target: Target, entries: readonly (Entry | Unusable)[], ids: Ids): Promise<Outcome[]> {
   ids.begin()
-  const outcomes: Outcome[] = []
-  for (const entry of entries) outcomes.push(await outcomeOf(tx, target, entry, ids))
-  return outcomes
+  const outcomes = new Map<number, Outcome>()
+  const details = new Map<Detail, { readonly index: number; readonly item: unknown }[]>()
+  for (const [index, entry] of entries.entries()) {
+    if ('detail' in entry)
+      details.set(entry.detail, [...(details.get(entry.detail) ?? []), { index, item: entry.item }])
+    else outcomes.set(index, await outcomeOf(tx, target, entry, ids))
+  }
+  // Together, so that rows that many of them change are written once.
+  for (const [detail, read] of details) {
+    const items = read.map(({ item }) => item)
+    for (const [at, became] of (await detail.store(tx, target, items)).entries()) {
+      const { index } = read[at] as (typeof read)[number]
+      outcomes.set(index, became instanceof Unusable ? refused(became) : { became })
+    }
+  }
+  return entries.map((_, index) => outcomes.get(index) as Outcome)
 }
 
-/** What becomes of one line. Throws only what concerns all of them. */
-async function outcomeOf(tx: Db, target: Target, entry: Entry | Unusable, ids: Ids): Promise<Outcome> {
+/** What becomes of one record, or the end. Throws only what concerns all of them. */
+async function outcomeOf(tx: Db, target: Target, entry: Single, ids: Ids): Promise<Outcome> {
   try {
     if (entry instanceof Unusable) throw entry
     if ('end' in entry) return { became: 'end', totals: entry.end }
@@ -115,10 +128,17 @@ async function outcomeOf(tx: Db, target: Target, entry: Entry | Unusable, ids: I
     if (entry.id !== undefined) ids.note(entry.of, entry.id, id)
     return { became }
   } catch (error) {
-    if (error instanceof Unusable) return { became: 'refused', reason: error.message }
+    if (error instanceof Unusable) return refused(error)
     throw error
   }
 }
+
+function refused({ message }: Unusable): Outcome {
+  return { became: 'refused', reason: message }
+}
+
+/** A line that is stored by itself. */
+type Single = Exclude<Entry, { readonly detail: Detail }> | Unusable
 
 /** The ids that the records of the file have here, by kind. */
 class Ids {

@@ -111,7 +111,7 @@ test('a third kind of record is exported and imported once, with references that
   await insertDomain(to, 2, hostName('a.example.com'), noUrls)
 
   const texts = await Array.fromAsync(exported(from, 1, three))
-  assert.equal(texts.at(-1), '{"end":{"domains":2,"spaces":2,"links":0,"notes":3}}\n')
+  assert.equal(texts.at(-1), '{"end":{"domains":2,"spaces":2,"links":0,"click_days":0,"notes":3}}\n')
   for (const stored of [5, 0]) {
     const refused: string[] = []
     const listener = { refused: (line: number, reason: string) => refused.push(`${line}: ${reason}`), progressed() {} }

@@ -1,6 +1,6 @@
 /**
  * What a resource gives so that its records can be exported and imported. This folder knows no resource: it is handed the
- * list of them, in the order in which one may refer to another.
+ * list of them and of their details, in the order in which one may refer to another.
  */
 import type { Reading } from '../api/fields.ts'
 import type { Violation } from '../errors.ts'
@@ -52,6 +52,26 @@ export interface Times {
   readonly updated_at: string
 }
 
+/**
+ * What tells more of records, such as the clicks of their days: lines without an id, which come after those records and are
+ * stored many at a time.
+ */
+export interface Detail<Item = unknown> {
+  /** The name under which the last line counts its lines. */
+  readonly plural: string
+  /** What its lines are called. */
+  readonly singular: string
+  /** The lines of the account's records, page by page: as many as are kept in memory at once. */
+  pages(db: Db, account: number, exported: Exported): AsyncIterable<readonly Members[]>
+  /** Reads the members of a line. Throws `Unusable`. */
+  read(members: Members): Item
+  /** Stores what was read from many lines, unless it is there already, and returns what became of each. */
+  store(tx: Db, target: Target, items: readonly Item[]): Promise<readonly (Stored['became'] | Unusable)[]>
+}
+
+/** The highest id of the records of each kind that an export has, by the plural of its name. */
+export type Exported = Readonly<Record<string, number>>
+
 /** Why a line cannot be stored, in one or more sentences. */
 export class Unusable extends Error {}
 
@@ -63,6 +83,19 @@ export function checked<T>({ values, violations }: Reading<T>): T {
 
 function sentence({ field, message }: Violation): string {
   return `${field}: ${message}`
+}
+
+/** The id that a record has here to which a line of the file refers as `<singular>_id`. Throws `Unusable`. */
+export function hereOf(
+  { idOf }: Pick<Target, 'idOf'>,
+  { plural, singular }: Pick<Transferable, 'plural' | 'singular'>,
+  there: number,
+): number {
+  const here = idOf(plural, there)
+  if (here !== undefined) return here
+  throw new Unusable(
+    `${singular}_id: The ${singular} ${there} of the file is not here: its line comes later, is missing, or was refused. Fix that first, then import again.`,
+  )
 }
 
 /** The record's times; undefined when the line has none, which makes it a record of now. Throws `Unusable`. */

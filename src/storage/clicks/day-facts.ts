@@ -64,6 +64,21 @@ export function hourOf({ hours }: DayFacts, hour: number): HourCounts {
   return counts
 }
 
+/** Whether two days have the same numbers, in whatever order. */
+export function isSameDay(a: DayFacts, b: DayFacts): boolean {
+  const isSameHour = (one: HourCounts, two: HourCounts | undefined) =>
+    one.people === two?.people && one.unique === two.unique && one.bots === two.bots && one.previews === two.previews
+  return (
+    a.hours.size === b.hours.size &&
+    [...a.hours].every(([hour, counts]) => isSameHour(counts, b.hours.get(hour))) &&
+    dimensions.every((dimension) => isSameBreakdown(a.breakdowns[dimension], b.breakdowns[dimension]))
+  )
+}
+
+function isSameBreakdown(a: Breakdown, b: Breakdown): boolean {
+  return a.size === b.size && [...a].every(([value, people]) => b.get(value) === people)
+}
+
 /** The people of all hours. */
 export function peopleOf({ hours }: Pick<DayFacts, 'hours'>): number {
   let people = 0

@@ -86,7 +86,7 @@ function compareVisitors(a: Visitor, b: Visitor): number {
   return a.day - b.day || a.link - b.link || a.visitor - b.visitor
 }
 
-interface Day {
+export interface Day {
   readonly key: DayKey
   readonly facts: DayFacts
 }
@@ -136,7 +136,8 @@ const dimensionsOfVisits = [
   'languages',
 ] as const satisfies Dimension[]
 
-function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
+/** Adds a day of a link to those of all to whom it belongs. */
+export function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
   const people = peopleOf(facts)
   for (const key of keysOfOwners(owners, day)) {
     const name = `${key.scope} ${day} ${key.id}`
@@ -147,7 +148,8 @@ function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owner
   }
 }
 
-function sumOf(stored: Uint8Array, more: DayFacts): DayFacts {
+/** What a day has, in its stored form, together with `more`. */
+export function sumOf(stored: Uint8Array, more: DayFacts): DayFacts {
   const sum = stored.length === 0 ? emptyDay() : decodeDay(stored)
   addDay(sum, more)
   return sum

@@ -1,0 +1,345 @@
+/** The clicks of days in exports and imports. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { type KeptDay, keptDays, keptTotals, sumsOf } from '../../test/clicks.ts'
+import { type Later, newLocation } from '../../test/engine.ts'
+import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
+import { createAccount } from '../accounts/store.ts'
+import { transferables } from '../app.ts'
+import { ClickBook } from '../storage/clicks/book.ts'
+import { type Dimension, dimensions } from '../storage/clicks/day-facts.ts'
+import type { Click } from '../storage/clicks/recording.ts'
+import { scopes } from '../storage/clicks/tables.ts'
+import type { StorageLocation } from '../storage/location.ts'
+import { openStorage } from '../storage/open.ts'
+import { openClicks } from '../storage/open-clicks.ts'
+import type { Storage } from '../storage/port.ts'
+import { exported } from '../transfer/export.ts'
+import { importRecords } from '../transfer/import.ts'
+import { dayFrom } from './days.ts'
+import { clicksOfPeriod, clickTransfer } from './transfer.ts'
+
+const noon = Date.parse('2026-11-20T12:00:00.000Z')
+const [hourMs, dayMs] = [3_600_000, 86_400_000]
+
+/** A database with the account 1, its domains 1 and 2 and its spaces 1 and 2. */
+async function newPlace(later: Later, engine?: StorageLocation['engine']) {
+  const location = await newLocation(later, engine)
+  const storage = await openStorage(location)
+  later(() => storage.close())
+  const { id: account } = await createAccount(storage, 'Acme')
+  for (const name of ['a.example', 'b.example']) await newDomain(storage, account, name)
+  for (const name of ['Red', 'Blue']) await newSpace(storage, account, name)
+  const book = new ClickBook(await openClicks(location), randomUUID())
+  later(() => book.close())
+  return { storage, account, book }
+}
+
+/** The same with three links on two domains, of which two are in spaces. */
+async function newSource(later: Later, engine?: StorageLocation['engine']) {
+  const place = await newPlace(later, engine)
+  const { storage, account } = place
+  const links = [
+    await newLink(storage, { account, domain: 1 }, 'one'),
+    await newLink(storage, { account, domain: 1 }, 'two'),
+    await newLink(storage, { account, domain: 2 }, 'three'),
+  ]
+  for (const [at, space] of [1, 2].entries()) await storage.writeOne(setSpace, { id: links[at] as number, space })
+  return { ...place, links }
+}
+
+let visitors = 0
+
+function click(link: number, atMs = noon, more: Partial<Click> = {}): Click {
+  visitors += 1
+  const visitor = visitors
+  const facts = {
+    ...{ countries: 'DE', referrers: null, browsers: 'Firefox' },
+    ...{ operating_systems: 'Linux', devices: 'desktop', languages: 'de' },
+  }
+  return { ...{ link, atMs, count: 1, class: 'person', facts, visitorUnder: () => visitor }, ...more }
+}
+
+const program = (link: number, of: 'bot' | 'preview') =>
+  click(link, noon, { class: of, facts: null, visitorUnder: null })
+
+async function textOf(storage: Storage, kinds: Parameters<typeof exported>[2] = transferables): Promise<string> {
+  return (await Array.fromAsync(exported(storage, 1, kinds))).join('')
+}
+
+/** Imports a file into account 1, and returns what was counted and why lines were refused. */
+async function bringIn(storage: Storage, text: string) {
+  const reasons: string[] = []
+  const file = async function* () {
+    yield Buffer.from(text)
+  }
+  const listener = { refused: (line: number, reason: string) => reasons.push(`${line}: ${reason}`), progressed() {} }
+  const { stored, known } = await importRecords(storage, { account: 1, asNew: false, transferables }, file(), listener)
+  return { stored, known, reasons }
+}
+
+const linesOf = (text: string) => text.split('\n').filter((line) => line.startsWith('{"click_day"'))
+const dayOfLine = (line: string | undefined) => JSON.parse(line ?? '').click_day
+
+/** What is kept of days, the links by their places among all. */
+function shapeOf(days: readonly KeptDay[], links: readonly number[]) {
+  return days.map(({ scope, day, id, facts }) => ({
+    ...{ scope, day, id: scope === scopes.link ? links.indexOf(id) : id, hours: facts.hours, sums: sumsOf(facts) },
+    breakdowns: Object.fromEntries(
+      dimensions.map((dimension) => [
+        dimension,
+        new Map(
+          [...facts.breakdowns[dimension]].map(([value, people]) => [
+            dimension === 'links' ? links.indexOf(value as number) : value,
+            people,
+          ]),
+        ),
+      ]),
+    ),
+  }))
+}
+
+async function idsOf(storage: Storage): Promise<number[]> {
+  return (await keptTotals(storage)).map(({ link_id }) => link_id)
+}
+
+test('a line has the hours, the values of each dimension, and those that a day had no room for', async (t) => {
+  const { storage, book, links } = await newSource((work) => t.after(work))
+  const [one = 0] = links
+  const from = (host: number) => ({ ...click(one).facts, referrers: `h${host}.example` }) as Click['facts']
+  await book.write(1, [
+    click(one, noon, { visitorUnder: () => 1 }),
+    click(one, noon + hourMs, { visitorUnder: () => 1 }),
+    program(one, 'bot'),
+    program(one, 'preview'),
+    ...Array.from({ length: 201 }, (_, n) => click(one, noon, { facts: from(n), visitorUnder: null })),
+    click(links[1] as number, noon + dayMs, { facts: null }),
+  ])
+  const [first, second, ...more] = linesOf(await textOf(storage)).map(dayOfLine)
+  const { referrers, ...rest } = first
+  assert.deepEqual(rest, {
+    ...{ link_id: one, day: '2026-11-20' },
+    hours: [
+      { hour: 12, clicks: 202, unique_clicks: 1, bots: 1, previews: 1 },
+      { hour: 13, clicks: 1, unique_clicks: 0, bots: 0, previews: 0 },
+    ],
+    ...{ countries: [['DE', 203]], browsers: [['Firefox', 203]], operating_systems: [['Linux', 203]] },
+    ...{ devices: [['desktop', 203]], languages: [['de', 203]], other: { referrers: 1 } },
+  })
+  assert.deepEqual([referrers.length, referrers[0], referrers[1]], [201, [null, 2], ['h0.example', 1]])
+  assert.deepEqual([second.day, second.countries, second.other], ['2026-11-21', [[null, 1]], undefined])
+  assert.equal(more.length, 0)
+  assert.match(await textOf(storage), /\{"end":\{"domains":2,"spaces":2,"links":3,"click_days":2\}\}\n$/)
+})
+
+const someClicks = fc.array(
+  fc.record({
+    link: fc.nat(2),
+    atMs: fc.integer({ min: noon - 3 * dayMs, max: noon }),
+    class: fc.constantFrom('person' as const, 'person' as const, 'bot' as const, 'preview' as const),
+    visitor: fc.option(fc.nat(20), { nil: null }),
+    country: fc.constantFrom('DE', 'FR', null),
+    host: fc.option(fc.nat(250), { nil: null }),
+  }),
+  { maxLength: 400 },
+)
+
+type Some = typeof someClicks extends fc.Arbitrary<infer All> ? All : never
+
+function clicksOf(some: Some, links: readonly number[]): Click[] {
+  return some.map(({ link, atMs, class: of, visitor, country, host }) => {
+    const referrers = host === null ? null : `h${host}.example`
+    const facts = { ...click(0).facts, countries: country, referrers } as Record<Exclude<Dimension, 'links'>, string>
+    const isPerson = of === 'person'
+    const visitorUnder = isPerson && visitor !== null ? () => visitor : null
+    return click(links[link] as number, atMs, { class: of, facts: isPerson ? facts : null, visitorUnder })
+  })
+}
+
+for (const [from, to] of [
+  ['sqlite', 'postgres'],
+  ['postgres', 'sqlite'],
+] as const) {
+  test(`days and sums go from ${from} to ${to}, and a second import stores nothing`, async () => {
+    await fc.assert(
+      fc.asyncProperty(someClicks, async (some) => {
+        await using ending = new AsyncDisposableStack()
+        const later: Later = (work) => void ending.defer(async () => void (await work()))
+        const [here, there] = [await newSource(later, from), await newPlace(later, to)]
+        // There, the ids of links are others.
+        const { id: theirs } = await createAccount(there.storage, 'Other')
+        const domain = await newDomain(there.storage, theirs, 'theirs.example')
+        const strange = await newLink(there.storage, { account: theirs, domain }, 'theirs')
+        if (some.length > 0) await here.book.write(1, clicksOf(some, here.links))
+        const text = await textOf(here.storage)
+        const { stored, known, reasons } = await bringIn(there.storage, text)
+        assert.deepEqual([reasons, known], [[], 2])
+        const links = (await idsOf(there.storage)).filter((id) => id !== strange)
+        assert.equal(stored, 5 + linesOf(text).length)
+        const shape = async (storage: Storage, ids: readonly number[]) =>
+          shapeOf(await keptDays(storage), ids).map((day) => ({
+            ...day,
+            // Spaces have other ids there.
+            ...(day.scope === scopes.space && { id: day.id > 2 ? day.id - 2 : day.id }),
+          }))
+        assert.deepEqual(await shape(there.storage, links), await shape(here.storage, here.links))
+        const totals = async (storage: Storage) =>
+          (await keptTotals(storage))
+            .filter(({ link_id }) => storage === here.storage || link_id !== strange)
+            .map(({ clicks, bots, previews, last_clicked_ms }) => ({ clicks, bots, previews, last_clicked_ms }))
+        assert.deepEqual(await totals(there.storage), await totals(here.storage))
+        const before = await keptDays(there.storage)
+        assert.deepEqual(await bringIn(there.storage, text), { stored: 0, known: stored + known, reasons: [] })
+        assert.deepEqual(await keptDays(there.storage), before)
+      }),
+      { numRuns: 8 },
+    )
+  })
+}
+
+test('days are added to those that domains, spaces and the account have already', async (t) => {
+  const here = await newSource((work) => t.after(work))
+  const there = await newPlace((work) => t.after(work))
+  const own = await newLink(there.storage, { account: 1, domain: 1 }, 'own')
+  await here.book.write(1, [click(here.links[0] as number), click(here.links[2] as number)])
+  await there.book.write(1, [click(own)])
+  // Databases of one template have the same name.
+  const text = (await textOf(here.storage)).replace(/"source":"\w+"/, '"source":"elsewhere"')
+  const { stored, reasons } = await bringIn(there.storage, text)
+  assert.deepEqual([stored, reasons], [7, []])
+  const people = (await keptDays(there.storage)).map(({ scope, facts }) => [scope, sumsOf(facts).people])
+  assert.deepEqual(
+    people.filter(([scope]) => scope !== scopes.link && scope !== scopes.space),
+    [
+      [scopes.domain, 2],
+      [scopes.domain, 1],
+      [scopes.account, 3],
+    ],
+  )
+})
+
+test('a day that has other numbers here is refused, and stays as it is', async (t) => {
+  const { storage, book, links } = await newSource((work) => t.after(work))
+  const [one = 0] = links
+  await book.write(1, [click(one), click(links[1] as number)])
+  const text = await textOf(storage)
+  await book.write(2, [click(one)])
+  const before = await keptDays(storage)
+  const { known, reasons } = await bringIn(storage, text)
+  assert.equal(known, 8)
+  assert.deepEqual(reasons, [
+    `9: day: The link ${one} has other clicks on 2026-11-20 here, and keeps them. To have those of the file, delete the link here, then import again.`,
+  ])
+  assert.deepEqual(await keptDays(storage), before)
+})
+
+const header = '{"waymark_export":1,"source":"elsewhere"}\n'
+const link =
+  '{"domain":{"id":1,"name":"a.example"}}\n{"link":{"id":7,"domain_id":1,"alias":"x","url":"https://acme.com"}}\n'
+const hour = { hour: 1, clicks: 2, unique_clicks: 1, bots: 0, previews: 3 }
+
+async function withDays(t: TestContext, ...days: object[]) {
+  const { storage } = await newPlace((work) => t.after(work))
+  const text = header + link + days.map((day) => `${JSON.stringify({ click_day: day })}\n`).join('')
+  return { storage, ...(await bringIn(storage, text)) }
+}
+
+test('a line may have hours alone; a day that comes twice is known; totals have no less than a day', async (t) => {
+  const day = {
+    link_id: 7,
+    day: '2026-11-20',
+    hours: [hour, { ...hour, hour: 0, clicks: 0, unique_clicks: 0, previews: 0 }],
+  }
+  const { storage, stored, known, reasons } = await withDays(t, day, { ...day, short_link: 'a.example/x' })
+  assert.deepEqual([stored, known, reasons], [2, 2, []])
+  const [{ facts } = assert.fail()] = await keptDays(storage)
+  assert.deepEqual([...facts.hours], [[1, { people: 2, unique: 1, bots: 0, previews: 3 }]])
+  assert.deepEqual([...facts.breakdowns.countries], [[null, 2]])
+  const [{ clicks, previews } = assert.fail()] = await keptTotals(storage)
+  assert.deepEqual([clicks, previews], [2, 3])
+})
+
+test('a link with a limit that days use up is due', async (t) => {
+  const { storage } = await newPlace((work) => t.after(work))
+  const day = JSON.stringify({ click_day: { link_id: 7, day: '2026-11-20', hours: [hour] } })
+  const text = `${header}${link.replace('"url"', '"clicks_limit":2,"url"')}${day}\n`
+  assert.deepEqual((await bringIn(storage, text)).reasons, [])
+  const [{ link_id } = assert.fail()] = await keptTotals(storage)
+  assert.equal((await storage.all(dueOf, { id: link_id }))[0]?.status_due_at, '')
+})
+
+test('a link that is deleted between its line and its days is said to be gone', async (t) => {
+  const { storage, book, links } = await newSource((work) => t.after(work))
+  const [one = 0] = links
+  await book.write(1, [click(one)])
+  const [line] = linesOf(await textOf(storage))
+  await storage.writeOne(deleteLink, { id: one })
+  const target = { account: 1, source: '', isOwn: true, asNew: false, idOf: () => one }
+  const [became] = await clickTransfer.store(storage, target, [clickTransfer.read(dayOfLine(line))])
+  assert.equal((became as Error).message, 'link_id: The link has just been deleted here.')
+})
+
+test('refused: a line whose members do not hold, or whose link is not in the file', async (t) => {
+  const day = { link_id: 7, day: '2026-11-20', hours: [hour] }
+  const { storage, stored, reasons } = await withDays(t, { ...day, countries: [['DE', 1]] }, { ...day, link_id: 8 })
+  assert.equal(stored, 1)
+  assert.deepEqual(reasons, [
+    '4: countries: The numbers add up to 1, but the clicks of all hours to 2.',
+    '5: link_id: The link 8 of the file is not here: its line comes later, is missing, or was refused. Fix that first, then import again.',
+  ])
+  assert.equal((await keptDays(storage)).length, 0)
+})
+
+test('days of links on a domain that is being removed are left out, and so are those of other periods', async (t) => {
+  const { storage, book, links } = await newSource((work) => t.after(work))
+  await book.write(1, [
+    ...[-1, 0, 1].map((day) => click(links[0] as number, noon + day * dayMs)),
+    click(links[2] as number),
+  ])
+  await storage.writeOne(takeDomainAway, { id: 2, name: 'gone' })
+  assert.equal(linesOf(await textOf(storage)).length, 3)
+  const day = dayFrom('2026-11-20') ?? 0
+  const [line, ...more] = linesOf(await textOf(storage, [clicksOfPeriod({ from: day, to: day, isNamed: true })]))
+  assert.equal(more.length, 0)
+  const { day: told, short_link } = dayOfLine(line)
+  assert.deepEqual([told, short_link], ['2026-11-20', 'a.example/one'])
+})
+
+test('pages are bounded: all days of many links are there once, in order', async (t) => {
+  const { storage, account, book } = await newPlace((work) => t.after(work))
+  const all: number[] = []
+  for (let n = 0; n < 250; n++) all.push(await newLink(storage, { account, domain: 1 }, `l${n}`))
+  await book.write(
+    1,
+    all.flatMap((id) => [click(id), click(id, noon - dayMs)]),
+  )
+  const days = linesOf(await textOf(storage)).map(dayOfLine)
+  assert.deepEqual(
+    days.map(({ day, link_id }) => [day, link_id]),
+    ['2026-11-19', '2026-11-20'].flatMap((day) => all.map((id) => [day, id])),
+  )
+})
+
+test('an import and visits at the same time lose nothing of each other', async (t) => {
+  const { storage, account, book } = await newPlace((work) => t.after(work))
+  const own = await newLink(storage, { account, domain: 1 }, 'own')
+  const lines = Array.from({ length: 500 }, (_, n) => {
+    const link = { id: n + 1, domain_id: 1, alias: `l${n}`, url: 'https://acme.com', clicks: 2, previews: 3 }
+    const click_day = { link_id: n + 1, day: '2026-11-20', hours: [hour] }
+    return [JSON.stringify({ link }), JSON.stringify({ click_day })]
+  })
+  const domain = '{"domain":{"id":1,"name":"a.example"}}'
+  const text = [domain, ...lines.map(([line]) => line), ...lines.map(([, line]) => line)].join('\n')
+  const visiting = async () => {
+    for (let n = 1; n <= 30; n++) await book.write(n, [click(own)])
+  }
+  const [{ reasons }] = await Promise.all([bringIn(storage, `${header}${text}\n`), visiting()])
+  assert.deepEqual(reasons, [])
+  const sums = (await keptDays(storage)).filter(({ scope }) => scope !== scopes.link).map(({ facts }) => sumsOf(facts))
+  assert.deepEqual(
+    sums.map(({ people, previews, addUp }) => [people, previews, addUp.length]),
+    Array(2).fill([1_030, 1_500, dimensions.length]),
+  )
+})

@@ -1,0 +1,87 @@
+/** `waymark export clicks`. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createAccount } from '../src/accounts/store.ts'
+import { ClickBook } from '../src/storage/clicks/book.ts'
+import { openStorage } from '../src/storage/open.ts'
+import { openClicks } from '../src/storage/open-clicks.ts'
+import { runHere } from './command-line.ts'
+import { newLocation } from './engine.ts'
+import { newDomain, newLink } from './links.ts'
+import { newFolder } from './processes.ts'
+
+const noon = Date.parse('2026-11-20T12:00:00.000Z')
+const dayMs = 86_400_000
+
+/** An account with a link that was clicked on three days, and the command line at its database. */
+async function newPlace(t: TestContext) {
+  const location = await newLocation((work) => t.after(work))
+  const storage = await openStorage(location)
+  t.after(() => storage.close())
+  const { id: account } = await createAccount(storage, 'Acme')
+  const domain = await newDomain(storage, account, 'go.acme.com')
+  const link = await newLink(storage, { account, domain }, 'sale')
+  const book = new ClickBook(await openClicks(location), 'a writer')
+  t.after(() => book.close())
+  const clicks = [0, 1, 2].map((day) => ({
+    ...{ link, atMs: noon + day * dayMs, count: 1, class: 'person' as const, facts: null },
+    visitorUnder: () => 1,
+  }))
+  await book.write(1, clicks)
+  const DATABASE_URL = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url
+  return (...args: string[]) => runHere(['export', 'clicks', ...args], { variables: { DATABASE_URL } })
+}
+
+test('JSON Lines have the days of a period, with the short link of each', async (t) => {
+  const say = await newPlace(t)
+  const { code, stdout, stderr } = await say('--from', '2026-11-21', '--to', '2026-11-21')
+  assert.deepEqual([code, stderr], [0, ''])
+  const [, line, end, ...more] = stdout
+    .trimEnd()
+    .split('\n')
+    .map((text) => JSON.parse(text))
+  assert.equal(more.length, 0)
+  const { link_id, short_link, day } = line.click_day
+  assert.deepEqual([link_id, short_link, day], [1, 'go.acme.com/sale', '2026-11-21'])
+  assert.deepEqual(end, { end: { click_days: 1 } })
+})
+
+test('CSV goes to a file, which is replaced only with --force', async (t) => {
+  const say = await newPlace(t)
+  const file = join(newFolder(t), 'clicks.csv')
+  for (const [args, code] of [
+    [[], 0],
+    [[], 1],
+    [['--force'], 0],
+  ] as const) {
+    assert.equal((await say(file, '--format', 'csv', ...args)).code, code)
+  }
+  const rows = readFileSync(file, 'utf8').split('\r\n')
+  assert.equal(rows.length, 1 + 3 * 7 + 1)
+  assert.equal(rows[0], 'day,short_link,link_id,dimension,value,clicks,unique_clicks,bots,previews')
+  assert.equal(rows[1], '2026-11-20,go.acme.com/sale,1,total,,1,1,0,0')
+  assert.equal(rows[2], '2026-11-20,go.acme.com/sale,1,countries,(unknown),1,,,')
+  const since = await say('--format', 'csv', '--from', '2026-11-22')
+  assert.equal(since.stdout.split('\r\n')[1], '2026-11-22,go.acme.com/sale,1,total,,1,1,0,0')
+  const told = await say(file, '--force', '--to', '2026-11-19')
+  assert.equal(told.stderr, `Exported to ${file}. click_days: 0.\n`)
+})
+
+test('exit code 2 for a format, a day or a period that there is not; --help explains', async (t) => {
+  const say = await newPlace(t)
+  for (const [args, sentence] of [
+    [['--format', 'xml'], '--format takes jsonl or csv.'],
+    [['--from', 'yesterday'], '--from takes a day such as 2026-11-20.'],
+    [['--to', '2026-02-30'], '--to takes a day such as 2026-11-20.'],
+    [['--from', '2026-11-21', '--to', '2026-11-20'], '--from is later than --to.'],
+  ] as const) {
+    const { code, stdout, stderr } = await say(...args)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.ok(stderr.startsWith(`${sentence}\n\nUsage: npx waymark export clicks [FILE] `), stderr)
+  }
+  const { code, stdout } = await say('--help')
+  assert.equal(code, 0)
+  assert.match(stdout, /^Write the clicks of links by day, /)
+})
