@@ -1,0 +1,151 @@
+/**
+ * Years of clicks: what they take on the disk, and how long statistics of them take.
+ *
+ *   npm run bench:clicks                              10 million clicks over 100 000 links and two years: some minutes
+ *   npm run bench:clicks -- --clicks 100000 --links 1000 --days 100
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { parseArgs } from 'node:util'
+import { ClickBook } from '../src/storage/clicks/book.ts'
+import { dayOf } from '../src/storage/clicks/keys.ts'
+import type { Click } from '../src/storage/clicks/recording.ts'
+import { openClicks } from '../src/storage/open-clicks.ts'
+import { call, withKey } from './call.ts'
+import { domainOf, domainsFor, zipf } from './link-records.ts'
+import { below } from './records.ts'
+import { type Seed, seededCopy } from './seed.ts'
+import { Server } from './servers.ts'
+
+const dayMs = 86_400_000
+const batchSize = 5_000
+const samples = 15
+const [countries, browsers, systems] = [
+  'DE US FR GB NL IN BR JP ES IT'.split(' '),
+  ['Chrome', 'Safari', 'Firefox'],
+  ['Windows', 'macOS', 'Android', 'iOS'],
+]
+const hosts = Array.from({ length: 500 }, (_, n) => `site-${n}.example`)
+const rareHost = zipf(hosts.length)
+
+const { clicks, links, days } = readOptions()
+const folder = mkdtempSync(join(tmpdir(), 'waymark-clicks-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+const seed = await seededCopy('links', links, folder, (line) => process.stderr.write(`${line}\n`))
+if (seed.location.engine !== 'sqlite') throw new Error('The clicks are written to SQLite.')
+const path = seed.location.path
+
+putIntoSpace()
+const before = bytesInUse()
+const seconds = await writeAll()
+const bytes = bytesInUse() - before
+process.stdout.write(`${clicks} clicks over ${links} links and ${days} days\n\n`)
+process.stdout.write(`| written | ${(clicks / seconds).toFixed(0)} clicks/s |\n|---|---:|\n`)
+process.stdout.write(`| on the disk | ${(bytes / clicks).toFixed(1)} bytes a click |\n\n`)
+await measure(seed)
+
+function readOptions() {
+  const number = (value: string) => ({ type: 'string', default: value }) as const
+  const { values } = parseArgs({
+    options: { clicks: number('10000000'), links: number('100000'), days: number('730') },
+  })
+  return { clicks: Number(values.clicks), links: Number(values.links), days: Number(values.days) }
+}
+
+/** A space with a tenth of the links. */
+function putIntoSpace(): void {
+  using database = new DatabaseSync(path)
+  database.exec(`
+    insert into spaces (id, account_id, name, name_folded, color, created_at, updated_at)
+      values (1, ${seed.account}, 'Bench', 'bench', 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z');
+    update links set space_id = 1 where id % 10 = 0;
+    update link_clicks set space_id = 1 where link_id % 10 = 0;
+    delete from click_moves`)
+}
+
+/** Bytes of the pages that are in use. Visitors are gone by the end, as they are after each day. */
+function bytesInUse(): number {
+  using database = new DatabaseSync(path)
+  const number = (name: string) => Number(Object.values(database.prepare(`pragma ${name}`).get() as object)[0])
+  return (number('page_count') - number('freelist_count')) * number('page_size')
+}
+
+/** Writes as the server does, day after day, links visited by Zipf's law. Returns how many seconds that took. */
+async function writeAll(): Promise<number> {
+  const book = new ClickBook(await openClicks(seed.location), randomUUID())
+  const link = zipf(links)
+  const first = dayOf(Date.now()) - days + 1
+  const begun = performance.now()
+  let batch = 0
+  for (let day = 0; day < days; day++) {
+    const count = Math.floor(((day + 1) * clicks) / days) - Math.floor((day * clicks) / days)
+    for (let left = count; left > 0; left -= batchSize) {
+      const some = Array.from({ length: Math.min(left, batchSize) }, () => clickOf(link(), (first + day) * dayMs))
+      batch += 1
+      await book.write(batch, some)
+    }
+    await book.forgetVisitors(first + day + 1)
+    if (day % 20 === 0) process.stderr.write(`Day ${day} of ${days}\n`)
+  }
+  await book.close()
+  return (performance.now() - begun) / 1000
+}
+
+function clickOf(link: number, midnight: number): Click {
+  const visitor = below(2 ** 40)
+  return {
+    link,
+    atMs: midnight + below(dayMs),
+    count: 1,
+    class: 'person',
+    facts: {
+      countries: any(countries),
+      referrers: below(3) > 0 ? null : (hosts[rareHost() - 1] as string),
+      browsers: any(browsers),
+      operating_systems: any(systems),
+      devices: below(2) > 0 ? 'desktop' : 'mobile',
+      languages: 'en',
+    },
+    visitorUnder: () => visitor,
+  }
+}
+
+function any(values: readonly string[]): string {
+  return values[below(values.length)] as string
+}
+
+/** The times of answers over a year, as a client meets them. */
+async function measure(of: Seed): Promise<void> {
+  const server = await Server.waymark(of)
+  const port = server.ports.api[0]
+  const to = new Date().toISOString().slice(0, 10)
+  const from = new Date(Date.now() - 365 * dayMs).toISOString().slice(0, 10)
+  const subjects = {
+    link: '&link_id=1',
+    domain: `&domain_id=${domainOf(1, domainsFor(links))}`,
+    space: '&space_id=1',
+    account: '',
+  }
+  process.stdout.write('| a year of | name | median ms | longest ms |\n|---|---|---:|---:|\n')
+  for (const [subject, query] of Object.entries(subjects)) {
+    for (const name of ['clicks', 'countries', 'referrers', 'links']) {
+      const times: number[] = []
+      for (let n = 0; n < samples; n++) {
+        const begun = performance.now()
+        const answer = await call(port, {
+          ...withKey(of.secret),
+          ...{ method: 'GET', path: `/api/v1/stats?name=${name}&from=${from}&to=${to}${query}`, form: '' },
+        })
+        if (answer.status !== 200) throw new Error(answer.body)
+        times.push(performance.now() - begun)
+      }
+      times.sort((a, b) => a - b)
+      const [median = 0, longest = 0] = [times[samples >> 1], times.at(-1)]
+      process.stdout.write(`| ${subject} | ${name} | ${median.toFixed(1)} | ${longest.toFixed(1)} |\n`)
+    }
+  }
+  await server.stop()
+}
