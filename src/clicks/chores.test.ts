@@ -29,7 +29,11 @@ test('the salt of a day goes six hours after the day, and facts with the retenti
     await book.forgetVisitors(bounds.visitorsBefore)
   }
   const doing = (retention: number) =>
-    new ClickChores(storage, { sweep }, { retention, onProblem: assert.ifError, now: () => now }).do()
+    new ClickChores(
+      storage,
+      { sweep, dropSalts: async () => undefined },
+      { retention, onProblem: assert.ifError, now: () => now },
+    ).do()
   await doing(1)
   assert.deepEqual(asked, [])
   now += 1
@@ -53,7 +57,11 @@ test('a change is looked at soon, and an outage is told of once', async (t) => {
     throw away
   }
   const onProblem = (error: unknown) => problems.push(error)
-  const chores = new ClickChores(storage, { sweep }, { retention: 0, onProblem, now: () => 100 * dayMs })
+  const chores = new ClickChores(
+    storage,
+    { sweep, dropSalts: async () => undefined },
+    { retention: 0, onProblem, now: () => 100 * dayMs },
+  )
   chores.look()
   chores.begin()
   await storage.writeOne(setSpace, { id: link, space: await newSpace(storage, account, 'Red') })

@@ -27,7 +27,7 @@ export interface ChoreOptions {
  */
 export class ClickChores {
   readonly #db: Db
-  readonly #writer: Pick<ClickWriter, 'sweep'>
+  readonly #writer: Pick<ClickWriter, 'sweep' | 'dropSalts'>
   readonly #options: ChoreOptions
   readonly #now: () => number
   #timer: NodeJS.Timeout | undefined
@@ -35,7 +35,7 @@ export class ClickChores {
   #isAway = false
   #isClosed = true
 
-  constructor(db: Db, writer: Pick<ClickWriter, 'sweep'>, options: ChoreOptions) {
+  constructor(db: Db, writer: Pick<ClickWriter, 'sweep' | 'dropSalts'>, options: ChoreOptions) {
     this.#db = db
     this.#writer = writer
     this.#options = options
@@ -57,6 +57,8 @@ export class ClickChores {
   async do(): Promise<void> {
     try {
       const bounds = this.#bounds()
+      // Another process may have done it in the database.
+      await this.#writer.dropSalts(bounds.visitorsBefore)
       if (await isUpkeepDue(this.#db, bounds)) await this.#writer.sweep(bounds)
       this.#isAway = false
     } catch (error) {

@@ -61,7 +61,8 @@ export class Clicks {
 
   /** Writes what waits, within seconds. */
   async close(): Promise<void> {
-    await this.#chores.close()
+    // What waits is written first: the upkeep can go on after the next start.
     await this.#recorder.close()
+    await this.#chores.close()
   }
 }

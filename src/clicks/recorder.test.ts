@@ -126,18 +126,46 @@ test('an outage is told of once, and what is counted meanwhile is written after 
   )
 })
 
-test('a batch that fails for another reason than an outage is given up at last, counts as lost, and holds up no other', async () => {
-  const writer = writing(Array.from({ length: 5 }, () => 'broken' as const))
-  const recorder = new ClickRecorder(writer, ignore)
-  recorder.count(visit(1))
-  for (let n = 0; n < 5; n++) await recorder.flush()
-  recorder.count(visit(2))
+test('of a batch that always fails, what fails alone is given up and counts as lost; the rest is written', async () => {
+  const writer = writing()
+  const poisoned = {
+    ...writer,
+    write: async (batch: number, lines: string) => {
+      if ([...visitsIn(lines)].some(({ link }) => link === 13)) throw new TypeError('a bug')
+      // As the thread does: a number that is not greater was written before.
+      assert.ok([...writer.batches].every((earlier) => earlier < batch))
+      return writer.write(batch, lines)
+    },
+  }
+  const recorder = new ClickRecorder(poisoned, ignore)
+  for (let link = 0; link < 20; link++) recorder.count(visit(link))
+  for (let n = 0; n < 6; n++) await recorder.flush()
+  recorder.count(visit(20))
   await recorder.close()
-  assert.deepEqual(
-    writer.kept.map(({ link }) => link),
-    [2],
-  )
   assert.equal(meterOf(recorder, 'lost'), 1)
+  assert.deepEqual(
+    writer.kept.map(({ link }) => link).sort((a, b) => a - b),
+    Array.from({ length: 21 }, (_, n) => n).filter((n) => n !== 13),
+  )
+})
+
+test('a flush ends under steady traffic, with what there was when it began', async () => {
+  const writer = writing()
+  const recorder: ClickRecorder = new ClickRecorder(
+    {
+      ...writer,
+      write: async (batch, lines) => {
+        recorder.count(visit(99))
+        await writer.write(batch, lines)
+      },
+    },
+    assert.ifError,
+  )
+  recorder.count(visit(1))
+  await recorder.flush()
+  assert.equal(writer.clicksOf(1), 1)
+  assert.equal(writer.clicksOf(99), 0)
+  assert.equal(meterOf(recorder, 'unwritten'), 1)
 })
 
 test('memory is bounded: the oldest visits become counts, which say nothing of visitors; then clicks are lost', async () => {

@@ -7,9 +7,9 @@ import type { ClickWriter } from './writer.ts'
 /** The pause between two rounds of writing, and that after one that failed. Milliseconds. */
 const everyMs = 300
 const awayMs = 1_000
-/** Visits of one transaction: other writers wait for it. */
+/** Visits of one transaction, for which other writers wait. */
 const batchSize = 5_000
-/** How many visits may wait to be written: some 50 MB. */
+/** How many visits may wait to be written: some 50 MB of usual ones, four times as much of the longest. */
 const maxVisits = 100_000
 /** How many counts of clicks may wait whose visits have been given up: some 50 MB. */
 const maxCounts = 300_000
@@ -25,11 +25,11 @@ export interface RecorderOptions {
   readonly maxCounts?: number
 }
 
-/** A batch that was sent and may have been written: it is sent again as it is. */
+/** A batch that may have been sent and written: it is sent again as it is. */
 interface Batch {
-  readonly number: number
-  readonly lines: string
-  readonly clicks: number
+  readonly visits: readonly Visit[]
+  /** 0 before it is first sent: batches are numbered in the order in which they are sent. */
+  number: number
   attempts: number
 }
 
@@ -46,9 +46,11 @@ export class ClickRecorder {
   #visits: Visit[] = []
   /** By link, class and hour. */
   readonly #counts = new Map<string, Visit>()
-  #inHand: Batch | undefined
+  /** Batches that were taken from those that wait, the next one last. */
+  #inHand: Batch[] = []
   #batches = 0
   #isAway = false
+  #isTold = false
   #isClosed = false
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
@@ -115,7 +117,7 @@ export class ClickRecorder {
   /** Resolves once everything that was counted before is written, or the database has failed. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
-    const running = this.#running.then(() => this.#writeAll())
+    const running = this.#running.then(() => this.#round())
     this.#running = running
     await running
     if (!this.#isClosed) this.#wait(everyMs)
@@ -136,53 +138,66 @@ export class ClickRecorder {
     await this.#writer.close()
   }
 
+  /** Visits, and counts of them, that are not written yet. */
   get #held(): number {
-    return this.#visits.length + this.#counts.size + (this.#inHand?.clicks ?? 0)
+    return this.#visits.length + this.#counts.size + this.#inHand.reduce((sum, { visits }) => sum + visits.length, 0)
   }
 
   #wait(ms: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      this.#running = this.#running.then(() => this.#writeAll())
+      this.#running = this.#running.then(() => this.#round())
       void this.#running.then(() => {
         if (!this.#isClosed) this.#wait(this.#isAway ? awayMs : everyMs)
       })
     }, ms).unref()
   }
 
-  /** Until nothing waits, or a batch fails. */
-  async #writeAll(): Promise<void> {
-    do {
-      this.#inHand ??= this.#nextBatch()
-      if (this.#inHand !== undefined) await this.#write(this.#inHand)
-    } while (this.#held > 0 && !this.#isAway)
+  /** Writes as much as is there now, until a batch fails. What comes meanwhile waits for the next round. */
+  async #round(): Promise<void> {
+    this.#isAway = false
+    for (let left = this.#held; left > 0 && !this.#isAway; ) {
+      if (this.#inHand.length === 0) this.#inHand.push(this.#nextBatch())
+      const batch = this.#inHand.pop() as Batch
+      left -= batch.visits.length
+      await this.#write(batch)
+    }
   }
 
   async #write(batch: Batch): Promise<void> {
     batch.attempts += 1
+    if (batch.number === 0) batch.number = ++this.#batches
     try {
-      await this.#writer.write(batch.number, batch.lines)
-      this.#inHand = undefined
-      this.#isAway = false
+      await this.#writer.write(batch.number, linesOf(batch.visits))
+      this.#isTold = false
     } catch (error) {
-      if (!this.#isAway) this.#onProblem(error)
-      this.#isAway = true
-      if (error instanceof Failure || batch.attempts < maxAttempts) return
-      this.#lost += batch.clicks
-      this.#inHand = undefined
+      if (!this.#isTold) this.#onProblem(error)
+      this.#isTold = true
+      if (error instanceof Failure || batch.attempts < maxAttempts) {
+        this.#isAway = true
+        this.#inHand.push(batch)
+      } else this.#split(batch)
     }
   }
 
-  /** The oldest that wait; undefined if none do. */
-  #nextBatch(): Batch | undefined {
+  /** A batch that always fails holds up no other: what fails alone is given up, and the rest is written. */
+  #split({ visits }: Batch): void {
+    if (visits.length === 1) {
+      this.#lost += visits[0]?.count ?? 0
+      return
+    }
+    const half = Math.ceil(visits.length / 2)
+    for (const part of [visits.slice(half), visits.slice(0, half)]) {
+      this.#inHand.push({ visits: part, number: 0, attempts: maxAttempts - 1 })
+    }
+  }
+
+  /** The oldest that wait. */
+  #nextBatch(): Batch {
     const counts = [...this.#counts].slice(0, batchSize)
     for (const [key] of counts) this.#counts.delete(key)
     const visits = this.#visits.splice(0, batchSize - counts.length)
-    const all = [...counts.map(([, count]) => count), ...visits]
-    if (all.length === 0) return undefined
-    this.#batches += 1
-    const clicks = all.reduce((sum, { count }) => sum + count, 0)
-    return { number: this.#batches, lines: linesOf(all), clicks, attempts: 0 }
+    return { visits: [...counts.map(([, count]) => count), ...visits], number: 0, attempts: 0 }
   }
 
   /** Makes room: a tenth of the visits, the oldest, become counts. */
@@ -200,7 +215,7 @@ export class ClickRecorder {
   }
 }
 
-/** What is left of a visit that is told apart no more. */
+/** A visit without what tells it from others. */
 function reduced(visit: Visit): Visit {
   const nothing = { address: '', host: '', userAgent: '', referrer: '', languages: '', country: '' }
   return { ...visit, ...nothing, isPrivate: true }

@@ -1,6 +1,6 @@
 /** The SQL of clicks beside their writer's; `store.ts` says what it is for. */
 import { type Kysely, sql } from 'kysely'
-import type { DayKey } from '../storage/clicks/tables.ts'
+import { type DayKey, scopes } from '../storage/clicks/tables.ts'
 import { statement, toChange } from '../storage/statement.ts'
 import type { Bounds } from './writer.ts'
 
@@ -43,7 +43,7 @@ export const selectDue = statement((db: Kysely<Tables>, { visitorsBefore, daysBe
       or([
         exists(selectFrom('click_salts').select('day').where('day', '<', visitorsBefore)),
         exists(selectFrom('click_visitors').select('day').where('day', '<', visitorsBefore)),
-        ...[0, 1, 2, 3].map((scope) =>
+        ...Object.values(scopes).map((scope) =>
           exists(
             selectFrom('click_days').select('day').where('scope', '=', sql.lit(scope)).where('day', '<', daysBefore),
           ),
@@ -54,7 +54,7 @@ export const selectDue = statement((db: Kysely<Tables>, { visitorsBefore, daysBe
     ),
 )
 
-const ofLink = sql.lit(0)
+const ofLink = sql.lit(scopes.link)
 
 /** The first day after `after` on which any link has clicks; one row, with null if there is none. */
 export const selectNextDay = statement((db: Kysely<Tables>, { after }: { after: number }) =>

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../errors.ts'
 import { ClickBook } from '../storage/clicks/book.ts'
+import { oneAtATime } from '../storage/clicks/one-at-a-time.ts'
 import type { Click, Recorded } from '../storage/clicks/recording.ts'
 import { clearRemoved, forgetDays } from '../storage/clicks/sweep.ts'
 import { openClicks } from '../storage/open-clicks.ts'
@@ -24,22 +25,19 @@ const measuredEveryMs = 1_000
 const { location, writer, geoipDb, clicksSink, measured } = workerData as ThreadOptions
 const port = parentPort as MessagePort
 const countries = await Countries.open(geoipDb)
-const connection = await openClicks(location)
+const connection = oneAtATime(await openClicks(location))
 const book = new ClickBook(connection, writer)
 const sink = openSink(clicksSink, (error) => {
   port.postMessage({ id: ofSink, isDone: false, error: String(error) } satisfies FromThread)
 })
 sink?.begin()
 if (sink !== null) setInterval(showMeasured, measuredEveryMs).unref()
-let running: Promise<void> = Promise.resolve()
 
-port.on('message', (asked: ToThread) => {
-  running = running.then(() => (asked === null ? end() : answer(asked)))
-})
+port.on('message', (asked: ToThread) => void (asked === null ? end() : answer(asked)))
 
 async function end(): Promise<void> {
+  await connection.close()
   await sink?.close()
-  await book.close()
   port.close()
 }
 
@@ -65,9 +63,13 @@ async function done(asked: NonNullable<ToThread>): Promise<boolean> {
     case 'sweep':
       await sweep(asked)
       return true
+    case 'drop':
+      book.dropSalts(asked.before)
+      return true
   }
 }
 
+/** In many transactions, between which clicks are written. What a stop leaves is done after the next start. */
 async function sweep({ visitorsBefore, daysBefore }: Bounds): Promise<void> {
   await book.move()
   await clearRemoved(connection)

@@ -230,7 +230,7 @@ test('a day that has other numbers here is refused, and stays as it is', async (
   const { known, reasons } = await bringIn(storage, text)
   assert.equal(known, 8)
   assert.deepEqual(reasons, [
-    `9: day: The link ${one} has other clicks on 2026-11-20 here, and keeps them. To have those of the file, delete the link here, then import again.`,
+    `9: day: The link ${one} has other clicks on 2026-11-20 here, and keeps them. To have those of the file, forget its clicks here (DELETE /api/v1/links/${one}/clicks), then import again.`,
   ])
   assert.deepEqual(await keptDays(storage), before)
 })

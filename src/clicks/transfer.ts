@@ -68,6 +68,6 @@ function told(became: DayStored, { link, day }: LinkDay): 'stored' | 'known' | U
   if (became === 'gone') return new Unusable('link_id: The link has just been deleted here.')
   if (became !== 'other') return became
   return new Unusable(
-    `day: The link ${link} has other clicks on ${dayText(day)} here, and keeps them. To have those of the file, delete the link here, then import again.`,
+    `day: The link ${link} has other clicks on ${dayText(day)} here, and keeps them. To have those of the file, forget its clicks here (DELETE /api/v1/links/${link}/clicks), then import again.`,
   )
 }

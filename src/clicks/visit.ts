@@ -1,7 +1,7 @@
 import type { VisitorClass } from './visitor-class.ts'
 
 /**
- * A visit that was answered with its link's redirect. It lives in memory until it is written, a second at most while the
+ * A visit that was answered with its link's redirect. It lives in memory until it is written, about a second while the
  * database is there: what is kept is what `facts.ts` and `visitor.ts` make of it.
  */
 export interface Visit {

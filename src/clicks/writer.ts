@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
-import { type DatabaseTrouble, databaseUnavailable } from '../errors.ts'
+import { type DatabaseTrouble, databaseUnavailable, overloaded } from '../errors.ts'
 import { durations, Histogram } from '../histogram.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import type { Meter } from '../storage/port.ts'
@@ -29,6 +29,7 @@ export type ToThread =
   | { readonly id: number; readonly work: 'take'; readonly visits: string }
   | { readonly id: number; readonly work: 'forget'; readonly account: number; readonly link: number }
   | ({ readonly id: number; readonly work: 'sweep' } & Bounds)
+  | { readonly id: number; readonly work: 'drop'; readonly before: number }
   | null
 
 /** Days since 1970-01-01: what is of earlier ones goes. */
@@ -64,8 +65,13 @@ const sinkMeters: readonly (readonly [name: string, help: string])[] = [
   ['given_up_rows', 'Raw clicks that never reached the sink: too many waited for it, or the disk did not keep them.'],
 ]
 
+/** Takes that may wait: a second of them, and a little more. */
+const maxWaiting = 1_000
+
 /** A thread that has died is not started again sooner than this after it was started. */
 const respawnMs = 1_000
+/** How long the thread may take to end. Milliseconds. */
+const endMs = 10_000
 /** The table of countries is outside of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 24 }
 
@@ -106,14 +112,23 @@ export class ClickWriter {
     await this.#ask({ work: 'write', batch, visits })
   }
 
-  /** Takes one of the clicks that the limit of the visit's link has left, and writes it; false if there is none. */
-  take(visits: string): Promise<boolean> {
+  /**
+   * Takes one of the clicks that the limit of the visit's link has left, and writes it; false if there is none. Rejects with
+   * `overloaded` if too many wait for theirs.
+   */
+  async take(visits: string): Promise<boolean> {
+    if (this.#waiting.size >= maxWaiting) throw overloaded('Too many visitors of links with a limit are waiting.')
     return this.#ask({ work: 'take', visits })
   }
 
   /** Forgets the clicks of the account's link; false if there is no such link. Rejects with `database_unavailable`. */
   forget(account: number, link: number): Promise<boolean> {
     return this.#ask({ work: 'forget', account, link })
+  }
+
+  /** Has the thread, if there is one, forget the salts of days before `before`. */
+  async dropSalts(before: number): Promise<void> {
+    if (this.#worker !== undefined) await this.#ask({ work: 'drop', before })
   }
 
   /** Does the upkeep that is due: see `chores.ts`. Rejects with `database_unavailable`. */
@@ -141,7 +156,10 @@ export class ClickWriter {
     if (worker === undefined) return
     const ended = new Promise((resolve) => worker.once('exit', resolve))
     worker.postMessage(null satisfies ToThread)
+    // A sink's file may never answer.
+    const limit = setTimeout(() => void worker.terminate(), endMs)
     await ended
+    clearTimeout(limit)
   }
 
   /** Throws `database_unavailable` when the thread was started less than a second ago and has died. */

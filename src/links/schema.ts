@@ -43,11 +43,11 @@ const titleSchema = Type.String({ maxLength: maxTitleLength, description: 'What 
 const limitSchema = Type.Integer({
   minimum: 1,
   maximum: maxClicksLimit,
-  description: 'The number of people after whom the link expires.',
+  description:
+    'The number of people’s clicks after which the link expires. Bots and previews see where it leads instead, and take none.',
 })
 const redirectSchema = Type.Enum([...redirectStatuses], {
-  description:
-    'The status of the redirect: 302 and 307 for now, 301 and 308 for good; 307 and 308 keep the method of the request.',
+  description: 'The status of the redirect: 302 and 307 for now, 301 and 308 for good.',
 })
 const flag = (description: string) => Type.Boolean({ description })
 const disabledSchema = flag('Whether visitors are turned away, as if there were no such link.')

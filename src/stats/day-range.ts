@@ -40,7 +40,7 @@ export function parseDay(text: string, label: string): number | Refusal {
   if (ms >= 0 && dateOf(dayAt(ms)) === text) return dayAt(ms)
   return new Refusal(
     'invalid_date',
-    `The ${label} must be a date in the calendar, such as 2026-11-22, from ${firstDate} on.`,
+    `The ${label} date must be in the calendar, such as 2026-11-22, from ${firstDate} on.`,
   )
 }
 
@@ -64,7 +64,7 @@ export function rangeOf({ from, to, interval }: Asked, today: number): DayRange 
 /** What is wrong with bounds that are valid one by one. */
 export function rangeFaults({ from, to, interval }: Asked): Violation[] {
   if (from === null || to === null) return []
-  if (to < from) return [{ field: 'to', code: 'before_from', message: 'The to must not be before the from.' }]
+  if (to < from) return [{ field: 'to', code: 'before_from', message: 'The to date must not be before the from date.' }]
   const max = maxDaysOf(interval)
   if (to - from < max) return []
   const hint =

@@ -10,7 +10,7 @@ import { statsQuery } from './schema.ts'
 const tag = {
   name: 'Statistics',
   description:
-    'Who follows your links. A click is a visit that was redirected. People, bots and previews (such as those of chats) are told apart; where it only says clicks, they are those of people. Clicks show up within a second. No address and no user agent of a visitor is kept.',
+    'Who follows your links. A click is a visit that was redirected. People, bots (by their user agent) and previews (HEAD, and programs that show where a link leads, such as chats) are told apart; without a user agent a visit is a person’s. Where it only says clicks, they are those of people. Clicks show up within a second. No address and no user agent of a visitor is kept.',
 }
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -108,14 +108,14 @@ export const showStats: Operation = {
   summary: 'Show statistics',
   description: `The clicks of all links of the account, or of one link, domain or space, by \`name\`:
 
-- \`clicks\`: how many, over time. Empty hours, days and months are there, too; a month holds the clicks of the range alone.
-- \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): the clicks of people by value, in pages. A day keeps 200 values of each; rarer ones are under \`other\`, and visitors who ask not to be tracked under null.
+- \`clicks\`: how many, over time. Empty hours, days and months are there, too; a month has only clicks of the range; all are of UTC.
+- \`countries\` (ISO 3166-1 alpha-2), \`referrers\` (hosts), \`browsers\`, \`operating_systems\`, \`devices\`, \`languages\` and \`links\` (ids): the clicks of people by value, in pages. A day keeps 200 values of each; rarer ones are under \`other\`, what is unknown is under null, such as all of visitors who ask not to be tracked.
 - \`classes\`: \`person\`, \`bot\` and \`preview\`.
 
-Clicks follow their link into another space. Those of a deleted link still count for its domain, space and account.`,
+Clicks follow their link into another space. Those of a deleted link still count for its domain, space and account, where \`links\` shows its id.`,
   scope: 'stats:read',
   query: statsQuery,
-  headers: ['If-Match', 'If-None-Match'],
+  headers: ['If-None-Match'],
   refused: { from: '2026-02-30' },
   success: {
     status: 200,

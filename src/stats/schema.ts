@@ -37,18 +37,18 @@ const references = ['link_id', 'domain_id', 'space_id'] as const
 
 /**
  * Defaults stand in the descriptions: clients that send what the schema of a parameter calls its default would send what
- * does not go with the name.
+ * cannot be combined with the name.
  */
 export const statsQuery = form<StatsQuery>(
   {
-    name: required(oneOf(names, 'What to tell.')),
+    name: required(oneOf(names, 'Which statistic.')),
     link_id: optional(positive({ description: 'Only clicks of this link. Not with `domain_id` or `space_id`.' }), null),
     domain_id: optional(positive({ description: 'Only clicks of links on this domain.' }), null),
     space_id: optional(positive({ description: 'Only clicks of links in this space.' }), null),
     from: optional(day(`The first day, in UTC. Without it, ${defaultDays} days up to \`to\`.`), null),
     to: optional(
       day(
-        `The last day, in UTC: at most ${maxDays} days, ${maxDaysByHour} by hour. Without it, today, or as late as is allowed.`,
+        `The last day, in UTC: at most ${maxDays} days, ${maxDaysByHour} by hour. Without it, today, or the last day that these allow after \`from\`.`,
       ),
       null,
     ),
@@ -89,6 +89,6 @@ function foreignTo(query: StatsQuery): Violation[] {
   return foreign.map((field) => ({
     field,
     code: 'not_allowed',
-    message: `The ${field} does not go with name=${query.name}. ${wayOut}`,
+    message: `The ${field} cannot be combined with name=${query.name}. ${wayOut}`,
   }))
 }

@@ -71,7 +71,7 @@ describe('what cannot be asked', () => {
     const messageOf = async (query: string) => (await ask(query)).body.violations[0].message
     for (const [query, message] of [
       ['name=clicks&intervall=day', 'The intervall field is unknown. Did you mean interval?'],
-      ['name=clicks&to=x', 'The to must be a date in the calendar, such as 2026-11-22, from 1970-01-01 on.'],
+      ['name=clicks&to=x', 'The to date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.'],
       [
         'name=clicks&from=2020-01-01&to=2026-01-01',
         'The range may have at most 366 days. Send an earlier to, and ask for the rest in another request.',
@@ -80,8 +80,11 @@ describe('what cannot be asked', () => {
         'name=clicks&interval=hour&from=2026-01-01&to=2026-03-01',
         'The range may have at most 31 days by hour. Send an earlier to, or another interval.',
       ],
-      ['name=devices&interval=hour', 'The interval does not go with name=devices. Leave it out, or send name=clicks.'],
-      ['name=clicks&page=2', 'The page does not go with name=clicks. Leave it out, or send another name.'],
+      [
+        'name=devices&interval=hour',
+        'The interval cannot be combined with name=devices. Leave it out, or send name=clicks.',
+      ],
+      ['name=clicks&page=2', 'The page cannot be combined with name=clicks. Leave it out, or send another name.'],
       ['name=clicks&link_id=1&space_id=1', 'The link_id cannot be sent together with space_id: send one of them.'],
     ] as const) {
       assert.equal(await messageOf(query), message)

@@ -95,8 +95,10 @@ export class Spool {
     this.#isClosed = true
     clearTimeout(this.#timer)
     const limit = setTimeout(() => this.#stop.abort(), closeMs)
-    await this.#running
-    if (this.#failures === 0) await this.#round()
+    // Work on a file cannot be aborted.
+    const patience = new Promise((resolve) => this.#stop.signal.addEventListener('abort', resolve, { once: true }))
+    await Promise.race([this.#running, patience])
+    if (this.#failures === 0 && !this.#stop.signal.aborted) await Promise.race([this.#round(), patience])
     clearTimeout(limit)
     this.#folder.close()
   }

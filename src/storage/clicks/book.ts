@@ -64,7 +64,10 @@ export class ClickBook {
   async forget(account: number, link: number): Promise<boolean> {
     for (;;) {
       const isMore = await this.#connection.write((tables) => forgetSome(tables, account, link))
-      if (isMore !== true) return isMore !== null
+      if (isMore === true) continue
+      // What is cut off later is no reason to refuse.
+      if (isMore === false) await this.#connection.scrub().catch(() => undefined)
+      return isMore !== null
     }
   }
 
@@ -73,9 +76,14 @@ export class ClickBook {
     while (await this.#connection.write(moveNext));
   }
 
+  /** Forgets the salts of days before `day` that are in memory. */
+  dropSalts(day: number): void {
+    for (const known of this.#salts.keys()) if (known < day) this.#salts.delete(known)
+  }
+
   /** Deletes the visitors and salts of days before `day`, here too. Throws `database_unavailable`. */
   async forgetVisitors(day: number): Promise<void> {
-    for (const known of this.#salts.keys()) if (known < day) this.#salts.delete(known)
+    this.dropSalts(day)
     await forgetVisitors(this.#connection, day)
   }
 

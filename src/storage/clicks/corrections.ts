@@ -1,8 +1,8 @@
 /**
- * Clicks that are forgotten, or follow their link to another space: what the days of a link are of the days of others.
+ * Clicks that are forgotten, or follow their link to another space: both change the days of those that the link belongs to.
  */
-import { addDay, addPeople, type DayFacts, emptyDay, peopleOf, subtractDay } from './day-facts.ts'
-import { decodeDay, encodeDay } from './day-form.ts'
+import { addDay, addPeople, type DayFacts, peopleOf, subtractDay } from './day-facts.ts'
+import { encodeDay, factsIn } from './day-form.ts'
 import { compareKeys, keysOfOwners } from './keys.ts'
 import { type AddedTotals, type ClickTables, type DayKey, scopes } from './tables.ts'
 
@@ -69,7 +69,7 @@ async function factsOfLink(
 ): Promise<{ day: number; facts: DayFacts }[]> {
   const stored = await tables.days(days.map((day) => ({ scope: scopes.link, day, id: link })))
   return days.map((day, at) => {
-    const facts = decodeDay(stored[at] as Uint8Array)
+    const facts = factsIn(stored[at] as Uint8Array)
     const people = peopleOf(facts)
     if (people > 0) addPeople(facts.breakdowns.links, link, people)
     return { day, facts }
@@ -87,8 +87,7 @@ async function change(tables: ClickTables, changes: readonly Change[]): Promise<
   const keys = sorted.map(({ key }) => key)
   const stored = await tables.days(keys)
   const changed = sorted.map(({ by, change: apply }, at) => {
-    const bytes = stored[at] as Uint8Array
-    const facts = bytes.length === 0 ? emptyDay() : decodeDay(bytes)
+    const facts = factsIn(stored[at] as Uint8Array)
     apply(facts, by)
     return facts
   })

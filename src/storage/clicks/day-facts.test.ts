@@ -131,18 +131,23 @@ test('what is added up adds up, and what is taken away again leaves what was the
   )
 })
 
-test('of more values than there is room for, the most frequent stay', () => {
+test('of more values than there is room for, those that come often stay, one by one and late as well', () => {
   const facts = emptyDay()
-  for (let n = 0; n < 1_000; n++) {
+  const add = (referrer: string) => {
     const one = emptyDay()
     hourOf(one, 0).people = 1
-    for (const dimension of dimensions) one.breakdowns[dimension].set(n % 3 === 0 ? 'often.example' : `host-${n}`, 1)
+    for (const dimension of dimensions) one.breakdowns[dimension].set(referrer, 1)
     addDay(facts, one)
   }
+  for (let n = 0; n < 1_000; n++) add(`rare-${n}.example`)
+  for (let n = 0; n < 1_000; n++) add(n % 2 === 0 ? 'often.example' : `late-${n}.example`)
+  for (let n = 0; n < 400; n++) add(`twice-${n >> 1}.example`)
+  for (let n = 0; n < 100; n++) add('trickling.example')
   assertAddsUp(facts)
   const { referrers } = facts.breakdowns
   assert.equal(referrers.size, maxValues + 1)
-  assert.equal(referrers.get('often.example'), 334)
-  assert.equal(referrers.get('host-1'), 1)
-  assert.equal(referrers.get(other), 1_000 - 334 - (maxValues - 1))
+  assert.ok((referrers.get('trickling.example') ?? 0) > 50, String(referrers.get('trickling.example')))
+  // It may lose a few before it has come twice.
+  assert.ok((referrers.get('often.example') ?? 0) > 450, String(referrers.get('often.example')))
+  assert.ok((referrers.get(other) ?? 0) > 1_000)
 })

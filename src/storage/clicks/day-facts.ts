@@ -125,7 +125,7 @@ export function subtractDay(facts: DayFacts, less: DayFacts): void {
   }
 }
 
-/** Takes up to so many people from a value; returns how many. */
+/** Takes up to `people` people from a value; returns how many it had. */
 function take(from: Breakdown, value: Value, people: number): number {
   const had = from.get(value) ?? 0
   if (had > people) from.set(value, had - people)
@@ -140,17 +140,29 @@ function addCounts(to: HourCounts, { people, unique, bots, previews }: HourCount
   to.previews += sign * previews
 }
 
+/**
+ * Makes `other` of as many values as are too many. Of the two rarest, chance decides by their people: so what comes often gets
+ * in sooner or later, however full the day is, and what came often before rarely goes.
+ */
 function makeRoom(breakdown: Breakdown): void {
   const rarest = byRarity(breakdown)
-  for (const value of rarest.slice(0, Math.max(0, rarest.length - maxValues))) {
-    const people = breakdown.get(value) as number
-    breakdown.delete(value)
-    addPeople(breakdown, other, people)
+  let [kept] = rarest
+  for (const rival of rarest.slice(1, 1 + Math.max(0, rarest.length - maxValues))) {
+    const [some, more] = [breakdown.get(kept as Value) as number, breakdown.get(rival) as number]
+    const gone: Value = Math.random() * (some + more) < more ? (kept as Value) : rival
+    if (gone === kept) kept = rival
+    breakdown.delete(gone)
+    addPeople(breakdown, other, gone === rival ? more : some)
   }
 }
 
-/** The values other than null and `other`; of those with as many people, the one that came last comes first. */
+/**
+ * The values other than null and `other`, the rarest first; by chance where they are as rare, so that a value that is new has a
+ * chance to stay, and one that comes often does.
+ */
 function byRarity(breakdown: Breakdown): Value[] {
   const named = [...breakdown.keys()].filter((value) => value !== null && value !== other)
-  return named.reverse().sort((a, b) => (breakdown.get(a) as number) - (breakdown.get(b) as number))
+  const chances = new Map<Value, number>(named.map((value) => [value, Math.random()]))
+  const rarity = (value: Value) => (breakdown.get(value) as number) + (chances.get(value) as number)
+  return named.sort((a, b) => rarity(a) - rarity(b))
 }

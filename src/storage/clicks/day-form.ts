@@ -73,12 +73,17 @@ function writeBreakdowns({ breakdowns }: DayFacts, start: number): number {
     const breakdown = breakdowns[dimension]
     const isSingle = breakdown.size === 1
     if (!isSingle) at = writeNumber(breakdown.size, at)
-    for (const [value, people] of breakdown) {
+    for (const [value, people] of isSingle ? breakdown : inOrder(breakdown)) {
       at = writeValue(value, at)
       if (!isSingle) at = writeNumber(people, at)
     }
   }
   return at
+}
+
+/** The most frequent first, and not as they came: from their order one could tell which values are of the same visit. */
+function inOrder(breakdown: Breakdown): [Value, number][] {
+  return [...breakdown].sort(([a, people], [b, others]) => others - people || (String(a) < String(b) ? -1 : 1))
 }
 
 function writeValue(value: Value, start: number): number {
@@ -119,10 +124,15 @@ function writeNumber(number: number, start: number): number {
   return at
 }
 
-/** Returns `at`, where there is room then for so many bytes, and a few more. */
+/** Returns `at`, and makes room there for the bytes, and a few more. */
 function makeRoom(at: number, bytes = 0): number {
   if (at + bytes + 64 > room.length) room = Buffer.concat([room, Buffer.allocUnsafe(room.length + bytes)])
   return at
+}
+
+/** The facts of a day that may have no row yet, or has just lost it: its bytes are empty then. */
+export function factsIn(bytes: Uint8Array): DayFacts {
+  return bytes.length === 0 ? emptyDay() : decodeDay(bytes)
 }
 
 /** Reads what `encodeDay` has made. Throws an `Error` for other bytes. */

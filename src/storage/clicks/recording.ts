@@ -2,7 +2,7 @@
  * What a batch of clicks writes: gathered first, so that each row is written once.
  */
 import { addDay, addPeople, type DayFacts, type Dimension, emptyDay, gatherDay, hourOf, peopleOf } from './day-facts.ts'
-import { decodeDay, encodeDay } from './day-form.ts'
+import { encodeDay, factsIn } from './day-form.ts'
 import { compareKeys, dayOf, hourIn, keysOfOwners } from './keys.ts'
 import { type AddedTotals, type DayKey, type Owners, type Recording, scopes, type Visitor } from './tables.ts'
 
@@ -150,7 +150,7 @@ export function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts
 
 /** What a day has, in its stored form, together with `more`. */
 export function sumOf(stored: Uint8Array, more: DayFacts): DayFacts {
-  const sum = stored.length === 0 ? emptyDay() : decodeDay(stored)
+  const sum = factsIn(stored)
   addDay(sum, more)
   return sum
 }

@@ -1,13 +1,15 @@
 /**
- * What is left of clicks that shall not be kept, or not any more: visitors and salts of days that are over, days beyond the
- * retention, and the days of links, domains and spaces that are gone. In transactions that hold up no other for long.
+ * Deletes what must not be kept: visitors and salts of days that are over, days beyond the retention, and the days of links,
+ * domains and spaces that are gone. In transactions that hold up no other for long.
  */
 import type { ClickConnection } from './tables.ts'
 
 /** Deletes the visitors and salts of days before `day`, also from where the engine keeps what was deleted. */
 export async function forgetVisitors(connection: ClickConnection, day: number): Promise<void> {
   while (await connection.write((tables) => tables.deleteVisitors(day)));
-  if (await connection.write((tables) => tables.deleteSalts(day))) await connection.scrub()
+  // Salts are deleted last: as long as they are there, the next sweep tries again what failed.
+  if (await connection.write((tables) => tables.blankSalts(day))) await connection.scrub()
+  await connection.write((tables) => tables.deleteSalts(day))
 }
 
 /** Deletes the facts of days before `day`. Totals stay. */

@@ -1,6 +1,7 @@
 /**
- * What each engine does with the tables of clicks. `book.ts` knows in which order. Rows are locked in one order by all who
- * write: totals by link, then visitors, then days by scope, day and id. So no two wait for each other in a circle.
+ * What each engine does with the tables of clicks. `book.ts` knows in which order. Those who write clicks lock rows in one order:
+ * totals by link, then visitors, then days by scope, day and id, so they do not wait for each other in a circle. Who deletes or
+ * moves a link has locked its row before its totals, and may: one of the two transactions runs again then.
  */
 
 /** Whose days they are. */
@@ -43,7 +44,7 @@ export interface ClickTables extends Recording, Upkeep {}
 
 /** What a click writes. */
 export interface Recording {
-  /** The day's salt, which is `fresh` if there was none. */
+  /** The day's salt, which is `fresh` if there was none, or it has been emptied. */
   salt(day: number, fresh: Uint8Array): Promise<Uint8Array>
   /** Notes that the writer's batch is in this transaction; false if it was in an earlier one. */
   noteBatch(writer: string, batch: number, day: number): Promise<boolean>
@@ -62,7 +63,7 @@ export interface Recording {
 export interface Upkeep {
   /** Locks the totals of the account's link. Undefined if there is no such link. */
   owners(account: number, link: number): Promise<Owners | undefined>
-  /** Sets the totals of a link to nothing. One whose limit was used up works again. */
+  /** Sets the totals of a link to nothing, and forgets who visited it. One whose limit was used up works again. */
   clearTotals(link: number): Promise<void>
   /** The days that there are of a scope, or of one of its ids, ascending. */
   daysOf(scope: Scope, id?: number): Promise<number[]>
@@ -75,8 +76,10 @@ export interface Upkeep {
   endRemovals(scope: Scope, ids: readonly number[]): Promise<void>
   /** Deletes some visitors of days before `day`. Returns whether any are left. */
   deleteVisitors(day: number): Promise<boolean>
-  /** Deletes the salts and the notes on batches of days before `day`. Returns whether there was a salt. */
-  deleteSalts(day: number): Promise<boolean>
+  /** Empties the salts of days before `day`. Returns whether there were any: `deleteSalts` ends what this begins. */
+  blankSalts(day: number): Promise<boolean>
+  /** Deletes the salts of days before `day`, and the notes on their batches. */
+  deleteSalts(day: number): Promise<void>
   /** Deletes some facts of days before `day`. Returns whether any are left. */
   deleteDaysBefore(day: number): Promise<boolean>
 }
@@ -88,7 +91,10 @@ export interface ClickConnection {
    * whether the transaction was committed: `noteBatch` tells the next one.
    */
   write<T>(work: (tables: ClickTables) => Promise<T>): Promise<T>
-  /** Overwrites what was deleted, as far as the engine keeps it. */
+  /**
+   * Overwrites what was deleted, as far as the engine keeps it: on SQLite the log, on PostgreSQL the salts. Throws
+   * `database_unavailable` if others keep it from that.
+   */
   scrub(): Promise<void>
   close(): Promise<void>
 }

@@ -55,7 +55,7 @@ const queueRemoval = (rows: string) => `insert into click_removals (scope, id) $
 const follow = [
   `update link_clicks set space_id = new.space_id where link_id = new.id and not (${isTold('link_clicks')})`,
   `insert into click_moves (link_id) select link_id from link_clicks
-    where link_id = new.id and ${isTold('link_clicks')} on conflict do nothing`,
+    where link_id = new.id and ${isTold('link_clicks')} on conflict (link_id) do update set link_id = excluded.link_id`,
 ]
 
 export const sqlite = [
@@ -74,6 +74,7 @@ export const sqlite = [
   `create trigger links_uncounted after delete on links begin
     ${queueRemoval(`select ${ofLink}, link_id from link_clicks where link_id = old.id and ${isTold('link_clicks')}`)};
     delete from link_clicks where link_id = old.id;
+    delete from click_moves where link_id = old.id;
   end`,
   `create trigger links_moved after update of space_id on links when new.space_id is not old.space_id begin
     ${follow.join(';\n    ')};
@@ -105,8 +106,9 @@ export const postgres = [
   'create trigger counted after insert on links for each row execute function link_counted()',
   `create function link_uncounted() returns trigger language plpgsql as $$
     begin
-      ${queueRemoval(`select ${ofLink}, link_id from link_clicks where link_id = old.id and ${isTold('link_clicks')}`)};
-      delete from link_clicks where link_id = old.id;
+      with gone as (delete from link_clicks where link_id = old.id returning *)
+        ${queueRemoval(`select ${ofLink}, link_id from gone where ${isTold('gone')}`)};
+      delete from click_moves where link_id = old.id;
       return null;
     end $$`,
   'create trigger uncounted after delete on links for each row execute function link_uncounted()',

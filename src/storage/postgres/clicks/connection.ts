@@ -39,7 +39,8 @@ interface Named {
 
 const named = (text: string): Named => ({ text, name: newName() })
 
-const saltAdded = named('insert into click_salts (day, salt) values ($1, $2) on conflict do nothing')
+const saltAdded = named(`insert into click_salts as kept (day, salt) values ($1, $2)
+  on conflict (day) do update set salt = excluded.salt where length(kept.salt) = 0`)
 const saltOfDay = named('select salt from click_salts where day = $1')
 
 const batchNoted = named(`insert into click_batches as kept (writer, batch, day) values ($1, $2, $3)
@@ -54,9 +55,9 @@ const totalsAdded = named(`
     select link_id from link_clicks where link_id = any ($1::bigint[]) order by link_id for update
   )
   update link_clicks as kept set
-    clicks = kept.clicks + people,
-    bots = kept.bots + added.bots,
-    previews = kept.previews + added.previews,
+    clicks = greatest(0, kept.clicks + people),
+    bots = greatest(0, kept.bots + added.bots),
+    previews = greatest(0, kept.previews + added.previews),
     last_clicked_ms = case when people > 0 then greatest(kept.last_clicked_ms, last_ms) else kept.last_clicked_ms end
   from added join locked using (link_id)
   where kept.link_id = added.link_id

@@ -28,7 +28,7 @@ const freeingTold = `insert into changes (resource, record_id) values ('links', 
 
 const nextMove = `select link_id, link_clicks.account_id, link_clicks.domain_id, link_clicks.space_id, links.space_id
   from click_moves join link_clicks using (link_id) join links on links.id = link_id
-  order by link_id limit 1 for update of link_clicks skip locked`
+  order by link_id limit 1 for update of link_clicks, click_moves skip locked`
 
 const someVisitors = `delete from click_visitors where ctid = any (array
   (select ctid from click_visitors where day < $1 limit ${deletedAtOnce})) returning day`
@@ -46,6 +46,7 @@ export function upkeepOf(all: Run): Upkeep {
     },
     async clearTotals(link) {
       await all(cleared, link)
+      await all('delete from click_visitors where link_id = $1 and day in (select day from click_salts)', link)
       if ((await all(limitFreed, link)).length > 0) await all(freeingTold, link)
     },
     async daysOf(scope, id) {
@@ -73,9 +74,12 @@ export function upkeepOf(all: Run): Upkeep {
     async deleteVisitors(day) {
       return (await all(someVisitors, day)).length === deletedAtOnce
     },
+    async blankSalts(day) {
+      return (await all(`update click_salts set salt = '' where day < $1 returning day`, day)).length > 0
+    },
     async deleteSalts(day) {
       await all('delete from click_batches where day < $1', day)
-      return (await all('delete from click_salts where day < $1 returning day', day)).length > 0
+      await all('delete from click_salts where day < $1', day)
     },
     async deleteDaysBefore(day) {
       let isMore = false

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
+import { databaseUnavailable } from '../../../errors.ts'
 import type { AddedTotals, ClickConnection, ClickTables, DayKey, Visitor } from '../../clicks/tables.ts'
 import { openDatabase } from '../connection.ts'
 import { isBusy, translated } from '../errors.ts'
@@ -43,6 +44,7 @@ async function truncateLog(database: DatabaseSync): Promise<void> {
     if (isBusy === 0) return
     await wait(lockPollMs)
   }
+  throw databaseUnavailable(new Error('The log is being read, and could not be cut off.'))
 }
 
 async function transact<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
@@ -72,7 +74,7 @@ async function begin(database: DatabaseSync): Promise<void> {
 }
 
 const totalsAdded = `update link_clicks set
-    clicks = clicks + :people, bots = bots + :bots, previews = previews + :previews,
+    clicks = max(0, clicks + :people), bots = max(0, bots + :bots), previews = max(0, previews + :previews),
     last_clicked_ms = iif(:people > 0, max(coalesce(last_clicked_ms, 0), :lastMs), last_clicked_ms)
   where link_id = :link
   returning link_id, account_id, domain_id, space_id`
@@ -86,6 +88,9 @@ const clickTaken = `update link_clicks set
 const limitsReached = `update links set status_due_at = ''
   where id in (select value from json_each(?)) and clicks_limit is not null and status <> 'expired'
     and clicks_limit <= (select clicks from link_clicks where link_id = links.id)`
+
+const saltAdded = `insert into click_salts (day, salt) values (?, ?)
+  on conflict (day) do update set salt = excluded.salt where length(salt) = 0`
 
 const batchNoted = `insert into click_batches (writer, batch, day) values (?, ?, ?)
   on conflict (writer) do update set batch = excluded.batch, day = excluded.day where excluded.batch > batch
@@ -104,7 +109,7 @@ function tablesOf(database: DatabaseSync): ClickTables {
   const all: Run = (sql, ...values) => query(database, sql, ...values)
   return {
     async salt(day, fresh) {
-      all('insert into click_salts (day, salt) values (?, ?) on conflict do nothing', day, fresh)
+      all(saltAdded, day, fresh)
       return all('select salt from click_salts where day = ?', day)[0]?.[0] as Uint8Array
     },
     async noteBatch(writer, batch, day) {

@@ -44,6 +44,7 @@ export function upkeepOf(all: Run): Upkeep {
     },
     async clearTotals(link) {
       all(cleared, link)
+      all('delete from click_visitors where link_id = ? and day in (select day from click_salts)', link)
       if (all(limitFreed, link).length > 0) all(freeingTold, link)
     },
     async daysOf(scope, id) {
@@ -74,9 +75,12 @@ export function upkeepOf(all: Run): Upkeep {
     async deleteVisitors(day) {
       return all(someVisitors, day).length === deletedAtOnce
     },
+    async blankSalts(day) {
+      return all(`update click_salts set salt = x'' where day < ? returning day`, day).length > 0
+    },
     async deleteSalts(day) {
       all('delete from click_batches where day < ?', day)
-      return all('delete from click_salts where day < ? returning day', day).length > 0
+      all('delete from click_salts where day < ?', day)
     },
     async deleteDaysBefore(day) {
       const gone = Object.values(scopes).map((scope) => all(someDays, scope, day).length)
