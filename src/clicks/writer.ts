@@ -73,7 +73,7 @@ const respawnMs = 1_000
 /** How long the thread may take to end. Milliseconds. */
 const endMs = 10_000
 /** The table of countries is outside of it. */
-const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 24 }
+const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 }
 
 /** Has clicks classified and written by a thread, which is started with the first of them and again when it has died. */
 export class ClickWriter {

@@ -1,7 +1,17 @@
 /**
  * What a batch of clicks writes: gathered first, so that each row is written once.
  */
-import { addDay, addPeople, type DayFacts, type Dimension, emptyDay, gatherDay, hourOf, peopleOf } from './day-facts.ts'
+import {
+  addDay,
+  addPeople,
+  type DayFacts,
+  type Dimension,
+  dimensions,
+  emptyDay,
+  gatherDay,
+  hourOf,
+  peopleOf,
+} from './day-facts.ts'
 import { encodeDay, factsIn } from './day-form.ts'
 import { compareKeys, dayOf, hourIn, keysOfOwners } from './keys.ts'
 import { type AddedTotals, type DayKey, type Owners, type Recording, scopes, type Visitor } from './tables.ts'
@@ -127,14 +137,7 @@ function addClick(facts: DayFacts, click: Click, isFirst: boolean): void {
   }
 }
 
-const dimensionsOfVisits = [
-  'countries',
-  'referrers',
-  'browsers',
-  'operating_systems',
-  'devices',
-  'languages',
-] as const satisfies Dimension[]
+const dimensionsOfVisits = dimensions.filter((dimension) => dimension !== 'links')
 
 /** Adds a day of a link to those of all to whom it belongs. */
 export function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
