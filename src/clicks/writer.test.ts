@@ -111,7 +111,7 @@ test('raw clicks reach the sink, what it measures is shown, and its outages are 
   const folder = location.engine === 'sqlite' ? dirname(location.path) : null
   if (folder === null) return
   const path = join(folder, 'clicks.jsonl')
-  // A folder in the place of the file.
+  // A folder has the name of the file.
   await mkdir(path)
   const clicksSink: SinkConfig = {
     target: { kind: 'jsonl', path },

@@ -75,7 +75,7 @@ export class SpoolFolder {
     return Buffer.byteLength(lines)
   }
 
-  /** Ends the open batch, which has so many rows: it can be sent now. */
+  /** Ends the open batch of `rows` rows: it can be sent now. */
   seal(rows: number): SpooledBatch {
     return this.#seal(join(this.#path, openFile), rows)
   }
