@@ -1,6 +1,6 @@
 /** Bounds the work on a header. Browsers send a handful of languages. */
 const maxLength = 512
-/** RFC 9110 §12.5.4: a language range, of which only the primary subtag counts here, and its weight. */
+/** RFC 9110 §12.5.4: a language range and its weight. Only the primary subtag counts here. */
 const preference = /^\s*([a-z]{2,3}|\*)(?:[-_][a-z\d_-]*)?\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i
 /** Codes that older systems send, and those that replaced them (RFC 5646 §2.2.1). */
 const replaced: Readonly<Record<string, string>> = { iw: 'he', in: 'id', ji: 'yi', jw: 'jv', mo: 'ro' }

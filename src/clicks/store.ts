@@ -21,7 +21,7 @@ export async function isUpkeepDue(db: Db, bounds: Bounds): Promise<boolean> {
   return (await db.all(selectDue, { ...bounds })).length > 0
 }
 
-/** Which days of which links. Days are counted from 1970-01-01 in UTC; both bounds are included. */
+/** The days and links to export. Days are counted from 1970-01-01 in UTC; both bounds are included. */
 export interface DayRange {
   readonly from: number
   readonly to: number

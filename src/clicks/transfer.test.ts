@@ -37,7 +37,7 @@ async function newPlace(later: Later, engine?: StorageLocation['engine']) {
   return { storage, account, book }
 }
 
-/** The same with three links on two domains, of which two are in spaces. */
+/** The same with three links on two domains; two of the links are in spaces. */
 async function newSource(later: Later, engine?: StorageLocation['engine']) {
   const place = await newPlace(later, engine)
   const { storage, account } = place

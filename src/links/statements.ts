@@ -1,6 +1,4 @@
-/**
- * The SQL of links, for every engine; `store.ts` says what it is for.
- */
+/** The SQL of links, for every engine; `store.ts` says what it is for. */
 import { type Generated, type Kysely, sql } from 'kysely'
 import { recordsOf } from '../storage/records.ts'
 import { insertion, statement } from '../storage/statement.ts'

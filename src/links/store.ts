@@ -46,10 +46,7 @@ export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_ms' | 'created_at'
 
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
 
-/**
- * Lists the account's links. Those of a domain that is being removed are left out: a page by its number has fewer rows for
- * a while, but a page with `after` is short only at the end of the list.
- */
+/** Lists the account's links, without those of a domain that is being removed; only the last page with `after` is short. */
 export async function listLinks(storage: Storage, account: number, page: PageRequest): Promise<Page<LinkRow>> {
   if ('status' in page.filter) await settleStatuses(storage, account)
   const isServed = ({ domain_name }: LinkRow) => domain_name !== null
@@ -188,10 +185,7 @@ async function refuseGone(db: Db, account: number, domain: number, space: number
   if (space !== null && !(await hasSpace(db, account, space))) throw validationFailed([unknownSpace(space)])
 }
 
-/**
- * Changes the account's link: see `changeRecord`. Throws `alias_taken` as `insertLink` does, and `validation_failed` if the
- * space has been deleted meanwhile.
- */
+/** Changes the account's link: see `changeRecord`. Throws `alias_taken`, or `validation_failed` if the space is gone. */
 export async function changeLink(
   db: Db,
   account: number,

@@ -21,7 +21,7 @@ test('a lock that another process holds is free once that process was killed', a
   const path = join(newFolder(t), 'lock')
   const script = `import { lockFile } from ${JSON.stringify(module)}
     const lock = lockFile(${JSON.stringify(path)})
-    console.log(lock === null ? 'refused' : 'held')
+    process.stdout.write(lock === null ? 'refused' : 'held')
     setInterval(() => lock, 1_000)`
   const { child, said, ended } = startProgram(t, [process.execPath, '--input-type=module', '--eval', script], {})
   await said(/held/)

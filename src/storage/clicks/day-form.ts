@@ -1,10 +1,6 @@
-/**
- * The form in which the facts of a day are stored: a few bytes for a link that one person visited, which is what most days
- * of most links are. Pure.
- *
- * A byte that names the form, then the hours: their number, and of each a byte (the hour, and three flags) and its counts.
- * Where there are people, a byte tells which dimensions have a single value: of those the value follows alone. Of the others
- * follow the number of values, and each with its people. Numbers are of seven bits to a byte, the lowest first.
+/** The stored form of a day's facts: a few bytes for the usual day of a link, which one person visited. Pure.
+ * A byte names the form. The hours follow: their number, and for each a byte (hour and flags) and its counts. If there are
+ * people, a byte marks the dimensions with a single value, which is stored without a count; numbers are varints of base 128.
  */
 import {
   type Breakdown,
