@@ -10,6 +10,7 @@ import { Api } from './api/routes.ts'
 import { apiFallback, apiManners } from './api/unanswered.ts'
 import type { AppOptions, Shared } from './app-options.ts'
 import type { redirectOf } from './app-visitors.ts'
+import { DomainActions } from './domains/actions.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
 import { finishDomainRemovals } from './domains/store.ts'
@@ -22,10 +23,12 @@ import { createListener } from './http/server.ts'
 import { UnreadAnswers } from './http/unread-answers.ts'
 import { KeptAnswers } from './idempotency/kept-answers.ts'
 import { Keyring } from './keys/keyring.ts'
+import { LinkActions } from './links/actions.ts'
 import { showLinkQr } from './links/qr-operation.ts'
 import { linkRoutes } from './links/routes.ts'
 import { linkOperations } from './links/schema.ts'
 import { shortUrls } from './names/short-url.ts'
+import { SpaceActions } from './spaces/actions.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
 import { finishSpaceRemovals } from './spaces/store.ts'
@@ -57,21 +60,28 @@ export function apiOf(
   const removals = removalsOf(storage, options.log)
   const cors = new Cors(options.corsOrigins)
 
+  const shortUrl = shortUrls(options.shortUrl)
+  const actions = {
+    domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
+    spaces: new SpaceActions(storage, removals),
+    links: new LinkActions(storage, {
+      shortUrl,
+      onChange: (id, domain, alias) => {
+        directory.linkChanged(id, domain, alias)
+        clicks.linkChanged()
+      },
+    }),
+  }
+
   const router = new Router(apiFallback(rateLimits, cors))
   const address = publicAddress(options.baseUrl)
   const api = new Api({ router, keyring, rateLimits, kept, address })
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, address)
-  domainRoutes(api, storage, { removals, onChange: () => directory.domainsChanged() })
-  spaceRoutes(api, storage, removals)
-  linkRoutes(api, storage, {
-    shortUrl: shortUrls(options.shortUrl),
-    onChange: (id, domain, alias) => {
-      directory.linkChanged(id, domain, alias)
-      clicks.linkChanged()
-    },
-  })
+  domainRoutes(api, storage, actions.domains)
+  spaceRoutes(api, storage, actions.spaces)
+  linkRoutes(api, storage, actions.links, shortUrl)
   statsRoutes(api, storage, {
     forget: async (account, link) => {
       const isForgotten = await clicks.forget(account, link)

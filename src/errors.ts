@@ -115,6 +115,12 @@ export function notFound(what: string): Failure {
   return new Failure('not_found', `There is no such ${what}.`)
 }
 
+/** The record, or `not_found` thrown: `what` is in the sentence. */
+export function found<T>(record: T | undefined, what: string): T {
+  if (record === undefined) throw notFound(what)
+  return record
+}
+
 /** The unique index refused the name. */
 export function nameTaken(name: string): Failure {
   const message = `The name ${name} has already been taken. Choose another name.`

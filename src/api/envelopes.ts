@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Failure, notFound } from '../errors.ts'
+import { Failure, found } from '../errors.ts'
 import { addHeader, sendJson, sendNotModified } from '../http/answer.ts'
 import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -8,12 +8,6 @@ import type { Page } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
 import { positiveInteger } from './integer.ts'
 import type { ListQuery } from './list-query.ts'
-
-/** A record, or `not_found`. */
-export function found<T>(record: T | undefined, what: string): T {
-  if (record === undefined) throw notFound(what)
-  return record
-}
 
 /** The `{id}` of the path. Throws `not_found` for anything that cannot be an id. */
 export function idOf({ params: { id = '' } }: Exchange, what: string): number {

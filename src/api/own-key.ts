@@ -1,10 +1,10 @@
 /** `GET /me`: the key that asks. */
 import type { Static } from 'typebox'
+import { found } from '../errors.ts'
 import { sendJson } from '../http/answer.ts'
 import { scopes } from '../keys/scope.ts'
 import { findOwnKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
-import { found } from './envelopes.ts'
 import { Type } from './json-schema.ts'
 import { apiPrefix, type Operation } from './operation.ts'
 import { idSchema, timeSchema } from './record-schema.ts'

@@ -23,6 +23,8 @@ export interface Route {
   readonly handler: Handler
   /** Whether it is served under overload and on connections beyond the limit, as a health check must be. */
   readonly isAlwaysServed?: boolean
+  /** Words its failures, where its clients are others than those of the listener. */
+  readonly word?: Wording
 }
 
 /** Where a request goes, and what its target says. */
@@ -39,10 +41,13 @@ export interface WordedFailure {
   readonly body: string
 }
 
+/** Words a failure for clients. `accept` is the request's Accept header, if one could be read. */
+export type Wording = (failure: Failure, requestId: string, accept: string | undefined) => WordedFailure
+
 /** How one listener differs from the others. */
 export interface Manners {
-  /** Words a failure for the clients of this listener. `accept` is the request's Accept header, if one could be read. */
-  readonly word: (failure: Failure, requestId: string, accept: string | undefined) => WordedFailure
+  /** For the clients of this listener. */
+  readonly word: Wording
   /** Adds the header fields that every answer of this listener has, before the request is looked at. */
   readonly onArrival?: (exchange: Exchange) => void
   /** Adds the header fields that answers of failure have. */

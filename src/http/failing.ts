@@ -28,9 +28,10 @@ export function fail(exchange: Exchange, error: unknown): void {
 }
 
 function sendFailure(exchange: Exchange, failure: Failure): void {
-  const { response, surroundings } = exchange
+  const { response, route, surroundings } = exchange
   if (response.headersSent) return
-  const { status, headers, body } = surroundings.word(failure, exchange.id, exchange.headers.accept)
+  const word = route.word ?? surroundings.word
+  const { status, headers, body } = word(failure, exchange.id, exchange.headers.accept)
   for (const name in headers) addHeader(exchange, name, headers[name] as string)
   try {
     send(exchange, status, body)

@@ -34,8 +34,8 @@ export class Router implements Finder {
   }
 
   /** Adds a route; what answers GET answers HEAD. */
-  add(method: Method, template: string, handler: Handler, { isAlwaysServed = false } = {}): void {
-    const route: Route = { template, handler, isAlwaysServed }
+  add(method: Method, template: string, handler: Handler, more: Pick<Route, 'isAlwaysServed' | 'word'> = {}): void {
+    const route: Route = { template, handler, ...more }
     const answered: Method[] = method === 'GET' ? ['GET', 'HEAD'] : [method]
     this.#routes.on(answered, template, () => undefined, route)
     for (const each of answered) this.declared.push({ method: each, template })

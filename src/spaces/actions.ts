@@ -1,0 +1,54 @@
+/** What can be done to spaces, for the API and the dashboard alike: fields in, checked and written. */
+import type { Removals } from '../api/removals.ts'
+import { Failure, found, notFound } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import type { Db, Storage } from '../storage/port.ts'
+import type { Precondition, Versioned } from '../storage/version.ts'
+import { type Space, storeSpace, updateSpace } from './schema.ts'
+import { changeSpace, findSpace, insertSpace, removeSpace } from './store.ts'
+
+export class SpaceActions {
+  readonly #storage: Storage
+  readonly #removals: Removals
+
+  constructor(storage: Storage, removals: Removals) {
+    this.#storage = storage
+    this.#removals = removals
+  }
+
+  /** Stores a space of these fields. Throws `validation_failed` with all that is wrong. */
+  async insert(account: number, fields: Fields): Promise<Versioned<Space>> {
+    return this.insertion(account, fields)(this.#storage)
+  }
+
+  /** The insertion for a transaction of the caller's. Throws `validation_failed` at once. */
+  insertion(account: number, fields: Fields): (db: Db) => Promise<Versioned<Space>> {
+    const values = storeSpace.check(fields)
+    if (values instanceof Failure) throw values
+    return (db) => insertSpace(db, account, values)
+  }
+
+  /**
+   * Changes the account's space; fields that were not sent stay as they are. Throws `not_found`, what the precondition
+   * throws, and `validation_failed` with all that is wrong.
+   */
+  async change(
+    account: number,
+    id: number,
+    fields: Fields,
+    precondition: Precondition | null,
+  ): Promise<Versioned<Space>> {
+    const change = updateSpace.check(fields)
+    if (change instanceof Failure) {
+      precondition?.check(found(await findSpace(this.#storage, account, id), 'space').version)
+      throw change
+    }
+    return found(await changeSpace(this.#storage, account, id, change, precondition), 'space')
+  }
+
+  /** Deletes the account's space; its links stay. Throws `not_found`, and what the precondition throws. */
+  async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
+    const wait: Parameters<typeof removeSpace>[4] = (finish) => this.#removals.wait(finish)
+    if (!(await removeSpace(this.#storage, account, id, precondition, wait))) throw notFound('space')
+  }
+}
