@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'reference_conflict'
   | 'link_expired'
   | 'password_required'
+  | 'cross_site'
   | 'idempotency_in_progress'
   | 'precondition_failed'
   | 'validation_failed'
@@ -37,11 +38,11 @@ export type ErrorCode =
   | 'shutting_down'
   | 'database_unavailable'
 
-/** Those that visitors of links meet, and clients of the API never. */
-export const visitorCodes = ['link_expired', 'password_required'] as const satisfies readonly ErrorCode[]
+/** Those that people meet in a browser, and clients of the API never. */
+export const pageCodes = ['link_expired', 'password_required', 'cross_site'] as const satisfies readonly ErrorCode[]
 
 /** Those that an answer of the API may have. */
-export type ApiErrorCode = Exclude<ErrorCode, (typeof visitorCodes)[number]>
+export type ApiErrorCode = Exclude<ErrorCode, (typeof pageCodes)[number]>
 
 /** One bad field: where, why (a stable code) and a sentence that says what to send instead. */
 export interface Violation {

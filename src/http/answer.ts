@@ -47,7 +47,7 @@ function awaitReader(exchange: Exchange): void {
   response.on('close', () => surroundings.log.ended(exchange, !response.writableFinished))
 }
 
-/** Shorter JSON is not compressed. Characters. */
+/** Shorter text is not compressed. Characters. */
 const minCompressed = 1_024
 
 /**
@@ -62,9 +62,14 @@ export function sendNotModified(exchange: Exchange): undefined {
   return send(exchange, 304)
 }
 
-/** Sends JSON text, compressed if it is long and the client asks for that. */
+/** Sends JSON text: see `sendText`. */
 export function sendJson(exchange: Exchange, status: number, text: string): undefined {
   addHeader(exchange, 'content-type', 'application/json; charset=utf-8')
+  return sendText(exchange, status, text)
+}
+
+/** Sends text, compressed if it is long and the client asks for that. */
+export function sendText(exchange: Exchange, status: number, text: string): undefined {
   if (text.length < minCompressed) return send(exchange, status, text)
   addHeader(exchange, 'vary', 'Accept-Encoding')
   if (codingFor(exchange.headers['accept-encoding'], ['gzip']) !== 'gzip') return send(exchange, status, text)

@@ -130,6 +130,11 @@ export const failures = {
     title: 'Password required',
     explanation: 'The link asks its visitors for a password. Send it as the form field "redirect_password" by POST.',
   },
+  cross_site: {
+    status: 403,
+    title: 'Not from this dashboard',
+    explanation: 'A page of the dashboard must have sent the request: its Sec-Fetch-Site or Origin header says otherwise.',
+  },
   reference_conflict: {
     status: 409,
     title: 'Reference conflict',

@@ -9,7 +9,7 @@ import formats from 'ajv-formats'
 import type { Json } from '../../../test/client.ts'
 import { buildApp } from '../../app.ts'
 import { operations } from '../../app-api.ts'
-import { visitorCodes } from '../../errors.ts'
+import { pageCodes } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
 import { logTo } from '../../process/log.ts'
 import { openStorage } from '../../storage/open.ts'
@@ -42,8 +42,8 @@ test('every operation of the server has a name of its own', () => {
 
 test('every error code but those of visitors has an example, which is reached from an operation', () => {
   const shown = pathItems.flatMap(([, item]) => methods.flatMap((method) => codesOf(item[method])))
-  const ofVisitors: readonly string[] = visitorCodes
-  const codes = Object.keys(failures).filter((code) => !ofVisitors.includes(code))
+  const ofPages: readonly string[] = pageCodes
+  const codes = Object.keys(failures).filter((code) => !ofPages.includes(code))
   assert.deepEqual([...new Set(shown)].sort(), codes.toSorted())
   assert.deepEqual(document.components.schemas.ErrorCode.enum, codes)
 })

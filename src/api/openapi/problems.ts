@@ -1,7 +1,7 @@
 /**
  * Failures in the document: a response for each status, its examples made by the code that answers.
  */
-import { type ApiErrorCode, Failure, visitorCodes } from '../../errors.ts'
+import { type ApiErrorCode, Failure, pageCodes } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
 import { problemOf } from '../../http/problem.ts'
 import { violationCodes } from '../../violations.ts'
@@ -55,8 +55,8 @@ const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
 /** Given before the request was read whole, by the HTTP parser: nothing is known then of who asks for what. */
 const ofTheParser: readonly number[] = [408, 431]
 
-const ofVisitors: readonly string[] = visitorCodes
-const codes = Object.keys(failures).filter((code) => !ofVisitors.includes(code)) as ApiErrorCode[]
+const ofPages: readonly string[] = pageCodes
+const codes = Object.keys(failures).filter((code) => !ofPages.includes(code)) as ApiErrorCode[]
 
 /** References to the responses for these failures, by status. */
 export function problemReferences(possible: readonly ApiErrorCode[]): Record<string, object> {

@@ -1,0 +1,54 @@
+/**
+ * What a form shows: what was stored or typed, and what is wrong with it, in the words that the API has for it.
+ */
+import { Failure, type Violation } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+
+/** What one control shows. */
+export interface FieldState {
+  readonly value: string
+  /** What is wrong with the value; null if nothing is known to be. */
+  readonly error: string | null
+}
+
+export class FormState {
+  readonly #values: Fields
+  readonly violations: readonly Violation[]
+
+  /** `values` by the names of the controls; text for a control that has none is empty. */
+  constructor(values: Fields, violations: readonly Violation[] = []) {
+    this.#values = values
+    this.violations = violations
+  }
+
+  /** The state of the control of this name. */
+  of(name: string): FieldState {
+    const value = this.#values[name]
+    const error = this.violations.find(({ field }) => field === name)?.message ?? null
+    return { value: typeof value === 'string' || typeof value === 'number' ? String(value) : '', error }
+  }
+
+  /** The sentences that belong to none of these controls. */
+  others(names: readonly string[]): readonly string[] {
+    return this.violations.filter(({ field }) => !names.includes(field)).map(({ message }) => message)
+  }
+}
+
+/** The result of the action, or what it says is wrong with the fields that were sent. Throws what else it throws. */
+export async function attempted<T>(action: () => Promise<T>): Promise<T | Refused> {
+  try {
+    return await action()
+  } catch (error) {
+    if (!(error instanceof Failure) || error.facts.violations === undefined) throw error
+    return new Refused(error.facts.violations)
+  }
+}
+
+/** The fields do not hold. */
+export class Refused {
+  readonly violations: readonly Violation[]
+
+  constructor(violations: readonly Violation[]) {
+    this.violations = violations
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The pages as their files see them: each gets a session and the fields of the request, and returns what to show or where to
+ * go. None can be reached without a session, and none can be made to act by another site.
+ */
+import { Failure } from '../errors.ts'
+import { addHeader, send, sendText } from '../http/answer.ts'
+import { receiveBody } from '../http/body.ts'
+import type { Exchange, Outcome } from '../http/exchange.ts'
+import { type Fields, MalformedForm, noFields, parseFormBytes } from '../http/form-encoding.ts'
+import type { Html, Part } from '../http/html.ts'
+import type { Router } from '../http/router.ts'
+import { findSession, type Session } from '../sessions/store.ts'
+import type { Db } from '../storage/port.ts'
+import { crossSiteFault } from './cross-site.ts'
+import { type Place, pageOf } from './frame.ts'
+import { leaveNotice, type Notice, takeNotice } from './notices.ts'
+import { pageHeaders } from './policy.ts'
+import { schemeOf } from './scheme.ts'
+import { sessionSecretOf } from './session-cookie.ts'
+import { wordForPeople } from './wording.ts'
+
+/** Bytes that a form may have: a link's target alone may have 8 KiB, and three times that when it is encoded. */
+const maxForm = 64 * 1024
+
+/** A request of somebody who is signed in. */
+export interface Asked {
+  readonly exchange: Exchange
+  readonly session: Session
+  readonly account: number
+  /** The fields of the address. */
+  readonly query: Fields
+  /** The fields of the form that was sent; none if none was. */
+  readonly fields: Fields
+}
+
+/** What a page shows; the frame around it is the same for all. */
+export interface Shown {
+  /** The thing and the place: "/summer on go.acme.com". */
+  readonly title: string
+  /** The `h1`, where it is not the title. */
+  readonly heading?: Part
+  readonly place: Place
+  /** The primary action, at the right of the heading. */
+  readonly action?: Html
+  readonly body: Part
+  /** 200 unless the page says otherwise. */
+  readonly status?: number
+}
+
+/** Where the browser goes next, and what it is told there. */
+export class Next {
+  readonly path: string
+  readonly notice: Notice | undefined
+
+  constructor(path: string, notice?: Notice) {
+    this.path = path
+    this.notice = notice
+  }
+}
+
+/** Shows a page. What it throws is worded as a page. */
+export type Page = (asked: Asked) => Promise<Shown | Next>
+
+export interface PagesParts {
+  readonly router: Router
+  readonly db: Db
+  /** The public address of the dashboard, without a slash at its end. */
+  readonly address: (exchange: Exchange) => string
+}
+
+export class Pages {
+  readonly #parts: PagesParts
+
+  constructor(parts: PagesParts) {
+    this.#parts = parts
+  }
+
+  /** Has the page answer GET. Without a session, the browser is led to the sign-in page, and back afterwards. */
+  show(path: string, page: Page): void {
+    this.open('GET', path, async (exchange) => {
+      const session = await this.sessionOf(exchange)
+      if (session === undefined) {
+        return this.goTo(exchange, new Next(`/app/sign-in?next=${encodeURIComponent(exchange.target)}`))
+      }
+      return this.#answer(exchange, session, noFields, page)
+    })
+  }
+
+  /** Has the page answer a form that was sent by POST from one of our own pages. */
+  act(path: string, page: Page): void {
+    this.open('POST', path, async (exchange) => {
+      const fault = crossSiteFault(exchange, this.#parts.address(exchange))
+      if (fault !== undefined) return fault
+      const session = await this.sessionOf(exchange)
+      if (session === undefined) return this.goTo(exchange, new Next('/app/sign-in'))
+      const fields = await readForm(exchange)
+      return fields instanceof Failure ? fields : this.#answer(exchange, session, fields, page)
+    })
+  }
+
+  /** Has the handler answer whether or not there is a session; what it throws is worded as a page. */
+  open(method: 'GET' | 'POST', path: string, handler: (exchange: Exchange) => Promise<Outcome>): void {
+    this.#parts.router.add(method, path, handler, { word: wordForPeople })
+  }
+
+  /** The session that the request belongs to. */
+  async sessionOf(exchange: Exchange): Promise<Session | undefined> {
+    const secret = sessionSecretOf(exchange, this.isSecure(exchange))
+    const session = secret === undefined ? undefined : await findSession(this.#parts.db, secret)
+    if (session !== undefined) exchange.logged = { account: session.account.id, session: session.id }
+    return session
+  }
+
+  /** Whether browsers reach the dashboard over https. */
+  isSecure(exchange: Exchange): boolean {
+    return this.#parts.address(exchange).startsWith('https:')
+  }
+
+  /** Sends the browser on with a GET (303). */
+  goTo(exchange: Exchange, { path, notice }: Next): undefined {
+    if (notice !== undefined) leaveNotice(exchange, notice, this.isSecure(exchange))
+    addHeader(exchange, 'cache-control', 'no-store')
+    addHeader(exchange, 'location', path)
+    return send(exchange, 303)
+  }
+
+  /** Sends the text of a whole page. */
+  send(exchange: Exchange, status: number, text: string): undefined {
+    for (const name in pageHeaders) addHeader(exchange, name, pageHeaders[name] as string)
+    return sendText(exchange, status, text)
+  }
+
+  async #answer(exchange: Exchange, session: Session, fields: Fields, page: Page): Promise<Outcome> {
+    const account = session.account.id
+    const shown = await page({ exchange, session, account, query: exchange.query as Fields, fields })
+    if (shown instanceof Next) return this.goTo(exchange, shown)
+    const notice = takeNotice(exchange, this.isSecure(exchange))
+    const { status = 200, ...rest } = shown
+    const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
+    return this.send(exchange, status, pageOf({ ...rest, ...frame, ...(notice && { notice }) }))
+  }
+}
+
+/** The fields of a form. */
+export async function readForm(exchange: Exchange): Promise<Fields | Failure> {
+  const bytes = await receiveBody(exchange, maxForm)
+  if (bytes instanceof Failure) return bytes
+  const fields = parseFormBytes(bytes)
+  if (!(fields instanceof MalformedForm)) return fields
+  return new Failure('malformed_body', `The form cannot be read. ${fields.message}`)
+}

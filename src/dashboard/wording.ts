@@ -1,0 +1,17 @@
+/** How failures are worded for people in the dashboard: as a page that says what to do next. */
+import type { Failure } from '../errors.ts'
+import type { WordedFailure } from '../http/exchange.ts'
+import { failures } from '../http/failures.ts'
+import { html } from '../http/html.ts'
+import { bareOf } from './frame.ts'
+import { pageHeaders } from './policy.ts'
+
+/** Words a failure as a page. */
+export function wordForPeople({ code, message, facts }: Failure, requestId: string): WordedFailure {
+  const { status, title } = failures[code]
+  // Only what the server failed at is in the log.
+  const request = status >= 500 ? html`<p>Request <code>${requestId}</code></p>` : null
+  const body = html`<p>${message}</p>${request}<p><a href="/app">Go to the overview</a></p>`
+  const retry: Record<string, string> = facts.retryAfter === undefined ? {} : { 'retry-after': String(facts.retryAfter) }
+  return { status, headers: { ...pageHeaders, ...retry }, body: bareOf({ title, body }) }
+}
