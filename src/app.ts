@@ -16,6 +16,7 @@ import { linkTransfer } from './links/transfer.ts'
 import { opsListener } from './ops/listener.ts'
 import type { Directory } from './redirect/directory.ts'
 import type { VisitCounts } from './redirect/visit-counts.ts'
+import { hasToken } from './sessions/token.ts'
 import { spaceTransfer } from './spaces/transfer.ts'
 
 /** A server that is ready to listen, and its end. */
@@ -47,6 +48,9 @@ export interface App {
 /** What exports and imports carry: each kind of record after those that it refers to, and then what tells more of them. */
 export const transferables = [domainTransfer, spaceTransfer, linkTransfer, clickTransfer]
 
+/** Whether the text holds a secret, which no log may have. */
+const isSecret = (text: string) => hasKey(text) || hasToken(text)
+
 /** Puts everything together. Tests use the same function; there is no other app. */
 export function buildApp(options: AppOptions): App {
   const { storage } = options
@@ -54,7 +58,7 @@ export function buildApp(options: AppOptions): App {
     counts: new RequestCounts(),
     proxies: new Proxies(options.trustProxy),
     overload: new Overload(),
-    isSecret: hasKey,
+    isSecret,
   }
   const { counts, overload } = shared
   const redirect = redirectOf(options, shared)
@@ -70,7 +74,7 @@ export function buildApp(options: AppOptions): App {
     drain: api.drain,
     log: options.log,
     hostNames: options.opsHosts,
-    isSecret: hasKey,
+    isSecret,
   })
   return {
     listeners: {

@@ -10,7 +10,7 @@ const port = [
   'storage/removal.ts',
 ]
 const operator = [
-  ...['accounts/', 'keys/', 'config.ts', 'config-listeners.ts', 'errors.ts', 'version.ts'],
+  ...['accounts/', 'keys/', 'sessions/', 'config.ts', 'config-listeners.ts', 'errors.ts', 'version.ts'],
   ...['storage/location.ts', 'storage/open.ts', 'storage/port.ts'],
 ]
 const room = ['errors.ts', 'resources.ts', 'api/', 'http/', ...port]
@@ -36,6 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'storage/': ['bounded-map.ts', 'errors.ts', 'histogram.ts', 'resources.ts'],
   'accounts/': ['errors.ts', ...port],
   'keys/': ['bounded-map.ts', 'errors.ts', 'resources.ts', ...port],
+  'sessions/': ['errors.ts', ...port],
   'limits/': ['errors.ts', ...port],
   'redirect/directory.ts': ['bounded-map.ts', 'errors.ts', 'redirect/', 'storage/port.ts'],
   'redirect/domain-table.ts': ['redirect/', 'storage/port.ts'],
@@ -102,6 +103,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
       'domains/transfer.ts',
       'spaces/transfer.ts',
       'links/transfer.ts',
+      'sessions/token.ts',
     ],
   ],
   'app-options.ts': ['api/cors.ts', 'clicks/clicks.ts', 'http/', 'storage/port.ts'],

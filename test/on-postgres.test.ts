@@ -15,7 +15,7 @@ const files = globSync(
   [
     'src/storage/{changes,foreign-keys,removal,transactions,version}.test.ts',
     'src/storage/clicks/{book,upkeep}.test.ts',
-    'src/{clicks,idempotency,keys,limits}/*.test.ts',
+    'src/{clicks,idempotency,keys,limits,sessions}/*.test.ts',
     'src/redirect/directory.test.ts',
     'test/contract/{after,safe-retries}.test.ts',
     'test/{export-clicks,isolation,lost-updates}.test.ts',

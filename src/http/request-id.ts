@@ -7,7 +7,7 @@ let requests = 0
 
 /**
  * The caller's own `X-Request-Id` if it is harmless and no secret, else a new one. Ids are logged and sent back, and an API
- * key that was sent in the wrong header must not be.
+ * key or another secret that was sent in the wrong header must not be.
  */
 export function requestIdOf(
   { headers }: Pick<IncomingMessage, 'headers'>,

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
 import type { Storage } from '../storage/port.ts'
-import { createKey, type Key, listKeys, rotateKey } from './store.ts'
+import { createKey, type Key, listKeys, revokeOwnKey, rotateKey } from './store.ts'
 
 const day = 86_400_000
 
@@ -49,4 +49,19 @@ test('a key in its overlap may be rotated again, for its whole lifetime, and nev
     assert.equal(lifetimeOf((await rotateKey(storage, 1, day)).key), lifetime)
     isNearly((await lifetimes(storage))[0], day)
   }
+})
+
+test('an account revokes its own keys, and gets not_found for those of others', async (t) => {
+  const storage = await withKey(t, null)
+  const { id: other } = await createAccount(storage, 'Other')
+  for (const [account, id] of [
+    [other, 1],
+    [1, 2],
+  ] as const) {
+    await assert.rejects(revokeOwnKey(storage, account, id), { code: 'not_found' })
+  }
+  assert.equal((await listKeys(storage, 1))[0]?.revoked_at, null)
+  const { revoked_at } = await revokeOwnKey(storage, 1, 1)
+  assert.notEqual(revoked_at, null)
+  assert.equal((await revokeOwnKey(storage, 1, 1)).revoked_at, revoked_at)
 })

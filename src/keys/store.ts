@@ -133,6 +133,14 @@ export function revokeKey(db: Db, id: number): Promise<Key> {
   })
 }
 
+/** Ends the account's key at once; ending it again changes nothing. Throws `not_found` when the account has no such key. */
+export async function revokeOwnKey(db: Db, account: number, id: number): Promise<Key> {
+  return db.write(async (tx) => {
+    if ((await findOwnKey(tx, account, id)) === undefined) throw notFound('key')
+    return revokeKey(tx, id)
+  })
+}
+
 /** Notes when keys were last used. */
 export function noteUses(db: Db, uses: ReadonlyMap<number, string>): Promise<void> {
   // In one order everywhere, so that no two processes wait for each other.

@@ -1,0 +1,231 @@
+/** Sign-in links and sessions, on both engines: what opens, what does not, and what ends. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Kysely } from 'kysely'
+import { newStorage } from '../../test/engine.ts'
+import { createAccount } from '../accounts/store.ts'
+import { Failure } from '../errors.ts'
+import { createKey, revokeKey } from '../keys/store.ts'
+import type { Storage } from '../storage/port.ts'
+import { statement } from '../storage/statement.ts'
+import {
+  findSession,
+  insertLoginToken,
+  listSessions,
+  removeSession,
+  removeSessions,
+  sessionLifetimeMs,
+  signInByKey,
+  signInByToken,
+} from './store.ts'
+import { generateToken, hashToken } from './token.ts'
+
+const minute = 60_000
+const start = Date.parse('2026-11-22T12:00:00.000Z')
+const firefox = 'Firefox on Linux'
+
+/** A database with the accounts Acme and Other, 1 and 2. */
+async function opened(t: TestContext): Promise<Storage> {
+  const storage = await newStorage((work) => t.after(work))
+  for (const name of ['Acme', 'Other']) await createAccount(storage, name)
+  return storage
+}
+
+/** The secret of a new session of account 1. */
+async function signedIn(storage: Storage, now = start): Promise<string> {
+  const session = await signInByToken(storage, await insertLoginToken(storage, 1, minute, now), firefox, now)
+  return session?.secret ?? assert.fail('The token was refused.')
+}
+
+async function newKey(storage: Storage, account: number, lifetimeMs: number | null = null): Promise<number> {
+  return (await createKey(storage, { account, name: 'mine', scopes: ['*'], lifetimeMs })).key.id
+}
+
+const hashesOf = (table: 'login_tokens' | 'sessions') =>
+  statement((db: Kysely<Record<typeof table, { hash: Uint8Array }>>) => db.selectFrom(table).select('hash'))
+
+async function stored(storage: Storage, table: 'login_tokens' | 'sessions'): Promise<string[]> {
+  const rows = await storage.all(hashesOf(table), {})
+  return rows.map(({ hash }) => Buffer.from(hash).toString('hex'))
+}
+
+test('a sign-in link opens a session of its account, which lasts 30 days', async (t) => {
+  const storage = await opened(t)
+  const token = await insertLoginToken(storage, 2)
+  const now = Date.now()
+  const begun = await signInByToken(storage, token, firefox, now)
+  assert.deepEqual([begun?.id, begun?.account_id], [1, 2])
+  const session = await findSession(storage, String(begun?.secret), now)
+  const times = [now, now, now + 30 * 24 * 60 * minute].map((time) => new Date(time).toISOString())
+  assert.deepEqual(session, {
+    ...{ id: 1, account: { id: 2, name: 'Other' }, key_id: null, key_name: null, browser: firefox },
+    ...{ created_at: times[0], last_used_at: times[1], expires_at: times[2] },
+  })
+})
+
+test('a sign-in link works once', async (t) => {
+  const storage = await opened(t)
+  const token = await insertLoginToken(storage, 1)
+  assert.notEqual(await signInByToken(storage, token, firefox), undefined)
+  assert.equal(await signInByToken(storage, token, firefox), undefined)
+  assert.equal((await listSessions(storage, 1)).length, 1)
+})
+
+test('of requests with one sign-in link at once, one gets a session', async (t) => {
+  const storage = await opened(t)
+  for (let round = 0; round < 5; round++) {
+    const token = await insertLoginToken(storage, 1)
+    const begun = await Promise.all(Array.from({ length: 8 }, () => signInByToken(storage, token, firefox)))
+    assert.equal(begun.filter((session) => session !== undefined).length, 1)
+  }
+  assert.equal((await listSessions(storage, 1)).length, 5)
+})
+
+test('a sign-in link works for 30 minutes, or for as long as it was made for', async (t) => {
+  const storage = await opened(t)
+  for (const [lifetime, made] of [
+    [30 * minute, await insertLoginToken(storage, 1, undefined, start)],
+    [minute, await insertLoginToken(storage, 1, minute, start)],
+  ] as const) {
+    assert.equal(await signInByToken(storage, made, firefox, start + lifetime), undefined)
+    assert.notEqual(await signInByToken(storage, made, firefox, start + lifetime - 1), undefined)
+  }
+})
+
+test('no session for what is no sign-in token, or an unknown one, or the secret of a session', async (t) => {
+  const storage = await opened(t)
+  const secret = await signedIn(storage)
+  for (const text of ['', 'wml_', 'x'.repeat(10_000), generateToken('login'), secret]) {
+    assert.equal(await signInByToken(storage, text, firefox, start), undefined)
+  }
+  assert.equal((await stored(storage, 'sessions')).length, 1)
+})
+
+test('no session is found by a text that is no secret, an unknown secret, or a sign-in token', async (t) => {
+  const storage = await opened(t)
+  const token = await insertLoginToken(storage, 1, minute, start)
+  for (const text of ['', 'wms_', 'x'.repeat(10_000), generateToken('session'), token]) {
+    assert.equal(await findSession(storage, text, start), undefined)
+  }
+})
+
+test('of both secrets only the SHA-256 is stored', async (t) => {
+  const storage = await opened(t)
+  const token = await insertLoginToken(storage, 1, minute, start)
+  assert.deepEqual(await stored(storage, 'login_tokens'), [hashToken(token).toString('hex')])
+  const secret = await signedIn(storage)
+  assert.deepEqual(await stored(storage, 'sessions'), [hashToken(secret).toString('hex')])
+})
+
+test('a session that has expired opens nothing, is not listed, and is forgotten at the next sign-in', async (t) => {
+  const storage = await opened(t)
+  const secret = await signedIn(storage)
+  const end = start + sessionLifetimeMs
+  assert.notEqual(await findSession(storage, secret, end - 1), undefined)
+  assert.equal(await findSession(storage, secret, end), undefined)
+  assert.deepEqual(await listSessions(storage, 1, end), [])
+  const next = await signedIn(storage, end)
+  assert.deepEqual(await stored(storage, 'sessions'), [hashToken(next).toString('hex')])
+})
+
+test('a sign-in link that has expired is forgotten when the next one is made', async (t) => {
+  const storage = await opened(t)
+  await insertLoginToken(storage, 1, minute, start)
+  const other = await insertLoginToken(storage, 2, 2 * minute, start)
+  const next = await insertLoginToken(storage, 1, minute, start + minute)
+  const expected = [other, next].map((token) => hashToken(token).toString('hex'))
+  assert.deepEqual((await stored(storage, 'login_tokens')).sort(), expected.sort())
+})
+
+test('a session that began with a key ends when the key is revoked; others stay', async (t) => {
+  const storage = await opened(t)
+  const byToken = await signedIn(storage)
+  const key = await newKey(storage, 1)
+  const { secret } = await signInByKey(storage, 1, key, 'Chrome on Windows', start)
+  const found = await findSession(storage, secret, start)
+  assert.deepEqual([found?.key_id, found?.key_name, found?.browser], [key, 'mine', 'Chrome on Windows'])
+  await revokeKey(storage, key)
+  assert.equal(await findSession(storage, secret, start), undefined)
+  assert.deepEqual(
+    (await listSessions(storage, 1, start)).map(({ id }) => id),
+    [1],
+  )
+  assert.notEqual(await findSession(storage, byToken, start), undefined)
+})
+
+test('a session that began with a key ends when the key expires', async (t) => {
+  const storage = await opened(t)
+  const before = Date.now()
+  const key = await newKey(storage, 1, 60 * minute)
+  const after = Date.now()
+  const { secret } = await signInByKey(storage, 1, key, firefox, before)
+  assert.notEqual(await findSession(storage, secret, before + 60 * minute - 1), undefined)
+  assert.equal(await findSession(storage, secret, after + 60 * minute), undefined)
+})
+
+test('a session with a key of another account opens nothing', async (t) => {
+  const storage = await opened(t)
+  const { secret } = await signInByKey(storage, 1, await newKey(storage, 2), firefox, start)
+  assert.equal(await findSession(storage, secret, start), undefined)
+  for (const account of [1, 2]) assert.deepEqual(await listSessions(storage, account, start), [])
+})
+
+test('a use is written down at most every five minutes', async (t) => {
+  const storage = await opened(t)
+  const secret = await signedIn(storage)
+  const lastUse = async () => (await listSessions(storage, 1, start))[0]?.last_used_at
+  await findSession(storage, secret, start + 5 * minute - 1)
+  assert.equal(await lastUse(), '2026-11-22T12:00:00.000Z')
+  await findSession(storage, secret, start + 5 * minute)
+  assert.equal(await lastUse(), '2026-11-22T12:05:00.000Z')
+  await findSession(storage, secret, start + 10 * minute - 1)
+  assert.equal(await lastUse(), '2026-11-22T12:05:00.000Z')
+})
+
+test('a use that cannot be written down keeps no one out; a bug is not hidden', async (t) => {
+  const storage = await opened(t)
+  const secret = await signedIn(storage)
+  const failing = (error: Error): Storage =>
+    Object.create(storage, {
+      all: { value: storage.all.bind(storage) },
+      writeOne: { value: () => Promise.reject(error) },
+    })
+  const later = start + 10 * minute
+  const full = new Failure('database_unavailable', 'The disk is full.')
+  assert.equal((await findSession(failing(full), secret, later))?.id, 1)
+  await assert.rejects(findSession(failing(new TypeError('a bug')), secret, later), TypeError)
+})
+
+test('sessions are listed by their last use, and only those of the account', async (t) => {
+  const storage = await opened(t)
+  const secrets = [await signedIn(storage), await signedIn(storage), await signedIn(storage)]
+  await signInByKey(storage, 2, await newKey(storage, 2), firefox, start)
+  await findSession(storage, String(secrets[1]), start + 6 * minute)
+  const ids = (await listSessions(storage, 1, start)).map(({ id }) => id)
+  assert.deepEqual(ids, [2, 3, 1])
+})
+
+test('a session that is removed opens nothing; only its own account can remove it', async (t) => {
+  const storage = await opened(t)
+  const secret = await signedIn(storage)
+  assert.equal(await removeSession(storage, 2, 1), false)
+  assert.notEqual(await findSession(storage, secret, start), undefined)
+  assert.equal(await removeSession(storage, 1, 1), true)
+  assert.equal(await findSession(storage, secret, start), undefined)
+  assert.equal(await removeSession(storage, 1, 1), false)
+})
+
+test('all sessions of an account are removed, or all but one; those of others stay', async (t) => {
+  const storage = await opened(t)
+  const secrets = [await signedIn(storage), await signedIn(storage), await signedIn(storage)]
+  const other = await signInByKey(storage, 2, await newKey(storage, 2), firefox, start)
+  assert.equal(await removeSessions(storage, 1, 2), 2)
+  const found = await Promise.all(secrets.map((secret) => findSession(storage, secret, start)))
+  assert.deepEqual(
+    found.map((session) => session?.id),
+    [undefined, 2, undefined],
+  )
+  assert.equal(await removeSessions(storage, 1, null), 1)
+  assert.deepEqual(await listSessions(storage, 1, start), [])
+  assert.notEqual(await findSession(storage, other.secret, start), undefined)
+})

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import { signInUrl } from './sign-in-url.ts'
+import { generateToken, hashToken, hasToken, isWellFormedToken, type TokenKind } from './token.ts'
+
+const kinds: readonly (readonly [TokenKind, RegExp, TokenKind])[] = [
+  ['login', /^wml_[\w-]{43}$/, 'session'],
+  ['session', /^wms_[\w-]{43}$/, 'login'],
+]
+
+for (const [kind, form, other] of kinds) {
+  test(`a ${kind} token is 256 random bits behind its prefix, and no two are the same`, () => {
+    const tokens = Array.from({ length: 100 }, () => generateToken(kind))
+    assert.equal(new Set(tokens).size, 100)
+    for (const token of tokens) {
+      assert.match(token, form)
+      assert.equal(Buffer.from(token.slice(4), 'base64url').length, 32)
+      assert.ok(isWellFormedToken(kind, token))
+      assert.ok(!isWellFormedToken(other, token))
+    }
+  })
+
+  test(`what is longer, shorter or other than a ${kind} token has not its form`, () => {
+    const token = generateToken(kind)
+    const others = ['', token.slice(0, -1), `${token}x`, ` ${token}`, `${token}\n`, token.toUpperCase(), token.slice(4)]
+    for (const text of [...others, `${token.slice(0, -1)}=`]) assert.ok(!isWellFormedToken(kind, text), text)
+  })
+
+  test(`a ${kind} token is recognised within other text, for what must not be logged`, () => {
+    const token = generateToken(kind)
+    for (const text of [token, `id-${token}.x`, `/app/sign-in#${token}`]) assert.ok(hasToken(text))
+    for (const text of ['', token.slice(0, -1), token.slice(4)]) assert.ok(!hasToken(text))
+  })
+}
+
+test('a token is stored as its SHA-256', () => {
+  const token = generateToken('session')
+  assert.deepEqual(hashToken(token), createHash('sha256').update(token).digest())
+})
+
+test('the address that signs in has the token in its fragment, which no server sees', () => {
+  const url = new URL(signInUrl('https://links.example.com', 'wml_x'))
+  assert.deepEqual([url.pathname, url.search, url.hash], ['/app/sign-in', '', '#wml_x'])
+})
+
+test('an X-Request-Id that holds a token is replaced, and never logged', async () => {
+  const app = await startApp()
+  for (const [kind] of kinds) {
+    const token = generateToken(kind)
+    const { headers } = await app.send('GET', '/api/v1/domains', { headers: { 'x-request-id': `id-${token}` } })
+    assert.ok(!String(headers['x-request-id']).includes(token))
+    assert.ok(!JSON.stringify(app.logs).includes(token))
+  }
+})
