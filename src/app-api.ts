@@ -10,6 +10,7 @@ import { Api } from './api/routes.ts'
 import { apiFallback, apiManners } from './api/unanswered.ts'
 import type { AppOptions, Shared } from './app-options.ts'
 import type { redirectOf } from './app-visitors.ts'
+import { dashboard } from './dashboard/dashboard.ts'
 import { DomainActions } from './domains/actions.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
@@ -27,7 +28,7 @@ import { LinkActions } from './links/actions.ts'
 import { showLinkQr } from './links/qr-operation.ts'
 import { linkRoutes } from './links/routes.ts'
 import { linkOperations } from './links/schema.ts'
-import { shortUrls } from './names/short-url.ts'
+import { type ShortUrl, shortUrls } from './names/short-url.ts'
 import { SpaceActions } from './spaces/actions.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
@@ -47,11 +48,14 @@ export const operations = [
   showOwnKey,
 ]
 
-/** The listener of the API and the documents. */
+/** What serves visitors, and what counts them. */
+type Visitors = Pick<ReturnType<typeof redirectOf>, 'directory' | 'clicks'>
+
+/** The listener of the API, the documents and the dashboard. */
 export function apiOf(
   options: AppOptions,
   { counts, proxies, overload, isSecret }: Shared,
-  { directory, clicks }: Pick<ReturnType<typeof redirectOf>, 'directory' | 'clicks'>,
+  { directory, clicks }: Visitors,
 ) {
   const { storage } = options
   const keyring = new Keyring(storage)
@@ -61,17 +65,7 @@ export function apiOf(
   const cors = new Cors(options.corsOrigins)
 
   const shortUrl = shortUrls(options.shortUrl)
-  const actions = {
-    domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
-    spaces: new SpaceActions(storage, removals),
-    links: new LinkActions(storage, {
-      shortUrl,
-      onChange: (id, domain, alias) => {
-        directory.linkChanged(id, domain, alias)
-        clicks.linkChanged()
-      },
-    }),
-  }
+  const actions = actionsOf(storage, removals, shortUrl, { directory, clicks })
 
   const router = new Router(apiFallback(rateLimits, cors))
   const address = publicAddress(options.baseUrl)
@@ -79,6 +73,7 @@ export function apiOf(
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, address)
+  dashboard({ router, storage, keyring, address, actions })
   domainRoutes(api, storage, actions.domains)
   spaceRoutes(api, storage, actions.spaces)
   linkRoutes(api, storage, actions.links, shortUrl)
@@ -111,6 +106,19 @@ export function apiOf(
     await kept.close()
   }
   return { server, drain, router, begin, close }
+}
+
+/** What the API and the dashboard can do to records; visitors of this process see it at once. */
+function actionsOf(storage: Storage, removals: Removals, shortUrl: ShortUrl, { directory, clicks }: Visitors) {
+  const onLinkChange = (id: number, domain: number, alias: string) => {
+    directory.linkChanged(id, domain, alias)
+    clicks.linkChanged()
+  }
+  return {
+    domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
+    spaces: new SpaceActions(storage, removals),
+    links: new LinkActions(storage, { shortUrl, onChange: onLinkChange }),
+  }
 }
 
 /** A domain or a space that many links refer to is removed in steps. */

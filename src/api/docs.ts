@@ -34,7 +34,6 @@ export function documents(router: Router, operations: readonly Operation[], addr
     return sendStatic(exchange, file)
   }
 
-  router.add('GET', '/', redirect)
   router.add('GET', '/openapi.json', async (exchange) => sendStatic(exchange, await documentFor(address(exchange))))
   router.add('GET', '/docs', (exchange) => {
     // One address for the page, so that a key that was put into a query does not stay there.

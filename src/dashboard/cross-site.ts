@@ -10,7 +10,10 @@ export function crossSiteFault({ headers, host }: Exchange, address: string): Fa
   const site = headers['sec-fetch-site']
   if (site === 'same-origin') return undefined
   if (site === undefined && isOwn(headers.origin, [host, URL.parse(address)?.host ?? ''])) return undefined
-  return new Failure('cross_site', 'This request did not come from a page of this dashboard. Open the page, and try again there.')
+  return new Failure(
+    'cross_site',
+    'This request did not come from a page of this dashboard. Open the page, and try again there.',
+  )
 }
 
 function isOwn(origin: string | undefined, hosts: readonly string[]): boolean {

@@ -3,13 +3,7 @@
  */
 import { Failure, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
-
-/** What one control shows. */
-export interface FieldState {
-  readonly value: string
-  /** What is wrong with the value; null if nothing is known to be. */
-  readonly error: string | null
-}
+import type { FieldState } from './parts/fields.ts'
 
 export class FormState {
   readonly #values: Fields
@@ -34,21 +28,27 @@ export class FormState {
   }
 }
 
-/** The result of the action, or what it says is wrong with the fields that were sent. Throws what else it throws. */
+/**
+ * The result of the action, or why it was refused: what is wrong with the fields that were sent, or that another has changed
+ * the record since. Throws what else it throws.
+ */
 export async function attempted<T>(action: () => Promise<T>): Promise<T | Refused> {
   try {
     return await action()
   } catch (error) {
+    if (error instanceof Failure && error.code === 'precondition_failed') return new Refused([], true)
     if (!(error instanceof Failure) || error.facts.violations === undefined) throw error
     return new Refused(error.facts.violations)
   }
 }
 
-/** The fields do not hold. */
+/** Nothing was changed. */
 export class Refused {
   readonly violations: readonly Violation[]
+  readonly isCollision: boolean
 
-  constructor(violations: readonly Violation[]) {
+  constructor(violations: readonly Violation[], isCollision = false) {
     this.violations = violations
+    this.isCollision = isCollision
   }
 }

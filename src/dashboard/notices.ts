@@ -3,39 +3,40 @@
  * and a number, so that no other site's cookie can put words into a page.
  */
 import type { Exchange } from '../http/exchange.ts'
-import { type Html, html } from '../http/html.ts'
+import type { Html } from '../http/html.ts'
 import { cookieOf, setCookie } from './cookies.ts'
+import { postButton } from './parts/buttons.ts'
+import { notice } from './parts/notice.ts'
 
 const cookie = 'waymark_notice'
 /** Seconds in which the next page must be asked for. */
 const maxAge = 60
 
-const links = (count: number) => (count === 1 ? '1 link is' : `${count} links are`)
-
 /** The sentences; the number is an id or a count. */
 const sentences = {
-  'signed-in': () => html`You are signed in.`,
-  'signed-out': () => html`You are signed out.`,
-  'link-made': () => html`The link works from now on.`,
-  'link-saved': () => html`The link is saved. Visitors see the change at once.`,
-  'link-deleted': (id: number) => html`The link is deleted. ${undo(`/app/links/${id}/restore`)}`,
-  'link-restored': () => html`The link is back.`,
-  'link-gone': () => html`The link could not be brought back: a minute has passed, or its alias has been taken.`,
-  'clicks-forgotten': () => html`The clicks of this link are forgotten.`,
-  'links-enabled': (count: number) => html`${links(count)} enabled.`,
-  'links-disabled': (count: number) => html`${links(count)} disabled.`,
-  'links-moved': (count: number) => html`${links(count)} moved.`,
-  'links-deleted': (count: number) => html`${links(count)} deleted.`,
-  'domain-made': () => html`The domain is stored. Set its DNS records next.`,
-  'domain-saved': () => html`The domain is saved.`,
-  'domain-deleted': () => html`The domain is deleted.`,
-  'space-made': () => html`The space is stored.`,
-  'space-saved': () => html`The space is saved.`,
-  'space-deleted': () => html`The space is deleted. Its links stay.`,
-  'key-revoked': () => html`The key is revoked.`,
-  'session-ended': () => html`The session is ended.`,
-  'sessions-ended': (count: number) => html`${count === 1 ? '1 session is' : `${count} sessions are`} ended.`,
-} as const
+  'link-made': () => 'The link works from now on.',
+  'link-saved': () => 'The link is saved. Visitors see the change at once.',
+  'link-deleted': () => 'The link is deleted.',
+  'link-restored': () => 'The link is back.',
+  'clicks-forgotten': () => 'The clicks of this link are forgotten.',
+  'links-enabled': (count: number) => `${are(count, 'link')} enabled.`,
+  'links-disabled': (count: number) => `${are(count, 'link')} disabled.`,
+  'links-moved': (count: number) => `${are(count, 'link')} moved.`,
+  'links-deleted': (count: number) => `${are(count, 'link')} deleted.`,
+  'domain-made': () => 'The domain is stored. Set its DNS records next.',
+  'domain-saved': () => 'The domain is saved.',
+  'domain-deleted': () => 'The domain is deleted.',
+  'space-made': () => 'The space is stored.',
+  'space-saved': () => 'The space is saved.',
+  'space-deleted': () => 'The space is deleted. Its links stay.',
+  'key-revoked': () => 'The key is revoked.',
+  'session-ended': () => 'The session is ended.',
+  'sessions-ended': (count: number) => `${are(count, 'session')} ended.`,
+} as const satisfies Record<string, (number: number) => string>
+
+function are(count: number, what: string): string {
+  return count === 1 ? `1 ${what} is` : `${count} ${what}s are`
+}
 
 export interface Notice {
   readonly code: keyof typeof sentences
@@ -53,9 +54,15 @@ export function takeNotice(exchange: Exchange, isSecure: boolean): Html | null {
   if (value === undefined) return null
   setCookie(exchange, cookie, '', { isSecure, maxAge: 0 })
   const [, code = '', number = ''] = /^([a-z-]+)\.(\d{1,15})$/.exec(value) ?? []
-  return Object.hasOwn(sentences, code) ? sentences[code as Notice['code']](Number(number)) : null
+  if (!Object.hasOwn(sentences, code)) return null
+  return notice(
+    'done',
+    sentences[code as Notice['code']](Number(number)),
+    code === 'link-deleted' ? undo(number) : null,
+  )
 }
 
-function undo(path: string): Html {
-  return html`<form method="post" action="${path}" class="inline"><button class="link-button">Undo</button></form>`
+/** A deleted link can be brought back for a minute. */
+function undo(link: string): Html {
+  return postButton({ action: `/app/links/${link}/restore`, label: 'Undo', weight: 'link-like' })
 }

@@ -2,7 +2,8 @@
  * The pages as their files see them: each gets a session and the fields of the request, and returns what to show or where to
  * go. None can be reached without a session, and none can be made to act by another site.
  */
-import { Failure } from '../errors.ts'
+import { positiveInteger } from '../api/integer.ts'
+import { Failure, found } from '../errors.ts'
 import { addHeader, send, sendText } from '../http/answer.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
@@ -139,6 +140,11 @@ export class Pages {
     const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
     return this.send(exchange, status, pageOf({ ...rest, ...frame, ...(notice && { notice }) }))
   }
+}
+
+/** The `{id}` of the path. Throws `not_found` for anything that cannot be an id. */
+export function idOf({ exchange }: Asked, what: string): number {
+  return found(positiveInteger(exchange.params.id ?? ''), what)
 }
 
 /** The fields of a form. */

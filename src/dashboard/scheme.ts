@@ -1,9 +1,8 @@
 import type { Exchange } from '../http/exchange.ts'
 import { cookieOf, setCookie } from './cookies.ts'
+import type { Scheme } from './frame.ts'
 
-export const schemes = ['system', 'light', 'dark'] as const
-/** Whether pages are light, dark, or as the system is. */
-export type Scheme = (typeof schemes)[number]
+const schemes: readonly Scheme[] = ['system', 'light', 'dark']
 
 const cookie = 'waymark_scheme'
 /** Seconds: a year. */

@@ -133,7 +133,8 @@ export const failures = {
   cross_site: {
     status: 403,
     title: 'Not from this dashboard',
-    explanation: 'A page of the dashboard must have sent the request: its Sec-Fetch-Site or Origin header says otherwise.',
+    explanation:
+      'A page of the dashboard must have sent the request: its Sec-Fetch-Site or Origin header says otherwise.',
   },
   reference_conflict: {
     status: 409,

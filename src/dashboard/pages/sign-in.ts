@@ -2,20 +2,22 @@
  * Signing in and out: with a one-time link, whose token a script takes from the fragment, or with an API key that may do
  * everything.
  */
-import { Failure } from '../../errors.ts'
+import { Failure, type Violation } from '../../errors.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
-import { type Html, html } from '../../http/html.ts'
+import { html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { type NewSession, removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { Attempts } from '../attempts.ts'
 import { browserOf } from '../browser.ts'
 import { crossSiteFault } from '../cross-site.ts'
+import { FormState } from '../form-state.ts'
 import { bareOf } from '../frame.ts'
 import { nextOf } from '../next.ts'
 import { Next, type Pages, readForm } from '../pages.ts'
-import { field } from '../parts/fields.ts'
+import { hiddenFields, submitButton } from '../parts/buttons.ts'
+import { textField } from '../parts/fields.ts'
 import { keepScheme, schemeOf } from '../scheme.ts'
 import { beginSession, endSession } from '../session-cookie.ts'
 
@@ -30,7 +32,7 @@ export function signInPages(pages: Pages, { db, keyring, address }: SignInParts)
   const attempts = new Attempts()
 
   pages.open('GET', '/app/sign-in', async (exchange) => {
-    return pages.send(exchange, 200, signInPage(exchange, nextOf((exchange.query as Fields).next), {}))
+    return pages.send(exchange, 200, signInPage(exchange, nextOf((exchange.query as Fields).next)))
   })
 
   pages.open('POST', '/app/sign-in', async (exchange) => {
@@ -44,7 +46,7 @@ export function signInPages(pages: Pages, { db, keyring, address }: SignInParts)
     const begun = await begin(fields, browserOf(exchange.headers['user-agent']))
     if (begun instanceof NotSignedIn) {
       attempts.fail(exchange.clientAddress)
-      return pages.send(exchange, 422, signInPage(exchange, next, begun.errors))
+      return pages.send(exchange, 422, signInPage(exchange, next, begun.violations))
     }
     // A session that the browser had before ends: no secret outlives a sign-in.
     const before = await pages.sessionOf(exchange)
@@ -71,29 +73,24 @@ export function signInPages(pages: Pages, { db, keyring, address }: SignInParts)
   async function begin(fields: Fields, browser: string): Promise<NewSession | NotSignedIn> {
     if (typeof fields.token === 'string' && fields.token !== '') {
       const session = await signInByToken(db, tokenIn(fields.token), browser)
-      return session ?? new NotSignedIn({ token: usedUp })
+      return session ?? new NotSignedIn('token', usedUp)
     }
     if (typeof fields.api_key !== 'string' || fields.api_key.trim() === '') {
-      return new NotSignedIn({ api_key: 'Paste an API key, or open a sign-in link.' })
+      return new NotSignedIn('api_key', 'Paste an API key, or open a sign-in link.')
     }
     const caller = await keyring.identify(fields.api_key.trim())
-    if (caller instanceof Failure) return new NotSignedIn({ api_key: caller.message })
-    if (!caller.scopes.includes('*')) return new NotSignedIn({ api_key: lacksScope })
+    if (caller instanceof Failure) return new NotSignedIn('api_key', caller.message)
+    if (!caller.scopes.includes('*')) return new NotSignedIn('api_key', lacksScope)
     return signInByKey(db, caller.account, caller.key, browser)
   }
 }
 
-/** Why nobody was signed in: a sentence beside each field. */
+/** Why no one was signed in: a sentence beside the field. */
 class NotSignedIn {
-  readonly errors: Errors
-  constructor(errors: Errors) {
-    this.errors = errors
+  readonly violations: readonly Violation[]
+  constructor(field: 'token' | 'api_key', message: string) {
+    this.violations = [{ field, code: 'not_allowed', message }]
   }
-}
-
-interface Errors {
-  readonly token?: string
-  readonly api_key?: string
 }
 
 const usedUp =
@@ -103,4 +100,31 @@ const lacksScope = 'This API key may not do everything. Sign in with a key that 
 /** People may paste the whole address. */
 function tokenIn(text: string): string {
   return text.trim().replace(/^.*#/, '')
+}
+
+function signInPage(exchange: Exchange, next: string, violations: readonly Violation[] = []): string {
+  const state = new FormState({}, violations)
+  const link = textField({
+    name: 'token',
+    label: 'Sign-in link',
+    type: 'password',
+    help: html`Get one with <code>npx waymark login-link</code> on the server. It works once, for 30 minutes.`,
+    state: state.of('token'),
+  })
+  const key = textField({
+    name: 'api_key',
+    label: 'API key',
+    type: 'password',
+    help: 'A key that may do everything: it has the scope *.',
+    state: state.of('api_key'),
+    hasFocus: violations.length === 0,
+  })
+  return bareOf({
+    title: 'Sign in',
+    scheme: schemeOf(exchange),
+    body: html`<form method="post" action="/app/sign-in" class="form">${hiddenFields({ next })}
+${key}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
+<form method="post" action="/app/sign-in" class="form" data-sign-in>${hiddenFields({ next })}
+${link}<div class="actions">${submitButton({ label: 'Sign in with the link', weight: 'plain' })}</div></form>`,
+  })
 }

@@ -1,0 +1,40 @@
+/**
+ * The dashboard: pages for people, on the listener of the API, over the same forms, rules and stores.
+ */
+import { Failure } from '../errors.ts'
+import { addHeader, send } from '../http/answer.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { Router } from '../http/router.ts'
+import type { Keyring } from '../keys/keyring.ts'
+import type { SpaceActions } from '../spaces/actions.ts'
+import type { Storage } from '../storage/port.ts'
+import { pageFiles } from './files.ts'
+import { sessionPages } from './pages/sessions.ts'
+import { signInPages } from './pages/sign-in.ts'
+import { spacePages } from './pages/spaces.ts'
+import { Pages } from './pages.ts'
+
+export interface DashboardParts {
+  readonly router: Router
+  readonly storage: Storage
+  readonly keyring: Keyring
+  /** The public address of the dashboard, without a slash at its end. */
+  readonly address: (exchange: Exchange) => string
+  readonly actions: { readonly spaces: SpaceActions }
+}
+
+/** Adds all pages. */
+export function dashboard({ router, storage, keyring, address, actions }: DashboardParts): void {
+  const pages = new Pages({ router, db: storage, address })
+  router.add('GET', '/', (exchange) => {
+    addHeader(exchange, 'location', '/app')
+    return send(exchange, 302)
+  })
+  pageFiles(router)
+  signInPages(pages, { db: storage, keyring, address })
+  spacePages(pages, storage, actions.spaces)
+  sessionPages(pages, storage)
+  pages.show('/app/*', async () => {
+    throw new Failure('route_not_found', 'The dashboard has no such page.')
+  })
+}

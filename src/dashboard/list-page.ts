@@ -1,0 +1,63 @@
+/**
+ * Lists as pages: the address holds the whole state, so that back, reload and sharing work.
+ */
+import type { Form } from '../api/fields.ts'
+import { checkListQuery, type ListQuery, pageRequestOf } from '../api/list-query.ts'
+import { Failure } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import type { Resource } from '../resources.ts'
+import type { PageRequest } from '../storage/port.ts'
+
+/** Rows of a page, unless its address says otherwise. */
+export const perPage = 25
+
+/** The state of a list, and the addresses of its other states. */
+export class ListState {
+  readonly query: ListQuery
+  readonly request: PageRequest
+  readonly #path: string
+  readonly #given: URLSearchParams
+
+  /** Throws `validation_failed` for an address that no list has. */
+  constructor(path: string, given: Fields, form: Form<ListQuery>, resource: Resource) {
+    const query = checkListQuery({ per_page: String(perPage), ...given }, form)
+    if (query instanceof Failure) throw query
+    this.query = query
+    this.request = pageRequestOf(query, resource)
+    this.#path = path
+    const filled = Object.entries(given).filter(([, value]) => String(value).trim() !== '')
+    this.#given = new URLSearchParams(filled.map(([name, value]) => [name, String(value)]))
+  }
+
+  /** The page, counted from 1. */
+  get page(): number {
+    return this.query.page ?? 1
+  }
+
+  /** The value of a filter as the address has it; empty if it has none. */
+  valueOf(name: string): string {
+    return this.#given.get(name) ?? ''
+  }
+
+  /** The address with these values; null leaves one out. A list that changes begins at its first page. */
+  href(changes: Readonly<Record<string, string | null>>): string {
+    const wanted = new URLSearchParams(this.#given)
+    wanted.delete('page')
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === null) wanted.delete(name)
+      else wanted.set(name, value)
+    }
+    const text = wanted.toString()
+    return text === '' ? this.#path : `${this.#path}?${text}`
+  }
+
+  /** The address of another page of the same list. */
+  pageHref(page: number): string {
+    return this.href({ page: page === 1 ? null : String(page) })
+  }
+
+  /** The address of the list in another order. */
+  sortHref(by: string, isDescending: boolean): string {
+    return this.href({ sort_by: by, sort: isDescending ? 'desc' : 'asc' })
+  }
+}

@@ -1,0 +1,28 @@
+import { type Html, html } from '../../http/html.ts'
+import { icon } from './icons.ts'
+import { table } from './table.ts'
+
+/** A field that two people have given different values, in words. */
+export interface Difference {
+  readonly label: string
+  readonly yours: string
+  readonly theirs: string
+}
+
+/** Stands above a form whose record was changed by another meanwhile: what was typed is in the form, what is stored is here. */
+export function collision(differences: readonly Difference[]): Html {
+  const list =
+    differences.length === 0
+      ? html`<p>Both of you stored the same values.</p>`
+      : table({
+          caption: 'Your values and those that are stored now',
+          columns: [
+            { label: 'Field', kind: 'lead', cell: ({ label }: Difference) => label },
+            { label: 'Yours', cell: ({ yours }) => html`<bdi>${yours}</bdi>` },
+            { label: 'Stored now', cell: ({ theirs }) => html`<bdi>${theirs}</bdi>` },
+          ],
+          rows: differences,
+        })
+  return html`<section class="notice warning collision" role="alert">${icon('warning')}<div class="stack">
+<p>This has changed since you opened it. Your values are in the form; save again to keep them.</p>${list}</div></section>`
+}
