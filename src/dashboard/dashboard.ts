@@ -9,6 +9,8 @@ import type { Keyring } from '../keys/keyring.ts'
 import type { SpaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
 import { pageFiles } from './files.ts'
+import { aboutPage } from './pages/about.ts'
+import { keyPages } from './pages/keys.ts'
 import { sessionPages } from './pages/sessions.ts'
 import { signInPages } from './pages/sign-in.ts'
 import { spacePages } from './pages/spaces.ts'
@@ -33,7 +35,9 @@ export function dashboard({ router, storage, keyring, address, actions }: Dashbo
   pageFiles(router)
   signInPages(pages, { db: storage, keyring, address })
   spacePages(pages, storage, actions.spaces)
+  keyPages(pages, storage)
   sessionPages(pages, storage)
+  aboutPage(pages)
   pages.show('/app/*', async () => {
     throw new Failure('route_not_found', 'The dashboard has no such page.')
   })

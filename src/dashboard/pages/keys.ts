@@ -1,0 +1,145 @@
+/** API keys: for programs, shown once. */
+import { Failure, found } from '../../errors.ts'
+import { type Html, html } from '../../http/html.ts'
+import { type Scope, scopes } from '../../keys/scope.ts'
+import { createKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
+import type { Db } from '../../storage/port.ts'
+import { FormState } from '../form-state.ts'
+import { grantedIn, keyForm, type Lifetime, lifetimes } from '../key-form.ts'
+import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
+import { copyButton, linkButton, submitButton } from '../parts/buttons.ts'
+import { confirmation, confirmLink } from '../parts/confirm.ts'
+import { emptyState } from '../parts/empty.ts'
+import { errorSummary } from '../parts/errors.ts'
+import { checkbox, selectField, textField } from '../parts/fields.ts'
+import { table } from '../parts/table.ts'
+import { timeAgo } from '../parts/time.ts'
+
+const home = '/app/keys'
+
+/** `/app/keys` and what lies below. */
+export function keyPages(pages: Pages, db: Db): void {
+  pages.show(home, async ({ account }) => listPage(await listKeys(db, account)))
+
+  pages.show(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
+
+  pages.act(home, async ({ account, fields }) => {
+    const values = keyForm.check(fields)
+    if (values instanceof Failure) {
+      return { ...newPage(new FormState(fields, values.facts.violations)), status: 422 }
+    }
+    const { name, expires } = values
+    const issued = await createKey(db, { account, name, scopes: grantedIn(values), lifetimeMs: lifetimes[expires] })
+    return { ...issuedPage(issued), status: 201 }
+  })
+
+  pages.show(`${home}/:id/revoke`, async (asked) => revokePage(await keyOf(asked)))
+
+  pages.act(`${home}/:id/revoke`, async (asked) => {
+    await revokeOwnKey(db, asked.account, idOf(asked, 'key'))
+    return new Next(home, { code: 'key-revoked' })
+  })
+
+  async function keyOf(asked: Asked): Promise<Key> {
+    const id = idOf(asked, 'key')
+    const keys = await listKeys(db, asked.account)
+    return found(
+      keys.find((key) => key.id === id),
+      'key',
+    )
+  }
+}
+
+function listPage(keys: readonly Key[]): Shown {
+  const action = linkButton({ label: 'New key', href: `${home}/new`, weight: 'primary', icon: 'plus' })
+  const why = html`Programs use keys for <a href="/docs">the API</a>. Each may do what its scopes say.`
+  const body =
+    keys.length === 0 ? emptyState({ title: 'No keys yet', why, action }) : html`<p>${why}</p>${tableOf(keys)}`
+  return { title: 'Keys', place: 'keys', body, ...(keys.length > 0 && { action }) }
+}
+
+function tableOf(keys: readonly Key[]): Html {
+  const now = Date.now()
+  const newestFirst = [...keys].reverse()
+  return table({
+    caption: 'Keys',
+    rows: newestFirst,
+    columns: [
+      { label: 'Name', kind: 'lead', cell: ({ name }: Key) => html`<bdi>${name}</bdi>` },
+      { label: 'Key', cell: (key) => html`<code>${key.first_characters}…${key.last_characters}</code>` },
+      { label: 'May do', cell: ({ scopes }) => scopes.map(wordsOf).join(', ') },
+      { label: 'Made', cell: ({ created_at }) => timeAgo(created_at, now) },
+      { label: 'Last used', cell: ({ last_used_at }) => (last_used_at ? timeAgo(last_used_at, now) : 'never') },
+      { label: 'State', cell: (key) => stateOf(key, now) },
+      {
+        label: 'Revoke it',
+        kind: 'menu',
+        cell: (key) => (statusOf(key, now) === 'active' ? confirmLink(html`Revoke`, `${home}/${key.id}/revoke`) : null),
+      },
+    ],
+  })
+}
+
+function stateOf(key: Key, now: number): Html {
+  const { revoked_at, expires_at } = key
+  if (revoked_at !== null) return html`Revoked ${timeAgo(revoked_at, now)}`
+  if (expires_at === null) return html`Good until it is revoked`
+  return html`${statusOf(key, now) === 'expired' ? 'Expired' : 'Expires'} ${timeAgo(expires_at, now)}`
+}
+
+const labels: Readonly<Record<Lifetime, string>> = {
+  never: 'Good until it is revoked',
+  '30d': '30 days',
+  '90d': '90 days',
+  '365d': 'A year',
+}
+
+/** "Read links" */
+function wordsOf(scope: Scope): string {
+  if (scope === '*') return 'everything'
+  const [resource = '', action = ''] = scope.split(':')
+  return `${action} ${resource === 'stats' ? 'statistics' : resource}`
+}
+
+function newPage(state: FormState): Shown {
+  const name = textField({
+    name: 'name',
+    label: 'Name',
+    help: 'What uses the key: a program, a person, a server.',
+    state: state.of('name'),
+    hasFocus: true,
+    isRequired: true,
+  })
+  const boxes = scopes.toReversed().map((scope) =>
+    checkbox({
+      name: scope,
+      label: html`May ${wordsOf(scope)}${scope === '*' ? ', now and later' : null}`,
+      state: state.of(scope),
+    }),
+  )
+  const options = Object.entries(labels).map(([value, label]) => ({ value, label }))
+  const body = html`<form method="post" action="${home}" class="form">${errorSummary(state.violations)}${name}
+<fieldset class="field"><legend>Scopes</legend>${boxes}</fieldset>
+${selectField({ name: 'expires', label: 'Good for', options, state: state.of('expires') })}
+<div class="actions">${submitButton({ label: 'Make the key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+  return { title: 'New key', place: 'keys', body }
+}
+
+function issuedPage({ key, secret }: IssuedKey): Shown {
+  const body = html`<p>This key is shown once. Keep it where only its program can read it.</p>
+<p class="secret"><code>${secret}</code>${copyButton(secret, 'the key', 'Copy the key')}</p>
+<div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
+  return { title: `Key ${key.name}`, heading: html`<bdi>${key.name}</bdi>`, place: 'keys', body }
+}
+
+function revokePage(key: Key): Shown {
+  const body = confirmation({
+    action: `${home}/${key.id}/revoke`,
+    consequences: [
+      'Programs that use it are refused within seconds, and so are browsers that signed in with it. This cannot be undone.',
+    ],
+    verb: html`Revoke ${key.name}`,
+    cancel: home,
+  })
+  return { title: `Revoke ${key.name}?`, place: 'keys', body }
+}
