@@ -17,6 +17,7 @@ const files = globSync(
     'src/storage/clicks/{book,upkeep}.test.ts',
     'src/{clicks,idempotency,keys,limits,sessions}/*.test.ts',
     'src/redirect/directory.test.ts',
+    'src/stats/daily-clicks.test.ts',
     'test/contract/{after,safe-retries}.test.ts',
     'test/{export-clicks,isolation,lost-updates}.test.ts',
   ],

@@ -22,3 +22,22 @@ export function parametersFrom(first: number, last: number): Days {
 export function daysIn(parameters: Days, count: number): number[] {
   return Array.from({ length: count }, (_, n) => parameters[`day${n}`] as number)
 }
+
+/** Links whose days one statement reads: full ones of all of them take the event loop some milliseconds. */
+export const linksAtOnce = 9
+
+/** `link0`, `link1` and so on. */
+export type Links = Readonly<Record<`link${number}`, number>>
+
+/** No link that is stored. */
+const noLink = -1
+
+/** The parameters for as many links as are read at once. */
+export function parametersOf(links: readonly number[]): Links {
+  return Object.fromEntries(Array.from({ length: linksAtOnce }, (_, n) => [`link${n}`, links[n] ?? noLink]))
+}
+
+/** The values of the parameters. */
+export function linksIn(parameters: Links): number[] {
+  return Array.from({ length: linksAtOnce }, (_, n) => parameters[`link${n}`] as number)
+}

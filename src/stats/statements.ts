@@ -4,7 +4,7 @@
 import type { Kysely } from 'kysely'
 import { scopes } from '../storage/clicks/tables.ts'
 import { statement } from '../storage/statement.ts'
-import { type Days, daysIn, readAtOnce } from './day-parameters.ts'
+import { type Days, daysIn, type Links, linksIn, readAtOnce } from './day-parameters.ts'
 
 interface DaysTable {
   /** See `scopes`. */
@@ -85,3 +85,24 @@ export const selectDays = {
   ),
   account: statement((db: Kysely<Tables>, of: OfDays) => daysAmong(db, 'account', of.account, of)),
 }
+
+/** The bytes that the hours of a day take at most: their number, then 24 times a byte and four counts of 53 bits. */
+const maxHoursBytes = 2 + 24 * (1 + 4 * 8)
+
+/** The hours of the days of the account's links, among the links and days that are asked for. */
+export const selectHoursOfLinks = statement((db: Kysely<Tables>, of: { account: number } & Days & Links) =>
+  db
+    .selectFrom('click_days')
+    .innerJoin('links', 'links.id', 'click_days.id')
+    .innerJoin('domains', 'domains.id', 'links.domain_id')
+    .select(({ fn, lit }) => [
+      'click_days.id',
+      'click_days.day',
+      fn<Uint8Array>('substr', ['click_days.facts', lit(1), lit(maxHoursBytes)]).as('hours'),
+    ])
+    .where('click_days.scope', '=', scopes.link)
+    .where('click_days.id', 'in', linksIn(of))
+    .where('click_days.day', 'in', daysIn(of, readAtOnce))
+    .where('links.account_id', '=', of.account)
+    .where('domains.account_id', '=', of.account),
+)

@@ -1,7 +1,7 @@
 import type { Db } from '../storage/port.ts'
-import { parametersFrom, readAtOnce } from './day-parameters.ts'
+import { linksAtOnce, parametersFrom, parametersOf, readAtOnce } from './day-parameters.ts'
 import type { DayRange } from './day-range.ts'
-import { type Scope, selectDays, selectOwned } from './statements.ts'
+import { type Scope, selectDays, selectHoursOfLinks, selectOwned } from './statements.ts'
 
 /** Whose clicks: of a link, a domain or a space of the account, or of the whole account, whose id is then not read. */
 export interface Subject {
@@ -28,5 +28,25 @@ export async function readDays(
   for (let first = from; first <= to; first += readAtOnce) {
     const days = await db.all(selectDays[scope], { account, id, ...parametersFrom(first, to) })
     for (const { day, facts } of days) read(day, facts)
+  }
+}
+
+/**
+ * Hands each stored day of the range of each of these links to `read`, in no order, with the hours of its facts as they are
+ * stored, and not what follows them. Reads some links and days at a time. What is not the account's has no days.
+ */
+export async function readHoursOfLinks(
+  db: Db,
+  account: number,
+  linkIds: readonly number[],
+  { from, to }: DayRange,
+  read: (id: number, day: number, hours: Uint8Array) => void,
+): Promise<void> {
+  for (let at = 0; at < linkIds.length; at += linksAtOnce) {
+    const links = parametersOf(linkIds.slice(at, at + linksAtOnce))
+    for (let first = from; first <= to; first += readAtOnce) {
+      const days = await db.all(selectHoursOfLinks, { account, ...links, ...parametersFrom(first, to) })
+      for (const { id, day, hours } of days) read(id, day, hours)
+    }
   }
 }
