@@ -73,7 +73,7 @@ export function apiOf(
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, address)
-  dashboard({ router, storage, keyring, address, actions })
+  dashboard({ router, storage, keyring, address, shortUrl, actions })
   domainRoutes(api, storage, actions.domains)
   spaceRoutes(api, storage, actions.spaces)
   linkRoutes(api, storage, actions.links, shortUrl)

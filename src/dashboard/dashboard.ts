@@ -1,16 +1,24 @@
 /**
  * The dashboard: pages for people, on the listener of the API, over the same forms, rules and stores.
  */
+
+import type { DomainActions } from '../domains/actions.ts'
 import { Failure } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
+import type { LinkActions } from '../links/actions.ts'
+import type { ShortUrl } from '../names/short-url.ts'
 import type { SpaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
 import { pageFiles } from './files.ts'
 import { aboutPage } from './pages/about.ts'
 import { keyPages } from './pages/keys.ts'
+import { linkPage } from './pages/link.ts'
+import { linkActionPages } from './pages/link-actions.ts'
+import { linkListPage } from './pages/link-list.ts'
+import { newLinkPage } from './pages/new-link.ts'
 import { sessionPages } from './pages/sessions.ts'
 import { signInPages } from './pages/sign-in.ts'
 import { spacePages } from './pages/spaces.ts'
@@ -22,11 +30,16 @@ export interface DashboardParts {
   readonly keyring: Keyring
   /** The public address of the dashboard, without a slash at its end. */
   readonly address: (exchange: Exchange) => string
-  readonly actions: { readonly spaces: SpaceActions }
+  readonly shortUrl: ShortUrl
+  readonly actions: {
+    readonly domains: DomainActions
+    readonly spaces: SpaceActions
+    readonly links: LinkActions
+  }
 }
 
 /** Adds all pages. */
-export function dashboard({ router, storage, keyring, address, actions }: DashboardParts): void {
+export function dashboard({ router, storage, keyring, address, shortUrl, actions }: DashboardParts): void {
   const pages = new Pages({ router, db: storage, address })
   router.add('GET', '/', (exchange) => {
     addHeader(exchange, 'location', '/app')
@@ -34,6 +47,11 @@ export function dashboard({ router, storage, keyring, address, actions }: Dashbo
   })
   pageFiles(router)
   signInPages(pages, { db: storage, keyring, address })
+  const ofLinks = { storage, shortUrl, actions: actions.links }
+  linkListPage(pages, storage, shortUrl)
+  newLinkPage(pages, ofLinks)
+  linkActionPages(pages, ofLinks)
+  linkPage(pages, ofLinks)
   spacePages(pages, storage, actions.spaces)
   keyPages(pages, storage)
   sessionPages(pages, storage)

@@ -78,12 +78,15 @@ export class Pages {
 
   /** Has the page answer GET. Without a session, the browser is led to the sign-in page, and back afterwards. */
   show(path: string, page: Page): void {
+    this.serve(path, (asked) => this.#answer(asked, page))
+  }
+
+  /** The same for what is no page, such as a picture or a file: the handler sends it. */
+  serve(path: string, handler: (asked: Asked) => Promise<Outcome>): void {
     this.open('GET', path, async (exchange) => {
       const session = await this.sessionOf(exchange)
-      if (session === undefined) {
-        return this.goTo(exchange, new Next(`/app/sign-in?next=${encodeURIComponent(exchange.target)}`))
-      }
-      return this.#answer(exchange, session, noFields, page)
+      if (session !== undefined) return handler(askedOf(exchange, session, noFields))
+      return this.goTo(exchange, new Next(`/app/sign-in?next=${encodeURIComponent(exchange.target)}`))
     })
   }
 
@@ -95,7 +98,7 @@ export class Pages {
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.goTo(exchange, new Next('/app/sign-in'))
       const fields = await readForm(exchange)
-      return fields instanceof Failure ? fields : this.#answer(exchange, session, fields, page)
+      return fields instanceof Failure ? fields : this.#answer(askedOf(exchange, session, fields), page)
     })
   }
 
@@ -131,15 +134,19 @@ export class Pages {
     return sendText(exchange, status, text)
   }
 
-  async #answer(exchange: Exchange, session: Session, fields: Fields, page: Page): Promise<Outcome> {
-    const account = session.account.id
-    const shown = await page({ exchange, session, account, query: exchange.query as Fields, fields })
+  async #answer(asked: Asked, page: Page): Promise<Outcome> {
+    const { exchange, session } = asked
+    const shown = await page(asked)
     if (shown instanceof Next) return this.goTo(exchange, shown)
     const notice = takeNotice(exchange, this.isSecure(exchange))
     const { status = 200, ...rest } = shown
     const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
     return this.send(exchange, status, pageOf({ ...rest, ...frame, ...(notice && { notice }) }))
   }
+}
+
+function askedOf(exchange: Exchange, session: Session, fields: Fields): Asked {
+  return { exchange, session, account: session.account.id, query: exchange.query as Fields, fields }
 }
 
 /** The `{id}` of the path. Throws `not_found` for anything that cannot be an id. */

@@ -3,7 +3,8 @@ import { idOf } from '../api/envelopes.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
-import { addEntityTag, conditionOf } from '../http/conditions.ts'
+import { addEntityTag, type Condition, conditionOf } from '../http/conditions.ts'
+import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
@@ -16,19 +17,42 @@ export function linkQrRoute(api: Api, storage: Storage, shortUrl: ShortUrl): voi
   api.add(showLinkQr, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
     const { record } = found(await findLink(storage, caller.account, idOf(exchange, 'link')), 'link')
-    const query = qrQuery.check(exchange.query as Fields)
-    if (query instanceof Failure) return query
-    const modules = fittingModules(shortUrl(record.domain_name ?? '', record.alias), query)
-    if (modules instanceof Failure) return modules
-    const isSvg = query.format === 'svg'
-    const picture = isSvg ? svgOf(modules, query) : await pictureOf(modules, query)
-    if (addEntityTag(exchange, hash('sha1', picture, 'base64url'), condition)) return send(exchange, 304)
-    addHeader(exchange, 'content-type', isSvg ? 'image/svg+xml' : 'image/png')
-    addHeader(exchange, 'content-disposition', `inline; filename="link-${record.id}.${query.format}"`)
-    // A browser that opens an SVG document by itself runs what is in it.
-    addHeader(exchange, 'content-security-policy', "default-src 'none'; sandbox")
-    return send(exchange, 200, picture)
+    const address = shortUrl(record.domain_name ?? '', record.alias)
+    return sendQr(
+      exchange,
+      { id: record.id, address, query: exchange.query as Fields, disposition: 'inline' },
+      condition,
+    )
   })
+}
+
+export interface QrAsked {
+  readonly id: number
+  /** The short URL of the link. */
+  readonly address: string
+  readonly query: Fields
+  /** Whether a browser shows the picture or keeps it as a file. */
+  readonly disposition: 'inline' | 'attachment'
+}
+
+/** Sends the QR code of a link as the query asks; 304 if the client has it. Returns `validation_failed`. */
+export async function sendQr(
+  exchange: Exchange,
+  { id, address, query: sent, disposition }: QrAsked,
+  condition: Condition | null,
+): Promise<Outcome> {
+  const query = qrQuery.check(sent)
+  if (query instanceof Failure) return query
+  const modules = fittingModules(address, query)
+  if (modules instanceof Failure) return modules
+  const isSvg = query.format === 'svg'
+  const picture = isSvg ? svgOf(modules, query) : await pictureOf(modules, query)
+  if (addEntityTag(exchange, hash('sha1', picture, 'base64url'), condition)) return send(exchange, 304)
+  addHeader(exchange, 'content-type', isSvg ? 'image/svg+xml' : 'image/png')
+  addHeader(exchange, 'content-disposition', `${disposition}; filename="link-${id}.${query.format}"`)
+  // A browser that opens an SVG document by itself runs what is in it.
+  addHeader(exchange, 'content-security-policy', "default-src 'none'; sandbox")
+  return send(exchange, 200, picture)
 }
 
 /** The code, if the level can hold the short URL and the frame has a pixel for each module. */

@@ -1,0 +1,150 @@
+/**
+ * The controls of a link's form, one line each. The names are those of the API's fields, so that what it refuses stands beside
+ * the control that sent it.
+ */
+import type { Fields } from '../http/form-encoding.ts'
+import { type Html, html } from '../http/html.ts'
+import type { Link } from '../links/schema.ts'
+import { type Choices, spaceChoice } from './choices.ts'
+import type { FormState } from './form-state.ts'
+import type { Difference } from './parts/collision.ts'
+import { type Choice, checkbox, type Field, selectField, type TextField, textField } from './parts/fields.ts'
+import { fold } from './parts/fold.ts'
+
+interface Control {
+  readonly name: string
+  readonly label: string
+  readonly help?: string
+  /** How it is drawn; a line of text unless said otherwise. */
+  readonly kind?: TextField['type'] | 'checkbox' | 'space' | 'redirect'
+}
+
+/** What can be left out of a link's form, folded by theme. */
+const folds: readonly { readonly title: string; readonly controls: readonly Control[] }[] = [
+  {
+    title: 'Name',
+    controls: [
+      { name: 'title', label: 'Title', help: 'What the link is for.' },
+      { name: 'space_id', label: 'Space', kind: 'space' },
+    ],
+  },
+  {
+    title: 'When',
+    controls: [
+      { name: 'active_period_start_at', label: 'Starts working on', kind: 'datetime-local', help: 'In UTC.' },
+      { name: 'active_period_end_at', label: 'Stops working on', kind: 'datetime-local', help: 'In UTC.' },
+      {
+        name: 'clicks_limit',
+        label: 'Clicks until it expires',
+        kind: 'number',
+        help: 'Those of people; bots take none.',
+      },
+      {
+        name: 'expiration_url',
+        label: 'Leads to, once it has expired',
+        kind: 'url',
+        help: 'Without it, visitors go where the domain sends those of unknown links.',
+      },
+    ],
+  },
+  {
+    title: 'Who',
+    controls: [
+      { name: 'disabled', label: 'Turn visitors away', kind: 'checkbox' },
+      { name: 'redirect_password', label: 'Password', kind: 'password', help: 'Visitors are asked for it.' },
+    ],
+  },
+  {
+    title: 'How',
+    controls: [
+      { name: 'forward_query', label: 'Hand the query of a visit on to the target', kind: 'checkbox' },
+      { name: 'redirect_status', label: 'Redirect', kind: 'redirect' },
+    ],
+  },
+]
+
+const controls = folds.flatMap((each) => each.controls)
+
+const redirects: readonly Choice[] = [
+  { value: '302', label: '302, for now (you can change the target later)' },
+  { value: '307', label: '307, for now, with the method kept' },
+  { value: '301', label: '301, for good (browsers remember it)' },
+  { value: '308', label: '308, for good, with the method kept' },
+]
+
+/** The folds of the form. Those with an error are open; those that are set say with what. */
+export function linkFolds(state: FormState, choices: Choices, more: Readonly<Record<string, Html>> = {}): Html {
+  return html`${folds.map(({ title, controls }) => {
+    const set = controls.filter(({ name }) => isSet(name, state.of(name).value)).map(({ label }) => label)
+    const body = html`${controls.map((control) => drawn(control, state, choices))}${more[title] ?? null}`
+    const isOpen = controls.some(({ name }) => state.of(name).error !== null)
+    return fold({ title, body, isOpen, ...(set.length > 0 && { set: set.join(', ') }) })
+  })}`
+}
+
+/** Whether a value is another than that of a link which says nothing of it. */
+function isSet(name: string, value: string): boolean {
+  return value !== '' && value !== 'false' && !(name === 'redirect_status' && value === '302')
+}
+
+function drawn({ name, label, help, kind = 'text' }: Control, state: FormState, { spaces }: Choices): Html {
+  const field: Field = { name, label, state: state.of(name), ...(help !== undefined && { help }) }
+  if (kind === 'checkbox') return checkbox(field)
+  if (kind === 'redirect') return selectField({ ...field, options: redirects })
+  if (kind !== 'space')
+    return textField({ ...field, type: kind, ...(kind === 'password' && { autocomplete: 'new-password' }) })
+  return selectField({ ...field, options: [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)] })
+}
+
+/** What the controls show of a link. */
+export function valuesOf(link: Link): Fields {
+  return Object.fromEntries(
+    ['url', 'alias', ...controls.map(({ name }) => name)].map((name) => [name, shownValue(link[name as keyof Link])]),
+  )
+}
+
+function shownValue(value: Link[keyof Link] | undefined): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'string' && time.test(value) ? localTime(value) : String(value)
+}
+
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** As a control for dates and times takes it: no longer than it must be, so that what is not edited stays what it was. */
+function localTime(text: string): string {
+  return text.slice(0, -1).replace(/(?::00)?\.000$/, '')
+}
+
+/** The fields of the form as the API takes them. */
+export function sentFields(form: Fields): Fields {
+  const { version: _, remove_password, ...sent } = form
+  const fields: Record<string, unknown> = { ...sent }
+  for (const { name, kind } of controls) {
+    // A box that is not checked is not sent.
+    if (kind === 'checkbox') fields[name] = sent[name] ?? 'false'
+    if (kind === 'datetime-local' && typeof sent[name] === 'string') fields[name] = inUtc(sent[name])
+  }
+  // An empty password is one that was not touched.
+  if (remove_password === 'true') fields.redirect_password = ''
+  else if (sent.redirect_password === '') delete fields.redirect_password
+  return fields
+}
+
+function inUtc(text: string): string {
+  const [, minute, rest = ''] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?$/.exec(text) ?? []
+  return minute === undefined ? text : `${minute}${rest || ':00'}Z`
+}
+
+/** What stands in the form and what is stored, where they differ, in words. */
+export function linkDifferences(form: Fields, stored: Link): Difference[] {
+  const theirs = valuesOf(stored)
+  const named = [{ name: 'url', label: 'Leads to' }, { name: 'alias', label: 'Alias' }, ...controls]
+  return named
+    .filter(({ name }) => name !== 'redirect_password')
+    .map(({ name, label }) => ({ label, yours: typed(form[name]), theirs: typed(theirs[name]) }))
+    .filter(({ yours, theirs }) => yours !== theirs)
+}
+
+function typed(value: unknown): string {
+  return value === undefined || value === 'false' ? '' : String(value)
+}

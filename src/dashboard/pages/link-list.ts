@@ -1,0 +1,197 @@
+/** The list of links: search, filters, order, and what can be done to many at once. */
+import { type Html, html, type Part } from '../../http/html.ts'
+import { type Status, statuses } from '../../links/link.ts'
+import { type Link, listLinksQuery } from '../../links/schema.ts'
+import { linkOf } from '../../links/shown.ts'
+import { listLinks } from '../../links/store.ts'
+import type { ShortUrl } from '../../names/short-url.ts'
+import { resources } from '../../resources.ts'
+import type { Space } from '../../spaces/schema.ts'
+import { dailyClicksOf } from '../../stats/daily-clicks.ts'
+import { dayAt } from '../../stats/day-range.ts'
+import type { Page, Storage } from '../../storage/port.ts'
+import { sparkline } from '../charts/sparkline.ts'
+import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
+import { ListState } from '../list-page.ts'
+import type { Pages, Shown } from '../pages.ts'
+import { linkButton, submitButton } from '../parts/buttons.ts'
+import { emptyState } from '../parts/empty.ts'
+import { type Choice, optionsOf } from '../parts/fields.ts'
+import { activeFilters, type Chip, filterBar } from '../parts/filters.ts'
+import { menu } from '../parts/menu.ts'
+import { count } from '../parts/number.ts'
+import { pagination } from '../parts/pagination.ts'
+import { selectable, selectRow } from '../parts/selection.ts'
+import { shortUrlOf, shortUrlText } from '../parts/short-url.ts'
+import { spaceName } from '../parts/space.ts'
+import { stateBadge } from '../parts/state.ts'
+import { table } from '../parts/table.ts'
+import { timeAgo } from '../parts/time.ts'
+import { targetOf } from '../parts/truncate.ts'
+
+const home = '/app/links'
+/** Days that a row's line and figure span. */
+const recentDays = 30
+
+/** `/app/links`. */
+export function linkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl): void {
+  pages.show(home, async ({ account, query }) => {
+    const list = new ListState(home, query, listLinksQuery, resources.links)
+    const [choices, { rows, ...counted }] = await Promise.all([
+      choicesOf(storage, account),
+      listLinks(storage, account, list.request),
+    ])
+    const today = dayAt(Date.now())
+    const ids = rows.map(({ id }) => id)
+    const daily = await dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today })
+    const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
+    const lines = rows.map((row) => ({
+      link: linkOf(row, shortUrl),
+      space: spaces.get(row.space_id ?? 0),
+      daily: daily.get(row.id) ?? [],
+    }))
+    return listPage(list, { rows: lines, ...counted }, choices)
+  })
+}
+
+interface Line {
+  readonly link: Link
+  readonly space: Space | undefined
+  /** Clicks of people on each of the last days. */
+  readonly daily: readonly number[]
+}
+
+function listPage(list: ListState, page: Page<Line>, choices: Choices): Shown {
+  const action = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
+  const chips = chipsOf(list, choices)
+  if (page.total === 0 && chips.length === 0) return emptyPage(choices, action)
+  const body = html`${filters(list, choices)}
+<div id="results">${activeFilters(chips, home)}${results(list, page, choices)}</div>`
+  return { title: 'Links', place: 'links', action, body }
+}
+
+function emptyPage({ domains }: Choices, action: Html): Shown {
+  const first =
+    domains.length === 0
+      ? emptyState({
+          title: 'First, a domain',
+          why: 'Short links stand on a domain of yours, such as go.example.com.',
+          action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
+        })
+      : emptyState({
+          title: 'No links yet',
+          why: 'A link leads from a short address on your domain to any page.',
+          action,
+        })
+  return { title: 'Links', place: 'links', body: first }
+}
+
+const stateWords: Readonly<Record<Status, string>> = {
+  active: 'Active',
+  scheduled: 'Scheduled',
+  expired: 'Expired',
+  disabled: 'Disabled',
+}
+
+function filters(list: ListState, { domains, spaces }: Choices): Html {
+  const any = (label: string): Choice => ({ value: '', label })
+  return filterBar({
+    action: home,
+    search: { name: 'search', label: 'Search links', value: list.query.search ?? '' },
+    filters: [
+      {
+        name: 'domain_id',
+        label: 'Domain',
+        value: list.valueOf('domain_id'),
+        options: [any('All domains'), ...domains.map(domainChoice)],
+      },
+      {
+        name: 'space_id',
+        label: 'Space',
+        value: list.valueOf('space_id'),
+        options: [any('All spaces'), { value: '0', label: 'No space' }, ...spaces.map(spaceChoice)],
+      },
+      {
+        name: 'status',
+        label: 'State',
+        value: list.valueOf('status'),
+        options: [any('Any state'), ...statuses.map((status) => ({ value: status, label: stateWords[status] }))],
+      },
+    ],
+    kept: Object.fromEntries(
+      ['sort_by', 'sort'].flatMap((name) => (list.valueOf(name) === '' ? [] : [[name, list.valueOf(name)]])),
+    ),
+    results: 'results',
+  })
+}
+
+/** What narrows the list, each with the list without it. */
+function chipsOf(list: ListState, { domains, spaces }: Choices): Chip[] {
+  const [domain, space, status] = ['domain_id', 'space_id', 'status'].map((name) => list.valueOf(name))
+  const spaceWords = space === '0' ? 'No space' : spaces.find(({ id }) => String(id) === space)?.name
+  const all: readonly (readonly [name: string, words: string | undefined])[] = [
+    ['search', list.query.search === null ? undefined : `“${list.query.search}”`],
+    ['domain_id', domain && (domains.find(({ id }) => String(id) === domain)?.name_unicode ?? `Domain ${domain}`)],
+    ['space_id', space && (spaceWords ?? `Space ${space}`)],
+    ['status', status && stateWords[status as Status]],
+  ]
+  return all.flatMap(([name, label]) => (label ? [{ label, href: list.href({ [name]: null }) }] : []))
+}
+
+function results(list: ListState, { rows, total, totalIsExact }: Page<Line>, choices: Choices): Html {
+  if (rows.length === 0) return html`<p>No link is like this. Search for another word, or clear the filters.</p>`
+  const pages = { page: list.page, perPage: list.query.per_page, total, totalIsExact }
+  return html`${selectable(`${home}/selected`, tableOf(rows, list), selectedActions(choices))}
+${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
+}
+
+function tableOf(rows: readonly Line[], list: ListState): Html {
+  const now = Date.now()
+  const { sort_by, sort } = list.query
+  return table({
+    caption: 'Links',
+    rows,
+    columns: [
+      { label: 'Select', kind: 'select', cell: ({ link }: Line) => selectRow(link.id, shortUrlText(link.short_url)) },
+      { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => nameOf(link) },
+      {
+        label: 'Space',
+        cell: ({ space }) => (space === undefined ? null : spaceName(space)),
+      },
+      { label: `Clicks in ${recentDays} days`, kind: 'number', cell: ({ daily }) => recent(daily) },
+      { label: 'All clicks', kind: 'number', sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
+      { label: 'Made', sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
+      { label: 'Actions', kind: 'menu', cell: ({ link }) => menuOf(link) },
+    ],
+    sorting: { by: sort_by, isDescending: sort === 'desc', href: (by, isDown) => list.sortHref(by, isDown) },
+  })
+}
+
+function nameOf({ id, short_url, title, url, status }: Link): Html {
+  const heading = title === null ? null : html`<bdi class="title">${title}</bdi>`
+  return html`${shortUrlOf({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}${stateBadge(status)}
+${heading}${targetOf(url)}`
+}
+
+function recent(daily: readonly number[]): Part {
+  return html`<span class="recent">${sparkline(daily)}${count(daily.reduce((sum, each) => sum + each, 0))}</span>`
+}
+
+function menuOf({ id, short_url, disabled }: Link): Html {
+  const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
+  return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
+    { label: 'Edit', href: `${home}/${id}#edit`, icon: 'edit' },
+    { label: 'QR code', href: `${home}/${id}#qr`, icon: 'links' },
+    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, submits: true },
+    { label: 'Delete', href: `${home}/${id}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
+  ])
+}
+
+function selectedActions({ spaces }: Choices): Html {
+  const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
+    submitButton({ name: 'what', value, label, weight })
+  const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
+  return html`${what('enable', 'Enable')}${what('disable', 'Disable')}
+<label class="hidden-text" for="move-to">Space</label><select id="move-to" name="space_id">${optionsOf(options, '')}</select>${what('move', 'Move')}
+${what('delete', 'Delete', 'danger')}`
+}

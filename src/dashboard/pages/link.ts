@@ -1,0 +1,92 @@
+/** One link: its QR code, its statistics, and every field of it. */
+import { found } from '../../errors.ts'
+import { addHeader } from '../../http/answer.ts'
+import { type Html, html } from '../../http/html.ts'
+import { sendQr } from '../../links/qr-route.ts'
+import type { Link } from '../../links/schema.ts'
+import { linkOf } from '../../links/shown.ts'
+import { findLink } from '../../links/store.ts'
+import { type Choices, choicesOf } from '../choices.ts'
+import { attempted, FormState, Refused } from '../form-state.ts'
+import { linkDifferences, linkFolds, sentFields, valuesOf } from '../link-controls.ts'
+import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
+import { copyButton, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { collision } from '../parts/collision.ts'
+import { confirmLink } from '../parts/confirm.ts'
+import { errorSummary } from '../parts/errors.ts'
+import { checkbox, textField } from '../parts/fields.ts'
+import { shortUrlText } from '../parts/short-url.ts'
+import { stateBadge } from '../parts/state.ts'
+import { stillAt } from '../versions.ts'
+import type { LinkPageParts } from './link-actions.ts'
+
+const home = '/app/links'
+
+/** `/app/links/{id}`. */
+export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageParts): void {
+  pages.show(`${home}/:id`, async (asked) => {
+    const { link, version } = await linkAsked(asked)
+    const choices = await choicesOf(storage, asked.account)
+    return shownPage(link, new FormState({ ...valuesOf(link), version }), choices)
+  })
+
+  pages.act(`${home}/:id`, async (asked) => {
+    const { account, fields } = asked
+    const id = idOf(asked, 'link')
+    const saved = await attempted(() => actions.change(account, id, sentFields(fields), stillAt(fields.version)))
+    if (!(saved instanceof Refused)) return new Next(`${home}/${id}`, { code: 'link-saved' })
+    const { link, version } = await linkAsked(asked)
+    const state = new FormState({ ...fields, version }, saved.violations)
+    const clash = saved.isCollision ? collision(linkDifferences(fields, link)) : null
+    const page = shownPage(link, state, await choicesOf(storage, account), clash)
+    return { ...page, status: saved.isCollision ? 409 : 422 }
+  })
+
+  pages.serve(`${home}/:id/qr`, async (asked) => {
+    const { link } = await linkAsked(asked)
+    const { download, ...query } = asked.query
+    const disposition = download === undefined ? 'inline' : 'attachment'
+    addHeader(asked.exchange, 'cache-control', 'no-store')
+    return sendQr(asked.exchange, { id: link.id, address: link.short_url, query, disposition }, null)
+  })
+
+  async function linkAsked(asked: Asked): Promise<{ readonly link: Link; readonly version: string }> {
+    const { record, version } = found(await findLink(storage, asked.account, idOf(asked, 'link')), 'link')
+    return { link: linkOf(record, shortUrl), version }
+  }
+}
+
+function shownPage(link: Link, state: FormState, choices: Choices, clash: Html | null = null): Shown {
+  const words = shortUrlText(link.short_url)
+  const at = words.indexOf('/')
+  const title = `${words.slice(at)} on ${words.slice(0, at)}`
+  const body = html`${address(link)}${codes(link)}${form(link, state, choices, clash)}`
+  return { title, heading: html`<bdi>${words}</bdi>${stateBadge(link.status)}`, place: 'links', body }
+}
+
+function address({ short_url, url }: Link): Html {
+  return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy the short link')}
+${linkButton({ label: 'Open', href: short_url })}</div><p>Leads to <a href="${url}" rel="noreferrer"><bdi>${url}</bdi></a></p>`
+}
+
+function codes({ id, short_url }: Link): Html {
+  const picture = `${home}/${id}/qr`
+  return html`<section id="qr" class="qr"><h2>QR code</h2>
+<img src="${picture}?format=svg&amp;size=512" width="192" height="192" alt="QR code of ${short_url}"><p><code>${short_url}</code></p>
+<div class="actions"><a class="button plain" href="${picture}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
+<form method="get" action="${picture}" class="actions">${hiddenFields({ format: 'png', download: '1' })}<label for="qr-size">Pixels</label>
+<select id="qr-size" name="size"><option>256</option><option selected>512</option><option>1024</option><option>2048</option></select>${submitButton({ label: 'Download PNG', weight: 'plain' })}</form></div></section>`
+}
+
+function form(link: Link, state: FormState, choices: Choices, clash: Html | null): Html {
+  const path = `${home}/${link.id}`
+  const url = textField({ name: 'url', label: 'Leads to', type: 'url', state: state.of('url'), isRequired: true })
+  const alias = textField({ name: 'alias', label: 'Alias', state: state.of('alias'), isCode: true, isRequired: true })
+  const remove = { name: 'remove_password', label: 'Remove the password', state: state.of('remove_password') }
+  const more: Record<string, Html> = link.has_redirect_password
+    ? { Who: html`<p class="help">A password is set. Leave the field empty to keep it.</p>${checkbox(remove)}` }
+    : {}
+  return html`<section id="edit"><h2>Edit</h2>${clash}<form method="post" action="${path}" class="form" data-guard>
+${hiddenFields({ version: state.of('version').value })}${errorSummary(state.violations)}${url}${alias}${linkFolds(state, choices, more)}
+<div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
+}
