@@ -1,0 +1,141 @@
+/** The whole document of every page of the dashboard, around what the page shows. */
+import { type Html, html, type Part } from '../http/html.ts'
+import { attributes } from './parts/attributes.ts'
+import { hiddenFields } from './parts/buttons.ts'
+import { type IconName, icon } from './parts/icons.ts'
+
+/** Which colours a browser shows: the system's, or those that somebody chose. */
+export type Scheme = 'system' | 'light' | 'dark'
+
+/** What all documents need. */
+export interface BarePage {
+  /** Says the thing and the place: "/summer on go.acme.com". */
+  readonly title: string
+  /** The title as it stands on the page, where it says less or more. */
+  readonly heading?: Part
+  readonly scheme: Scheme
+  /** What the last change came to. */
+  readonly notice?: Html
+  readonly body: Part
+}
+
+export interface Page extends BarePage {
+  readonly place: Place
+  /** The account's name. */
+  readonly account: string
+  /** The page's one primary action. */
+  readonly action?: Html
+  /** The page's own address, with its query: where a choice of colours leads back to. */
+  readonly path: string
+}
+
+/** Where in the navigation a page belongs. */
+export type Place = keyof typeof places | keyof typeof others
+
+const places = {
+  overview: ['Overview', '/app'],
+  links: ['Links', '/app/links'],
+  domains: ['Domains', '/app/domains'],
+  spaces: ['Spaces', '/app/spaces'],
+} as const
+
+const others = {
+  keys: ['Keys', '/app/keys'],
+  sessions: ['Sessions', '/app/sessions'],
+  docs: ['API docs', '/docs'],
+  about: ['About', '/app/about'],
+} as const
+
+/** A page of somebody who signed in. */
+export function pageOf(page: Page): string {
+  const { title, heading = title, action = null, notice = null, body } = page
+  return documentOf(
+    page,
+    html`<body class="framed">
+<a class="skip" href="#main">Skip to content</a>
+${rail(page)}
+<main class="sheet" id="main" tabindex="-1">
+${notice}
+<header class="head"><h1>${heading}</h1>${action}</header>
+<div class="content">${body}</div>
+</main>
+</body>`,
+  )
+}
+
+/** A page without a session, such as the one to sign in, and one that says what failed: small, in the middle. */
+export function bareOf(page: BarePage): string {
+  const { title, heading = title, notice = null, body } = page
+  return documentOf(
+    page,
+    html`<body class="bare">
+<main id="main">
+${brand('/app')}
+${notice}
+<h1>${heading}</h1>
+${body}
+</main>
+</body>`,
+  )
+}
+
+function documentOf({ title, scheme }: BarePage, body: Html): string {
+  const chosen = attributes({ lang: 'en', 'data-scheme': scheme === 'system' ? null : scheme })
+  return html`<!doctype html>
+<html${chosen}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
+<meta name="color-scheme" content="${scheme === 'system' ? 'light dark' : scheme}">
+<meta name="robots" content="noindex">
+<title>${title} · Waymark</title>
+<link rel="icon" href="${iconAddress}" type="image/svg+xml">
+<link rel="stylesheet" href="/app/static/app.css">
+<script type="module" src="/app/static/app.js"></script>
+</head>
+${body}
+</html>
+`.text
+}
+
+/** The one that the API's documents have. */
+const iconAddress = '/docs/static/icon.svg'
+
+function brand(href: string): Html {
+  return html`<a class="brand" href="${href}"><img src="${iconAddress}" width="24" height="24" alt="">Waymark</a>`
+}
+
+function rail({ place, account, scheme, path }: Page): Html {
+  return html`<nav class="rail" aria-label="Main">
+${brand('/app')}
+<ul class="places">${Object.entries(places).map((each) => placeLink(each, place))}</ul>
+<button type="button" class="button plain more-button" popovertarget="more">${icon('bars')}Menu</button>
+<div class="more" id="more" popover>
+<ul class="others">${Object.entries(others).map((each) => placeLink(each, place))}
+<li class="needs-script"><button type="button" data-keys>${icon('keyboard')}Keyboard</button></li></ul>
+<div class="account"><span class="name" title="${account}"><bdi>${account}</bdi></span>
+<form method="post" action="/app/sign-out"><button class="link-like">Sign out</button></form>
+${schemes(scheme, path)}</div>
+</div>
+</nav>`
+}
+
+function placeLink([name, [label, href]]: [string, readonly [string, string]], place: Place): Html {
+  const all = attributes({ href, 'aria-current': name === place ? 'page' : null })
+  return html`<li><a${all}>${icon(name as IconName)}${label}</a></li>`
+}
+
+function schemes(chosen: Scheme, path: string): Html {
+  const buttons = (['system', 'light', 'dark'] as const).map((scheme) => {
+    const label = { system: 'As the system', light: 'Light', dark: 'Dark' }[scheme]
+    const all = {
+      name: 'scheme',
+      value: scheme,
+      title: label,
+      'aria-label': label,
+      'aria-pressed': `${scheme === chosen}`,
+    }
+    return html`<button${attributes(all)}>${icon(scheme)}</button>`
+  })
+  return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Colours">${buttons}</div></form>`
+}

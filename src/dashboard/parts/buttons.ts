@@ -1,0 +1,71 @@
+import { type Html, html, type Part } from '../../http/html.ts'
+import { attributes } from './attributes.ts'
+import { type IconName, icon } from './icons.ts'
+
+/** How much a button weighs. A page has one primary button. */
+export type Weight = 'primary' | 'plain' | 'danger' | 'link-like'
+
+export interface LinkButton {
+  readonly label: Part
+  readonly href: string
+  readonly weight?: Weight
+  readonly icon?: IconName
+  /** Opens what the link leads to in a dialog, where scripts run. */
+  readonly inDialog?: boolean
+}
+
+/** A link that looks like a button. */
+export function linkButton({ label, href, weight = 'plain', icon: name, inDialog = false }: LinkButton): Html {
+  const all = attributes({ class: classOf(weight), href, 'data-dialog': inDialog })
+  return html`<a${all}>${name === undefined ? null : icon(name)}${label}</a>`
+}
+
+export interface SubmitButton {
+  readonly label: Part
+  readonly weight?: Weight
+  readonly icon?: IconName
+  /** What the form sends when this button was pressed. */
+  readonly name?: string
+  readonly value?: string
+  /** Sends the form to another address than its own. */
+  readonly action?: string
+}
+
+/** The button that sends a form. */
+export function submitButton(button: SubmitButton): Html {
+  const { label, weight = 'primary', icon: iconName, name = null, value = null, action = null } = button
+  const all = attributes({ type: 'submit', class: classOf(weight), name, value, formaction: action })
+  return html`<button${all}>${iconName === undefined ? null : icon(iconName)}${label}</button>`
+}
+
+export interface PostButton extends SubmitButton {
+  readonly action: string
+  /** Sent with it, hidden. */
+  readonly fields?: Readonly<Record<string, string>>
+}
+
+/** A button with a form of its own, for what one press does. */
+export function postButton({ action, fields = {}, ...button }: PostButton): Html {
+  return html`<form method="post" action="${action}">${hiddenFields(fields)}${submitButton({ weight: 'plain', ...button })}</form>`
+}
+
+/** What a form sends along unseen. */
+export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
+  return html`${Object.entries(fields).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )}`
+}
+
+/**
+ * Copies the text and says so. `what` names it: "the short link". With a label it is a button with words, else a small one
+ * with an icon. Without scripts it is not there.
+ */
+export function copyButton(text: string, what: string, label: string | null = null): Html {
+  const words = label === null ? html`<span class="hidden-text">Copy ${what}</span>` : label
+  const className = label === null ? 'button bare-icon copy' : 'button copy'
+  return html`<button type="button" class="${className}" data-copy="${text}">${icon('copy')}${words}<span class="said" aria-hidden="true">Copied</span></button>`
+}
+
+function classOf(weight: Weight): string {
+  return weight === 'link-like' ? weight : `button ${weight}`
+}

@@ -1,0 +1,143 @@
+/**
+ * Fields of forms: label above, help below, the error in its place. A field that was refused asks for the focus; with
+ * several, browsers give it to the first.
+ */
+import { type Html, html, type Part } from '../../http/html.ts'
+import { attributes } from './attributes.ts'
+import { icon } from './icons.ts'
+
+/** What stands in the field, and why it was refused. */
+export interface FieldState {
+  readonly value: string
+  readonly error: string | null
+}
+
+export interface Field {
+  /** The name that the form sends. */
+  readonly name: string
+  readonly label: Part
+  readonly state: FieldState
+  readonly help?: Part
+  readonly isRequired?: boolean
+  /** Whether the field has the focus when the page opens. One on a page. */
+  readonly hasFocus?: boolean
+}
+
+export interface TextField extends Field {
+  readonly type?: 'text' | 'url' | 'search' | 'number' | 'password' | 'datetime-local'
+  readonly placeholder?: string
+  /** `off`, unless said otherwise. */
+  readonly autocomplete?: string
+  readonly min?: number | string
+  readonly max?: number | string
+  /** In the type of short links and code. */
+  readonly isCode?: boolean
+  /** What stands before the value, such as the domain of an alias. */
+  readonly prefix?: string
+}
+
+/** A field of one line. */
+export function textField(field: TextField): Html {
+  const { type = 'text', placeholder = null, autocomplete = 'off', min = null, max = null, prefix } = field
+  const isCode = field.isCode === true || type === 'url'
+  const input = html`<input${attributes({
+    type,
+    ...common(field),
+    value: field.state.value,
+    placeholder,
+    autocomplete,
+    min,
+    max,
+    class: isCode ? 'mono' : null,
+    spellcheck: isCode || type === 'password' ? 'false' : null,
+    autocapitalize: isCode || type === 'password' ? 'none' : null,
+    inputmode: type === 'number' ? 'numeric' : null,
+  })}>`
+  if (prefix === undefined) return framed(field, input)
+  return framed(field, html`<div class="prefixed"><span class="prefix"><bdi>${prefix}</bdi></span>${input}</div>`)
+}
+
+/** A field of several lines. */
+export function textArea(field: Field & { readonly rows?: number }): Html {
+  // A browser drops the first line break of a text area.
+  return framed(
+    field,
+    html`<textarea${attributes({ ...common(field), rows: field.rows ?? 3 })}>\n${field.state.value}</textarea>`,
+  )
+}
+
+export interface Choice {
+  readonly value: string
+  readonly label: string
+}
+
+/** A choice of one from a list. With `submits`, a change sends the form where scripts run. */
+export function selectField(field: Field & { readonly options: readonly Choice[]; readonly submits?: boolean }): Html {
+  const { options, state, submits = false } = field
+  const select = html`<select${attributes({ ...common(field), 'data-submit': submits })}>${optionsOf(options, state.value)}</select>`
+  return framed(field, select)
+}
+
+/** The options of a select, the chosen one marked. */
+export function optionsOf(options: readonly Choice[], chosen: string): Html {
+  return html`${options.map(
+    ({ value, label }) => html`<option${attributes({ value, selected: value === chosen })}>${label}</option>`,
+  )}`
+}
+
+/** Yes or no. It sends `true` when it is checked and nothing else; its state is checked with the value `true`. */
+export function checkbox(field: Field): Html {
+  const input = html`<input${attributes({ type: 'checkbox', ...common(field), value: 'true', checked: field.state.value === 'true' })}>`
+  return html`<div class="choice">${input}<label for="${idOf(field.name)}">${field.label}</label>${below(field)}</div>`
+}
+
+export interface RadioChoice {
+  readonly value: string
+  readonly label: Part
+}
+
+/** A choice of one from a few that all are seen. */
+export function radioGroup(field: Field & { readonly options: readonly RadioChoice[] }): Html {
+  const { label, state, options } = field
+  const choices = options.map(({ value, label: words }, index) => {
+    const { id, required, autofocus, ...others } = common(field)
+    const isChosen = value === state.value
+    // The summary of errors leads to the first; so does the focus, unless one is chosen.
+    const isFirst = index === 0
+    const own = { id: isFirst ? id : null, required, autofocus: isFirst && autofocus, value, checked: isChosen }
+    return html`<label><input${attributes({ type: 'radio', ...others, ...own })}>${words}</label>`
+  })
+  return html`<fieldset class="field"><legend>${label}</legend><div class="choices">${choices}</div>${below(field)}</fieldset>`
+}
+
+/** The `id` of the field's control. */
+export function idOf(name: string): string {
+  return `field-${name}`
+}
+
+function framed(field: Field, control: Html): Html {
+  const label = html`<label for="${idOf(field.name)}">${field.label}</label>`
+  return html`<div class="field">${label}${control}${below(field)}</div>`
+}
+
+/** The error and the help, where the control says that they are. */
+function below({ name, state, help }: Field): Html {
+  const error =
+    state.error === null
+      ? null
+      : html`<p class="error" id="${idOf(name)}-error">${icon('warning')}<span>${state.error}</span></p>`
+  return html`${error}${help === undefined ? null : html`<p class="help" id="${idOf(name)}-help">${help}</p>`}`
+}
+
+function common({ name, state, help, isRequired = false, hasFocus = false }: Field) {
+  const isRefused = state.error !== null
+  const described = [isRefused ? `${idOf(name)}-error` : '', help === undefined ? '' : `${idOf(name)}-help`]
+  return {
+    id: idOf(name),
+    name,
+    required: isRequired,
+    autofocus: isRefused || hasFocus,
+    'aria-invalid': isRefused ? 'true' : null,
+    'aria-describedby': described.filter(Boolean).join(' ') || null,
+  }
+}

@@ -1,0 +1,45 @@
+import { Html } from '../../http/html.ts'
+
+/** What is drawn for each name, in a square of 16 with lines of 1.5. */
+const drawings = {
+  overview: '<path d="M2 13.5h12M4 11V8M8 11V3.5M12 11V6"/>',
+  links:
+    '<path d="M6.5 9.5l3-3M7 4.5l1.3-1.3a3.2 3.2 0 0 1 4.5 4.5L11.5 9M9 11.5l-1.3 1.3a3.2 3.2 0 0 1-4.5-4.5L4.5 7"/>',
+  domains: '<circle cx="8" cy="8" r="6"/><path d="M2 8h12M8 2c4 4 4 8 0 12M8 2c-4 4-4 8 0 12"/>',
+  spaces: '<path d="M8 2l6 3-6 3-6-3zM2 8l6 3 6-3M2 11l6 3 6-3"/>',
+  keys: '<circle cx="5" cy="11" r="3"/><path d="M7.2 8.8L13.5 2.5M11 5l2 2"/>',
+  sessions: '<rect x="2" y="3" width="12" height="8" rx="1.5"/><path d="M6 14h4"/>',
+  docs: '<path d="M3.5 2.5h7a2 2 0 0 1 2 2v9h-7a2 2 0 0 1-2-2zM6 6h4M6 9h3"/>',
+  about: '<circle cx="8" cy="8" r="6"/><path d="M8 7.5V11M8 5v.1"/>',
+  plus: '<path d="M8 3v10M3 8h10"/>',
+  copy: '<rect x="5.5" y="5.5" width="8" height="8" rx="1.5"/><path d="M10.5 5.5V4A1.5 1.5 0 0 0 9 2.5H4A1.5 1.5 0 0 0 2.5 4v5A1.5 1.5 0 0 0 4 10.5h1.5"/>',
+  done: '<path d="M3 8.5l3.5 3.5L13 4.5"/>',
+  search: '<circle cx="7" cy="7" r="4.5"/><path d="M10.5 10.5l3 3"/>',
+  warning: '<path d="M8 2.5l6 11H2zM8 6.5v3M8 11.5v.1"/>',
+  menu: '<circle cx="3" cy="8" r=".5"/><circle cx="8" cy="8" r=".5"/><circle cx="13" cy="8" r=".5"/>',
+  bars: '<path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11"/>',
+  chevron: '<path d="M6 3.5L10.5 8 6 12.5"/>',
+  before: '<path d="M10 3.5L5.5 8l4.5 4.5"/>',
+  up: '<path d="M8 13V3M4 7l4-4 4 4"/>',
+  down: '<path d="M8 3v10M4 9l4 4 4-4"/>',
+  close: '<path d="M4 4l8 8M12 4l-8 8"/>',
+  clock: '<circle cx="8" cy="8" r="6"/><path d="M8 4.5V8l2.5 1.5"/>',
+  off: '<circle cx="8" cy="8" r="6"/><path d="M4 4l8 8"/>',
+  remove: '<path d="M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.5 9h7l.5-9"/>',
+  edit: '<path d="M3 13l.5-3L11 2.5 13.5 5 6 12.5zM9.5 4L12 6.5"/>',
+  keyboard:
+    '<rect x="1.5" y="4" width="13" height="8" rx="1.5"/><path d="M4 6.5h.1M6.7 6.5h.1M9.3 6.5h.1M12 6.5h.1M5 9.5h6"/>',
+  system: '<rect x="2" y="3" width="12" height="8" rx="1.5"/><path d="M6 14h4M8 3v8"/>',
+  light:
+    '<circle cx="8" cy="8" r="3"/><path d="M8 1.5v1M8 13.5v1M1.5 8h1M13.5 8h1M3.4 3.4l.7.7M11.9 11.9l.7.7M3.4 12.6l.7-.7M11.9 4.1l.7-.7"/>',
+  dark: '<path d="M13.5 9.5A6 6 0 0 1 6.5 2.5a6 6 0 1 0 7 7z"/>',
+}
+
+export type IconName = keyof typeof drawings
+
+/** A small drawing in the colour of the text. Words beside it say what it means: programs that read pages aloud skip it. */
+export function icon(name: IconName, className = ''): Html {
+  return new Html(
+    `<svg class="icon${className === '' ? '' : ` ${className}`}" viewBox="0 0 16 16" aria-hidden="true">${drawings[name]}</svg>`,
+  )
+}
