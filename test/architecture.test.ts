@@ -86,6 +86,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'stats/statements.ts': ['storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],
   'stats/store.ts': ['stats/', 'storage/port.ts'],
+  'dashboard/assets.ts': ['http/static-content.ts'],
+  'dashboard/frame.ts': ['http/html.ts', 'dashboard/parts/'],
+  'dashboard/parts/': ['http/html.ts', 'spaces/space.ts'],
+  'dashboard/scripts/': [],
   'app.ts': [
     ...[
       'app-api.ts',

@@ -112,7 +112,7 @@ ${brand('/app')}
 <button type="button" class="button plain more-button" popovertarget="more">${icon('bars')}Menu</button>
 <div class="more" id="more" popover>
 <ul class="others">${Object.entries(others).map((each) => placeLink(each, place))}
-<li class="needs-script"><button type="button" data-keys>${icon('system')}Keyboard</button></li></ul>
+<li class="needs-script"><button type="button" data-keys>${icon('keyboard')}Keyboard</button></li></ul>
 <div class="account"><span class="name" title="${account}"><bdi>${account}</bdi></span>
 <form method="post" action="/app/sign-out"><button class="link-like">Sign out</button></form>
 ${schemes(scheme, path)}</div>
@@ -137,5 +137,5 @@ function schemes(chosen: Scheme, path: string): Html {
     }
     return html`<button${attributes(all)}>${icon(scheme)}</button>`
   })
-  return html`<form method="post" action="/app/scheme" class="schemes" role="group" aria-label="Colours">${hiddenFields({ next: path })}${buttons}</form>`
+  return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Colours">${buttons}</div></form>`
 }

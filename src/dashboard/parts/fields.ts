@@ -98,7 +98,7 @@ export interface RadioChoice {
 
 /** A choice of one from a few that all are seen. */
 export function radioGroup(field: Field & { readonly options: readonly RadioChoice[] }): Html {
-  const { name, label, state, options } = field
+  const { label, state, options } = field
   const choices = options.map(({ value, label: words }, index) => {
     const { id, required, autofocus, ...others } = common(field)
     const isChosen = value === state.value

@@ -1,4 +1,5 @@
 import { type Html, html } from '../../http/html.ts'
+import { icon } from './icons.ts'
 import { count, percent } from './number.ts'
 
 export interface Figure {
@@ -21,7 +22,6 @@ function changeOf(value: number, before: number, period: string): Html {
   const title = `${count(before)} in ${period}`
   if (value === before) return html`<span class="change" title="${title}">no change</span>`
   const direction = value > before ? 'up' : 'down'
-  const arrow = direction === 'up' ? '↑' : '↓'
   const share = before === 0 ? 'from 0' : percent(Math.abs(value - before) / before)
-  return html`<span class="change" title="${title}"><span aria-hidden="true">${arrow}</span><span class="hidden-text">${direction}</span> ${share}<span class="hidden-text"> against ${period}</span></span>`
+  return html`<span class="change" title="${title}">${icon(direction)}<span class="hidden-text">${direction}</span> ${share}<span class="hidden-text"> against ${period}</span></span>`
 }

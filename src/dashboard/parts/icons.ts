@@ -16,7 +16,7 @@ const drawings = {
   done: '<path d="M3 8.5l3.5 3.5L13 4.5"/>',
   search: '<circle cx="7" cy="7" r="4.5"/><path d="M10.5 10.5l3 3"/>',
   warning: '<path d="M8 2.5l6 11H2zM8 6.5v3M8 11.5v.1"/>',
-  menu: '<path d="M3.5 8h.1M8 8h.1M12.5 8h.1"/>',
+  menu: '<circle cx="3" cy="8" r=".5"/><circle cx="8" cy="8" r=".5"/><circle cx="13" cy="8" r=".5"/>',
   bars: '<path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11"/>',
   chevron: '<path d="M6 3.5L10.5 8 6 12.5"/>',
   before: '<path d="M10 3.5L5.5 8l4.5 4.5"/>',
@@ -27,6 +27,8 @@ const drawings = {
   off: '<circle cx="8" cy="8" r="6"/><path d="M4 4l8 8"/>',
   remove: '<path d="M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.5 9h7l.5-9"/>',
   edit: '<path d="M3 13l.5-3L11 2.5 13.5 5 6 12.5zM9.5 4L12 6.5"/>',
+  keyboard:
+    '<rect x="1.5" y="4" width="13" height="8" rx="1.5"/><path d="M4 6.5h.1M6.7 6.5h.1M9.3 6.5h.1M12 6.5h.1M5 9.5h6"/>',
   system: '<rect x="2" y="3" width="12" height="8" rx="1.5"/><path d="M6 14h4M8 3v8"/>',
   light:
     '<circle cx="8" cy="8" r="3"/><path d="M8 1.5v1M8 13.5v1M1.5 8h1M13.5 8h1M3.4 3.4l.7.7M11.9 11.9l.7.7M3.4 12.6l.7-.7M11.9 4.1l.7-.7"/>',

@@ -56,11 +56,11 @@ function head<Row>({ label, kind = 'text', sortBy }: Column<Row>, sorting: Sorti
   return html`<th${all}><a href="${sorting.href(sortBy, isDescendingNext)}">${label}${arrow}</a></th>`
 }
 
-function cell<Row>({ label, kind = 'text', isPlain = false, cell: valueOf }: Column<Row>, row: Row): Html {
+function cell<Row>({ label, kind = 'text', isPlain = false, cell: show }: Column<Row>, row: Row): Html {
   const hasLabel = (kind === 'text' || kind === 'number') && !isPlain
   const all = { class: classesOf(kind), 'data-label': hasLabel ? label : null }
-  if (kind === 'lead') return html`<th${attributes({ scope: 'row', role: 'rowheader', ...all })}>${valueOf(row)}</th>`
-  return html`<td${attributes({ role: 'cell', ...all })}>${valueOf(row)}</td>`
+  if (kind === 'lead') return html`<th${attributes({ scope: 'row', role: 'rowheader', ...all })}>${show(row)}</th>`
+  return html`<td${attributes({ role: 'cell', ...all })}>${show(row)}</td>`
 }
 
 function classesOf(kind: NonNullable<Column<unknown>['kind']>): string | null {

@@ -1,0 +1,14 @@
+/** What scripts add to the pages. Every page works without them. */
+import { watchCopying } from './copying.js'
+import { watchDialogs } from './dialogs.js'
+import { watchForms } from './forms.js'
+import { watchKeys } from './keys.js'
+import { watchLiveForms } from './live.js'
+import { watchSelection } from './selection.js'
+
+watchCopying()
+watchDialogs()
+watchForms()
+watchKeys()
+watchLiveForms()
+watchSelection()

@@ -1,0 +1,25 @@
+/** Forms: `data-guard` asks before changes are lost, `data-submit` on a select sends its form, and none is sent twice. */
+
+export function watchForms() {
+  document.addEventListener('input', ({ target }) => {
+    const form = target instanceof Element ? target.closest('form[data-guard]') : null
+    form?.setAttribute('data-changed', '')
+  })
+  document.addEventListener('change', ({ target }) => {
+    if (target instanceof HTMLSelectElement && 'submit' in target.dataset) target.form?.requestSubmit()
+  })
+  document.addEventListener('submit', (event) => {
+    const { target: form } = event
+    if (!(form instanceof HTMLFormElement) || event.defaultPrevented) return
+    if (form.method === 'post' && 'sent' in form.dataset) return event.preventDefault()
+    form.removeAttribute('data-changed')
+    form.dataset.sent = ''
+  })
+  // A page that the browser kept comes back as it was left.
+  addEventListener('pageshow', () => {
+    for (const form of document.forms) delete form.dataset.sent
+  })
+  addEventListener('beforeunload', (event) => {
+    if (document.querySelector('form[data-changed]') !== null) event.preventDefault()
+  })
+}

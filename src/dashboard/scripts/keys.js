@@ -1,0 +1,95 @@
+/**
+ * Keys: `/` goes to the search, `c` to a new link, `g` and a letter to a place, `?` shows them all. They are never read in
+ * fields, and can be turned off, since programs that listen to speech take words for keys (WCAG 2.1.4).
+ */
+import { openDialog } from './dialogs.js'
+
+/** @type {Readonly<Record<string, readonly [address: string, words: string]>>} */
+const places = {
+  o: ['/app', 'Overview'],
+  l: ['/app/links', 'Links'],
+  d: ['/app/domains', 'Domains'],
+  s: ['/app/spaces', 'Spaces'],
+}
+/** @type {readonly (readonly [keys: string, words: string])[]} */
+const explained = [
+  ['/', 'Search'],
+  ['c', 'New link'],
+  ...Object.entries(places).map(([key, [, words]]) => /** @type {const} */ ([`g ${key}`, words])),
+  ['?', 'These keys'],
+  ['Esc', 'Close'],
+]
+const switchName = 'keys-off'
+
+export function watchKeys() {
+  let isPlaceNext = false
+  document.addEventListener('keydown', (event) => {
+    if (!isOurs(event) || isOff()) return
+    const { key } = event
+    const place = isPlaceNext ? places[key] : undefined
+    isPlaceNext = key === 'g'
+    if (place !== undefined) location.assign(place[0])
+    else if (key === 'c') newLink()
+    else if (key === '?') explain()
+    else if (key !== '/' || !focusSearch()) return
+    event.preventDefault()
+  })
+  document.addEventListener('click', ({ target }) => {
+    if (target instanceof Element && target.closest('[data-keys]') !== null) explain()
+  })
+}
+
+/**
+ * Whether the key is not the browser's, a field's or a dialog's.
+ * @type {(event: KeyboardEvent) => boolean}
+ */
+function isOurs({ target, ctrlKey, metaKey, altKey, isComposing }) {
+  if (ctrlKey || metaKey || altKey || isComposing) return false
+  if (target instanceof HTMLElement && target.matches('input, select, textarea')) return false
+  return document.querySelector('dialog[open], [popover]:popover-open') === null
+}
+
+function newLink() {
+  const link = document.querySelector('a[href="/app/links/new"]')
+  if (link instanceof HTMLElement) link.click()
+  else location.assign('/app/links/new')
+}
+
+/** Whether there is a search to go to. */
+function focusSearch() {
+  const search = document.querySelector('input[type="search"]')
+  if (!(search instanceof HTMLInputElement)) return false
+  search.focus()
+  search.select()
+  return true
+}
+
+function isOff() {
+  return localStorage.getItem(switchName) !== null
+}
+
+function explain() {
+  const content = document.createElement('template')
+  content.innerHTML = `<header class="head"><h1>Keyboard</h1></header><dl class="keys"></dl>
+<p class="choice"><input type="checkbox" id="use-keys"><label for="use-keys">Use these keys</label></p>`
+  const list = content.content.querySelector('dl')
+  for (const [keys, words] of explained) {
+    const row = document.createElement('div')
+    row.append(document.createElement('dt'), document.createElement('dd'))
+    const [term, description] = row.children
+    if (description) description.textContent = words
+    for (const key of keys.split(' ')) {
+      const kbd = document.createElement('kbd')
+      kbd.textContent = key
+      term?.append(kbd, ' ')
+    }
+    list?.append(row)
+  }
+  const use = content.content.querySelector('input')
+  if (use) use.checked = !isOff()
+  use?.addEventListener('change', () => {
+    if (use.checked) localStorage.removeItem(switchName)
+    else localStorage.setItem(switchName, '')
+  })
+  openDialog(content.content)
+}
