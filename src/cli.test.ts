@@ -190,6 +190,7 @@ test('only "accounts create" makes a database', async (t) => {
     'keys revoke 1',
     'accounts list',
     'links list',
+    'login-link',
   ]) {
     const { code, stdout, stderr } = await refused(...words.split(' '))
     const sentence = `There is no Waymark database at ${path} yet. Check DATABASE_URL, or start the server once.\n`
@@ -239,6 +240,7 @@ test('help explains every level, in each way to ask for it, with exit code 0', a
     ['links delete', 'Usage: npx waymark links delete ALIAS '],
     ['accounts create', 'Usage: npx waymark accounts create --name NAME '],
     ['accounts list', 'Usage: npx waymark accounts list '],
+    ['login-link', 'Usage: npx waymark login-link '],
     ['start', 'Usage: npx waymark start\n'],
     ['import', 'Usage: npx waymark import [FILE] '],
   ] as const) {

@@ -52,6 +52,12 @@ export function readListeners(read: Read): Listeners {
   return { listeners: places, workers }
 }
 
+/** The address by which a browser on this machine reaches a listener: that of the machine itself has a name. */
+export function localUrlOf({ host, port }: Pick<Place, 'host' | 'port'>): string {
+  const name = /^(0\.0\.0\.0|::|127\.0\.0\.1|::1)$/.test(host) ? 'localhost' : host
+  return `http://${isIP(name) === 6 ? `[${name}]` : name}:${port}`
+}
+
 type Ports = Pick<Place, 'host' | 'port' | 'isPerWorker'>
 
 /** Whether two listeners could want the same port of the same address. A variable that is wrong meets nothing. */

@@ -3,8 +3,8 @@
  */
 import { isIP } from 'node:net'
 import type { SinkConfig } from './clicks/sink/open.ts'
-import { type Listeners, readListeners } from './config-listeners.ts'
-import { brokenEncoding, type Environment, integerFrom, oneOf, readAll } from './config-reading.ts'
+import { type Listeners, localUrlOf, type Place, readListeners } from './config-listeners.ts'
+import { brokenEncoding, type Environment, integerFrom, oneOf, type Read, readAll } from './config-reading.ts'
 import { readShortUrl } from './config-short-url.ts'
 import { readSink } from './config-sink.ts'
 import { readLocation } from './config-storage.ts'
@@ -48,7 +48,7 @@ export function readConfig(env: Environment = process.env): Config {
     return {
       ...listening,
       storage,
-      baseUrl: read('BASE_URL', '', baseUrl),
+      baseUrl: readBaseUrl(read),
       shortUrl: readShortUrl(read, listening.listeners),
       clicksSink: readSink(read, storage, listening.workers),
       staleFor: read('STALE_FOR', '3600', integerFrom(0, 31_536_000)),
@@ -73,6 +73,23 @@ export function readStorageLocation(env: Environment = process.env): StorageLoca
 /** Reads how short URLs begin, for the command line. Throws `StartupFailure`. */
 export function readShortUrlTemplate(env: Environment = process.env): string {
   return readAll(env, (read) => readShortUrl(read, readListeners(read).listeners))
+}
+
+/**
+ * Reads where people reach the API and the dashboard, for the command line: `BASE_URL`, or else where it listens on this
+ * machine. Null if that is any free port. Throws `StartupFailure`.
+ */
+export function readOwnUrl(env: Environment = process.env): string | null {
+  return readAll(env, (read) => {
+    const base = readBaseUrl(read)
+    const api = readListeners(read).listeners.find(({ name }) => name === 'api') as Place
+    if (base !== null) return base
+    return api.port === 0 ? null : localUrlOf(api)
+  })
+}
+
+function readBaseUrl(read: Read): string | null {
+  return read('BASE_URL', '', baseUrl)
 }
 
 function baseUrl(text: string): string | null {

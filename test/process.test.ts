@@ -34,6 +34,8 @@ test('the first npm start prints one key and a curl line that works when pasted'
   const text = server.stdout()
   assert.match(text, /^Waymark \d+\.\d+\.\d+ is listening on http:\/\/127\.0\.0\.1:\d+ \(documentation: \/docs\)$/m)
   assert.equal(text.match(/^ +wm_\w{49}$/gm)?.length, 1)
+  const dashboard = `^Open the dashboard: http://localhost:${server.port}/app/sign-in#wml_[\\w-]{43} {2}\\(works once, for 30 minutes\\)$`
+  assert.match(text, new RegExp(dashboard, 'm'))
   assert.deepEqual((await pasteCurl(server, pathWithCurl(t))).data, [])
 })
 
@@ -64,12 +66,18 @@ test('a second start keeps the data and makes no second key', async (t) => {
   await first.end('SIGTERM')
   const second = await startServer(t, variables)
   await second.said(/^Lost your API key\? Issue another: npx waymark keys create --name mine$/m)
-  assert.doesNotMatch(second.stdout(), /wm_/)
+  await second.said(/^Get an address that opens the dashboard: npx waymark login-link$/m)
+  assert.doesNotMatch(second.stdout(), /wml?_/)
   const { body } = await second.send('GET', spaces, { key: first.key })
   assert.deepEqual(
     body.data.map(({ name }: { name: string }) => name),
     ['Kept'],
   )
+})
+
+test('with BASE_URL, the first start leads to the dashboard there', async (t) => {
+  const server = await startServer(t, { ...newDatabase(t).variables, BASE_URL: 'https://links.example.com' })
+  await server.said(/^Open the dashboard: https:\/\/links\.example\.com\/app\/sign-in#wml_[\w-]{43} /m)
 })
 
 test('a start without any good key says how to issue one', async (t) => {
@@ -110,7 +118,7 @@ test('BOOTSTRAP_KEY is registered at the first start, and never printed', async 
   const variables = { ...newDatabase(t).variables, BOOTSTRAP_KEY: key }
   const server = await startServer(t, variables)
   assert.equal((await server.send('GET', domains, { key })).status, 200)
-  assert.doesNotMatch((await server.end('SIGTERM')).stdout, /wm_/)
+  assert.doesNotMatch((await server.end('SIGTERM')).stdout, /wml?_/)
   const again = await startServer(t, variables)
   assert.equal((await again.send('GET', domains, { key })).status, 200)
   assert.doesNotMatch((await again.end('SIGTERM')).stdout, /BOOTSTRAP_KEY/)

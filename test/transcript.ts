@@ -54,6 +54,7 @@ export function timeless(document: string): string {
     .replace(/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z/g, 'TIME')
     .replace(/"request_id":( ?)"[^"]+"/g, '"request_id":$1"ID"')
     .replace(/wm_[0-9A-Za-z]{49}/g, 'KEY')
+    .replace(/wml_[\w-]{43}/g, 'TOKEN')
     .replace(/wm_[0-9A-Za-z]{4}…[0-9A-Za-z]{4}/g, 'KEY')
     .replace(/ +$/gm, '')
 }

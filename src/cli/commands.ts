@@ -5,6 +5,7 @@ import { type Command, program } from './command.ts'
 import { exportClicksCommand } from './export-clicks.ts'
 import { keyCommands } from './keys.ts'
 import { linkCommands } from './links.ts'
+import { loginLinkCommand } from './login-link.ts'
 import { migrateCommand } from './migrate.ts'
 import { startCommand } from './start.ts'
 import { table } from './table.ts'
@@ -19,6 +20,7 @@ const topics: Commands = {
   accounts: accountCommands,
   keys: keyCommands,
   links: linkCommands,
+  'login-link': loginLinkCommand,
   migrate: migrateCommand,
   ...backupCommands,
   ...transferCommands,

@@ -3,16 +3,19 @@ import { once } from 'node:events'
 import { PassThrough, Writable } from 'node:stream'
 import { test } from 'node:test'
 import { version } from '../version.ts'
-import { greet, greeting } from './greeting.ts'
+import { dashboardUrl, greet, greeting } from './greeting.ts'
 
 const api = { port: 3000, url: 'http://0.0.0.0:3000', localUrl: 'http://127.0.0.1:3000' }
 const redirect = { port: 3080, url: 'http://0.0.0.0:3080', localUrl: 'http://127.0.0.1:3080' }
 const listening = { api, redirect }
 const banner = `Waymark ${version} is listening on http://0.0.0.0:3000 (documentation: /docs)\nShort links are answered on http://0.0.0.0:3080, for the domains that you store\n`
 
-test('a first start shows the key, and a curl lines that this machine can run', () => {
-  const text = greeting(listening, { secret: 'wm_secret' })
-  assert.ok(text.startsWith(`${banner}\nThis API key is shown once; keep it safe:\n\n  wm_secret\n`))
+const first = { secret: 'wm_secret', signInUrl: 'http://localhost:3000/app/sign-in#wml_token' }
+
+test('a first start shows the way to the dashboard, the key, and curl lines that this machine can run', () => {
+  const text = greeting(listening, first)
+  const dashboard = `Open the dashboard: ${first.signInUrl}  (works once, for 30 minutes)`
+  assert.ok(text.startsWith(`${banner}\n${dashboard}\n\nThis API key is shown once; keep it safe:\n\n  wm_secret\n`))
   const commands = text.split('\n').filter((line) => line.startsWith('  curl '))
   assert.deepEqual(commands, [
     '  curl -H "Authorization: Bearer wm_secret" http://127.0.0.1:3000/api/v1/domains -d name=localhost',
@@ -22,19 +25,31 @@ test('a first start shows the key, and a curl lines that this machine can run', 
 })
 
 test('without a listener for visitors nothing is said of it, and the curl line lists domains', () => {
-  const text = greeting({ api, redirect: undefined }, { secret: 'wm_secret' })
-  assert.doesNotMatch(text, /Short links|localhost/)
+  const text = greeting({ api, redirect: undefined }, first)
+  assert.doesNotMatch(text, /Short links|http:\/\/localhost:3080/)
   assert.match(text, /^ {2}curl -H "Authorization: Bearer wm_secret" http:\/\/127\.0\.0\.1:3000\/api\/v1\/domains$/m)
 })
 
-test('a later start says how to issue a key', () => {
-  const line = 'Lost your API key? Issue another: npx waymark keys create --name mine\n'
-  assert.equal(greeting(listening, 'kept'), banner + line)
+test('the dashboard is at localhost for a listener of this machine, and at its address for another', () => {
+  for (const [localUrl, url] of [
+    ['http://127.0.0.1:3000', 'http://localhost:3000'],
+    ['http://[::1]:3000', 'http://localhost:3000'],
+    ['http://192.0.2.1:3000', 'http://192.0.2.1:3000'],
+  ] as const) {
+    assert.equal(dashboardUrl({ ...api, localUrl }), url)
+  }
 })
 
-test('a start without a good key says so, and how to issue one', () => {
+const signIn = 'Get an address that opens the dashboard: npx waymark login-link\n'
+
+test('a later start says how to sign in and how to issue a key', () => {
+  const line = 'Lost your API key? Issue another: npx waymark keys create --name mine\n'
+  assert.equal(greeting(listening, 'kept'), banner + signIn + line)
+})
+
+test('a start without a good key says so, and how to sign in or issue one', () => {
   const line = 'No API key is good. Issue one: npx waymark keys create --name mine\n'
-  assert.equal(greeting(listening, 'none'), banner + line)
+  assert.equal(greeting(listening, 'none'), banner + signIn + line)
 })
 
 test('a standard output that cannot be written is told on the other one, with what is lost', async () => {

@@ -3,10 +3,10 @@ import { version } from '../version.ts'
 import type { Listening } from './listen.ts'
 
 /**
- * What a start tells the operator about keys: the first one, which is shown this once; `kept`, when keys that were
- * issued before are good; `none`, when no key is good.
+ * What a start tells the operator about the ways in: the first key and the first address that signs in, which are shown
+ * this once; `kept`, when keys that were issued before are good; `none`, when no key is good.
  */
-export type KeyNews = { readonly secret: string } | 'kept' | 'none'
+export type AccessNews = { readonly secret: string; readonly signInUrl: string } | 'kept' | 'none'
 
 /** Where the API and the visitors' listener can be reached; the latter undefined if it is turned off. */
 export interface Addresses {
@@ -15,25 +15,34 @@ export interface Addresses {
 }
 
 /** What the server prints once it listens. */
-export function greeting({ api, redirect }: Addresses, key: KeyNews): string {
+export function greeting({ api, redirect }: Addresses, news: AccessNews): string {
   const ofVisitors =
-    redirect === undefined ? '' : `Short links are answered on ${byName(redirect)}, for the domains that you store\n`
+    redirect === undefined
+      ? ''
+      : `Short links are answered on ${byName(redirect.url)}, for the domains that you store\n`
   const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)\n${ofVisitors}`
-  if (key === 'none') return `${banner}No API key is good. Issue one: ${issue}\n`
-  if (key === 'kept') return `${banner}Lost your API key? Issue another: ${issue}\n`
+  if (news === 'none') return `${banner}${signIn}No API key is good. Issue one: ${issue}\n`
+  if (news === 'kept') return `${banner}${signIn}Lost your API key? Issue another: ${issue}\n`
   return `${banner}
+Open the dashboard: ${news.signInUrl}  (works once, for 30 minutes)
+
 This API key is shown once; keep it safe:
 
-  ${key.secret}
+  ${news.secret}
 
 Try it:
 
-${trial(api, redirect, key.secret)}
+${trial(api, redirect, news.secret)}
 `
 }
 
+/** The address of the dashboard for a browser on this machine. */
+export function dashboardUrl({ localUrl }: Listening): string {
+  return byName(localUrl)
+}
+
 /** By an IP address, no short link is ever asked for: that is not the name of a domain. */
-function byName({ url }: Listening): string {
+function byName(url: string): string {
   return url.replace('//127.0.0.1', '//localhost').replace('//[::1]', '//localhost')
 }
 
@@ -47,6 +56,7 @@ ${curl}/links -d alias=docs -d url=http://localhost:${port}/docs
 `
 }
 
+const signIn = 'Get an address that opens the dashboard: npx waymark login-link\n'
 const issue = 'npx waymark keys create --name mine'
 
 /** Prints the greeting. A standard output that cannot be written is no reason not to serve. */

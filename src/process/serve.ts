@@ -5,10 +5,11 @@ import { Countries } from '../clicks/countries.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { Place } from '../config-listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
+import { signInUrl } from '../sessions/sign-in-url.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
-import { isWithoutKeys, makeFirstKey, registerBootstrapKey } from './first-key.ts'
-import { type Addresses, greet, greeting, type KeyNews } from './greeting.ts'
+import { isWithoutKeys, makeFirstAccess, registerBootstrapKey } from './first-access.ts'
+import { type AccessNews, type Addresses, dashboardUrl, greet, greeting } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder } from './shutdown.ts'
@@ -44,7 +45,10 @@ async function start(): Promise<void> {
     if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
     const listening = await listenAll(config, app)
     announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
-    if (isFirst()) greet(greeting(addressesOf(listening), await keyNews(storage)))
+    if (isFirst()) {
+      const addresses = addressesOf(listening)
+      greet(greeting(addresses, await accessNews(storage, config.baseUrl ?? dashboardUrl(addresses.api))))
+    }
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
     flushCompileCache()
@@ -89,8 +93,9 @@ async function register({ bootstrapKey }: Config, storage: Storage, logger: Logg
   )
 }
 
-async function keyNews(storage: Storage): Promise<KeyNews> {
-  const secret = await makeFirstKey(storage)
-  if (secret !== undefined) return { secret }
+/** Makes the first key and sign-in link if there is no account yet. `base` is where browsers find the dashboard. */
+async function accessNews(storage: Storage, base: string): Promise<AccessNews> {
+  const first = await makeFirstAccess(storage)
+  if (first !== undefined) return { secret: first.secret, signInUrl: signInUrl(base, first.token) }
   return (await isWithoutKeys(storage)) ? 'none' : 'kept'
 }

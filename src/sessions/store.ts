@@ -28,7 +28,7 @@ export interface NewSession {
 }
 
 /** How long a sign-in link is good. Milliseconds. */
-const loginLifetimeMs = 30 * 60 * 1_000
+export const loginLifetimeMs = 30 * 60 * 1_000
 /** How long a session lasts, however much it is used. Milliseconds. */
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1_000
 /** A use within this time of the last one is not written down. Milliseconds. */

@@ -1,0 +1,98 @@
+/** `waymark login-link`: how an operator gets into the dashboard. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { runHere } from '../../test/command-line.ts'
+import { newDatabase as newPostgres } from '../../test/postgres-database.ts'
+import { newDatabase, type Variables } from '../../test/processes.ts'
+import { createAccount } from '../accounts/store.ts'
+import { signInByToken } from '../sessions/store.ts'
+import type { StorageLocation } from '../storage/location.ts'
+import { openStorage } from '../storage/open.ts'
+import type { Storage } from '../storage/port.ts'
+
+const engines: Readonly<Record<string, (t: TestContext) => Promise<[StorageLocation, Variables]>>> = {
+  SQLite: async (t) => {
+    const { path, variables } = newDatabase(t)
+    return [{ engine: 'sqlite', path }, variables]
+  },
+  PostgreSQL: async (t) => {
+    const { drop, ...location } = await newPostgres()
+    t.after(drop)
+    return [location, { DATABASE_URL: location.url }]
+  },
+}
+
+/** A database with these accounts, and a command on it. */
+async function placeWith(t: TestContext, names: readonly string[], engine = 'SQLite') {
+  const [location, variables] = await (engines[engine] as NonNullable<(typeof engines)[string]>)(t)
+  const storage: Storage = await openStorage(location)
+  t.after(() => storage.close())
+  for (const name of names) await createAccount(storage, name)
+  const run = (args: readonly string[], more: Variables = {}) =>
+    runHere(['login-link', ...args], { variables: { ...variables, ...more } })
+  return { storage, run }
+}
+
+for (const engine of Object.keys(engines)) {
+  test(`login-link prints an address that signs in to the only account, once, and nothing else: ${engine}`, async (t) => {
+    const { storage, run } = await placeWith(t, ['Acme'], engine)
+    const { code, stdout, stderr } = await run([])
+    assert.deepEqual([code, stderr], [0, ''])
+    const [, token = ''] = /^http:\/\/localhost:3000\/app\/sign-in#(wml_[\w-]{43})\n$/.exec(stdout) ?? []
+    assert.equal((await signInByToken(storage, token, 'x'))?.account_id, 1)
+    assert.equal(await signInByToken(storage, token, 'x'), undefined)
+  })
+}
+
+test('--json prints the address, the account and when it ends, which is in 30 minutes', async (t) => {
+  const { storage, run } = await placeWith(t, ['Acme', 'Other'])
+  const before = Date.now()
+  const { url, account_id, expires_at, ...more } = JSON.parse((await run(['--account', '2', '--json'])).stdout)
+  const after = Date.now()
+  assert.deepEqual([account_id, more], [2, {}])
+  const madeAt = Date.parse(expires_at) - 30 * 60_000
+  assert.ok(madeAt >= before && madeAt <= after)
+  const token = new URL(url).hash.slice(1)
+  assert.equal(await signInByToken(storage, token, 'x', madeAt + 30 * 60_000), undefined)
+  assert.equal((await signInByToken(storage, token, 'x', madeAt + 30 * 60_000 - 1))?.account_id, 2)
+})
+
+for (const [variables, base] of [
+  [{ BASE_URL: 'https://links.example.com/', PORT: '0' }, 'https://links.example.com'],
+  [{ PORT: '8080', HOST: '0.0.0.0' }, 'http://localhost:8080'],
+  [{ HOST: '::' }, 'http://localhost:3000'],
+  [{ HOST: '192.0.2.1' }, 'http://192.0.2.1:3000'],
+  [{ HOST: '[2001:db8::1]' }, 'http://[2001:db8::1]:3000'],
+] as const) {
+  test(`the address begins with ${base}: ${JSON.stringify(variables)}`, async (t) => {
+    const { run } = await placeWith(t, ['Acme'])
+    const { stdout } = await run([], variables)
+    assert.equal(stdout.split('#')[0], `${base}/app/sign-in`)
+  })
+}
+
+test('exit code 1 without an account, for an unknown one, and where the port is not known', async (t) => {
+  const empty = await placeWith(t, [])
+  const unknown = await placeWith(t, ['Acme'])
+  for (const [said, sentence] of [
+    [await empty.run([]), 'There is no account yet. Make one with "npx waymark accounts create --name NAME".'],
+    [await unknown.run(['--account', '7']), 'There is no account 7. "npx waymark accounts list" shows the accounts.'],
+    [
+      await unknown.run([], { PORT: '0' }),
+      'With PORT=0 the server may have any port. Set BASE_URL to the address of the dashboard.',
+    ],
+    [await unknown.run([], { PORT: 'x' }), 'PORT must be an integer from 0 to 65535, not "x".'],
+  ] as const) {
+    assert.deepEqual(said, { code: 1, stdout: '', stderr: `${sentence}\n` })
+  }
+})
+
+test('exit code 2 where there are several accounts and none is named', async (t) => {
+  const { run } = await placeWith(t, ['Acme', 'Other'])
+  const { code, stdout, stderr } = await run([])
+  assert.deepEqual([code, stdout], [2, ''])
+  assert.match(
+    stderr,
+    /^There is more than one account: say which one with --account ID\.[^\n]*\n\nUsage: npx waymark login-link \[--account ID\] \[--json\]\n/,
+  )
+})
