@@ -5,7 +5,7 @@ export function watchSelection() {
     const form = target instanceof HTMLInputElement ? target.closest('form[data-select]') : null
     if (!(target instanceof HTMLInputElement) || form === null) return
     const all = form.querySelector('[data-select-all]')
-    const rows = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll('tbody input[name="id"]'))
+    const rows = /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll('tbody input[name^="row-"]'))
     if (target === all) for (const row of rows) row.checked = target.checked
     const selected = [...rows].filter(({ checked }) => checked).length
     if (all instanceof HTMLInputElement) {
