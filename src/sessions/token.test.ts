@@ -3,7 +3,10 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { signInUrl } from './sign-in-url.ts'
+import { insertLoginToken, signInByToken } from './store.ts'
 import { generateToken, hashToken, hasToken, isWellFormedToken, type TokenKind } from './token.ts'
+
+const app = await startApp()
 
 const kinds: readonly (readonly [TokenKind, RegExp, TokenKind])[] = [
   ['login', /^wml_[\w-]{43}$/, 'session'],
@@ -46,11 +49,18 @@ test('the address that signs in has the token in its fragment, which no server s
 })
 
 test('an X-Request-Id that holds a token is replaced, and never logged', async () => {
-  const app = await startApp()
   for (const [kind] of kinds) {
     const token = generateToken(kind)
     const { headers } = await app.send('GET', '/api/v1/domains', { headers: { 'x-request-id': `id-${token}` } })
     assert.ok(!String(headers['x-request-id']).includes(token))
     assert.ok(!JSON.stringify(app.logs).includes(token))
+  }
+})
+
+test('401: neither token opens the API', async () => {
+  const token = await insertLoginToken(app.storage, 1)
+  const session = await signInByToken(app.storage, await insertLoginToken(app.storage, 1), 'x')
+  for (const key of [token, String(session?.secret)]) {
+    assert.equal((await app.send('GET', '/api/v1/domains', { key })).status, 401)
   }
 })
