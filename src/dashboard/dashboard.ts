@@ -12,7 +12,7 @@ import type { LinkActions } from '../links/actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { SpaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
-import { pageFiles } from './files.ts'
+import { staticRoute } from './static-route.ts'
 import { aboutPage } from './pages/about.ts'
 import { keyPages } from './pages/keys.ts'
 import { linkPage } from './pages/link.ts'
@@ -45,7 +45,7 @@ export function dashboard({ router, storage, keyring, address, shortUrl, actions
     addHeader(exchange, 'location', '/app')
     return send(exchange, 302)
   })
-  pageFiles(router)
+  staticRoute(router)
   signInPages(pages, { db: storage, keyring, address })
   const ofLinks = { storage, shortUrl, actions: actions.links }
   linkListPage(pages, storage, shortUrl)

@@ -5,6 +5,7 @@ import { watchForms } from './forms.js'
 import { watchKeys } from './keys.js'
 import { watchLiveForms } from './live.js'
 import { watchSelection } from './selection.js'
+import { signInByLink } from './sign-in.js'
 
 watchCopying()
 watchDialogs()
@@ -12,3 +13,4 @@ watchForms()
 watchKeys()
 watchLiveForms()
 watchSelection()
+signInByLink()
