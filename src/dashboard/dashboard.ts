@@ -12,17 +12,18 @@ import type { LinkActions } from '../links/actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { SpaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
-import { staticRoute } from './static-route.ts'
 import { aboutPage } from './pages/about.ts'
 import { keyPages } from './pages/keys.ts'
 import { linkPage } from './pages/link.ts'
 import { linkActionPages } from './pages/link-actions.ts'
 import { linkListPage } from './pages/link-list.ts'
 import { newLinkPage } from './pages/new-link.ts'
+import { overviewPage } from './pages/overview.ts'
 import { sessionPages } from './pages/sessions.ts'
 import { signInPages } from './pages/sign-in.ts'
 import { spacePages } from './pages/spaces.ts'
 import { Pages } from './pages.ts'
+import { staticRoute } from './static-route.ts'
 
 export interface DashboardParts {
   readonly router: Router
@@ -48,6 +49,7 @@ export function dashboard({ router, storage, keyring, address, shortUrl, actions
   staticRoute(router)
   signInPages(pages, { db: storage, keyring, address })
   const ofLinks = { storage, shortUrl, actions: actions.links }
+  overviewPage(pages, { storage, shortUrl })
   linkListPage(pages, storage, shortUrl)
   newLinkPage(pages, ofLinks)
   linkActionPages(pages, ofLinks)

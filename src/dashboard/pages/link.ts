@@ -7,6 +7,7 @@ import type { Link } from '../../links/schema.ts'
 import { linkOf } from '../../links/shown.ts'
 import { findLink } from '../../links/store.ts'
 import { type Choices, choicesOf } from '../choices.ts'
+import { sendClicks } from '../clicks-csv.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
 import { linkDifferences, linkFolds, sentFields, valuesOf } from '../link-controls.ts'
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
@@ -17,6 +18,7 @@ import { errorSummary } from '../parts/errors.ts'
 import { checkbox, textField } from '../parts/fields.ts'
 import { shortUrlText } from '../parts/short-url.ts'
 import { stateBadge } from '../parts/state.ts'
+import { csvButton, periodOf, statistics } from '../statistics.ts'
 import { stillAt } from '../versions.ts'
 import type { LinkPageParts } from './link-actions.ts'
 
@@ -26,8 +28,7 @@ const home = '/app/links'
 export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageParts): void {
   pages.show(`${home}/:id`, async (asked) => {
     const { link, version } = await linkAsked(asked)
-    const choices = await choicesOf(storage, asked.account)
-    return shownPage(link, new FormState({ ...valuesOf(link), version }), choices)
+    return shownPage(asked, link, new FormState({ ...valuesOf(link), version }))
   })
 
   pages.act(`${home}/:id`, async (asked) => {
@@ -38,8 +39,14 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     const { link, version } = await linkAsked(asked)
     const state = new FormState({ ...fields, version }, saved.violations)
     const clash = saved.isCollision ? collision(linkDifferences(fields, link)) : null
-    const page = shownPage(link, state, await choicesOf(storage, account), clash)
+    const page = await shownPage(asked, link, state, clash)
     return { ...page, status: saved.isCollision ? 409 : 422 }
+  })
+
+  pages.serve(`${home}/:id/clicks.csv`, async (asked) => {
+    const { link } = await linkAsked(asked)
+    const subject = { scope: 'link', id: link.id } as const
+    return sendClicks(asked, storage, subject, `link-${link.id}-clicks.csv`)
   })
 
   pages.serve(`${home}/:id/qr`, async (asked) => {
@@ -50,18 +57,27 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     return sendQr(asked.exchange, { id: link.id, address: link.short_url, query, disposition }, null)
   })
 
+  async function shownPage(asked: Asked, link: Link, state: FormState, clash: Html | null = null): Promise<Shown> {
+    const period = periodOf(asked.query)
+    const path = `${home}/${link.id}`
+    const subject = { scope: 'link', id: link.id } as const
+    const [choices, stats] = await Promise.all([
+      choicesOf(storage, asked.account),
+      statistics({ db: storage, account: asked.account, subject, period, path }),
+    ])
+    const words = shortUrlText(link.short_url)
+    const at = words.indexOf('/')
+    const body = html`${address(link)}
+<section id="clicks"><h2>Clicks</h2>${stats}<div class="actions">${csvButton(path, period)}</div></section>
+${codes(link)}${form(link, state, choices, clash)}`
+    const heading = html`<bdi>${words}</bdi>${stateBadge(link.status)}`
+    return { title: `${words.slice(at)} on ${words.slice(0, at)}`, heading, place: 'links', body }
+  }
+
   async function linkAsked(asked: Asked): Promise<{ readonly link: Link; readonly version: string }> {
     const { record, version } = found(await findLink(storage, asked.account, idOf(asked, 'link')), 'link')
     return { link: linkOf(record, shortUrl), version }
   }
-}
-
-function shownPage(link: Link, state: FormState, choices: Choices, clash: Html | null = null): Shown {
-  const words = shortUrlText(link.short_url)
-  const at = words.indexOf('/')
-  const title = `${words.slice(at)} on ${words.slice(0, at)}`
-  const body = html`${address(link)}${codes(link)}${form(link, state, choices, clash)}`
-  return { title, heading: html`<bdi>${words}</bdi>${stateBadge(link.status)}`, place: 'links', body }
 }
 
 function address({ short_url, url }: Link): Html {

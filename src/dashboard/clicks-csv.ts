@@ -1,0 +1,25 @@
+import { addHeader, sendText } from '../http/answer.ts'
+import type { Outcome } from '../http/exchange.ts'
+import { seriesOf } from '../stats/reading.ts'
+import type { Subject } from '../stats/store.ts'
+import type { Db } from '../storage/port.ts'
+import type { Asked } from './pages.ts'
+import { periodOf } from './statistics.ts'
+
+/** Sends the clicks over the asked period for spreadsheets (RFC 4180). Times and numbers alone: no cell can be a formula. */
+export async function sendClicks(
+  { exchange, account, query }: Asked,
+  db: Db,
+  of: Subject,
+  name: string,
+): Promise<Outcome> {
+  const { range, interval } = periodOf(query)
+  const { buckets } = await seriesOf(db, account, of, range, interval)
+  const lines = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }) =>
+    [start_at, clicks, unique_clicks, bots, previews].join(','),
+  )
+  addHeader(exchange, 'cache-control', 'no-store')
+  addHeader(exchange, 'content-type', 'text/csv; charset=utf-8')
+  addHeader(exchange, 'content-disposition', `attachment; filename="${name}"`)
+  return sendText(exchange, 200, `${['start_at,clicks,unique_clicks,bots,previews', ...lines].join('\r\n')}\r\n`)
+}

@@ -1,0 +1,118 @@
+/** The statistics of a link, a domain, a space or the whole account over a period, as a part of a page. */
+import { validationFailed } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { type Html, html } from '../http/html.ts'
+import { type DayRange, dateOf, dayAt } from '../stats/day-range.ts'
+import { rankingOf, seriesOf } from '../stats/reading.ts'
+import type { Counts } from '../stats/series.ts'
+import type { Subject } from '../stats/store.ts'
+import type { Db } from '../storage/port.ts'
+import { areaChart } from './charts/area-chart.ts'
+import { barChart } from './charts/bars.ts'
+import { type Period, periodQuery, periods, readPeriod } from './charts/period.ts'
+import { valueLabel } from './charts/value-label.ts'
+import { linkButton, submitButton } from './parts/buttons.ts'
+import { figures } from './parts/figures.ts'
+import { dayOf } from './parts/time.ts'
+
+/** The period that an address asks for. Throws `validation_failed`. */
+export function periodOf(query: Fields): Period {
+  const { period, violations } = readPeriod(query, dayAt(Date.now()))
+  if (violations.length > 0) throw validationFailed(violations)
+  return period
+}
+
+interface Asked {
+  readonly db: Db
+  readonly account: number
+  readonly subject: Subject
+  readonly period: Period
+  /** The page's address without a query. */
+  readonly path: string
+}
+
+const breakdowns = [
+  ['countries', 'Countries'],
+  ['referrers', 'Came from'],
+  ['browsers', 'Browsers'],
+  ['operating_systems', 'Systems'],
+  ['devices', 'Devices'],
+  ['languages', 'Languages'],
+] as const
+
+/** Values that a break-down shows. */
+const shownValues = 8
+
+/** Figures, the clicks over time and what they break down into. */
+export async function statistics(asked: Asked): Promise<Html> {
+  const [overTime, ...bars] = await Promise.all([
+    clicksOverTime(asked),
+    ...breakdowns.map(([name, title]) => breakdown(asked, name, title)),
+  ])
+  return html`${overTime}<div class="breakdowns">${bars}</div>`
+}
+
+/** The choice of a period, the figures and the chart. */
+export async function clicksOverTime({ db, account, subject, period, path }: Asked): Promise<Html> {
+  const { range, interval, before } = period
+  const now = await seriesOf(db, account, subject, range, interval)
+  const earlier = before && (await seriesOf(db, account, subject, before, interval))
+  const chart = areaChart({
+    buckets: now.buckets,
+    interval,
+    title: 'Clicks of people over time',
+    ...(earlier && { before: earlier.buckets.map(({ clicks }) => clicks) }),
+  })
+  return html`${periodBar(period, path)}${figuresOf(now.totals, earlier?.totals)}${chart}`
+}
+
+function figuresOf(now: Counts, before: Counts | undefined): Html {
+  const figure = (label: string, name: keyof Counts) => ({
+    label,
+    value: now[name],
+    ...(before !== undefined && { before: before[name] }),
+  })
+  return figures(
+    [
+      figure('Clicks', 'clicks'),
+      figure('Visitors a day, in sum', 'unique_clicks'),
+      figure('Bots', 'bots'),
+      figure('Previews', 'previews'),
+    ],
+    'the period before',
+  )
+}
+
+async function breakdown(
+  { db, account, subject, period }: Asked,
+  name: (typeof breakdowns)[number][0],
+  title: string,
+): Promise<Html> {
+  const ranking = await rankingOf(db, account, subject, period.range, name)
+  const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownValues })
+  const rows = values.map(({ value, clicks }) => ({ label: valueLabel(name, value), clicks }))
+  return barChart({ title, rows, total: ranking.total })
+}
+
+/** Links to the named periods, and a form for any other. */
+function periodBar(period: Period, path: string): Html {
+  const links = periods.map(({ name, label }) =>
+    name === period.name
+      ? html`<a href="${path}?period=${name}" aria-current="true">${label}</a>`
+      : html`<a href="${path}?period=${name}">${label}</a>`,
+  )
+  const { from, to } = period.range
+  const dates = html`<label>From <input type="date" name="from" value="${dateOf(from)}"></label>
+<label>To <input type="date" name="to" value="${dateOf(to)}"></label>`
+  return html`<div class="periods"><nav aria-label="Period">${links}</nav>
+<details><summary>${spanOf(period.range)}</summary><form method="get" action="${path}">${dates}${submitButton({ label: 'Show', weight: 'plain' })}</form></details></div>`
+}
+
+function spanOf({ from, to }: DayRange): string {
+  return `${dayOf(dateOf(from))} to ${dayOf(dateOf(to))}`
+}
+
+/** The button that downloads the clicks over time for spreadsheets. */
+export function csvButton(path: string, period: Period): Html {
+  return linkButton({ label: 'Download CSV', href: `${path}/clicks.csv?${periodQuery(period)}` })
+}
