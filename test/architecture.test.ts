@@ -31,6 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'config-sink.ts': ['config-reading.ts', 'clicks/sink/open.ts', 'storage/location.ts'],
   'config-storage.ts': ['config-reading.ts', 'storage/location.ts'],
   'bounded-map.ts': [],
+  'fingerprint.ts': [],
   'histogram.ts': [],
   'names/': ['errors.ts', 'violations.ts', 'storage/fold.ts'],
   'storage/': ['bounded-map.ts', 'errors.ts', 'histogram.ts', 'resources.ts'],
@@ -71,7 +72,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'spaces/store.ts': ['errors.ts', 'resources.ts', 'spaces/', ...port],
   'redirect/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/host-name.ts', 'names/short-url.ts', 'links/password.ts'],
-    'limits/counts.ts',
+    ...['fingerprint.ts', 'limits/counts.ts'],
     ...['clicks/', ...port],
   ],
   'links/': [...room, 'idempotency/', 'names/', 'transfer/'],
