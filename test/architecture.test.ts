@@ -35,6 +35,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'histogram.ts': [],
   'names/': ['errors.ts', 'violations.ts', 'storage/fold.ts'],
   'storage/': ['bounded-map.ts', 'errors.ts', 'histogram.ts', 'resources.ts'],
+  'reachability/': [
+    ...['bounded-map.ts', 'errors.ts', 'fingerprint.ts', 'names/host-name.ts', 'names/short-url.ts', 'storage/port.ts'],
+  ],
   'accounts/': ['errors.ts', ...port],
   'keys/': ['bounded-map.ts', 'errors.ts', 'resources.ts', ...port],
   'limits/': ['errors.ts', ...port],

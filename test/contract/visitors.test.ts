@@ -48,7 +48,7 @@ test('404 for an unknown host; 302 to the homepage, and 404 without one', async 
   assert.equal((await app.visit(`${host}/favicon.ico`)).status, 204)
 })
 
-test('/.well-known/waymark is the same on any host and node of an instance, no visit, and another on other instances', async () => {
+test('200 at /.well-known/waymark: the same text on any host and node, another one on other instances, and no visit', async () => {
   const { app } = await serving({ homepage_url: 'https://acme.com' })
   const ask = (of: TestApp, name: string, method = 'GET') => of.visit(`http://${name}/.well-known/waymark`, { method })
   const told = await ask(app, 'go.acme.com')
@@ -73,7 +73,7 @@ test('/.well-known/waymark is the same on any host and node of an instance, no v
   assert.deepEqual(counted, [['not_found', 4]])
 })
 
-test('/.well-known/waymark does not ask the database: 200 while it is away, 503 if it has never answered', async () => {
+test('200 at /.well-known/waymark while the database is away, 503 if it has never answered', async () => {
   const down = databaseUnavailable(new Error('down'))
   let fault: unknown
   const { app } = await serving({}, { storage: failing(() => fault) })
