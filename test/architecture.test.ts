@@ -31,9 +31,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'config-sink.ts': ['config-reading.ts', 'clicks/sink/open.ts', 'storage/location.ts'],
   'config-storage.ts': ['config-reading.ts', 'storage/location.ts'],
   'bounded-map.ts': [],
+  'fingerprint.ts': [],
   'histogram.ts': [],
   'names/': ['errors.ts', 'violations.ts', 'storage/fold.ts'],
   'storage/': ['bounded-map.ts', 'errors.ts', 'histogram.ts', 'resources.ts'],
+  'reachability/': [
+    ...['bounded-map.ts', 'errors.ts', 'fingerprint.ts', 'names/host-name.ts', 'names/short-url.ts', 'storage/port.ts'],
+  ],
   'accounts/': ['errors.ts', ...port],
   'keys/': ['bounded-map.ts', 'errors.ts', 'resources.ts', ...port],
   'sessions/': ['errors.ts', ...port],
@@ -72,7 +76,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'spaces/store.ts': ['errors.ts', 'resources.ts', 'spaces/', ...port],
   'redirect/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/host-name.ts', 'names/short-url.ts', 'links/password.ts'],
-    'limits/counts.ts',
+    ...['fingerprint.ts', 'limits/counts.ts'],
     ...['clicks/', ...port],
   ],
   'links/': [...room, 'idempotency/', 'names/', 'transfer/'],

@@ -96,6 +96,13 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.ok(median < second, String(took))
     })
 
+    test(`both nodes give the same fingerprint, on any host`, async () => {
+      const [here, there] = nodes
+      const { status, text } = await here.visit('http://one.example/.well-known/waymark')
+      assert.equal(status, 200)
+      assert.equal((await there.visit('http://other.example/.well-known/waymark')).text, text)
+    })
+
     test(`of all who visit both nodes at once, as many pass as the limit says`, async () => {
       const [node] = nodes
       const host = 'http://limits.acme.com'

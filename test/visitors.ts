@@ -63,6 +63,7 @@ export function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
     }
   }
   return {
+    databaseId: () => 'test',
     domainNamed: (name: string) => served.get(name),
     linkOf: ({ id }: ServedDomain, alias: string) => links.get(`${id} ${alias}`) ?? null,
   }

@@ -5,7 +5,7 @@ import { domainToASCII } from 'node:url'
 import fc from 'fast-check'
 import { Refusal } from '../errors.ts'
 import type { ViolationCode } from '../violations.ts'
-import { type HostName, parseHostName } from './host-name.ts'
+import { type HostName, isApex, parseHostName } from './host-name.ts'
 
 const accepted: readonly (readonly [text: string, name: string, nameUnicode?: string])[] = [
   ['go.acme.com', 'go.acme.com'],
@@ -310,3 +310,10 @@ function refusalOf(text: string): Refusal & { code: ViolationCode } {
 function shown(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
 }
+
+test('a name is an apex if it is registered itself, and not below a registered one', () => {
+  for (const name of ['acme.com', 'acme.co.uk', 'xn--bcher-kva.example', 'acme.github.io', 'wiki.corp', 'localhost'])
+    assert.ok(isApex(name), name)
+  for (const name of ['go.acme.com', 'go.acme.co.uk', 'a.b.acme.com', 'go.acme.github.io', 'go.wiki.corp'])
+    assert.ok(!isApex(name), name)
+})

@@ -177,6 +177,15 @@ function unusable(name: string): HostProblem | null {
   return publicSuffix === name && (isIcann === true || isPrivate === true) ? 'public_suffix' : null
 }
 
+/**
+ * Whether a host name in ASCII is one that is registered, such as `acme.com`, and not below one; also for a name of one
+ * label. Other records stand there already, so that RFC 1034 §3.6.2 allows no CNAME.
+ */
+export function isApex(name: string): boolean {
+  const { domain } = splitAtSuffix(name, suffixOptions)
+  return domain === null || domain === name
+}
+
 const suffixOptions = { allowPrivateDomains: true, detectIp: false, extractHostname: false, validateHostname: false }
 
 /** The host name that was probably meant, when that is short and can be told from the text. */

@@ -4,6 +4,7 @@ import type { Changes, Meter, Storage } from '../storage/port.ts'
 import { DomainTable } from './domain-table.ts'
 import { Feed } from './feed.ts'
 import { LinkCache } from './link-cache.ts'
+import { weightOf } from './link-weight.ts'
 import type { DomainRow, LinkRow } from './statements.ts'
 import { findLink } from './store.ts'
 
@@ -101,6 +102,13 @@ export class Directory {
   /** Loads all domains, and begins to follow changes. If the database fails, it is asked again until it answers. */
   begin(): Promise<void> {
     return this.#feed.begin()
+  }
+
+  /** The id of the database that memory was loaded from. Throws `database_unavailable` until there is one. */
+  databaseId(): string {
+    const { databaseId } = this.#feed
+    if (databaseId === null) throw databaseUnavailable(new Error('The database has not answered yet.'))
+    return databaseId
   }
 
   /**
@@ -216,16 +224,6 @@ export class Directory {
 
 function keyOf(domainId: number, aliasFolded: string): string {
   return `${domainId}/${aliasFolded}`
-}
-
-/**
- * About, in bytes, with what the listener makes ready: a header and a page that repeat the URL, in which each byte that is
- * not ASCII takes three.
- */
-function weightOf({ alias, url, title, expiration_url }: ServedLink): number {
-  const bytes = Buffer.byteLength(url)
-  const written = bytes === url.length ? bytes : 3 * bytes
-  return 600 + 2 * (alias.length + url.length + (title?.length ?? 0) + (expiration_url?.length ?? 0)) + 4 * written
 }
 
 function toServed(row: LinkRow): ServedLink {

@@ -46,6 +46,11 @@ export class Feed {
     return this.#options.now() - this.#asOf
   }
 
+  /** The id of the database that is followed; null until it has answered. */
+  get databaseId(): string | null {
+    return this.#position?.database ?? null
+  }
+
   /** Has everything loaded, now or as soon as the database answers, and goes on to follow. */
   begin(): Promise<void> {
     this.#isFollowing = true

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Visit as ClickingVisit } from '../clicks/visit.ts'
 import { Failure, linkExpired } from '../errors.ts'
+import { fingerprintOf, fingerprintPath } from '../fingerprint.ts'
 import { addHeader, send } from '../http/answer.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
@@ -21,7 +22,7 @@ import { noSuchLink, passwordRequired, unkept, wrongPassword } from './wording.t
 
 /** What visits are answered from. */
 export interface Visited {
-  readonly directory: Pick<Directory, 'domainNamed' | 'linkOf'>
+  readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf'>
   /** Hears of each click on a link without a limit. */
   readonly onClick: (visit: ClickingVisit) => void
   /** Takes one of the clicks that a link with a limit has left for people; false if there is none. */
@@ -55,6 +56,7 @@ export class Visits {
   /** Answers any request of a visitor. Throws what `Directory.linkOf` does for a link that is not in memory. */
   async answer(exchange: Exchange): Promise<Outcome> {
     const { directory } = this.#visited
+    if (exchange.target === fingerprintTarget) return sendFingerprint(exchange, directory.databaseId())
     const name = nameIn(exchange.host)
     const domain = name === null ? undefined : directory.domainNamed(name)
     if (domain === undefined) return this.#counted('unknown_host', noSuchLink)
@@ -151,6 +153,16 @@ export class Visits {
 
 const withoutPost = ['GET', 'HEAD']
 const withPost = ['GET', 'HEAD', 'POST']
+
+const fingerprintTarget = `/${fingerprintPath}`
+
+/** Answers on any host, also one that is not stored: the question is where the name leads. It is no visit. */
+function sendFingerprint(exchange: Exchange, databaseId: string): Outcome {
+  if (!withoutPost.includes(exchange.method)) return notAllowed(exchange.method, withoutPost)
+  for (const [name, value] of Object.entries(unkept)) addHeader(exchange, name, value)
+  addHeader(exchange, 'content-type', 'text/plain; charset=utf-8')
+  return send(exchange, 200, `${fingerprintOf(databaseId)}\n`)
+}
 
 function notAllowed(method: string, allow: readonly string[]): Failure {
   const detail = `This address does not support ${method}. It supports ${allow.join(', ')}.`

@@ -48,6 +48,44 @@ test('404 for an unknown host; 302 to the homepage, and 404 without one', async 
   assert.equal((await app.visit(`${host}/favicon.ico`)).status, 204)
 })
 
+test('200 at /.well-known/waymark: the same text on any host and node, another one on other instances, and no visit', async () => {
+  const { app } = await serving({ homepage_url: 'https://acme.com' })
+  const ask = (of: TestApp, name: string, method = 'GET') => of.visit(`http://${name}/.well-known/waymark`, { method })
+  const told = await ask(app, 'go.acme.com')
+  assert.deepEqual([told.status, told.headers['cache-control']], [200, 'no-store'])
+  assert.equal(told.headers['content-type'], 'text/plain; charset=utf-8')
+  assert.match(told.text, /^[\w-]{22}\n$/)
+  const node = await startApp({ storage: () => app.storage })
+  for (const [of, name] of [
+    [app, 'unknown.example'] as const,
+    [app, '127.0.0.1'] as const,
+    [node, 'a.example'] as const,
+  ])
+    assert.equal((await ask(of, name)).text, told.text, name)
+  const head = await ask(app, 'go.acme.com', 'HEAD')
+  assert.deepEqual([head.status, head.text], [200, ''])
+  const posted = await ask(app, 'go.acme.com', 'POST')
+  assert.deepEqual([posted.status, posted.headers.allow], [405, 'GET, HEAD'])
+  assert.notEqual((await ask(await startApp(), 'go.acme.com')).text, told.text)
+  for (const path of ['.well-known', '.well-known/other', '.well-known/waymark/', '.well-known/waymark+'])
+    assert.equal((await app.visit(`${host}/${path}`)).status, 404, path)
+  const counted = [...app.measured.visits.entries()].filter(([, number]) => number > 0)
+  assert.deepEqual(counted, [['not_found', 4]])
+})
+
+test('200 at /.well-known/waymark while the database is away, 503 if it has never answered', async () => {
+  const down = databaseUnavailable(new Error('down'))
+  let fault: unknown
+  const { app } = await serving({}, { storage: failing(() => fault) })
+  const told = await app.visit(`${host}/.well-known/waymark`)
+  fault = down
+  assert.equal((await app.visit(`${host}/.well-known/waymark`)).text, told.text)
+  const never = await startApp({ storage: failing(() => down) })
+  const { status, headers } = await never.visit(`${host}/.well-known/waymark`)
+  assert.deepEqual([status, headers['retry-after']], [503, '1'])
+  fault = undefined
+})
+
 test('no path of the API, the documents or ops is there for visitors, and no host of theirs reaches the API by name', async () => {
   const { app } = await serving()
   for (const path of [

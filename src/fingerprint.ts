@@ -1,0 +1,12 @@
+/**
+ * How one instance of Waymark, all of its nodes, is told from every other one by whoever asks over HTTP.
+ */
+import { createHash } from 'node:crypto'
+
+/** The path, on any host of the visitors' listener, at which an instance gives its fingerprint. */
+export const fingerprintPath = '.well-known/waymark'
+
+/** The fingerprint of the instance whose database has this id, which it does not reveal: 22 characters of base64url. */
+export function fingerprintOf(databaseId: string): string {
+  return createHash('sha256').update(`waymark instance ${databaseId}`).digest('base64url').slice(0, 22)
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import { startDns } from '../../test/dns-server.ts'
+import { failing } from '../../test/failing-storage.ts'
+import { eventually, freePort } from '../../test/processes.ts'
+import { databaseUnavailable } from '../errors.ts'
+import { shortUrls } from '../names/short-url.ts'
+import type { Changes } from '../storage/port.ts'
+import { type CheckOptions, DomainChecks } from './checks.ts'
+
+const address = '203.0.113.7'
+/** More than a busy machine needs. */
+const patient = { timeoutMs: 10_000, httpsPort: 443 }
+
+/** The storage of an instance that is nowhere. */
+const storage = {
+  changesAfter: async (): Promise<Changes> => ({ position: { database: 'a', seq: 0, snapshot: '' }, changes: [] }),
+}
+
+/** Checks whose every name is at this port of this machine. */
+function checksAt(port: number, options: Partial<CheckOptions>): DomainChecks {
+  const { shortUrl = (_, alias) => `http://localhost:${port}/${alias}`, ...rest } = options
+  return new DomainChecks({ storage, probe: patient, ...rest, shortUrl })
+}
+
+/** A server that answers when the test does. */
+async function serve(t: TestContext, answer: (response: ServerResponse) => void): Promise<number> {
+  const server = createServer((_, response) => answer(response)).listen(0, 'localhost')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+test('here, with what the DNS has of the name, or has not; elsewhere for another instance', async (t) => {
+  const [app, other] = [await startApp(), await startApp()]
+  const shortUrl = shortUrls(`http://{domain}:${app.visitPort}`)
+  const records = [{ type: 'A', name: 'localhost', value: address }]
+  const known = await startDns(t, { localhost: { A: [address] } })
+  const checks = new DomainChecks({ storage: app.storage, shortUrl, dns: known, probe: patient })
+  assert.deepEqual(await checks.check('localhost'), { records, answer: 'here' })
+  const unknown = await startDns(t, {})
+  const again = new DomainChecks({ storage: app.storage, shortUrl, dns: unknown, probe: patient })
+  assert.deepEqual(await again.check('localhost'), { records: 'no records', answer: 'here' })
+  const mistaken = new DomainChecks({ storage: other.storage, shortUrl, dns: known, probe: patient })
+  assert.deepEqual(await mistaken.check('localhost'), { records, answer: 'elsewhere' })
+  assert.equal(new Map(app.measured.visits.entries()).get('not_found'), 0)
+})
+
+test('no DNS where nothing answers and the name has no address; else no answer', async (t) => {
+  const silence = { A: 'silence', AAAA: 'silence', CNAME: 'silence' } as const
+  const zones = { 'there.test': { A: [address] }, 'dangling.test': { CNAME: ['gone.test'] }, 'silent.test': silence }
+  const dns = await startDns(t, zones)
+  const checks = checksAt(await freePort(), { dns })
+  const hurried = checksAt(await freePort(), { dns: { ...dns, timeoutMs: 50 } })
+  const answers = [checks.check('gone.test'), checks.check('dangling.test'), checks.check('there.test')]
+  const told = (await Promise.all([...answers, hurried.check('silent.test')])).map(({ answer }) => answer)
+  assert.deepEqual(told, ['no DNS', 'no DNS', 'no answer', 'no answer'])
+})
+
+test('a name is checked once in five seconds, however many ask', async (t) => {
+  let now = 1_000
+  let asked = 0
+  const port = await serve(t, (response) => {
+    asked += 1
+    response.end('another')
+  })
+  const dns = await startDns(t, {})
+  const checks = checksAt(port, { dns, now: () => now })
+  const results = await Promise.all([checks.check('a.test'), checks.check('a.test'), checks.check('b.test')])
+  assert.equal(asked, 2)
+  assert.equal(results[0], results[1])
+  now += 4_999
+  assert.equal(await checks.check('a.test'), results[0])
+  now += 1
+  assert.equal((await checks.check('a.test')).answer, 'elsewhere')
+  assert.equal(asked, 3)
+})
+
+test('overloaded while too many checks are under way; those under way are told to all who ask', async (t) => {
+  const waiting: ServerResponse[] = []
+  const port = await serve(t, (response) => void waiting.push(response))
+  const checks = checksAt(port, { dns: await startDns(t, {}), atOnce: 2 })
+  const begun = ['a.test', 'b.test', 'a.test'].map((name) => checks.check(name))
+  await eventually(() => waiting.length === 2)
+  await assert.rejects(checks.check('c.test'), { code: 'overloaded' })
+  for (const response of waiting) response.end()
+  assert.deepEqual(
+    (await Promise.all(begun)).map(({ answer }) => answer),
+    ['elsewhere', 'elsewhere', 'elsewhere'],
+  )
+  const last = checks.check('c.test')
+  await eventually(() => waiting.length === 3)
+  waiting[2]?.end()
+  assert.equal((await last).answer, 'elsewhere')
+})
+
+test('without the database, no check is made or kept', async (t) => {
+  let fault: unknown = databaseUnavailable(new Error('down'))
+  const app = await startApp()
+  const shortUrl = shortUrls(`http://{domain}:${app.visitPort}`)
+  const dns = await startDns(t, {})
+  const checks = new DomainChecks({ storage: failing(() => fault)(app.storage), shortUrl, dns })
+  await assert.rejects(checks.check('localhost'), { code: 'database_unavailable' })
+  fault = undefined
+  assert.equal((await checks.check('localhost')).answer, 'here')
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { freePort } from '../../test/processes.ts'
+import { repository } from '../../test/scripts.ts'
+import { isTlsError, probe } from './probe.ts'
+
+const fingerprint = 'n3vaDcnoPlRmZQxY1sWu0k'
+const path = '/.well-known/waymark'
+const cert = readFileSync(join(repository, 'test/tls/server.crt'), 'utf8')
+const key = readFileSync(join(repository, 'test/tls/server.key'), 'utf8')
+const tell: RequestListener = (_, response) => void response.end(`${fingerprint}\n`)
+
+async function portOf(t: TestContext, server: Server): Promise<number> {
+  server.listen(0, 'localhost')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+const serve = (t: TestContext, listener: RequestListener) => portOf(t, createServer(listener))
+const serveTls = (t: TestContext, listener: RequestListener) => portOf(t, createSecureServer({ cert, key }, listener))
+
+function ask(url: string, { timeoutMs = 10_000, httpsPort = 443 } = {}) {
+  return probe(url, fingerprint, { timeoutMs, httpsPort })
+}
+
+/** Trusts the certificate of the tests until the test ends. */
+function trustOwn(t: TestContext): void {
+  const usual = getCACertificates('default')
+  t.after(() => setDefaultCACertificates(usual))
+  setDefaultCACertificates([...usual, cert])
+}
+
+test('here: the path answers with the fingerprint; it is asked for once, without cookies, by the name of Waymark', async (t) => {
+  const asked: unknown[] = []
+  const port = await serve(t, (request, response) => {
+    const { 'user-agent': agent, cookie, 'accept-encoding': coding } = request.headers
+    asked.push([request.method, request.url, agent, cookie, coding])
+    response.setHeader('set-cookie', 'a=1').end(`${fingerprint}\n`)
+  })
+  for (const answer of ['here', 'here']) assert.equal(await ask(`http://localhost:${port}${path}`), answer)
+  const once = ['GET', path, 'Waymark', undefined, 'identity']
+  assert.deepEqual(asked, [once, once])
+})
+
+test('elsewhere: any other answer', async (t) => {
+  for (const listener of [
+    (_, response) => void response.writeHead(404).end(fingerprint),
+    (_, response) => void response.end('another'),
+    (_, response) => void response.end(),
+    (_, response) => void response.writeHead(204).end(),
+  ] as const satisfies RequestListener[]) {
+    assert.equal(await ask(`http://localhost:${await serve(t, listener)}${path}`), 'elsewhere')
+  }
+})
+
+for (const status of [200, 500]) {
+  test(`elsewhere: ${status} with a body without an end, of which no more is read than a fingerprint needs`, async (t) => {
+    const closed = Promise.withResolvers<void>()
+    const port = await serve(t, (_, response) => {
+      response.on('close', closed.resolve).writeHead(status)
+      const more = () => void (response.write('a'.repeat(500)) && setImmediate(more))
+      response.on('drain', more)
+      more()
+    })
+    assert.equal(await ask(`http://localhost:${port}${path}`), 'elsewhere')
+    await closed.promise
+  })
+}
+
+test('a redirect to the same path over HTTPS is followed once', async (t) => {
+  trustOwn(t)
+  const trusted = await serveTls(t, tell)
+  const redirecting = async (location: string) =>
+    `http://localhost:${await serve(t, (_, response) => void response.writeHead(308, { location }).end('moved'))}${path}`
+  assert.equal(await ask(await redirecting(`https://localhost:${trusted}${path}?a=1`), { httpsPort: trusted }), 'here')
+  const twice = await serveTls(t, (_, response) => void response.writeHead(301, { location: path }).end())
+  assert.equal(await ask(await redirecting(`https://localhost:${twice}${path}`), { httpsPort: twice }), 'elsewhere')
+})
+
+test('elsewhere: no other redirect is followed', async (t) => {
+  trustOwn(t)
+  let followed = 0
+  const count: RequestListener = (request, response) => {
+    followed += 1
+    tell(request, response)
+  }
+  const [plain, secure] = [await serve(t, count), await serveTls(t, count)]
+  for (const [location, httpsPort] of [
+    [`http://localhost:${plain}${path}`, secure],
+    [`https://127.0.0.1:${secure}${path}`, secure],
+    [`https://localhost:${secure}/other`, secure],
+    [`https://localhost:${secure}${path}`, 443],
+    [`https://localhost${path}`, secure],
+    ['https://', secure],
+    ['', secure],
+  ] as const) {
+    const port = await serve(t, (_, response) => void response.writeHead(301, { location }).end())
+    assert.equal(await ask(`http://localhost:${port}${path}`, { httpsPort }), 'elsewhere', location)
+  }
+  const back = await serveTls(t, (_, response) => void response.writeHead(301, { location: path }).end())
+  assert.equal(await ask(`https://localhost:${back}${path}`, { httpsPort: back }), 'elsewhere')
+  assert.equal(followed, 0)
+})
+
+test('no answer: nothing listens, nothing comes in time, or no HTTP comes', async (t) => {
+  assert.equal(await ask(`http://localhost:${await freePort()}${path}`), 'no answer')
+  const silent = createServer(() => undefined)
+  const stalled = createServer((_, response) => void response.write(fingerprint))
+  for (const server of [silent, stalled]) {
+    const port = await portOf(t, server)
+    assert.equal(await ask(`http://localhost:${port}${path}`, { timeoutMs: 100 }), 'no answer')
+    server.closeAllConnections()
+  }
+  const rude = createTcpServer((socket) => void socket.on('error', () => undefined).end('SSH-2.0-rude\r\n'))
+  assert.equal(await ask(`http://localhost:${await portOf(t, rude)}${path}`), 'no answer')
+})
+
+test('certificate error: it is not trusted, also after a redirect, or there is no TLS', async (t) => {
+  const secure = await serveTls(t, tell)
+  const url = `https://localhost:${secure}${path}`
+  assert.equal(await ask(url), 'certificate error')
+  const port = await serve(t, (_, response) => void response.writeHead(301, { location: url }).end())
+  assert.equal(await ask(`http://localhost:${port}${path}`, { httpsPort: secure }), 'certificate error')
+  assert.equal(await ask(`https://localhost:${port}${path}`), 'certificate error')
+})
+
+test('OpenSSL and Node have many names for errors of TLS', () => {
+  const isTls = (code: string) => isTlsError(new TypeError('fetch failed', { cause: { code } }))
+  for (const code of [
+    ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'],
+    ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    ...['HOSTNAME_MISMATCH', 'INVALID_CA', 'CERT_REVOKED', 'EPROTO', 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR'],
+  ])
+    assert.ok(isTls(code), code)
+  for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_SOCKET']) assert.ok(!isTls(code), code)
+  assert.ok(!isTlsError(new TypeError('fetch failed')))
+})

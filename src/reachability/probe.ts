@@ -1,0 +1,71 @@
+/** What an instance's fingerprint meets with at an address. */
+export type Answer = 'here' | 'elsewhere' | 'no answer' | 'certificate error'
+
+export interface ProbeOptions {
+  /** Milliseconds for all of it. */
+  readonly timeoutMs: number
+  /** The only port that a redirect to HTTPS may lead to: any other would let the owner of a name have ports tried. */
+  readonly httpsPort: number
+}
+
+/** A fingerprint is much shorter. Bytes. */
+const maxBody = 1_024
+
+/**
+ * Asks for the URL and tells whether it answers with the fingerprint; and nothing else of what came back. A redirect is
+ * followed once, from HTTP to the same host and path over HTTPS. Never rejects.
+ */
+export async function probe(url: string, fingerprint: string, options: ProbeOptions): Promise<Answer> {
+  const signal = AbortSignal.timeout(options.timeoutMs)
+  try {
+    const response = await get(url, signal)
+    const secureUrl = secureVersionOf(url, response, options.httpsPort)
+    if (secureUrl === null) return await judge(response, fingerprint)
+    await response.body?.cancel()
+    return await judge(await get(secureUrl, signal), fingerprint)
+  } catch (error) {
+    return isTlsError(error) ? 'certificate error' : 'no answer'
+  }
+}
+
+function get(url: string, signal: AbortSignal): Promise<Response> {
+  // Compressed, a body could be much longer than what was sent.
+  const headers = { 'user-agent': 'Waymark', 'accept-encoding': 'identity' }
+  return fetch(url, { headers, redirect: 'manual', signal })
+}
+
+/** Where a redirect leads, if that is the URL itself over HTTPS; else null. */
+function secureVersionOf(url: string, { headers }: Response, httpsPort: number): string | null {
+  const [from, to] = [new URL(url), URL.parse(headers.get('location') ?? '', url)]
+  if (from.protocol !== 'http:' || to?.protocol !== 'https:') return null
+  const isSame = from.hostname === to.hostname && from.pathname === to.pathname
+  if (!isSame || (to.port === '' ? 443 : Number(to.port)) !== httpsPort) return null
+  return `${to.origin}${from.pathname}`
+}
+
+async function judge(response: Response, fingerprint: string): Promise<Answer> {
+  const isHere = response.status === 200 && (await beginningOf(response)).trim() === fingerprint
+  if (!isHere) await response.body?.cancel()
+  return isHere ? 'here' : 'elsewhere'
+}
+
+/** The first bytes of the body as text; the rest is not read. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes >= maxBody) break
+  }
+  return Buffer.concat(chunks, Math.min(bytes, maxBody)).toString('latin1')
+}
+
+/** OpenSSL's names for what is wrong with a certificate, and Node's for a handshake that fails. */
+const tlsCode = /CERT|CRL|SIGNATURE|^(?:ERR_SSL|ERR_TLS)_|^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE))$/
+
+/** Whether `fetch` has failed because of TLS. */
+export function isTlsError(error: unknown): boolean {
+  const { cause } = error as Error
+  return tlsCode.test(String((cause as NodeJS.ErrnoException | undefined)?.code))
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { recordsFor, unknownAddress } from './records.ts'
+
+const ipv4 = '203.0.113.7'
+const ipv6 = '2001:db8::7'
+const local = [
+  '127.0.0.1',
+  '::1',
+  '10.0.0.7',
+  '172.17.0.2',
+  '192.168.1.7',
+  '169.254.1.1',
+  '100.64.0.1',
+  'fe80::1',
+  'fd00::1',
+]
+
+/** The records as `TYPE value`, for a domain with this name. */
+function set(name: string, host: string | null, addresses: readonly string[] = []): string[] {
+  const records = recordsFor(name, host, addresses)
+  assert.ok(records.every((record) => record.name === name))
+  return records.map(({ type, value }) => `${type} ${value}`)
+}
+
+test('a CNAME to the public name for a name below a registered one', () => {
+  for (const name of ['go.acme.com', 'a.b.acme.co.uk', 'go.acme.github.io'])
+    assert.deepEqual(set(name, 'links.acme.com', [ipv4]), ['CNAME links.acme.com'])
+  assert.deepEqual(set('go.acme.com', 'acme.com'), ['CNAME acme.com'])
+})
+
+test('addresses for a registered name, and for the public name itself', () => {
+  for (const name of ['acme.com', 'acme.co.uk', 'acme.github.io', 'localhost'])
+    assert.deepEqual(set(name, 'links.acme.com', [ipv4, ipv6]), [`A ${ipv4}`, `AAAA ${ipv6}`])
+  assert.deepEqual(set('links.acme.com', 'links.acme.com', [ipv6]), [`AAAA ${ipv6}`])
+})
+
+test('addresses where the server has no public name; an address by which it is reached is one of them', () => {
+  for (const host of [null, 'localhost', 'waymark', 'waymark.local', 'app.localhost', '127.0.0.1', '[::1]', ipv4])
+    assert.deepEqual(set('go.acme.com', host, [ipv4]), [`A ${ipv4}`], String(host))
+  assert.deepEqual(set('go.acme.com', `[${ipv6}]`, [ipv4]), [`AAAA ${ipv6}`, `A ${ipv4}`])
+})
+
+test('a text in the place of the address where no public one is known', () => {
+  for (const host of [null, 'localhost', ...local, '[::1]'])
+    assert.deepEqual(set('go.acme.com', host, [...local, 'nonsense']), [`A ${unknownAddress}`])
+  assert.deepEqual(set('acme.com', 'links.acme.com'), ['A the public address of this server'])
+})
