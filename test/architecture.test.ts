@@ -90,6 +90,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'stats/statements.ts': ['storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],
   'stats/store.ts': ['stats/', 'storage/port.ts'],
+  'dashboard/': [
+    ...['errors.ts', 'resources.ts', 'http/', 'names/', 'keys/', 'sessions/', 'limits/counts.ts', 'version.ts'],
+    // What forms are declared with; nothing of the API's JSON.
+    ...['api/choice.ts', 'api/fields.ts', 'api/integer.ts', 'api/json-schema.ts', 'api/list-query.ts'],
+    ...['domains/', 'spaces/', 'links/', 'stats/', 'reachability/', 'clicks/software.ts'],
+    ...['storage/port.ts', 'storage/version.ts'],
+  ],
+  'dashboard/charts/': ['api/', 'errors.ts', 'http/', 'stats/', 'dashboard/parts/'],
   'dashboard/assets.ts': ['http/static-content.ts'],
   'dashboard/frame.ts': ['http/html.ts', 'dashboard/parts/'],
   'dashboard/parts/': ['http/html.ts', 'spaces/space.ts'],
@@ -118,7 +126,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'app-visitors.ts': ['app-options.ts', 'clicks/clicks.ts', 'names/short-url.ts', 'redirect/'],
   'app-api.ts': [
     ...['app-options.ts', 'app-visitors.ts', 'api/', 'http/', 'keys/', 'idempotency/', 'names/short-url.ts'],
-    ...['domains/', 'spaces/', 'links/', 'stats/', 'storage/port.ts'],
+    ...['domains/', 'spaces/', 'links/', 'stats/', 'dashboard/dashboard.ts', 'storage/port.ts'],
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],
   'process/': ['app.ts', 'app-options.ts', 'clicks/countries.ts', ...operator],

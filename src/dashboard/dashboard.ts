@@ -10,9 +10,11 @@ import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { LinkActions } from '../links/actions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
+import { DomainChecks } from '../reachability/checks.ts'
 import type { SpaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
 import { aboutPage } from './pages/about.ts'
+import { domainPages } from './pages/domains.ts'
 import { keyPages } from './pages/keys.ts'
 import { linkPage } from './pages/link.ts'
 import { linkActionPages } from './pages/link-actions.ts'
@@ -54,6 +56,8 @@ export function dashboard({ router, storage, keyring, address, shortUrl, actions
   newLinkPage(pages, ofLinks)
   linkActionPages(pages, ofLinks)
   linkPage(pages, ofLinks)
+  const checks = new DomainChecks({ storage, shortUrl })
+  domainPages(pages, { storage, checks, address, actions: actions.domains })
   spacePages(pages, storage, actions.spaces)
   keyPages(pages, storage)
   sessionPages(pages, storage)

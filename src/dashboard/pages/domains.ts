@@ -8,7 +8,8 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { listLinksQuery } from '../../links/schema.ts'
 import { listLinks } from '../../links/store.ts'
-import { type DomainChecks, type Reachability, recordsFor } from '../../reachability/checks.ts'
+import type { DomainChecks, Reachability } from '../../reachability/checks.ts'
+import { recordsFor } from '../../reachability/records.ts'
 import { resources } from '../../resources.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
@@ -57,7 +58,7 @@ export function domainPages(pages: Pages, { storage, actions, checks, address }:
   pages.show(`${home}/:id`, async (asked) => {
     const { record, version } = await domainAsked(asked)
     const found = asked.query.check === undefined ? null : await checks.check(record.name)
-    const reach = reachOf(record, publicHostOf(address(asked.exchange)), found)
+    const reach = reachOf(record, URL.parse(address(asked.exchange))?.hostname ?? null, found)
     return editPage(record, new FormState({ ...record, version }), reach)
   })
 
@@ -90,12 +91,6 @@ export function domainPages(pages: Pages, { storage, actions, checks, address }:
   }
 }
 
-/** The host of this dashboard, where others can reach it; null where it is this machine's own name or a number. */
-function publicHostOf(address: string): string | null {
-  const host = URL.parse(address)?.hostname ?? ''
-  return host === 'localhost' || /^[\d.]+$|^\[/.test(host) || host === '' ? null : host
-}
-
 function listPage(list: ListState, { rows, total, totalIsExact }: Page<Domain>): Shown {
   const { query } = list
   const action = linkButton({ label: 'Add a domain', href: `${home}/new`, weight: 'primary', icon: 'plus' })
@@ -125,7 +120,8 @@ function tableOf(rows: readonly Domain[], list: ListState): Html {
         label: 'Name',
         kind: 'lead',
         sortBy: 'name',
-        cell: ({ id, name_unicode }: Domain) => html`<a class="cover" href="${home}/${id}"><bdi>${name_unicode}</bdi></a>`,
+        cell: ({ id, name_unicode }: Domain) =>
+          html`<a class="cover" href="${home}/${id}"><bdi>${name_unicode}</bdi></a>`,
       },
       { label: 'Homepage', cell: ({ homepage_url }) => (homepage_url === null ? 'None' : targetOf(homepage_url, 40)) },
       { label: 'Links', cell: ({ id }) => html`<a href="/app/links?domain_id=${id}">Show links</a>`, isPlain: true },
@@ -169,7 +165,8 @@ function addresses(state: FormState): Html {
 
 const answers: Readonly<Record<Reachability['answer'], string>> = {
   here: 'It answers here: short links on it work.',
-  elsewhere: 'Another server answers. Set the records below, and wait until the old ones have run out.',
+  elsewhere:
+    'Something else answers: another server, or a proxy that does not reach this one. If the records below are new, wait until the old ones have run out.',
   'no answer': 'The name has an address, but nothing answers there. Check that the ports of this server are open.',
   'certificate error': 'It answers, but its certificate does not hold. Get one for this name.',
   'no DNS': 'The name has no address yet. Set the records below; it may take an hour until all see them.',
@@ -191,8 +188,19 @@ function editPage(domain: Domain, state: FormState, above: Html | null): Shown {
   const body = html`${above}<section id="edit"><h2>Where it leads</h2><form method="post" action="${path}" class="form" data-guard>
 ${hiddenFields({ version: state.of('version').value })}${errorSummary(state.violations)}${addresses(state)}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
-  const action = linkButton({ label: 'New link', href: `/app/links/new?domain_id=${domain.id}`, weight: 'primary', icon: 'plus' })
-  return { title: domain.name_unicode, heading: html`<bdi>${domain.name_unicode}</bdi>`, place: 'domains', action, body }
+  const action = linkButton({
+    label: 'New link',
+    href: `/app/links/new?domain_id=${domain.id}`,
+    weight: 'primary',
+    icon: 'plus',
+  })
+  return {
+    title: domain.name_unicode,
+    heading: html`<bdi>${domain.name_unicode}</bdi>`,
+    place: 'domains',
+    action,
+    body,
+  }
 }
 
 function differences(sent: Fields, stored: Domain): Difference[] {
