@@ -34,6 +34,17 @@ export function dateOf(day: number): string {
   return startOf(day).slice(0, firstDate.length)
 }
 
+/** The month of a day: the months since the year 0. */
+export function monthOf(day: number): number {
+  const date = new Date(day * dayMs)
+  return date.getUTCFullYear() * 12 + date.getUTCMonth()
+}
+
+/** The day on which a month begins. */
+export function firstDayOf(month: number): number {
+  return dayAt(Date.UTC(Math.floor(month / 12), month % 12))
+}
+
 /** The day of a date such as `2026-11-22`, which must be in the calendar and not before 1970. */
 export function parseDay(text: string, label: string): number | Refusal {
   const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN

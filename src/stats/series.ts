@@ -2,7 +2,7 @@
  * Clicks over time: a bucket for each hour, day or month of a range, empty ones too. Pure.
  */
 import type { HourCounts } from '../storage/clicks/day-facts.ts'
-import { type DayRange, type Interval, startOf } from './day-range.ts'
+import { type DayRange, firstDayOf, type Interval, monthOf, startOf } from './day-range.ts'
 
 /** Clicks of people, those of them who came for the first time that day, and clicks of programs. */
 export interface Counts {
@@ -68,18 +68,9 @@ function addCounts(to: Counts, { clicks, unique_clicks, bots, previews }: Counts
 /** A month starts on its first day, even if the range does not. */
 function startsOf({ from, to }: DayRange, interval: Interval): string[] {
   const first = monthOf(from)
-  if (interval === 'month') return Array.from({ length: monthOf(to) - first + 1 }, (_, n) => startOfMonth(first + n))
+  if (interval === 'month')
+    return Array.from({ length: monthOf(to) - first + 1 }, (_, n) => startOf(firstDayOf(first + n)))
   const days = Array.from({ length: to - from + 1 }, (_, n) => from + n)
   if (interval === 'day') return days.map((day) => startOf(day))
   return days.flatMap((day) => Array.from({ length: 24 }, (_, hour) => startOf(day, hour)))
-}
-
-/** The months since the year 0. */
-function monthOf(day: number): number {
-  const date = new Date(startOf(day))
-  return date.getUTCFullYear() * 12 + date.getUTCMonth()
-}
-
-function startOfMonth(month: number): string {
-  return new Date(Date.UTC(Math.floor(month / 12), month % 12)).toISOString()
 }
