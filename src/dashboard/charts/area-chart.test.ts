@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
+import type { Html } from '../../http/html.ts'
+import { type DayRange, type Interval, intervals } from '../../stats/day-range.ts'
+import { type Bucket, Series } from '../../stats/series.ts'
+import { areaChart } from './area-chart.ts'
+import { labelledPlaces } from './buckets.ts'
+import { axisOf, plotHeight, plotWidth } from './chart-scale.ts'
+
+const today = Date.parse('2026-11-22') / 86_400_000
+const week = { from: today - 6, to: today }
+
+/** Buckets with these clicks, from the first on, and zero after them. */
+function bucketsOf(range: DayRange, interval: Interval, clicks: readonly number[]): Bucket[] {
+  return new Series(range, interval).buckets.map((bucket, place) => {
+    const people = clicks[place] ?? 0
+    return { ...bucket, clicks: people, unique_clicks: people % 7, bots: people % 5, previews: people % 3 }
+  })
+}
+
+const weekOf = (...clicks: number[]) => bucketsOf(week, 'day', clicks)
+const labelOf = (chart: Html) => chart.text.match(/aria-label="([^"]*)"/)?.[1]
+const titlesOf = (chart: Html) => textsOf(chart, 'title')
+
+const clicks = fc.oneof(
+  fc.constant(0),
+  fc.nat(3),
+  fc.nat(2_000),
+  fc.maxSafeNat().map((n) => Math.floor(n / 1_000)),
+)
+const charts = fc
+  .record({
+    interval: fc.constantFrom(...intervals),
+    days: fc.oneof(fc.constantFrom(1, 2, 7, 30), fc.integer({ min: 1, max: 120 })),
+    figures: fc.array(clicks, { maxLength: 40 }),
+    before: fc.option(fc.array(clicks, { maxLength: 40 }), { nil: undefined }),
+    title: fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', ']]>', 'é', '💩', 'a') }),
+  })
+  .map(({ interval, days, figures, before, title }) => ({
+    buckets: bucketsOf({ from: today - days + 1, to: today }, interval, figures),
+    ...(before && { before }),
+    ...{ interval, title },
+  }))
+
+/** Points of lines, columns and what stands at a share of the width. */
+function assertWithinFrame({ text }: Html): void {
+  for (const [, path = ''] of text.matchAll(/ d="(M[^"]*)"/g)) {
+    const numbers = path.match(/-?\d+(\.\d+)?/g)?.map(Number) ?? []
+    const isWithin = (number: number, at: number) => number >= 0 && number <= (at % 2 === 0 ? plotWidth : plotHeight)
+    assert.ok(numbers.every(isWithin), path)
+  }
+  for (const [, x, width] of text.matchAll(/<rect [^>]*x="([^"]*)" width="([^"]*)"/g)) {
+    assert.ok(Number(x) >= 0 && Number(width) > 0 && Number(x) + Number(width) <= plotWidth + 0.1)
+  }
+  for (const [, share = ''] of text.matchAll(/ (?:x|cx)="([^"%]*)%"/g))
+    assert.ok(Number(share) >= 0 && Number(share) <= 100)
+}
+
+test('any figures make a well-formed drawing that stays within its frame', () => {
+  fc.assert(
+    fc.property(charts, (chart) => {
+      const drawn = areaChart(chart)
+      assertWellFormed(drawn)
+      assert.doesNotMatch(drawn.text, /NaN|Infinity|undefined|null/)
+      assertWithinFrame(drawn)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('the table has a row for each bucket, and its columns add up to the totals', () => {
+  fc.assert(
+    fc.property(charts, ({ before: _, ...chart }) => {
+      const rows = textsOf(areaChart(chart), 'tr').slice(1)
+      assert.equal(rows.length, chart.buckets.length + 1)
+      const cells = [...areaChart(chart).text.matchAll(/<td>([\d,]+)<\/td>/g)].map(([, text = '']) =>
+        Number(text.replaceAll(',', '')),
+      )
+      for (let column = 0; column < 4; column++) {
+        const figures = cells.filter((_cell, at) => at % 4 === column)
+        assert.equal(
+          figures.slice(0, -1).reduce((sum, figure) => sum + figure, 0),
+          figures.at(-1),
+        )
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('at most four labels on each axis, of whole clicks, the greatest figure below the highest', () => {
+  fc.assert(
+    fc.property(
+      fc.array(clicks),
+      fc.integer({ min: 1, max: 800 }),
+      fc.constantFrom(...intervals),
+      (all, n, interval) => {
+        const { ticks } = axisOf(all)
+        assert.ok(ticks.length > 1 && ticks.length <= 4 && ticks.every(Number.isInteger), `${ticks}`)
+        assert.ok(Math.max(1, ...all) <= (ticks.at(-1) as number))
+        const places = labelledPlaces(n, interval)
+        assert.ok(places.length > 0 && places.length <= 4, `${places}`)
+        assert.ok(places.every((place, at) => place >= 0 && place < n && place > (places[at - 1] ?? -1)))
+      },
+    ),
+  )
+})
+
+test('the drawing says how many clicks there were, and when the most', () => {
+  const chart = areaChart({ buckets: weekOf(3, 0, 1_200), interval: 'day', title: 'Clicks' })
+  assert.equal(
+    labelOf(chart),
+    'Clicks, Mon, 16 Nov 2026 to Sun, 22 Nov 2026: 1,203 clicks. The most were 1,200: Wed, 18 Nov 2026.',
+  )
+  const [only] = bucketsOf({ from: today, to: today }, 'month', [1]) as [Bucket]
+  assert.equal(
+    labelOf(areaChart({ buckets: [only], interval: 'month', title: 'Clicks' })),
+    'Clicks, November 2026: 1 click. The most were 1: November 2026.',
+  )
+})
+
+test('without clicks there is a flat line, and words for it', () => {
+  const chart = areaChart({ buckets: weekOf(), interval: 'day', title: 'Clicks' })
+  assert.equal(labelOf(chart), 'Clicks, Mon, 16 Nov 2026 to Sun, 22 Nov 2026: no clicks.')
+  assert.match(chart.text, /No clicks in this period/)
+  const [, path = ''] = chart.text.match(/class="chart-line" d="([^"]*)"/) ?? []
+  assert.deepEqual(
+    new Set(
+      path
+        .split(/[ML]/)
+        .slice(1)
+        .map((point) => point.split(',')[1]),
+    ),
+    new Set([`${plotHeight}`]),
+  )
+})
+
+test('each column says its figure, beside that of the period before', () => {
+  const buckets = weekOf(1, 2)
+  const [first, second] = titlesOf(areaChart({ buckets, before: [5], interval: 'day', title: 'Clicks' }))
+  assert.deepEqual([first, second], ['Mon, 16 Nov 2026: 1 click, 5 before', 'Tue, 17 Nov 2026: 2 clicks'])
+})
+
+test('the period before has a dashed line, a key and a column of the table; without it there is none', () => {
+  const buckets = weekOf(1)
+  const plain = areaChart({ buckets, interval: 'day', title: 'Clicks' })
+  assert.doesNotMatch(plain.text, /before/)
+  const chart = areaChart({ buckets, before: [4, 5, 6, 7, 8, 9, 10, 11], interval: 'day', title: 'Clicks' })
+  assert.match(chart.text, /<path class="chart-before"/)
+  assert.match(chart.text, /The period before/)
+  assert.match(textsOf(chart, 'tr').at(0) ?? '', /Clicks in the period before$/)
+})
+
+test('hours are labelled by the days in which they are', () => {
+  const buckets = bucketsOf({ from: today - 1, to: today }, 'hour', [])
+  const drawn = areaChart({ buckets, interval: 'hour', title: 'Clicks' })
+  assert.deepEqual(textsOf(drawn, 'text').slice(-4), ['21 Nov', '12:00', '22 Nov', '12:00'])
+  assert.equal(titlesOf(drawn)[13], '21 Nov 2026, 13:00: 0 clicks')
+})
+
+test('days and months are labelled up to the last one', () => {
+  for (const [interval, from, expected] of [
+    ['day', today - 29, ['2 Nov', '12 Nov', '22 Nov']],
+    ['month', today - 340, ['Mar 2026', 'Jul 2026', 'Nov 2026']],
+  ] as const) {
+    const buckets = bucketsOf({ from, to: today }, interval, [])
+    const labels = textsOf(areaChart({ buckets, interval, title: 'Clicks' }), 'text')
+    assert.deepEqual(labels.slice(-3), expected)
+  }
+})

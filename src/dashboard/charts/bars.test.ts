@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
+import { html } from '../../http/html.ts'
+import { barChart } from './bars.ts'
+import { valueLabel } from './value-label.ts'
+
+test('each value has its name, its figure and its share, in text and as a bar', () => {
+  const chart = barChart({ title: 'Devices', rows: [{ label: 'Mobile', clicks: 1_500 }], total: 2_000 })
+  assert.equal(textsOf(chart, 'li')[0]?.replaceAll('\n', ' ').trim(), 'Mobile 1,500 clicks,  75%')
+  assert.match(chart.text, /<rect width="75%"/)
+})
+
+test('any values make well-formed bars within their width, whatever the names', () => {
+  const names = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('<script>', '"><b>', '&amp;', "'"))
+  const values = fc.array(fc.tuple(fc.option(fc.oneof(names, fc.nat())), fc.maxSafeNat()), { maxLength: 20 })
+  const breakdown = fc.constantFrom(
+    'countries',
+    'languages',
+    'referrers',
+    'devices',
+    'browsers',
+    'links',
+    'constructor',
+  )
+  fc.assert(
+    fc.property(values, fc.maxSafeNat(), breakdown, (all, total, name) => {
+      const rows = all.map(([value, clicks]) => ({ label: valueLabel(name, value), clicks }))
+      const chart = barChart({ title: '<Title>', rows, total })
+      assertWellFormed(chart)
+      assert.doesNotMatch(chart.text, /NaN|Infinity|<script|<Title/)
+      assert.equal(textsOf(chart, 'li').length, rows.length)
+      for (const [, width] of chart.text.matchAll(/<rect width="([^"%]*)%"/g)) assert.ok(Number(width) <= 100)
+    }),
+  )
+})
+
+test('without values it says so; what follows stands below', () => {
+  const chart = barChart({ title: 'Countries', rows: [], total: 0, more: html`<a href="/all">All</a>` })
+  assert.match(chart.text, /No clicks in this period\..*<a href="\/all">All<\/a><\/figure>$/)
+})

@@ -1,0 +1,129 @@
+/** `scripts/chart.js` in a browser: the figure under the pointer, a finger or the arrow keys. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, afterEach, before, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { launchChromium, whyNoChromium } from '../../../test/chromium.ts'
+import { html } from '../../http/html.ts'
+import { Series } from '../../stats/series.ts'
+import { areaChart } from './area-chart.ts'
+import { barChart } from './bars.ts'
+
+const skip = whyNoChromium() ?? false
+const origin = 'https://waymark.invalid'
+let browser: Browser
+
+before(async () => {
+  if (!skip) browser = await launchChromium()
+})
+afterEach(() => Promise.all((browser?.contexts() ?? []).map((context) => context.close())))
+after(() => browser?.close())
+
+const file = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+const today = Date.parse('2026-11-22') / 86_400_000
+const { buckets } = new Series({ from: today - 4, to: today }, 'day')
+for (const [place, bucket] of buckets.entries()) bucket.clicks = place * 10
+
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'"
+const markup = html`<!doctype html><html lang="en"><meta charset="utf-8"><title>Charts</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/charts.css"><script type="module" src="/page.js"></script>
+<main><h1>Charts</h1>${areaChart({ buckets, interval: 'day', title: 'Clicks' })}
+${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], total: 4 })}</main></html>`
+
+const files: Readonly<Record<string, readonly [type: string, body: string]>> = {
+  '/': ['text/html', markup.text],
+  '/charts.css': ['text/css', file('styles/parts/charts.css') + file('styles/parts/bars.css')],
+  '/chart.js': ['text/javascript', file('scripts/chart.js')],
+  '/page.js': ['text/javascript', "import { watchCharts } from './chart.js'\nwatchCharts()"],
+}
+
+/** The page with a chart of five days, and what the browser complained of. */
+async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
+  const page = await (await browser.newContext(options)).newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => complaints.push(message.text()))
+  page.on('pageerror', (error) => complaints.push(error.message))
+  await page.route('**/*', (route) => {
+    const [contentType, body] = files[new URL(route.request().url()).pathname] ?? ['text/plain', '']
+    return route.fulfill({ contentType, body, headers: { 'content-security-policy': policy } })
+  })
+  await page.goto(origin)
+  return { page, complaints }
+}
+
+const reading = (page: Page) => page.locator('.chart-reading').textContent()
+
+test('the arrow keys move from day to day, and say the figure of each', { skip }, async () => {
+  const { page, complaints } = await visit()
+  await page.keyboard.press('Tab')
+  const plot = page.getByRole('slider', { name: /^Clicks, Wed, 18 Nov 2026 to Sun, 22 Nov 2026: 100 clicks/ })
+  assert.equal(await page.locator('.chart-plot:focus').count(), 1)
+  for (const [key, day, clicks] of [
+    ['', 'Sun, 22', 40],
+    ['ArrowLeft', 'Sat, 21', 30],
+    ['ArrowRight', 'Sun, 22', 40],
+    ['ArrowRight', 'Sun, 22', 40],
+    ['Home', 'Wed, 18', 0],
+    ['PageUp', 'Thu, 19', 10],
+    ['End', 'Sun, 22', 40],
+    ['PageDown', 'Sat, 21', 30],
+    ['Control+ArrowLeft', 'Sat, 21', 30],
+    ['Escape', 'Sat, 21', 30],
+  ] as const) {
+    if (key !== '') await page.keyboard.press(key)
+    assert.equal(await reading(page), `${day} Nov 2026: ${clicks} clicks`)
+    assert.equal(await plot.getAttribute('aria-valuetext'), await reading(page))
+  }
+  await page.keyboard.press('Tab')
+  assert.equal(await reading(page), '')
+  assert.deepEqual(complaints, [])
+})
+
+test('the nearest day to the pointer is marked and said, until the pointer leaves', { skip }, async () => {
+  const { page } = await visit()
+  const plot = page.locator('.chart-plot')
+  const { width } = (await plot.boundingBox()) ?? assert.fail()
+  await plot.hover({ position: { x: width * 0.55, y: 100 } })
+  assert.equal(await reading(page), 'Fri, 20 Nov 2026: 20 clicks')
+  const mark = page.locator('.chart-pointed')
+  assert.deepEqual([await mark.getAttribute('cx'), await mark.getAttribute('visibility')], ['50%', 'visible'])
+  await page.mouse.move(0, 0)
+  assert.deepEqual([await reading(page), await mark.getAttribute('visibility')], ['', 'hidden'])
+})
+
+test('a finger chooses a day, which stays when it is lifted', { skip }, async () => {
+  const { page } = await visit({ hasTouch: true, viewport: { width: 390, height: 844 } })
+  const plot = page.locator('.chart-plot')
+  const { width } = (await plot.boundingBox()) ?? assert.fail()
+  await plot.tap({ position: { x: width * 0.27, y: 50 } })
+  assert.equal(await reading(page), 'Thu, 19 Nov 2026: 10 clicks')
+})
+
+test('without script each column has a title, and the table unfolds', { skip }, async () => {
+  const { page } = await visit({ javaScriptEnabled: false })
+  assert.equal(await page.locator('.chart-column title').count(), 5)
+  assert.equal(await page.getByRole('img', { name: /^Clicks/ }).count(), 1)
+  await page.getByText('Show as table').click()
+  assert.equal(await page.getByRole('row').count(), 7)
+})
+
+test('nothing is wider than a phone, and texts have 13 pixels at least', { skip }, async () => {
+  for (const width of [320, 390]) {
+    const { page } = await visit({ viewport: { width, height: 844 } })
+    await page.getByText('Show as table').click()
+    assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= width)
+    const sizes = await page.evaluate<number[]>(
+      "[...document.querySelectorAll('svg text')].map((text) => parseFloat(getComputedStyle(text).fontSize))",
+    )
+    assert.ok(Math.min(...sizes) >= 13, `${sizes}`)
+  }
+})
+
+test('axe finds nothing', { skip }, async () => {
+  const { page } = await visit()
+  await page.getByText('Show as table').click()
+  await page.evaluate(readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'))
+  const found = await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')
+  assert.deepEqual(found, [])
+})

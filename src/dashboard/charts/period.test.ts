@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Fields } from '../../http/form-encoding.ts'
+import { repeated } from '../../http/form-encoding.ts'
+import { type DayRange, dateOf, rangeFaults } from '../../stats/day-range.ts'
+import { Series } from '../../stats/series.ts'
+import { namedPeriod, type Period, periodQuery, periods, readPeriod } from './period.ts'
+
+const dayOf = (date: string) => Date.parse(date) / 86_400_000
+const today = dayOf('2026-11-22')
+const datesOf = (range: DayRange | null) => range && `${dateOf(range.from)} ${dateOf(range.to)}`
+const shown = ({ name, range, interval, before }: Period) => [name, datesOf(range), interval, datesOf(before)]
+const queryOf = (period: Period): Fields => Object.fromEntries(new URLSearchParams(periodQuery(period)))
+
+for (const [query, ...expected] of [
+  ['', '30d', '2026-10-24 2026-11-22', 'day', '2026-09-24 2026-10-23'],
+  ['period=2d', '2d', '2026-11-21 2026-11-22', 'hour', '2026-11-19 2026-11-20'],
+  ['period=7d', '7d', '2026-11-16 2026-11-22', 'day', '2026-11-09 2026-11-15'],
+  ['period=90d', '90d', '2026-08-25 2026-11-22', 'day', '2026-05-27 2026-08-24'],
+  ['period=12m', '12m', '2025-12-01 2026-11-22', 'month', '2024-12-01 2025-11-22'],
+  ['period=7d&from=2026-01-01', '7d', '2026-11-16 2026-11-22', 'day', '2026-11-09 2026-11-15'],
+  ['period=&from=&to=', '30d', '2026-10-24 2026-11-22', 'day', '2026-09-24 2026-10-23'],
+  ['from=2026-11-01', null, '2026-11-01 2026-11-22', 'day', '2026-10-10 2026-10-31'],
+  ['to=2026-03-30', null, '2026-03-01 2026-03-30', 'day', '2026-01-30 2026-02-28'],
+  ['from=2026-11-05&to=2026-11-05', null, '2026-11-05 2026-11-05', 'hour', '2026-11-04 2026-11-04'],
+  ['from=2026-03-01&to=2026-07-31', null, '2026-03-01 2026-07-31', 'month', '2025-10-01 2026-02-28'],
+  ['from=1970-01-01&to=1970-01-10', null, '1970-01-01 1970-01-10', 'day', null],
+] as const) {
+  test(`the period of "${query}" is ${expected[1]} by ${expected[2]}`, () => {
+    const fields = Object.fromEntries(new URLSearchParams(query))
+    const { period, violations } = readPeriod({ ...fields, search: 'x' }, today)
+    assert.deepEqual([shown(period), violations], [expected, []])
+  })
+}
+
+test('what is at fault is told in the words of the API, and the default period is shown', () => {
+  const faultsOf = (fields: Fields) => {
+    const { period, violations } = readPeriod(fields, today)
+    assert.deepEqual(period, namedPeriod('30d', today))
+    return violations
+  }
+  const [from, to] = ['2026-11-22', '2026-11-21']
+  assert.deepEqual(faultsOf({ from, to }), rangeFaults({ from: dayOf(from), to: dayOf(to), interval: null }))
+  assert.deepEqual(
+    faultsOf({ from: '2020-01-01', to }).map(({ code }) => code),
+    ['range_too_long'],
+  )
+  assert.deepEqual(faultsOf({ from: '2026-02-30', to: 'x', period: '7d' }), [
+    {
+      field: 'from',
+      code: 'invalid_date',
+      message: 'The from date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.',
+    },
+    {
+      field: 'to',
+      code: 'invalid_date',
+      message: 'The to date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.',
+    },
+  ])
+  assert.deepEqual(faultsOf({ period: 'constructor' }), [
+    { field: 'period', code: 'not_allowed', message: 'The period must be one of 2d, 7d, 30d, 90d, 12m.' },
+  ])
+  assert.deepEqual(
+    faultsOf({ period: repeated, from: repeated }).map(({ field, code }) => [field, code]),
+    [
+      ['period', 'not_single'],
+      ['from', 'not_single'],
+    ],
+  )
+})
+
+test('an address of a period leads back to it', () => {
+  const days = fc.integer({ min: 0, max: 40_000 })
+  fc.assert(
+    fc.property(days, days, fc.integer({ min: 1, max: 366 }), (now, from, length) => {
+      for (const { name } of periods) {
+        const period = namedPeriod(name, now)
+        assert.deepEqual(readPeriod(queryOf(period), now).period, period)
+      }
+      const { period } = readPeriod({ from: dateOf(from), to: dateOf(from + length - 1) }, now)
+      assert.deepEqual([period.range, period.name], [{ from, to: from + length - 1 }, null])
+      assert.deepEqual(readPeriod(queryOf(period), now).period, period)
+    }),
+  )
+})
+
+test('the period before ends where the other begins at the latest, and has as many buckets', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 800, max: 40_000 }), fc.integer({ min: 1, max: 366 }), (from, length) => {
+      const { period } = readPeriod({ from: dateOf(from), to: dateOf(from + length - 1) }, today)
+      const { before, range, interval } = period
+      assert.ok(before !== null && before.to < range.from && before.from <= before.to)
+      assert.equal(new Series(before, interval).buckets.length, new Series(range, interval).buckets.length)
+    }),
+  )
+})

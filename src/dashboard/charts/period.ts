@@ -1,0 +1,109 @@
+/**
+ * The periods of the pages with statistics, and how addresses name them. Days are numbers, as in `stats/day-range.ts`. Pure.
+ */
+import { oneOf } from '../../api/choice.ts'
+import { form, optional } from '../../api/fields.ts'
+import { Type } from '../../api/json-schema.ts'
+import type { Violation } from '../../errors.ts'
+import type { Fields } from '../../http/form-encoding.ts'
+import {
+  type DayRange,
+  dateOf,
+  firstDayOf,
+  type Interval,
+  monthOf,
+  parseDay,
+  rangeFaults,
+  rangeOf,
+} from '../../stats/day-range.ts'
+
+const labels = {
+  '2d': 'Yesterday and today',
+  '7d': '7 days',
+  '30d': '30 days',
+  '90d': '90 days',
+  '12m': '12 months',
+} as const
+
+export type PeriodName = keyof typeof labels
+
+/** What a page offers, in order. */
+export const periods = Object.entries(labels).map(([name, label]) => ({ name: name as PeriodName, label }))
+
+const defaultName = '30d'
+/** By hour, a range of one's own has at most two days, by day three months. */
+const [mostByHour, mostByDay] = [2, 92]
+
+export interface Period {
+  /** Null for a range of the user's own. */
+  readonly name: PeriodName | null
+  readonly range: DayRange
+  readonly interval: Interval
+  /** As many days before, or the same days as many months earlier; null where there are none since 1970. */
+  readonly before: DayRange | null
+}
+
+export interface PeriodReading {
+  /** The default period, if anything is at fault. */
+  readonly period: Period
+  readonly violations: readonly Violation[]
+}
+
+const day = { schema: Type.String({ format: 'date' }), parse: parseDay }
+
+const periodForm = form<{ period: PeriodName | null; from: number | null; to: number | null }>(
+  {
+    period: optional(oneOf(Object.keys(labels) as PeriodName[], 'The period.'), null),
+    from: optional(day, null),
+    to: optional(day, null),
+  },
+  [],
+  (asked) => rangeFaults({ ...asked, interval: null }),
+)
+
+/** The period that the fields of an address ask for: `period`, or else `from` and `to`. Others are not looked at. */
+export function readPeriod({ period, from, to }: Fields, today: number): PeriodReading {
+  const { values, violations } = periodForm.read({ period, from, to })
+  const asked = { from: values.from ?? null, to: values.to ?? null, interval: null }
+  const isOwn = values.period === null && (asked.from !== null || asked.to !== null)
+  if (violations.length > 0 || !isOwn) {
+    return { period: namedPeriod((violations.length === 0 && values.period) || defaultName, today), violations }
+  }
+  const range = rangeOf(asked, today)
+  return { period: { name: null, ...periodOver(range, intervalOf(range)) }, violations }
+}
+
+/** The period with this name that ends today. */
+export function namedPeriod(name: PeriodName, today: number): Period {
+  const count = Number.parseInt(name, 10)
+  const byMonth = name.endsWith('m')
+  const range = { from: byMonth ? firstDayOf(monthOf(today) - count + 1) : today - count + 1, to: today }
+  return { name, ...periodOver(range, byMonth ? 'month' : intervalOf(range)) }
+}
+
+/** The period as the query of an address, without `?`. */
+export function periodQuery({ name, range }: Period): string {
+  return name === null ? `from=${dateOf(range.from)}&to=${dateOf(range.to)}` : `period=${name}`
+}
+
+function periodOver(range: DayRange, interval: Interval): Omit<Period, 'name'> {
+  const { from, to } = range
+  const months = monthOf(to) - monthOf(from) + 1
+  const before =
+    interval === 'month'
+      ? { from: monthsEarlier(from, months), to: monthsEarlier(to, months) }
+      : { from: from - (to - from + 1), to: from - 1 }
+  return { range, interval, before: before.from < 0 ? null : before }
+}
+
+function intervalOf({ from, to }: DayRange): Interval {
+  const days = to - from + 1
+  return days <= mostByHour ? 'hour' : days <= mostByDay ? 'day' : 'month'
+}
+
+/** The same day of an earlier month, or the last one that this month has. */
+function monthsEarlier(of: number, months: number): number {
+  const month = monthOf(of)
+  const nth = of - firstDayOf(month)
+  return Math.min(firstDayOf(month - months) + nth, firstDayOf(month - months + 1) - 1)
+}

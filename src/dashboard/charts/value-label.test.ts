@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { countryFlag, countryName, languageName, valueLabel } from './value-label.ts'
+
+for (const [name, value, expected] of [
+  ['countries', 'DE', '🇩🇪 Germany'],
+  ['countries', 'GB', '🇬🇧 United Kingdom'],
+  ['countries', null, 'Unknown'],
+  ['countries', 'other', 'Other'],
+  ['countries', 'nowhere', 'nowhere'],
+  ['languages', 'de', 'German'],
+  ['languages', 'zh-Hant', 'Traditional Chinese'],
+  ['languages', '-', '-'],
+  ['referrers', null, 'Direct or unknown'],
+  ['referrers', 'news.example', 'news.example'],
+  ['referrers', 'DE', 'DE'],
+  ['devices', 'tv', 'TV'],
+  ['devices', 'constructor', 'constructor'],
+  ['classes', 'person', 'People'],
+  ['browsers', 'Firefox', 'Firefox'],
+  ['links', 12, '#12'],
+] as const) {
+  test(`${value} of ${name} reads ${expected}`, () => {
+    assert.equal(valueLabel(name, value).text.replace(/<[^>]*>/g, ''), expected)
+  })
+}
+
+test('a code that names nothing stands for itself', () => {
+  for (const code of ['QQ', '', '💩', 'de_DE']) {
+    assert.equal(countryName(code), code)
+    assert.equal(languageName(code), code)
+  }
+  assert.equal(countryFlag('de'), null)
+})
+
+test('a flag is hidden from screen readers, which hear the name', () => {
+  assert.match(valueLabel('countries', 'FR').text, /<span class="flag" aria-hidden="true">🇫🇷<\/span> France/)
+})

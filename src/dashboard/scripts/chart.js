@@ -1,0 +1,115 @@
+/**
+ * Charts in the browser: the figure under the pointer, a finger or the arrow keys. Without this, columns say theirs by their
+ * titles, and the table has them all.
+ */
+
+/** @typedef {{ readonly x: string, readonly y: string, readonly text: string }} Point */
+
+/** Makes all charts of the page readable point by point. */
+export function watchCharts() {
+  for (const chart of document.querySelectorAll('.chart')) {
+    const plot = /** @type {SVGSVGElement} */ (chart.querySelector('.chart-plot'))
+    const output = /** @type {HTMLOutputElement} */ (chart.querySelector('.chart-reading'))
+    readable(plot, output)
+  }
+}
+
+/**
+ * Lets people move along the points of a plot, as on a slider, whose value is said.
+ * @param {SVGSVGElement} plot
+ * @param {HTMLOutputElement} output
+ */
+function readable(plot, output) {
+  const points = pointsOf(plot)
+  const last = points.length - 1
+  const resting = output.textContent
+  let at = last
+
+  /** @param {number} place */
+  const show = (place) => {
+    at = Math.min(last, Math.max(0, place))
+    const point = /** @type {Point} */ (points[at])
+    output.textContent = point.text
+    plot.setAttribute('aria-valuenow', `${at}`)
+    plot.setAttribute('aria-valuetext', point.text)
+    mark(plot, point)
+  }
+  const rest = () => {
+    output.textContent = resting
+    mark(plot, null)
+  }
+
+  set(plot, { role: 'slider', tabindex: 0, 'aria-readonly': true, 'aria-valuemin': 0, 'aria-valuemax': last })
+  set(plot, { 'aria-valuenow': at, 'aria-valuetext': points[at]?.text ?? '' })
+  // The slider says its value itself.
+  output.setAttribute('aria-live', 'off')
+
+  const follow = (/** @type {PointerEvent} */ event) => {
+    const { left, width } = plot.getBoundingClientRect()
+    show(Math.round(((event.clientX - left) / width) * last))
+  }
+  plot.addEventListener('pointermove', follow)
+  plot.addEventListener('pointerdown', follow)
+  plot.addEventListener('pointerleave', (event) => {
+    // What a finger has chosen stays when it is lifted.
+    if (event.pointerType === 'mouse' && document.activeElement !== plot) rest()
+  })
+  plot.addEventListener('focus', () => show(at))
+  plot.addEventListener('blur', rest)
+  plot.addEventListener('keydown', (event) => {
+    const place = placeAfter(event, at, last)
+    if (place === undefined) return
+    event.preventDefault()
+    show(place)
+  })
+}
+
+/**
+ * The points from the columns of a plot, whose titles are taken away: the browser would show them as well.
+ * @param {SVGSVGElement} plot
+ * @returns {Point[]}
+ */
+function pointsOf(plot) {
+  const columns = [...plot.querySelectorAll('.chart-column')]
+  return columns.map((column, place) => {
+    const title = column.querySelector('title')
+    const text = title?.textContent ?? ''
+    title?.remove()
+    const x = columns.length > 1 ? (place / (columns.length - 1)) * 100 : 50
+    return { x: `${x}%`, y: column.getAttribute('data-y') ?? '0', text }
+  })
+}
+
+/**
+ * Where a key leads; undefined for a key that leads nowhere.
+ * @param {KeyboardEvent} event
+ * @param {number} at
+ * @param {number} last
+ */
+function placeAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
+  if (altKey || ctrlKey || metaKey) return undefined
+  const page = Math.max(1, Math.round(last / 4))
+  const left = { ArrowLeft: at - 1, ArrowDown: at - 1, PageDown: at - page, Home: 0 }
+  const right = { ArrowRight: at + 1, ArrowUp: at + 1, PageUp: at + page, End: last }
+  return new Map(Object.entries({ ...left, ...right })).get(key)
+}
+
+/**
+ * Marks a point with a line and a dot, or none.
+ * @param {SVGSVGElement} plot
+ * @param {Point | null} point
+ */
+function mark(plot, point) {
+  const visibility = point === null ? 'hidden' : 'visible'
+  const { x, y } = point ?? { x: '0', y: '0' }
+  set(plot.querySelector('.chart-cursor'), { visibility, x1: x, x2: x })
+  set(plot.querySelector('.chart-pointed'), { visibility, cx: x, cy: y })
+}
+
+/**
+ * @param {Element | null} element
+ * @param {Readonly<Record<string, string | number | boolean>>} attributes
+ */
+function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) element?.setAttribute(name, `${value}`)
+}
