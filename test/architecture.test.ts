@@ -84,6 +84,12 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
   'links/password.ts': ['errors.ts', 'links/turns.ts'],
   'links/turns.ts': [],
+  'dashboard/charts/': [
+    ...['api/choice.ts', 'api/fields.ts', 'api/json-schema.ts', 'errors.ts'],
+    ...['dashboard/parts/number.ts', 'http/form-encoding.ts', 'http/html.ts', 'stats/day-range.ts', 'stats/series.ts'],
+  ],
+  'dashboard/parts/': [],
+  'dashboard/scripts/': [],
   'stats/': [
     ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
     ...['storage/clicks/day-facts.ts', 'storage/clicks/day-form.ts'],

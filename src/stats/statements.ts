@@ -101,7 +101,7 @@ export const selectHoursOfLinks = statement((db: Kysely<Tables>, of: { account: 
       fn<Uint8Array>('substr', ['click_days.facts', lit(1), lit(maxHoursBytes)]).as('hours'),
     ])
     .where('click_days.scope', '=', scopes.link)
-    .where('click_days.id', 'in', linksIn(of))
+    .where('links.id', 'in', linksIn(of))
     .where('click_days.day', 'in', daysIn(of, readAtOnce))
     .where('links.account_id', '=', of.account)
     .where('domains.account_id', '=', of.account),
