@@ -8,7 +8,7 @@ export function selectRow(id: number, what: string): Html {
 /** A list of which rows can be selected. The bar with what can be done with them appears with the first. */
 export function selectable(action: string, list: Part, actions: Part): Html {
   return html`<form method="post" action="${action}" class="results" data-select>${list}
-<div class="selection"><span class="number-of" data-number-of>Selected links</span>
+<div class="selection"><span class="number-of" data-number-of>Selected</span>
 <label class="needs-script"><input type="checkbox" data-select-all> All on this page</label>
 <div class="actions">${actions}</div></div></form>`
 }

@@ -16,9 +16,9 @@ export function shortUrlOf({ shortUrl, href = shortUrl, coversRow = false }: Sho
   return html`<span class="short"><a class="${className}" href="${href}"><bdi>${shortUrlText(shortUrl)}</bdi></a>${copyButton(shortUrl, 'the short link')}</span>`
 }
 
-/** "go.acme.com/été": the short link in words, at most 80 signs of it. */
+/** "go.acme.com/été": the short link in words, at most 60 signs of it. */
 export function shortUrlText(shortUrl: string): string {
-  return cutInMiddle(decoded(shortUrl.replace(/^https?:\/\//, '')), 80)
+  return cutInMiddle(decoded(shortUrl.replace(/^https?:\/\//, '')), 60)
 }
 
 function decoded(text: string): string {

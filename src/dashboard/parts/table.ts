@@ -27,14 +27,16 @@ export interface Table<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly sorting?: Sorting
+  /** For few and narrow columns, which stay columns on a phone. */
+  readonly keepsColumns?: boolean
 }
 
 /** A table. Heads that sort are links; where there is no room for columns, each row is a block. */
-export function table<Row>({ caption, columns, rows, sorting }: Table<Row>): Html {
+export function table<Row>({ caption, columns, rows, sorting, keepsColumns = false }: Table<Row>): Html {
   const heads = columns.map((column) => head(column, sorting))
   const lines = rows.map((row) => html`\n<tr role="row">${columns.map((column) => cell(column, row))}</tr>`)
   // With roles, since browsers forget what a table is when it is laid out in blocks.
-  return html`<div class="table"><table role="table"><caption class="hidden-text">${caption}</caption>
+  return html`<div class="${keepsColumns ? 'table' : 'table blocks'}"><table role="table"><caption class="hidden-text">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${heads}</tr></thead>
 <tbody role="rowgroup">${lines}</tbody></table></div>`
 }
@@ -57,10 +59,11 @@ function head<Row>({ label, kind = 'text', sortBy }: Column<Row>, sorting: Sorti
 }
 
 function cell<Row>({ label, kind = 'text', isPlain = false, cell: show }: Column<Row>, row: Row): Html {
-  const hasLabel = (kind === 'text' || kind === 'number') && !isPlain
+  const shown = html`${show(row)}`
+  const hasLabel = (kind === 'text' || kind === 'number') && !isPlain && shown.text !== ''
   const all = { class: classesOf(kind), 'data-label': hasLabel ? label : null }
-  if (kind === 'lead') return html`<th${attributes({ scope: 'row', role: 'rowheader', ...all })}>${show(row)}</th>`
-  return html`<td${attributes({ role: 'cell', ...all })}>${show(row)}</td>`
+  if (kind === 'lead') return html`<th${attributes({ scope: 'row', role: 'rowheader', ...all })}>${shown}</th>`
+  return html`<td${attributes({ role: 'cell', ...all })}>${shown}</td>`
 }
 
 function classesOf(kind: NonNullable<Column<unknown>['kind']>): string | null {

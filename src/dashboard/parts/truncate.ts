@@ -11,7 +11,7 @@ export function cutInMiddle(text: string, length: number): string {
 }
 
 /** Where a link leads: host and path, cut in the middle, with the whole URL behind it. */
-export function targetOf(url: string, length = 60): Html {
+export function targetOf(url: string, length = 52): Html {
   return html`<span class="target" title="${url}"><bdi>${cutInMiddle(hostAndPath(url), length)}</bdi></span>`
 }
 

@@ -7,16 +7,11 @@ export function watchDialogs() {
   document.addEventListener('click', (event) => {
     const { target } = event
     if (!(target instanceof Element)) return
-    const close = target.closest('dialog [data-close]')
     const link = target.closest('a[data-dialog]')
-    if (close !== null) {
-      event.preventDefault()
-      close.closest('dialog')?.close()
-    } else if (link instanceof HTMLAnchorElement && isPlain(event)) {
-      event.preventDefault()
-      closeMenu(link)
-      void openPage(link.href)
-    }
+    if (!(link instanceof HTMLAnchorElement) || !isPlain(event)) return
+    event.preventDefault()
+    closeMenu(link)
+    void openPage(link.href)
   })
 }
 
@@ -66,8 +61,11 @@ export function openDialog(...content) {
   dialog.addEventListener('cancel', (event) => {
     if (!mayLeave()) event.preventDefault()
   })
-  dialog.addEventListener('click', ({ target }) => {
-    if (target === dialog && mayLeave()) dialog.close()
+  dialog.addEventListener('click', (event) => {
+    const { target } = event
+    if (target !== dialog && !(target instanceof Element && target.closest('[data-close]'))) return
+    event.preventDefault()
+    if (mayLeave()) dialog.close()
   })
   dialog.addEventListener('close', () => dialog.remove())
   document.body.append(dialog)

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dashboardFiles } from './assets.ts'
+
+test('style and scripts come compressed in less than 25 KB, and ask for nothing else', async () => {
+  const files = await dashboardFiles()
+  const texts = new Map([...files].map(([name, { codings }]) => [name, codings.identity.toString()]))
+  const size = [...files.values()].reduce((sum, { codings }) => sum + (codings.br?.length ?? 0), 0)
+  assert.ok(size < 25_000, `${size} bytes`)
+  assert.match(texts.get('app.css') ?? '', /^@layer reset, tokens, base, parts, pages;/)
+  assert.doesNotMatch(texts.get('app.css') ?? '', /url\(|@import/)
+  const imported = [...texts.values()].flatMap((text) =>
+    [...text.matchAll(/from '\.\/(.*?)'/g)].map(([, name]) => name),
+  )
+  assert.ok(imported.length > 5)
+  assert.deepEqual(
+    imported.filter((name = '') => !files.has(name)),
+    [],
+  )
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { html } from '../../http/html.ts'
+import { dnsRecords } from './records.ts'
+import { selectable, selectRow } from './selection.ts'
+import { type Column, type Sorting, table } from './table.ts'
+
+interface Row {
+  readonly name: string
+  readonly clicks: number
+}
+
+const columns: readonly Column<Row>[] = [
+  { label: 'Select', kind: 'select', cell: ({ clicks, name }) => selectRow(clicks, name) },
+  { label: 'Name', kind: 'lead', sortBy: 'name', cell: ({ name }) => name },
+  { label: 'Clicks', kind: 'number', sortBy: 'clicks', cell: ({ clicks }) => clicks },
+  { label: 'Note', cell: () => null },
+  { label: 'Shown', cell: () => html`<b>x</b>`, isPlain: true },
+]
+const rows: readonly Row[] = [{ name: '<a>', clicks: 7 }]
+const sorting = (by: string, isDescending: boolean): Sorting => ({
+  ...{ by, isDescending },
+  href: (by, isDescending) => `/l?sort_by=${by}&sort=${isDescending ? 'desc' : 'asc'}`,
+})
+
+test('a table has a caption, heads with their scope, and rows whose values have labels for phones', () => {
+  const { text } = table({ caption: 'Links', columns, rows })
+  assert.match(text, /<div class="table blocks"><table role="table"><caption class="hidden-text">Links<\/caption>/)
+  assert.match(text, /<th scope="col" role="columnheader" class="select-cell tight"><span class="hidden-text">Select</)
+  assert.match(text, /<th scope="row" role="rowheader" class="lead-cell">&lt;a&gt;<\/th>/)
+  assert.match(text, /<td role="cell" class="number" data-label="Clicks">7<\/td><td role="cell"><\/td>/)
+  assert.match(text, /<td role="cell"><b>x<\/b><\/td>/)
+  assert.doesNotMatch(text, /<a |aria-sort/)
+  assert.match(table({ caption: 'C', columns, rows, keepsColumns: true }).text, /^<div class="table"><table/)
+})
+
+test('heads lead to the other order; figures are first asked for from the top', () => {
+  const ascending = table({ caption: 'Links', columns, rows, sorting: sorting('name', false) }).text
+  assert.match(ascending, /aria-sort="ascending"><a href="\/l\?sort_by=name&amp;sort=desc">Name<svg/)
+  assert.match(ascending, /class="number"><a href="\/l\?sort_by=clicks&amp;sort=desc">Clicks<\/a>/)
+  const descending = table({ caption: 'Links', columns, rows, sorting: sorting('clicks', true) }).text
+  assert.match(descending, /aria-sort="descending"><a href="\/l\?sort_by=clicks&amp;sort=asc">Clicks<svg/)
+  assert.match(descending, /<a href="\/l\?sort_by=name&amp;sort=asc">Name<\/a>/)
+})
+
+test('rows that can be selected stand in a form with what can be done', () => {
+  const { text } = selectable('/app/links/selected', table({ caption: 'Links', columns, rows }), 'Delete')
+  assert.match(
+    text,
+    /^<form method="post" action="\/app\/links\/selected" class="results" data-select><div class="table/,
+  )
+  assert.match(text, /<input type="checkbox" name="id" value="7"><span class="hidden-text">Select &lt;a&gt;<\/span>/)
+  assert.match(text, /<div class="actions">Delete<\/div>/)
+})
+
+test('DNS records have buttons that copy the name and the value', () => {
+  const { text } = dnsRecords([{ type: 'AAAA', name: 'go.acme.com', value: '2001:db8::7' }])
+  assert.match(text, /data-label="Type">AAAA</)
+  assert.match(text, /data-copy="go\.acme\.com".*Copy the name/)
+  assert.match(text, /<code>2001:db8::7<\/code><button [^>]*data-copy="2001:db8::7">.*Copy the value/)
+})

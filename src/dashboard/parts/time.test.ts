@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dayOf, exactTime, timeAgo } from './time.ts'
+
+const now = Date.parse('2026-11-22T12:00:00Z')
+
+test('a time says how long ago it was or will be, with the exact one behind it', () => {
+  assert.equal(
+    timeAgo('2026-11-22T09:00:00Z', now).text,
+    '<time datetime="2026-11-22T09:00:00.000Z" title="22 Nov 2026, 09:00 UTC">3 hours ago</time>',
+  )
+  const words = (milliseconds: number) => timeAgo(now + milliseconds, now).text.replace(/<.*?>/g, '')
+  assert.equal(words(-1), 'just now')
+  assert.equal(words(1_000), 'in a moment')
+  assert.equal(words(-90_000), '1 minute ago')
+  assert.equal(words(2 * 86_400_000), 'in 2 days')
+  assert.equal(words(-86_400_000), 'yesterday')
+  assert.equal(words(-800 * 86_400_000), '2 years ago')
+})
+
+test('exact times are in UTC', () => {
+  assert.equal(exactTime(now), '22 Nov 2026, 12:00 UTC')
+  assert.equal(dayOf('2026-11-22T23:59:00Z'), '22 Nov 2026')
+})

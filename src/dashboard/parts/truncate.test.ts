@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { shortUrlOf, shortUrlText } from './short-url.ts'
+import { cutInMiddle, targetOf } from './truncate.ts'
+
+test('text is cut in the middle, and no sign is cut in two', () => {
+  assert.equal(cutInMiddle('abcdefghij', 10), 'abcdefghij')
+  assert.equal(cutInMiddle('abcdefghijk', 10), 'abcde…hijk')
+  assert.equal(cutInMiddle('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 3), '👩‍👩‍👧…👩‍👩‍👧')
+})
+
+test('a target is its host and path in words, with the whole URL behind it', () => {
+  const words = (url: string) => targetOf(url).text.replace(/<.*?>/g, '')
+  assert.equal(words('https://user:x@acme.com/'), 'acme.com')
+  assert.equal(words('https://acme.com/%C3%A9t%C3%A9?a=1#top'), 'acme.com/été?a=1')
+  assert.equal(words('https://acme.com/%ff'), 'acme.com/%ff')
+  assert.equal(words('no URL'), 'no URL')
+  const long = targetOf(`https://acme.com/a?${'x'.repeat(99)}&y`, 20).text
+  assert.match(
+    long,
+    /^<span class="target" title="https:\/\/acme\.com\/a\?x{99}&amp;y"><bdi>acme\.com\/a…x{7}&amp;y<\/bdi>/,
+  )
+})
+
+test('a short link shows no scheme, and is copied whole', () => {
+  const { text } = shortUrlOf({ shortUrl: 'https://go.acme.com/%C3%A9t%C3%A9' })
+  assert.match(
+    text,
+    /<a class="short-url" href="https:\/\/go\.acme\.com\/%C3%A9t%C3%A9"><bdi>go\.acme\.com\/été<\/bdi><\/a>/,
+  )
+  assert.match(text, /data-copy="https:\/\/go\.acme\.com\/%C3%A9t%C3%A9"/)
+  const inRow = shortUrlOf({ shortUrl: 'http://localhost:3080/a', href: '/app/links/1', coversRow: true }).text
+  assert.match(inRow, /<a class="short-url cover" href="\/app\/links\/1"><bdi>localhost:3080\/a</)
+  assert.equal(shortUrlText('https://a.b/%ff'), 'a.b/%ff')
+})
