@@ -84,12 +84,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
   'links/password.ts': ['errors.ts', 'links/turns.ts'],
   'links/turns.ts': [],
-  'dashboard/charts/': [
-    ...['api/choice.ts', 'api/fields.ts', 'api/json-schema.ts', 'errors.ts'],
-    ...['dashboard/parts/number.ts', 'http/form-encoding.ts', 'http/html.ts', 'stats/day-range.ts', 'stats/series.ts'],
-  ],
-  'dashboard/parts/': [],
-  'dashboard/scripts/': [],
   'stats/': [
     ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
     ...['storage/clicks/day-facts.ts', 'storage/clicks/day-form.ts'],
@@ -103,7 +97,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...['domains/', 'spaces/', 'links/', 'stats/', 'reachability/', 'clicks/software.ts'],
     ...['storage/port.ts', 'storage/version.ts'],
   ],
-  'dashboard/charts/': ['api/', 'errors.ts', 'http/', 'stats/', 'dashboard/parts/'],
+  'dashboard/charts/': [
+    ...['api/choice.ts', 'api/fields.ts', 'api/json-schema.ts', 'errors.ts'],
+    ...['dashboard/parts/number.ts', 'http/form-encoding.ts', 'http/html.ts', 'stats/day-range.ts', 'stats/series.ts'],
+  ],
   'dashboard/assets.ts': ['http/static-content.ts'],
   'dashboard/frame.ts': ['http/html.ts', 'dashboard/parts/'],
   'dashboard/parts/': ['http/html.ts', 'spaces/space.ts'],
