@@ -27,7 +27,7 @@ import { LinkActions } from './links/actions.ts'
 import { showLinkQr } from './links/qr-operation.ts'
 import { linkRoutes } from './links/routes.ts'
 import { linkOperations } from './links/schema.ts'
-import { shortUrls } from './names/short-url.ts'
+import { type ShortUrl, shortUrls } from './names/short-url.ts'
 import { SpaceActions } from './spaces/actions.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { spaceOperations } from './spaces/schema.ts'
@@ -47,11 +47,14 @@ export const operations = [
   showOwnKey,
 ]
 
+/** What serves visitors, and what counts them. */
+type Visitors = Pick<ReturnType<typeof redirectOf>, 'directory' | 'clicks'>
+
 /** The listener of the API and the documents. */
 export function apiOf(
   options: AppOptions,
   { counts, proxies, overload, isSecret }: Shared,
-  { directory, clicks }: Pick<ReturnType<typeof redirectOf>, 'directory' | 'clicks'>,
+  { directory, clicks }: Visitors,
 ) {
   const { storage } = options
   const keyring = new Keyring(storage)
@@ -61,17 +64,7 @@ export function apiOf(
   const cors = new Cors(options.corsOrigins)
 
   const shortUrl = shortUrls(options.shortUrl)
-  const actions = {
-    domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
-    spaces: new SpaceActions(storage, removals),
-    links: new LinkActions(storage, {
-      shortUrl,
-      onChange: (id, domain, alias) => {
-        directory.linkChanged(id, domain, alias)
-        clicks.linkChanged()
-      },
-    }),
-  }
+  const actions = actionsOf(storage, removals, shortUrl, { directory, clicks })
 
   const router = new Router(apiFallback(rateLimits, cors))
   const address = publicAddress(options.baseUrl)
@@ -110,7 +103,20 @@ export function apiOf(
     await keyring.close()
     await kept.close()
   }
-  return { server, drain, router, begin, close }
+  return { server, drain, router, actions, begin, close }
+}
+
+/** What the API and the dashboard can do to records; visitors of this process see it at once. */
+function actionsOf(storage: Storage, removals: Removals, shortUrl: ShortUrl, { directory, clicks }: Visitors) {
+  const onLinkChange = (id: number, domain: number, alias: string) => {
+    directory.linkChanged(id, domain, alias)
+    clicks.linkChanged()
+  }
+  return {
+    domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
+    spaces: new SpaceActions(storage, removals),
+    links: new LinkActions(storage, { shortUrl, onChange: onLinkChange, flush: () => clicks.flush() }),
+  }
 }
 
 /** A domain or a space that many links refer to is removed in steps. */
