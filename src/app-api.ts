@@ -105,7 +105,7 @@ export function apiOf(
     await keyring.close()
     await kept.close()
   }
-  return { server, drain, router, begin, close }
+  return { server, drain, router, actions, begin, close }
 }
 
 /** What the API and the dashboard can do to records; visitors of this process see it at once. */
@@ -117,7 +117,7 @@ function actionsOf(storage: Storage, removals: Removals, shortUrl: ShortUrl, { d
   return {
     domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
     spaces: new SpaceActions(storage, removals),
-    links: new LinkActions(storage, { shortUrl, onChange: onLinkChange }),
+    links: new LinkActions(storage, { shortUrl, onChange: onLinkChange, flush: () => clicks.flush() }),
   }
 }
 

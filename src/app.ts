@@ -12,6 +12,7 @@ import { Proxies } from './http/proxies.ts'
 import { RequestCounts } from './http/request-metrics.ts'
 import type { Router } from './http/router.ts'
 import { hasKey } from './keys/key.ts'
+import type { LinkActions } from './links/actions.ts'
 import { linkTransfer } from './links/transfer.ts'
 import { opsListener } from './ops/listener.ts'
 import type { Directory } from './redirect/directory.ts'
@@ -30,8 +31,9 @@ export interface Listener {
 /** Everything that one process serves. */
 export interface App {
   readonly listeners: Readonly<Record<ListenerName, Listener>>
-  /** The routes of the API, and what its requests come to: for tests. */
+  /** The routes of the API, what can be done to records, and what requests come to: for tests. */
   readonly router: Router
+  readonly actions: { readonly links: LinkActions }
   readonly counts: RequestCounts
   readonly loopDelays: Histogram
   readonly visits: VisitCounts
@@ -83,6 +85,7 @@ export function buildApp(options: AppOptions): App {
       ops: { ...ops, isLast: true },
     },
     router: api.router,
+    actions: api.actions,
     ...{ counts, visits, directory, loopDelays: overload.delays },
     load: () => directory.begin(),
     begin: () => {

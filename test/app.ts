@@ -80,6 +80,7 @@ export interface TestApp {
   /** The port of the visitors' listener. */
   readonly visitPort: number
   readonly directory: App['directory']
+  readonly actions: App['actions']
   /** Writes bytes to a connection of its own, and returns the answers that came back until it closed. */
   raw(...parts: readonly (string | Buffer)[]): Promise<Answer[]>
   close(): Promise<void>
@@ -152,6 +153,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     opsPort,
     visitPort,
     directory: app.directory,
+    actions: app.actions,
     visit: (url, request) => visit(visitPort, url, request),
     logs,
     createAccount: async () => (await createAccount(storage, 'Another')).id,

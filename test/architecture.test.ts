@@ -7,7 +7,7 @@ import { repository } from './scripts.ts'
 
 const port = [
   ...['storage/port.ts', 'storage/statement.ts', 'storage/version.ts', 'storage/fold.ts', 'storage/records.ts'],
-  'storage/removal.ts',
+  ...['storage/removal.ts', 'storage/restoring.ts'],
 ]
 const operator = [
   ...['accounts/', 'keys/', 'sessions/', 'config.ts', 'config-listeners.ts', 'errors.ts', 'version.ts'],
@@ -51,6 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'clicks/': [
     ...['bounded-map.ts', 'errors.ts', 'histogram.ts', 'http/client-network.ts'],
     ...['storage/clicks/', 'storage/location.ts', 'storage/open-clicks.ts', 'storage/port.ts', 'storage/statement.ts'],
+    'storage/restoring.ts',
   ],
   'clicks/sink/': [
     'errors.ts',
@@ -82,6 +83,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/': [...room, 'idempotency/', 'names/', 'transfer/'],
   'links/statements.ts': ['links/', ...port],
   'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
+  'links/deleted/statements.ts': ['links/statements.ts', 'storage/clicks/tables.ts', ...port],
+  'links/deleted/store.ts': ['errors.ts', 'links/', ...port],
   'links/password.ts': ['errors.ts', 'links/turns.ts'],
   'links/turns.ts': [],
   'stats/': [
@@ -121,6 +124,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
       'clicks/transfer.ts',
       'domains/transfer.ts',
       'spaces/transfer.ts',
+      'links/actions.ts',
       'links/transfer.ts',
       'sessions/token.ts',
     ],
@@ -146,7 +150,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Packages that not every file may import, and those that may. */
 const mayUse: readonly (readonly [packages: RegExp, files: RegExp])[] = [
   [/^(find-my-way|@fastify\/.*)$/, /^http\//],
-  [/^(kysely(\/.*)?|node:sqlite)$/, /^(storage\/.*|\w+\/(store|statements)\.ts)$/],
+  [/^(kysely(\/.*)?|node:sqlite)$/, /^(storage\/.*|(\w+\/)+(store|statements)\.ts)$/],
   // It has the environment among its exports; all of it is in the global `process` too.
   [/^(node:)?process$/, /^$/],
 ]

@@ -11,6 +11,7 @@ const files = globSync(
   [
     'src/{links,stats}/*.contract.test.ts',
     'src/links/store.test.ts',
+    'src/links/deleted/*.test.ts',
     'test/contract/visitors.test.ts',
     'test/removals.test.ts',
   ],

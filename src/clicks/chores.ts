@@ -1,5 +1,5 @@
 import type { Db } from '../storage/port.ts'
-import { isUpkeepDue } from './store.ts'
+import { forgetDeletedLinks, isUpkeepDue } from './store.ts'
 import type { Bounds, ClickWriter } from './writer.ts'
 
 /** The pause between two looks at what is due, and that after something has changed. Milliseconds. */
@@ -59,6 +59,7 @@ export class ClickChores {
       const bounds = this.#bounds()
       // Another process may have done it in the database.
       await this.#writer.dropSalts(bounds.visitorsBefore)
+      await forgetDeletedLinks(this.#db, this.#now())
       if (await isUpkeepDue(this.#db, bounds)) await this.#writer.sweep(bounds)
       this.#isAway = false
     } catch (error) {

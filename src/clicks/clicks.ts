@@ -48,6 +48,11 @@ export class Clicks {
     return this.#recorder.forget(account, link)
   }
 
+  /** See `ClickRecorder.flush`. */
+  flush(): Promise<void> {
+    return this.#recorder.flush()
+  }
+
   /** Has the clicks of a link follow a change of it. */
   linkChanged(): void {
     this.#chores.look()

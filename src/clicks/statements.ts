@@ -31,6 +31,7 @@ interface Tables {
   click_moves: { link_id: number }
   click_removals: { id: number }
   link_clicks: TotalsTable
+  deleted_links: { id: number; deleted_at: string }
   links: { id: number; alias: string; clicks_limit: number | null; status_due_at: string | null }
   domains: { id: number; account_id: number; name: string }
 }
@@ -52,6 +53,15 @@ export const selectDue = statement((db: Kysely<Tables>, { visitorsBefore, daysBe
         exists(selectFrom('click_removals').select('id')),
       ]),
     ),
+)
+
+/** Any link that was deleted at `until` or before. */
+export const selectUnrestorable = statement((db: Kysely<Tables>, { until }: { until: string }) =>
+  db.selectFrom('deleted_links').select('id').where('deleted_at', '<=', until).limit(1),
+)
+
+export const deleteUnrestorable = statement((db: Kysely<Tables>, { until }: { until: string }) =>
+  db.deleteFrom('deleted_links').where('deleted_at', '<=', until),
 )
 
 const ofLink = sql.lit(scopes.link)

@@ -4,13 +4,16 @@ import { compareKeys } from '../storage/clicks/keys.ts'
 import { addToOwners, type Day, sumOf } from '../storage/clicks/recording.ts'
 import { type DayKey, type Owners, scopes } from '../storage/clicks/tables.ts'
 import type { Db } from '../storage/port.ts'
+import { restorableSince } from '../storage/restoring.ts'
 import {
+  deleteUnrestorable,
   makeDue,
   selectDays,
   selectDayToChange,
   selectDue,
   selectNextDay,
   selectTotalsToChange,
+  selectUnrestorable,
   setDay,
   setTotals,
 } from './statements.ts'
@@ -19,6 +22,13 @@ import type { Bounds } from './writer.ts'
 /** Whether any upkeep is due: something is older than the bounds, has moved, or is gone. */
 export async function isUpkeepDue(db: Db, bounds: Bounds): Promise<boolean> {
   return (await db.all(selectDue, { ...bounds })).length > 0
+}
+
+/** Forgets deleted links that cannot be restored at `now`, in Unix milliseconds, of every account; their days go next. */
+export async function forgetDeletedLinks(db: Db, now: number): Promise<void> {
+  const until = restorableSince(now)
+  // Most often there is none, and a read waits for no other writer.
+  if ((await db.all(selectUnrestorable, { until })).length > 0) await db.writeOne(deleteUnrestorable, { until })
 }
 
 /** The days and links to export. Days are counted from 1970-01-01 in UTC; both bounds are included. */

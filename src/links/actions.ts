@@ -9,6 +9,7 @@ import { foldCase } from '../storage/fold.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { checkedChange, checkedValues, hashed } from './checks.ts'
+import { removeLinkForNow, restoreLink } from './deleted/store.ts'
 import { storeLink, updateLink } from './schema.ts'
 import type { LinkRow } from './statements.ts'
 import { changeLink, findLinkToChange, insertLink, removeLink } from './store.ts'
@@ -17,6 +18,8 @@ export interface LinkParts {
   readonly shortUrl: ShortUrl
   /** Hears of each change before its answer leaves, so that visitors of this process see it at once. */
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
+  /** Resolves once the clicks that this process has counted are written, or the database has failed. */
+  readonly flush: () => Promise<void>
 }
 
 export class LinkActions {
@@ -80,6 +83,25 @@ export class LinkActions {
   async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
     if (!(await removeLink(this.#storage, account, id, precondition))) throw notFound('link')
     this.#parts.onChange(id, 0, '')
+  }
+
+  /** Deletes the account's link as `remove` does, but so that `restore` can bring it back for a minute. */
+  async removeForNow(account: number, id: number, precondition: Precondition | null): Promise<void> {
+    // Clicks that are written later find no link.
+    await this.#parts.flush()
+    await removeLinkForNow(this.#storage, account, id, precondition, Date.now())
+    this.#parts.onChange(id, 0, '')
+  }
+
+  /**
+   * Brings back the account's link with its id, its history and its clicks; without its space if that is gone. Undefined if it
+   * was deleted more than a minute ago, or not by `removeForNow`, or if its domain is gone. A link that is back already is
+   * returned again. Throws `alias_taken` if another link has the alias by now.
+   */
+  async restore(account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
+    const link = await restoreLink(this.#storage, account, id, Date.now())
+    if (link !== undefined) this.announce(link.record)
+    return link
   }
 
   /** Tells those who serve visitors that the link is new or has changed. */

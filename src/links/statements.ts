@@ -31,7 +31,7 @@ export interface LinkRow {
   readonly domain_name: string | null
 }
 
-interface LinksTable extends Omit<LinkRow, 'id' | 'domain_name' | 'clicks' | 'last_clicked_ms'> {
+export interface LinksTable extends Omit<LinkRow, 'id' | 'domain_name' | 'clicks' | 'last_clicked_ms'> {
   id: Generated<number>
   account_id: number
   alias_folded: string
@@ -88,7 +88,7 @@ export const links = recordsOf<LinkRow>(
 )
 
 /** The columns that a link is stored with, beside its account and revision. */
-const stored = [
+export const stored = [
   ...(['domain_id', 'space_id', 'alias', 'alias_folded', 'url', 'url_folded', 'title', 'title_folded'] as const),
   ...(['disabled', 'active_period_start_at', 'active_period_end_at', 'clicks_limit', 'expiration_url'] as const),
   ...(['redirect_password', 'forward_query', 'redirect_status', 'status', 'status_due_at'] as const),

@@ -6,6 +6,7 @@ import type { LinkActions } from '../../links/actions.ts'
 import { findLink } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
+import { attempted, Refused } from '../form-state.ts'
 import type { Notice } from '../notices.ts'
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { confirmation } from '../parts/confirm.ts'
@@ -37,8 +38,17 @@ export function linkActionPages(pages: Pages, parts: LinkPageParts): void {
 
   pages.act(`${home}/:id/delete`, async (asked) => {
     const id = idOf(asked, 'link')
-    await actions.remove(asked.account, id, null)
+    await actions.removeForNow(asked.account, id, null)
     return new Next(home, { code: 'link-deleted', number: id })
+  })
+
+  pages.act(`${home}/:id/restore`, async (asked) => {
+    const id = idOf(asked, 'link')
+    const link = await attempted(() => actions.restore(asked.account, id))
+    if (link instanceof Refused) return new Next(home, { code: 'alias-taken' })
+    return link === undefined
+      ? new Next(home, { code: 'too-late' })
+      : new Next(`${home}/${id}`, { code: 'link-restored' })
   })
 
   pages.act(`${home}/selected`, async (asked) => {

@@ -10,6 +10,7 @@ import * as spaceOrigins from './0004-space-origins.ts'
 import * as links from './0005-links.ts'
 import * as clicks from './0006-clicks.ts'
 import * as sessions from './0007-sessions.ts'
+import * as deletedLinks from './0008-deleted-links.ts'
 
 const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', readonly string[]>>>> = {
   '0001-first': first,
@@ -19,6 +20,7 @@ const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', readon
   '0005-links': links,
   '0006-clicks': clicks,
   '0007-sessions': sessions,
+  '0008-deleted-links': deletedLinks,
 }
 
 /** The migrations of one engine, by name. */
