@@ -1,4 +1,5 @@
 /** What scripts add to the pages. Every page works without them. */
+import { watchCharts } from './chart.js'
 import { watchCopying } from './copying.js'
 import { watchDialogs } from './dialogs.js'
 import { watchForms } from './forms.js'
@@ -7,6 +8,7 @@ import { watchLiveForms } from './live.js'
 import { watchSelection } from './selection.js'
 import { signInByLink } from './sign-in.js'
 
+watchCharts()
 watchCopying()
 watchDialogs()
 watchForms()
