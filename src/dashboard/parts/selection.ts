@@ -3,9 +3,9 @@ import { type Html, html, type Part } from '../../http/html.ts'
 /** Rows name the form, since forms of their own, as in menus, may not stand inside it. */
 const formId = 'selection'
 
-/** The checkbox of a row; `what` names the row. The form sends the ids as `id`, once for each row that is checked. */
+/** The checkbox of a row; `what` names the row. The form sends `row-12` for the row 12, if it is checked. */
 export function selectRow(id: number, what: string): Html {
-  return html`<label><input type="checkbox" form="${formId}" name="id" value="${id}"><span class="hidden-text">Select ${what}</span></label>`
+  return html`<label><input type="checkbox" form="${formId}" name="row-${id}"><span class="hidden-text">Select ${what}</span></label>`
 }
 
 /** A list whose rows can be selected, one on a page. The bar with what can be done with them appears with the first. */
