@@ -46,6 +46,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'clicks/': [
     ...['bounded-map.ts', 'errors.ts', 'histogram.ts', 'http/client-network.ts'],
     ...['storage/clicks/', 'storage/location.ts', 'storage/open-clicks.ts', 'storage/port.ts', 'storage/statement.ts'],
+    'storage/fold.ts',
   ],
   'clicks/sink/': [
     'errors.ts',

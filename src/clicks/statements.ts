@@ -31,7 +31,15 @@ interface Tables {
   click_moves: { link_id: number }
   click_removals: { id: number }
   link_clicks: TotalsTable
-  links: { id: number; alias: string; clicks_limit: number | null; status_due_at: string | null }
+  links: {
+    id: number
+    account_id: number
+    domain_id: number
+    alias: string
+    alias_folded: string
+    clicks_limit: number | null
+    status_due_at: string | null
+  }
   domains: { id: number; account_id: number; name: string }
 }
 
@@ -89,6 +97,30 @@ export const selectDays = statement((db: Kysely<Tables>, { account, day, after, 
     .where('domains.account_id', '=', account)
     .orderBy('click_days.id')
     .limit(limit),
+)
+
+/** The facts of a day of the links whose ids are in a range, both ends included. */
+export const selectFactsAmong = statement(
+  (db: Kysely<Tables>, { day, first, last }: { day: number; first: number; last: number }) =>
+    db
+      .selectFrom('click_days')
+      .select(['id', 'facts'])
+      .where('scope', '=', ofLink)
+      .where('day', '=', day)
+      .where('id', '>=', first)
+      .where('id', '<=', last),
+)
+
+export const selectByShortLink = statement(
+  (db: Kysely<Tables>, link: { account: number; domain: string; alias_folded: string }) =>
+    db
+      .selectFrom('links')
+      .innerJoin('domains', 'domains.id', 'links.domain_id')
+      .select('links.id')
+      .where('domains.name', '=', link.domain)
+      .where('domains.account_id', '=', link.account)
+      .where('links.account_id', '=', link.account)
+      .where('links.alias_folded', '=', link.alias_folded),
 )
 
 export const selectTotalsToChange = toChange(
