@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ClickChores } from '../src/clicks/chores.ts'
-import { linesOf } from '../src/clicks/visit.ts'
 import { ClickWriter } from '../src/clicks/writer.ts'
+import { ClickBook } from '../src/storage/clicks/book.ts'
+import { openClicks } from '../src/storage/open-clicks.ts'
 import { runHere } from './command-line.ts'
 import { newLink, twoNodes } from './links.ts'
 import { execute } from './postgres.ts'
@@ -99,12 +100,16 @@ test('a backup that is made 48 hours after a visit has no salt of its day, and n
   const { path } = location
   const writer = new ClickWriter({ location, geoipDb: null, clicksSink: null }, assert.ifError)
   t.after(() => writer.close())
-  const visit = { link, class: 'person', isPrivate: false, address, host: 'go.acme.com', count: 1 } as const
-  const sent = { userAgent: agent, referrer: '', languages: 'de', country: '' }
+  const book = new ClickBook(await openClicks(location), 'a writer')
+  t.after(() => book.close())
   // The first hour of a day, and the last: what is over first, and what is over last.
   const first = day * dayMs
   const last = first + dayMs - 1
-  await writer.write(1, linesOf([first, last].map((atMs, n) => ({ ...visit, ...sent, atMs, address: `192.0.2.${n}` }))))
+  const click = { link, count: 1, class: 'person', facts: null } as const
+  await book.write(
+    1,
+    [first, last].map((atMs, visitor) => ({ ...click, atMs, visitorUnder: () => visitor })),
+  )
   const chores = { retention: 0, onProblem: assert.ifError }
   const [backups, database] = [dirname(path), new DatabaseSync(path, { readOnly: true })]
   const salt = database.prepare('select salt from click_salts where day = ?').get(day)?.salt as Uint8Array

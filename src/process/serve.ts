@@ -35,7 +35,6 @@ async function start(): Promise<void> {
   const storage = await openStorage(config.storage)
   const log = await openLog(config.logLevel)
   const { logger } = log
-  if (isFirst()) for (const sentence of config.ignored) logger.warn(sentence)
   const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, log })
   endInGoodOrder({ app, storage, log })
   try {
@@ -44,7 +43,10 @@ async function start(): Promise<void> {
     if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
     const listening = await listenAll(config, app)
     announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
-    if (isFirst()) greet(greeting(addressesOf(listening), await keyNews(storage)))
+    if (isFirst()) {
+      greet(greeting(addressesOf(listening), await keyNews(storage)))
+      for (const sentence of config.ignored) logger.warn(sentence)
+    }
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
     flushCompileCache()
