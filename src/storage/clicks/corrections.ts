@@ -4,16 +4,22 @@
 import { addDay, addPeople, type DayFacts, peopleOf, subtractDay } from './day-facts.ts'
 import { encodeDay, factsIn } from './day-form.ts'
 import { compareKeys, keysOfOwners } from './keys.ts'
-import { type AddedTotals, type ClickTables, type DayKey, scopes } from './tables.ts'
+import { type Click, totalsOf } from './recording.ts'
+import { type AddedTo, type AddedTotals, type ClickTables, type DayKey, scopes } from './tables.ts'
 
 /** Days that are forgotten in one transaction: full ones take some milliseconds each. */
 const forgottenAtOnce = 8
 
 /**
- * Forgets some clicks of the account's link; null if there is no such link, false if none are left. Totals and days agree
+ * Forgets some clicks of the account's link, at this time; null if there is no such link, false if none are left. Totals and days agree
  * after each step.
  */
-export async function forgetSome(tables: ClickTables, account: number, link: number): Promise<boolean | null> {
+export async function forgetSome(
+  tables: ClickTables,
+  account: number,
+  link: number,
+  atMs: number,
+): Promise<boolean | null> {
   const owners = await tables.owners(account, link)
   if (owners === undefined) return null
   const all = await tables.daysOf(scopes.link, link)
@@ -23,9 +29,29 @@ export async function forgetSome(tables: ClickTables, account: number, link: num
     days.flatMap(({ day, facts }) => keysOfOwners(owners, day).map((key) => ({ key, by: facts, change: takeOut }))),
   )
   for (const { day } of days) await tables.deleteDays(scopes.link, day, [link])
-  if (all.length <= forgottenAtOnce) await tables.clearTotals(link)
+  if (all.length <= forgottenAtOnce) await tables.clearTotals(link, atMs)
   else await tables.addTotals([lessOf(link, days)])
   return all.length > forgottenAtOnce
+}
+
+/**
+ * The clicks without those from before their link's clicks were forgotten, which another process had in memory at that time.
+ * Takes these out of the totals again, to which all have been added: only then are they locked.
+ */
+export async function leaveOutForgotten(
+  tables: ClickTables,
+  clicks: readonly Click[],
+  added: readonly AddedTo[],
+): Promise<readonly Click[]> {
+  const forgotten = new Map<number, number>()
+  for (const { link, forgottenMs } of added) if (forgottenMs !== null) forgotten.set(link, forgottenMs)
+  const isForgotten = ({ link, atMs }: Click) => atMs <= (forgotten.get(link) ?? Number.NEGATIVE_INFINITY)
+  if (forgotten.size === 0 || !clicks.some(isForgotten)) return clicks
+  const less = totalsOf(clicks.filter(isForgotten)).map(({ link, people, bots, previews }) => ({
+    ...{ link, people: -people, bots: -bots, previews: -previews, lastMs: 0 },
+  }))
+  await tables.addTotals(less)
+  return clicks.filter((click) => !isForgotten(click))
 }
 
 /** What the totals of a link have less without these days. */

@@ -32,6 +32,12 @@ export interface Owners {
   readonly space: number | null
 }
 
+/** The same of a link whose totals were added to. */
+export interface AddedTo extends Owners {
+  /** When its clicks were last forgotten, in Unix milliseconds; null if they never were. */
+  readonly forgottenMs: number | null
+}
+
 export interface Visitor {
   readonly day: number
   readonly link: number
@@ -48,8 +54,11 @@ export interface Recording {
   salt(day: number, fresh: Uint8Array): Promise<Uint8Array>
   /** Notes that the writer's batch is in this transaction; false if it was in an earlier one. */
   noteBatch(writer: string, batch: number, day: number): Promise<boolean>
-  /** Adds to totals, and makes the state of links due whose limit is reached. Returns the links that there are. */
-  addTotals(added: readonly AddedTotals[]): Promise<Owners[]>
+  /**
+   * Adds to totals, which stay locked, and makes the state of links due whose limit is reached. The time of a last click from
+   * before the clicks were forgotten is left out. Returns the links that there are.
+   */
+  addTotals(added: readonly AddedTotals[]): Promise<AddedTo[]>
   /** Takes a person's click at `atMs` of those that the link's limit leaves; undefined if there is none, or no limit. */
   takeClick(link: number, atMs: number): Promise<Owners | undefined>
   /** Notes who came. Returns of each whether it was not there yet. */
@@ -63,8 +72,11 @@ export interface Recording {
 export interface Upkeep {
   /** Locks the totals of the account's link. Undefined if there is no such link. */
   owners(account: number, link: number): Promise<Owners | undefined>
-  /** Sets the totals of a link to nothing, and forgets who visited it. One whose limit was used up works again. */
-  clearTotals(link: number): Promise<void>
+  /**
+   * Sets the totals of a link to nothing, forgets who visited it, and notes the time in Unix milliseconds. One whose limit was
+   * used up works again.
+   */
+  clearTotals(link: number, atMs: number): Promise<void>
   /** The days that there are of a scope, or of one of its ids, ascending. */
   daysOf(scope: Scope, id?: number): Promise<number[]>
   /** Deletes a day of some ids of a scope. */

@@ -8,7 +8,7 @@ const [ofLink, ofDomain, ofSpace] = [0, 1, 2]
 
 const isTold = (row: string) => `${row}.clicks + ${row}.bots + ${row}.previews > 0`
 
-/** `last_clicked_ms` is in Unix milliseconds; `space_id` is the space whose days hold the link's clicks. */
+/** Times are in Unix milliseconds: `forgotten_ms` is when the clicks were last forgotten. `space_id` is the space whose days hold the link's clicks. */
 const totals = (id: string, key: string) => `create table link_clicks (
     link_id ${key},
     account_id ${id} not null,
@@ -17,7 +17,8 @@ const totals = (id: string, key: string) => `create table link_clicks (
     clicks ${id} not null default 0,
     bots ${id} not null default 0,
     previews ${id} not null default 0,
-    last_clicked_ms ${id}
+    last_clicked_ms ${id},
+    forgotten_ms ${id}
   )`
 const totalsIndex = 'create index link_clicks_by_clicks on link_clicks (account_id, clicks, link_id)'
 /** Tells of a click whether it can reach a limit. */
@@ -61,7 +62,7 @@ const follow = [
 export const sqlite = [
   `${totals('integer', 'integer primary key')} strict`,
   `insert into link_clicks select id, account_id, domain_id, space_id, clicks, 0, 0,
-    cast(round((julianday(last_clicked_at) - 2440587.5) * 86400000) as integer) from links`,
+    cast(round((julianday(last_clicked_at) - 2440587.5) * 86400000) as integer), null from links`,
   totalsIndex,
   limitsIndex,
   'drop index links_by_clicks',
@@ -92,7 +93,7 @@ export const sqlite = [
 export const postgres = [
   totals('bigint', 'bigint primary key'),
   `insert into link_clicks select id, account_id, domain_id, space_id, clicks, 0, 0,
-    round(extract(epoch from last_clicked_at::timestamptz) * 1000)::bigint from links`,
+    round(extract(epoch from last_clicked_at::timestamptz) * 1000)::bigint, null from links`,
   totalsIndex,
   limitsIndex,
   'drop index links_by_clicks',

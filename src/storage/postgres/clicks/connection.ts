@@ -4,7 +4,7 @@ import { translated } from '../errors.ts'
 import { type Connection, Pool } from '../pool.ts'
 import { retry } from '../retry.ts'
 import { runText } from '../run.ts'
-import { ownersIn, upkeepOf } from './upkeep.ts'
+import { addedToIn, ownersIn, upkeepOf } from './upkeep.ts'
 
 /** Opens the tables of clicks of a database that has been migrated, with one connection. */
 export function openPostgresClicks(url: string): ClickConnection {
@@ -58,10 +58,11 @@ const totalsAdded = named(`
     clicks = greatest(0, kept.clicks + people),
     bots = greatest(0, kept.bots + added.bots),
     previews = greatest(0, kept.previews + added.previews),
-    last_clicked_ms = case when people > 0 then greatest(kept.last_clicked_ms, last_ms) else kept.last_clicked_ms end
+    last_clicked_ms = case when people > 0 and last_ms > coalesce(forgotten_ms, -1)
+      then greatest(kept.last_clicked_ms, last_ms) else kept.last_clicked_ms end
   from added join locked using (link_id)
   where kept.link_id = added.link_id
-  returning kept.link_id, account_id, domain_id, space_id`)
+  returning kept.link_id, account_id, domain_id, space_id, forgotten_ms`)
 
 const clickTaken = named(`update link_clicks set
     clicks = clicks + 1, last_clicked_ms = greatest(last_clicked_ms, $2)
@@ -102,7 +103,7 @@ function tablesOf(client: Connection): ClickTables {
       const columns = (['link', 'people', 'bots', 'previews', 'lastMs'] as const).map((name) =>
         added.map((row) => row[name]),
       )
-      const found = (await all(totalsAdded, ...columns)).map(ownersIn).sort((a, b) => a.link - b.link)
+      const found = (await all(totalsAdded, ...columns)).map(addedToIn).sort((a, b) => a.link - b.link)
       await all(
         limitsReached,
         found.map(({ link }) => link),

@@ -1,4 +1,4 @@
-import { type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
+import { type AddedTo, type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
 
 /** Runs a statement; its rows are arrays. */
 export type Run = (text: string, ...values: unknown[]) => Promise<unknown[][]>
@@ -21,7 +21,8 @@ const ownersOf = `select link_id, account_id, domain_id, space_id from link_clic
     and exists (select 1 from links join domains on domains.id = links.domain_id and domains.account_id = links.account_id
       where links.id = link_id)
   for update of link_clicks`
-const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null where link_id = $1`
+const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null,
+  forgotten_ms = $2 where link_id = $1`
 const limitFreed = `update links set status_due_at = '' where id = $1 and clicks_limit is not null returning id`
 /** Visitors notice that a link that was used up works again. */
 const freeingTold = `insert into changes (resource, record_id) values ('links', $1)`
@@ -44,8 +45,8 @@ export function upkeepOf(all: Run): Upkeep {
     async owners(account, link) {
       return (await all(ownersOf, account, link)).map(ownersIn)[0]
     },
-    async clearTotals(link) {
-      await all(cleared, link)
+    async clearTotals(link, atMs) {
+      await all(cleared, link, atMs)
       await all('delete from click_visitors where link_id = $1 and day in (select day from click_salts)', link)
       if ((await all(limitFreed, link)).length > 0) await all(freeingTold, link)
     },
@@ -94,4 +95,9 @@ export function upkeepOf(all: Run): Upkeep {
 /** Reads the columns link_id, account_id, domain_id and space_id. */
 export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
   return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
+}
+
+/** Reads the same columns, and forgotten_ms. */
+export function addedToIn(row: readonly unknown[]): AddedTo {
+  return { ...ownersIn(row), forgottenMs: row[4] as number | null }
 }

@@ -5,7 +5,7 @@ import type { AddedTotals, ClickConnection, ClickTables, DayKey, Visitor } from 
 import { openDatabase } from '../connection.ts'
 import { isBusy, translated } from '../errors.ts'
 import { query } from '../prepared.ts'
-import { ownersIn, type Run, upkeepOf } from './upkeep.ts'
+import { addedToIn, ownersIn, type Run, upkeepOf } from './upkeep.ts'
 
 /** How long a batch waits for the lock of other writers, and how often it looks. Milliseconds. */
 const lockTimeoutMs = 5_000
@@ -75,9 +75,10 @@ async function begin(database: DatabaseSync): Promise<void> {
 
 const totalsAdded = `update link_clicks set
     clicks = max(0, clicks + :people), bots = max(0, bots + :bots), previews = max(0, previews + :previews),
-    last_clicked_ms = iif(:people > 0, max(coalesce(last_clicked_ms, 0), :lastMs), last_clicked_ms)
+    last_clicked_ms =
+      iif(:people > 0 and :lastMs > coalesce(forgotten_ms, -1), max(coalesce(last_clicked_ms, 0), :lastMs), last_clicked_ms)
   where link_id = :link
-  returning link_id, account_id, domain_id, space_id`
+  returning link_id, account_id, domain_id, space_id, forgotten_ms`
 
 const clickTaken = `update link_clicks set
     clicks = clicks + 1, last_clicked_ms = max(coalesce(last_clicked_ms, 0), :atMs)
@@ -116,7 +117,7 @@ function tablesOf(database: DatabaseSync): ClickTables {
       return all(batchNoted, writer, batch, day).length > 0
     },
     async addTotals(added: readonly AddedTotals[]) {
-      const found = added.flatMap((each) => all(totalsAdded, { ...each }).map(ownersIn))
+      const found = added.flatMap((each) => all(totalsAdded, { ...each }).map(addedToIn))
       all(limitsReached, JSON.stringify(found.map(({ link }) => link)))
       return found
     },

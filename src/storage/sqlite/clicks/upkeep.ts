@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite'
-import { type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
+import { type AddedTo, type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
 import type { Params } from '../prepared.ts'
 
 /** Runs a statement to its end; its rows are arrays. */
@@ -23,7 +23,8 @@ const ownersOf = `select link_id, account_id, domain_id, space_id from link_clic
   where account_id = ? and link_id = ?
     and exists (select 1 from links join domains on domains.id = links.domain_id and domains.account_id = links.account_id
       where links.id = link_id)`
-const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null where link_id = ?`
+const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null,
+  forgotten_ms = :atMs where link_id = :link`
 const limitFreed = `update links set status_due_at = '' where id = ? and clicks_limit is not null returning id`
 /** Visitors notice that a link that was used up works again. */
 const freeingTold = `insert into changes (resource, record_id) values ('links', ?)`
@@ -42,8 +43,8 @@ export function upkeepOf(all: Run): Upkeep {
     async owners(account, link) {
       return all(ownersOf, account, link).map(ownersIn)[0]
     },
-    async clearTotals(link) {
-      all(cleared, link)
+    async clearTotals(link, atMs) {
+      all(cleared, { link, atMs })
       all('delete from click_visitors where link_id = ? and day in (select day from click_salts)', link)
       if (all(limitFreed, link).length > 0) all(freeingTold, link)
     },
@@ -92,4 +93,9 @@ export function upkeepOf(all: Run): Upkeep {
 /** Reads the columns link_id, account_id, domain_id and space_id. */
 export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
   return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
+}
+
+/** Reads the same columns, and forgotten_ms. */
+export function addedToIn(row: readonly unknown[]): AddedTo {
+  return { ...ownersIn(row), forgottenMs: row[4] as number | null }
 }
