@@ -78,16 +78,19 @@ async function store(tx: Db, target: Target, days: readonly FileDay[]): Promise<
   return here.map((day) => (day instanceof Unusable ? day : told(stored.next().value as DayStored, day)))
 }
 
-/** The day with the id that its link has here. The file's own links come first: they may have been renamed. */
+/** The day with the id that its link has here. Links of the file come first: they may have another domain or alias here. */
 async function dayHere(tx: Db, target: Target, { shortLink, ...day }: FileDay): Promise<LinkDay | Unusable> {
+  if (shortLink === undefined || target.idOf(links.plural, day.link) !== undefined) return dayOfFile(target, day)
+  const link = await findByShortLink(tx, target.account, shortLink)
+  if (link !== undefined) return { ...day, link }
+  return new Unusable(
+    `short_link: This account has no link ${shortLink.slice(0, 300).toWellFormed()}. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.`,
+  )
+}
+
+function dayOfFile(target: Target, day: LinkDay): LinkDay | Unusable {
   try {
-    const isAlone = shortLink !== undefined && target.idOf(links.plural, day.link) === undefined
-    if (!isAlone) return { ...day, link: hereOf(target, links, day.link) }
-    const link = await findByShortLink(tx, target.account, shortLink)
-    if (link !== undefined) return { ...day, link }
-    throw new Unusable(
-      `short_link: This account has no link ${shortLink.slice(0, 300).toWellFormed()}. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.`,
-    )
+    return { ...day, link: hereOf(target, links, day.link) }
   } catch (error) {
     return error as Unusable
   }
