@@ -81,10 +81,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/turns.ts': [],
   'stats/': [
     ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
-    ...['storage/clicks/day-facts.ts', 'storage/clicks/day-form.ts'],
+    ...['storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts'],
   ],
-  'stats/statements.ts': ['storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],
-  'stats/store.ts': ['stats/', 'storage/port.ts'],
+  'stats/statements.ts': [
+    ...['storage/clicks/day-form.ts', 'storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],
+  ],
+  'stats/day-parameters.ts': ['storage/clicks/day-parts.ts'],
+  'stats/store.ts': ['stats/', 'storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts', 'storage/port.ts'],
   'app.ts': [
     ...[
       'app-api.ts',
