@@ -76,7 +76,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'links/': [...room, 'idempotency/', 'names/', 'transfer/'],
   'links/statements.ts': ['links/', ...port],
-  'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
+  'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', 'storage/clicks/totals.ts', ...port],
   'links/password.ts': ['errors.ts', 'links/turns.ts'],
   'links/turns.ts': [],
   'stats/': [

@@ -3,6 +3,7 @@ import { decodeDay, encodeDay } from '../storage/clicks/day-form.ts'
 import { compareKeys } from '../storage/clicks/keys.ts'
 import { addToOwners, type Day, sumOf } from '../storage/clicks/recording.ts'
 import { type DayKey, type Owners, scopes } from '../storage/clicks/tables.ts'
+import { type LinkTotals, setTotals } from '../storage/clicks/totals.ts'
 import type { Db } from '../storage/port.ts'
 import {
   makeDue,
@@ -12,7 +13,6 @@ import {
   selectNextDay,
   selectTotalsToChange,
   setDay,
-  setTotals,
 } from './statements.ts'
 import type { Bounds } from './writer.ts'
 
@@ -102,16 +102,12 @@ async function storeDay(tx: Db, { link, day, facts }: LinkDay): Promise<DayStore
   return 'stored'
 }
 
-interface Totals {
-  clicks: number
-  bots: number
-  previews: number
-}
+type Totals = { -readonly [name in 'clicks' | 'bots' | 'previews']: LinkTotals[name] }
 
 /** A link whose totals are locked. */
 interface Locked {
   readonly owners: Owners
-  readonly totals: Totals
+  readonly totals: Totals & Pick<LinkTotals, 'last_clicked_ms'>
 }
 
 async function linksOf(tx: Db, account: number, days: readonly LinkDay[]): Promise<Map<number, Locked>> {
@@ -119,10 +115,10 @@ async function linksOf(tx: Db, account: number, days: readonly LinkDay[]): Promi
   for (const link of [...new Set(days.map((day) => day.link))].sort((a, b) => a - b)) {
     const [there] = await tx.all(selectTotalsToChange, { account, link })
     if (there === undefined) continue
-    const { domain_id, space_id, clicks, bots, previews } = there
+    const { domain_id, space_id, clicks, bots, previews, last_clicked_ms } = there
     links.set(link, {
       owners: { link, account, domain: domain_id, space: space_id },
-      totals: { clicks, bots, previews },
+      totals: { clicks, bots, previews, last_clicked_ms },
     })
   }
   return links

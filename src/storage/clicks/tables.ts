@@ -32,6 +32,11 @@ export interface Owners {
   readonly space: number | null
 }
 
+/** Reads the columns link_id, account_id, domain_id and space_id. */
+export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
+  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
+}
+
 export interface Visitor {
   readonly day: number
   readonly link: number
@@ -71,7 +76,10 @@ export interface Upkeep {
   deleteDays(scope: Scope, day: number, ids: readonly number[]): Promise<void>
   /** A link whose clicks have yet to follow it to another space, which it does with this. */
   nextMove(): Promise<{ readonly from: Owners; readonly to: number | null } | undefined>
-  /** Records that are gone, and whose days have yet to be deleted; a few of one scope. */
+  /**
+   * Records that are gone, and whose days have yet to be deleted; a few of one scope. Spaces not before the clicks of all links have
+   * moved out: they are written to until then.
+   */
   nextRemovals(): Promise<{ readonly scope: Scope; readonly ids: readonly number[] } | undefined>
   endRemovals(scope: Scope, ids: readonly number[]): Promise<void>
   /** Deletes some visitors of days before `day`. Returns whether any are left. */

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import type { Kysely } from 'kysely'
 import { type KeptDay, keptDays, keptSalts, keptTotals, keptVisitors, sumsOf } from '../../../test/clicks.ts'
 import type { Later } from '../../../test/engine.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../../test/links.ts'
+import { removeSpace } from '../../spaces/store.ts'
 import { openClicks } from '../open-clicks.ts'
+import { statement } from '../statement.ts'
 import { ClickBook } from './book.ts'
 import { dimensions } from './day-facts.ts'
 import type { Click } from './recording.ts'
@@ -144,6 +147,32 @@ test('the days of links, domains and spaces that are gone are deleted; those of 
   assert.deepEqual([...new Set(kept.map(({ scope }) => scope))], [scopes.domain, scopes.space, scopes.account])
   assert.equal((await keptTotals(storage)).length, 1)
 })
+
+test('a space that is gone leaves no days, though its links are clicked before their clicks have moved out', async (t) => {
+  const { storage, account, links, spaces, connection, book } = await here(t)
+  const [one = 0] = links
+  const [red = 0] = spaces
+  await storage.writeOne(setSpace, { id: one, space: red })
+  await book.write(1, [click(one), click(one, 101)])
+  // What a sweep does first comes too early for this space.
+  await book.move()
+  await removeSpace(storage, account, red, null)
+  await clearRemoved(connection)
+  await book.write(2, [click(one), click(one, 102)])
+  await book.move()
+  await clearRemoved(connection)
+  const days = await keptDays(storage)
+  assert.deepEqual(
+    days.filter(({ scope }) => scope === scopes.space),
+    [],
+  )
+  assert.equal(peopleIn(days, scopes.account, account), 4)
+  assert.equal((await storage.all(removalsLeft, {})).length, 0)
+})
+
+const removalsLeft = statement((db: Kysely<{ click_removals: { scope: number; id: number } }>) =>
+  db.selectFrom('click_removals').selectAll(),
+)
 
 test('visitors and salts of days that are over are deleted, as often as that takes; facts beyond the retention too', async (t) => {
   const { storage, links, connection, book } = await here(t)

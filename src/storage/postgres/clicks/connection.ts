@@ -1,10 +1,10 @@
-import type { ClickConnection, ClickTables, DayKey } from '../../clicks/tables.ts'
+import { type ClickConnection, type ClickTables, type DayKey, ownersIn } from '../../clicks/tables.ts'
 import { newName } from '../compiled.ts'
 import { translated } from '../errors.ts'
 import { type Connection, Pool } from '../pool.ts'
 import { retry } from '../retry.ts'
 import { runText } from '../run.ts'
-import { ownersIn, upkeepOf } from './upkeep.ts'
+import { upkeepOf } from './upkeep.ts'
 
 /** Opens the tables of clicks of a database that has been migrated, with one connection. */
 export function openPostgresClicks(url: string): ClickConnection {

@@ -1,4 +1,4 @@
-import { type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
+import { ownersIn, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
 
 /** Runs a statement; its rows are arrays. */
 export type Run = (text: string, ...values: unknown[]) => Promise<unknown[][]>
@@ -35,8 +35,12 @@ const someVisitors = `delete from click_visitors where ctid = any (array
 const someDays = `delete from click_days where ctid = any (array
   (select ctid from click_days where scope = $1 and day < $2 limit ${deletedAtOnce})) returning day`
 
-const nextRemovals = `select scope, array_agg(id) from (select scope, id from click_removals
-  where scope = (select min(scope) from click_removals) limit ${removedAtOnce}) as removed group by scope`
+/** The space of a link's clicks and that of the link differ until the clicks have moved. */
+const nextRemovals = `with gone as (select scope, id from click_removals
+    where scope <> ${scopes.space} or not exists
+      (select 1 from click_moves join link_clicks using (link_id) where space_id = click_removals.id))
+  select scope, array_agg(id) from (select scope, id from gone
+    where scope = (select min(scope) from gone) limit ${removedAtOnce}) as removed group by scope`
 
 /** What is put right and cleared away, by statements that `all` runs. */
 export function upkeepOf(all: Run): Upkeep {
@@ -89,9 +93,4 @@ export function upkeepOf(all: Run): Upkeep {
       return isMore
     },
   }
-}
-
-/** Reads the columns link_id, account_id, domain_id and space_id. */
-export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
-  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
 }

@@ -1,11 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable } from '../../../errors.ts'
-import type { AddedTotals, ClickConnection, ClickTables, DayKey, Visitor } from '../../clicks/tables.ts'
+import {
+  type AddedTotals,
+  type ClickConnection,
+  type ClickTables,
+  type DayKey,
+  ownersIn,
+  type Visitor,
+} from '../../clicks/tables.ts'
 import { openDatabase } from '../connection.ts'
 import { isBusy, translated } from '../errors.ts'
 import { query } from '../prepared.ts'
-import { ownersIn, type Run, upkeepOf } from './upkeep.ts'
+import { type Run, upkeepOf } from './upkeep.ts'
 
 /** How long a batch waits for the lock of other writers, and how often it looks. Milliseconds. */
 const lockTimeoutMs = 5_000

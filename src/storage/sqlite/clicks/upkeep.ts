@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite'
-import { type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
+import { ownersIn, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
 import type { Params } from '../prepared.ts'
 
 /** Runs a statement to its end; its rows are arrays. */
@@ -30,6 +30,13 @@ const freeingTold = `insert into changes (resource, record_id) values ('links', 
 
 const nextMove = `select link_id, link_clicks.account_id, link_clicks.domain_id, link_clicks.space_id, links.space_id
   from click_moves join link_clicks using (link_id) join links on links.id = link_id order by link_id limit 1`
+
+/** The space of a link's clicks and that of the link differ until the clicks have moved. */
+const nextRemovals = `with gone as (select scope, id from click_removals
+    where scope <> ${scopes.space} or not exists
+      (select 1 from click_moves join link_clicks using (link_id) where space_id = click_removals.id))
+  select scope, json_group_array(id) from (select scope, id from gone
+    where scope = (select min(scope) from gone) limit ${removedAtOnce}) group by scope`
 
 const someVisitors = `delete from click_visitors where (day, link_id, visitor) in
   (select day, link_id, visitor from click_visitors where day < ? limit ${deletedAtOnce}) returning day`
@@ -63,9 +70,7 @@ export function upkeepOf(all: Run): Upkeep {
       return { from, to }
     },
     async nextRemovals() {
-      const sql = `select scope, json_group_array(id) from (select scope, id from click_removals
-        where scope = (select min(scope) from click_removals) limit ${removedAtOnce}) group by scope`
-      const [row] = all(sql)
+      const [row] = all(nextRemovals)
       return row && { scope: row[0] as Scope, ids: JSON.parse(String(row[1])) }
     },
     async endRemovals(scope, ids) {
@@ -87,9 +92,4 @@ export function upkeepOf(all: Run): Upkeep {
       return gone.includes(deletedAtOnce)
     },
   }
-}
-
-/** Reads the columns link_id, account_id, domain_id and space_id. */
-export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
-  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
 }
