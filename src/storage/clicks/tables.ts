@@ -1,7 +1,8 @@
 /**
  * What each engine does with the tables of clicks. `book.ts` knows in which order. Those who write clicks lock rows in one order:
- * totals by link, then visitors, then days by scope, day and id, so they do not wait for each other in a circle. Who deletes or
- * moves a link has locked its row before its totals, and may: one of the two transactions runs again then.
+ * links with a limit, totals by link, then visitors, then days by scope, day and id, so they do not wait for each other in a
+ * circle, nor for those who delete or change a link. Who deletes several links at once may lock their totals in another order: one
+ * of the two transactions runs again then.
  */
 
 /** Whose days they are. */

@@ -47,6 +47,10 @@ const batchNoted = named(`insert into click_batches as kept (writer, batch, day)
   on conflict (writer) do update set batch = excluded.batch, day = excluded.day where excluded.batch > kept.batch
   returning batch`)
 
+/** Before their totals, as those who delete or change a link do. Links without a limit are not written to. */
+const limitedLocked = named(`select id from links where id = any ($1::bigint[]) and clicks_limit is not null
+  order by id for no key update`)
+
 const totalsAdded = named(`
   with added as (
     select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
@@ -102,6 +106,7 @@ function tablesOf(client: Connection): ClickTables {
       const columns = (['link', 'people', 'bots', 'previews', 'lastMs'] as const).map((name) =>
         added.map((row) => row[name]),
       )
+      await all(limitedLocked, columns[0])
       const found = (await all(totalsAdded, ...columns)).map(ownersIn).sort((a, b) => a.link - b.link)
       await all(
         limitsReached,
@@ -110,6 +115,7 @@ function tablesOf(client: Connection): ClickTables {
       return found
     },
     async takeClick(link, atMs) {
+      await all(limitedLocked, [link])
       const [taken] = (await all(clickTaken, link, atMs)).map(ownersIn)
       if (taken !== undefined) await all(limitsReached, [link])
       return taken

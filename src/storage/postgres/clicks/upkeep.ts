@@ -15,6 +15,8 @@ const daysOfScope = `with recursive step (day) as (
   ) select day from step where day is not null`
 const daysOfId = `${daysOfScope} and exists (select 1 from click_days where scope = $1 and day = step.day and id = $2)`
 
+/** Before its totals: see `connection.ts`. */
+const limitedLocked = 'select id from links where id = $1 and clicks_limit is not null for no key update'
 /** A link goes with its domain, at once for all who ask. */
 const ownersOf = `select link_id, account_id, domain_id, space_id from link_clicks
   where account_id = $1 and link_id = $2
@@ -46,6 +48,7 @@ const nextRemovals = `with gone as (select scope, id from click_removals
 export function upkeepOf(all: Run): Upkeep {
   return {
     async owners(account, link) {
+      await all(limitedLocked, link)
       return (await all(ownersOf, account, link)).map(ownersIn)[0]
     },
     async clearTotals(link) {
