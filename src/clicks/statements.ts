@@ -19,6 +19,8 @@ interface TotalsTable extends LinkTotals {
   account_id: number
   domain_id: number
   space_id: number | null
+  former_space_id: number | null
+  former_before: number
 }
 
 interface Tables {

@@ -115,9 +115,12 @@ async function linksOf(tx: Db, account: number, days: readonly LinkDay[]): Promi
   for (const link of [...new Set(days.map((day) => day.link))].sort((a, b) => a - b)) {
     const [there] = await tx.all(selectTotalsToChange, { account, link })
     if (there === undefined) continue
-    const { domain_id, space_id, clicks, bots, previews, last_clicked_ms } = there
+    const { clicks, bots, previews, last_clicked_ms } = there
     links.set(link, {
-      owners: { link, account, domain: domain_id, space: space_id },
+      owners: {
+        ...{ link, account, domain: there.domain_id, space: there.space_id },
+        ...{ formerSpace: there.former_space_id, formerBefore: there.former_before },
+      },
       totals: { clicks, bots, previews, last_clicked_ms },
     })
   }

@@ -31,11 +31,20 @@ export interface Owners {
   readonly account: number
   readonly domain: number
   readonly space: number | null
+  /** While clicks follow their link out of this space: those of days before `formerBefore`, which is 0 at other times. */
+  readonly formerSpace: number | null
+  readonly formerBefore: number
 }
 
-/** Reads the columns link_id, account_id, domain_id and space_id. */
-export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
-  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
+/** The columns of owners, after that of the link. */
+export const ownerColumns = 'account_id, domain_id, space_id, former_space_id, former_before'
+
+/** Reads the columns `link_id` and `ownerColumns`. */
+export function ownersIn([link, account, domain, space, formerSpace, formerBefore]: readonly unknown[]): Owners {
+  return {
+    ...{ link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null },
+    ...{ formerSpace: formerSpace as number | null, formerBefore: Number(formerBefore) },
+  }
 }
 
 export interface Visitor {
@@ -75,8 +84,12 @@ export interface Upkeep {
   daysOf(scope: Scope, id?: number): Promise<number[]>
   /** Deletes a day of some ids of a scope. */
   deleteDays(scope: Scope, day: number, ids: readonly number[]): Promise<void>
-  /** A link whose clicks have yet to follow it to another space, which it does with this. */
-  nextMove(): Promise<{ readonly from: Owners; readonly to: number | null } | undefined>
+  /** A link whose clicks may have yet to follow it to another space, and that space. Locks its totals. */
+  nextMove(): Promise<{ readonly owners: Owners; readonly to: number | null } | undefined>
+  /** Sets in whose days the clicks of a link are. */
+  setSpaces(owners: Owners): Promise<void>
+  /** The clicks of the link are where it is. */
+  endMove(link: number): Promise<void>
   /**
    * Records that are gone, and whose days have yet to be deleted; a few of one scope. Spaces not before the clicks of all links have
    * moved out: they are written to until then.

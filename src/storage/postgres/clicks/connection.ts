@@ -1,4 +1,4 @@
-import { type ClickConnection, type ClickTables, type DayKey, ownersIn } from '../../clicks/tables.ts'
+import { type ClickConnection, type ClickTables, type DayKey, ownerColumns, ownersIn } from '../../clicks/tables.ts'
 import { newName } from '../compiled.ts'
 import { translated } from '../errors.ts'
 import { type Connection, Pool } from '../pool.ts'
@@ -65,12 +65,12 @@ const totalsAdded = named(`
     last_clicked_ms = case when people > 0 then greatest(kept.last_clicked_ms, last_ms) else kept.last_clicked_ms end
   from added join locked using (link_id)
   where kept.link_id = added.link_id
-  returning kept.link_id, account_id, domain_id, space_id`)
+  returning kept.link_id, ${ownerColumns}`)
 
 const clickTaken = named(`update link_clicks set
     clicks = clicks + 1, last_clicked_ms = greatest(last_clicked_ms, $2)
   where link_id = $1 and clicks < (select clicks_limit from links where id = $1)
-  returning link_id, account_id, domain_id, space_id`)
+  returning link_id, ${ownerColumns}`)
 
 const limitsReached = named(`update links set status_due_at = ''
   where id = any ($1::bigint[]) and clicks_limit is not null and status <> 'expired'

@@ -6,6 +6,7 @@ import {
   type ClickConnection,
   type ClickTables,
   type DayKey,
+  ownerColumns,
   ownersIn,
   type Visitor,
 } from '../../clicks/tables.ts'
@@ -84,12 +85,12 @@ const totalsAdded = `update link_clicks set
     clicks = max(0, clicks + :people), bots = max(0, bots + :bots), previews = max(0, previews + :previews),
     last_clicked_ms = iif(:people > 0, max(coalesce(last_clicked_ms, 0), :lastMs), last_clicked_ms)
   where link_id = :link
-  returning link_id, account_id, domain_id, space_id`
+  returning link_id, ${ownerColumns}`
 
 const clickTaken = `update link_clicks set
     clicks = clicks + 1, last_clicked_ms = max(coalesce(last_clicked_ms, 0), :atMs)
   where link_id = :link and clicks < (select clicks_limit from links where id = :link)
-  returning link_id, account_id, domain_id, space_id`
+  returning link_id, ${ownerColumns}`
 
 /** Of the links of a batch few have a limit, and an index of their own. */
 const limitsReached = `update links set status_due_at = ''
