@@ -1,8 +1,7 @@
 /** The stored form of a day's facts: a few bytes for the usual day of a link, which one person visited. Pure.
  * A byte names the form. The hours follow: their number, and for each a byte (hour and flags) and its counts. If there are
  * people, a byte marks the dimensions with a single value, which is stored without a count; numbers are varints of base 128.
- * A day of more than `headBytes` says before its hours where each dimension begins, and where the last one ends, in four bytes
- * each: `day-parts.ts` reads one dimension without the others.
+ * A day of more than `headBytes` says before its hours where each dimension begins and the last one ends: see `day-parts.ts`.
  */
 import { type Breakdown, type DayFacts, dimensions, emptyDay, other, peopleOf, type Value } from './day-facts.ts'
 
@@ -59,12 +58,10 @@ export function encodeDay(facts: DayFacts): Uint8Array<ArrayBuffer> {
 
 /** Writes what a day with these places begins with, and returns where that is. */
 function begin(end: number, places: readonly number[]): number {
-  const start = placesEnd - 1
-  room[start] = form
-  if (end - start <= headBytes) return start
-  room[0] = largeForm
-  for (const [at, place] of places.entries()) room.writeUInt32LE(place, 1 + placeBytes * at)
-  return 0
+  const start = end - placesEnd < headBytes ? placesEnd - 1 : 0
+  room[start] = start > 0 ? form : largeForm
+  if (start === 0) for (const [at, place] of places.entries()) room.writeUInt32LE(place, 1 + placeBytes * at)
+  return start
 }
 
 /** Adds to `places` where each dimension begins, and where the last one ends. */
