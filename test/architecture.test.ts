@@ -79,15 +79,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'links/': [...room, 'idempotency/', 'names/', 'transfer/'],
   'links/statements.ts': ['links/', ...port],
-  'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
+  'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', 'storage/clicks/totals.ts', ...port],
   'links/password.ts': ['errors.ts', 'links/turns.ts'],
   'links/turns.ts': [],
   'stats/': [
     ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
-    ...['storage/clicks/day-facts.ts', 'storage/clicks/day-form.ts'],
+    ...['storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts'],
   ],
-  'stats/statements.ts': ['storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],
-  'stats/store.ts': ['stats/', 'storage/port.ts'],
+  'stats/statements.ts': [
+    ...['storage/clicks/day-form.ts', 'storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],
+  ],
+  'stats/day-parameters.ts': ['storage/clicks/day-parts.ts'],
+  'stats/store.ts': ['stats/', 'storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts', 'storage/port.ts'],
   'app.ts': [
     ...[
       'app-api.ts',

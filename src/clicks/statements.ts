@@ -1,6 +1,7 @@
 /** The SQL of clicks beside their writer's; `store.ts` says what it is for. */
 import { type Kysely, sql } from 'kysely'
 import { type DayKey, scopes } from '../storage/clicks/tables.ts'
+import type { LinkTotals } from '../storage/clicks/totals.ts'
 import { statement, toChange } from '../storage/statement.ts'
 import type { Bounds } from './writer.ts'
 
@@ -14,14 +15,12 @@ interface DaysTable extends OfDay {
   facts: Uint8Array
 }
 
-interface TotalsTable {
-  link_id: number
+interface TotalsTable extends LinkTotals {
   account_id: number
   domain_id: number
   space_id: number | null
-  clicks: number
-  bots: number
-  previews: number
+  former_space_id: number | null
+  former_before: number
 }
 
 interface Tables {
@@ -125,20 +124,8 @@ export const selectByShortLink = statement(
 
 export const selectTotalsToChange = toChange(
   statement((db: Kysely<Tables>, { account, link }: { account: number; link: number }) =>
-    db
-      .selectFrom('link_clicks')
-      .select(['link_id', 'account_id', 'domain_id', 'space_id', 'clicks', 'bots', 'previews'])
-      .where('link_id', '=', link)
-      .where('account_id', '=', account),
+    db.selectFrom('link_clicks').selectAll().where('link_id', '=', link).where('account_id', '=', account),
   ),
-)
-
-export const setTotals = statement(
-  (db: Kysely<Tables>, totals: Pick<TotalsTable, 'link_id' | 'clicks' | 'bots' | 'previews'>) =>
-    db
-      .updateTable('link_clicks')
-      .set({ clicks: totals.clicks, bots: totals.bots, previews: totals.previews })
-      .where('link_id', '=', totals.link_id),
 )
 
 /** Has the state of a link with a limit brought up to date before it is next filtered by. */

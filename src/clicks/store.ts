@@ -4,6 +4,7 @@ import { decodeDay, encodeDay } from '../storage/clicks/day-form.ts'
 import { compareKeys } from '../storage/clicks/keys.ts'
 import { addToOwners, type Day, sumOf } from '../storage/clicks/recording.ts'
 import { type DayKey, type Owners, scopes } from '../storage/clicks/tables.ts'
+import { type LinkTotals, setTotals } from '../storage/clicks/totals.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db } from '../storage/port.ts'
 import {
@@ -16,7 +17,6 @@ import {
   selectNextDay,
   selectTotalsToChange,
   setDay,
-  setTotals,
 } from './statements.ts'
 import type { Bounds } from './writer.ts'
 
@@ -130,8 +130,8 @@ export async function raiseTotals(tx: Db, account: number, ids: readonly number[
       bots: Math.max(totals.bots, sum.bots),
       previews: Math.max(totals.previews, sum.previews),
     }
-    if (isDeepStrictEqual(raised, totals)) continue
-    await tx.all(setTotals, { link_id: link, ...raised })
+    if (isDeepStrictEqual({ ...totals, ...raised }, totals)) continue
+    await tx.all(setTotals, { link_id: link, ...raised, last_clicked_ms: totals.last_clicked_ms })
     await tx.all(makeDue, { link })
   }
 }
@@ -157,16 +157,12 @@ function addHours(sum: Totals, { hours }: DayFacts): void {
   }
 }
 
-interface Totals {
-  clicks: number
-  bots: number
-  previews: number
-}
+type Totals = { -readonly [name in 'clicks' | 'bots' | 'previews']: LinkTotals[name] }
 
 /** A link whose totals are locked. */
 interface Locked {
   readonly owners: Owners
-  readonly totals: Totals
+  readonly totals: Totals & Pick<LinkTotals, 'last_clicked_ms'>
 }
 
 /** In ascending order. */
@@ -175,10 +171,13 @@ async function linksOf(tx: Db, account: number, ids: readonly number[]): Promise
   for (const link of [...new Set(ids)].sort((a, b) => a - b)) {
     const [there] = await tx.all(selectTotalsToChange, { account, link })
     if (there === undefined) continue
-    const { domain_id, space_id, clicks, bots, previews } = there
+    const { clicks, bots, previews, last_clicked_ms } = there
     links.set(link, {
-      owners: { link, account, domain: domain_id, space: space_id },
-      totals: { clicks, bots, previews },
+      owners: {
+        ...{ link, account, domain: there.domain_id, space: there.space_id },
+        ...{ formerSpace: there.former_space_id, formerBefore: there.former_before },
+      },
+      totals: { clicks, bots, previews, last_clicked_ms },
     })
   }
   return links

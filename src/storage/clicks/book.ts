@@ -7,6 +7,7 @@ import { dayOf } from './keys.ts'
 import { type Click, type Recorded, record, totalsOf } from './recording.ts'
 import { forgetVisitors } from './sweep.ts'
 import type { ClickConnection, ClickTables } from './tables.ts'
+import { turnOfOthers } from './turns.ts'
 
 const saltBytes = 16
 
@@ -65,7 +66,10 @@ export class ClickBook {
   async forget(account: number, link: number): Promise<boolean> {
     for (;;) {
       const isMore = await this.#connection.write((tables) => forgetSome(tables, account, link, Date.now()))
-      if (isMore === true) continue
+      if (isMore === true) {
+        await turnOfOthers()
+        continue
+      }
       // What is cut off later is no reason to refuse.
       if (isMore === false) await this.#connection.scrub().catch(() => undefined)
       return isMore !== null
@@ -74,7 +78,7 @@ export class ClickBook {
 
   /** Has the clicks of links follow them to other spaces. Throws `database_unavailable`. */
   async move(): Promise<void> {
-    while (await this.#connection.write(moveNext));
+    while (await this.#connection.write(moveNext)) await turnOfOthers()
   }
 
   /** Forgets the salts of days before `day` that are in memory. */

@@ -1,7 +1,8 @@
 /**
  * What each engine does with the tables of clicks. `book.ts` knows in which order. Those who write clicks lock rows in one order:
- * totals by link, then visitors, then days by scope, day and id, so they do not wait for each other in a circle. Who deletes or
- * moves a link has locked its row before its totals, and may: one of the two transactions runs again then.
+ * links with a limit, totals by link, then visitors, then days by scope, day and id, so they do not wait for each other in a
+ * circle, nor for those who delete or change a link. Who deletes several links at once may lock their totals in another order: one
+ * of the two transactions runs again then.
  */
 
 /** Whose days they are. */
@@ -30,12 +31,31 @@ export interface Owners {
   readonly account: number
   readonly domain: number
   readonly space: number | null
+  /** While clicks follow their link out of this space: those of days before `formerBefore`, which is 0 at other times. */
+  readonly formerSpace: number | null
+  readonly formerBefore: number
+}
+
+/** The columns of owners, after that of the link. */
+export const ownerColumns = 'account_id, domain_id, space_id, former_space_id, former_before'
+
+/** Reads the columns `link_id` and `ownerColumns`. */
+export function ownersIn([link, account, domain, space, formerSpace, formerBefore]: readonly unknown[]): Owners {
+  return {
+    ...{ link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null },
+    ...{ formerSpace: formerSpace as number | null, formerBefore: Number(formerBefore) },
+  }
 }
 
 /** The same of a link whose totals were added to. */
 export interface AddedTo extends Owners {
   /** When its clicks were last forgotten, in Unix milliseconds; null if they never were. */
   readonly forgottenMs: number | null
+}
+
+/** Reads the columns `link_id`, `ownerColumns` and `forgotten_ms`. */
+export function addedToIn(row: readonly unknown[]): AddedTo {
+  return { ...ownersIn(row), forgottenMs: row[6] as number | null }
 }
 
 export interface Visitor {
@@ -81,9 +101,16 @@ export interface Upkeep {
   daysOf(scope: Scope, id?: number): Promise<number[]>
   /** Deletes a day of some ids of a scope. */
   deleteDays(scope: Scope, day: number, ids: readonly number[]): Promise<void>
-  /** A link whose clicks have yet to follow it to another space, which it does with this. */
-  nextMove(): Promise<{ readonly from: Owners; readonly to: number | null } | undefined>
-  /** Records that are gone, and whose days have yet to be deleted; a few of one scope. */
+  /** A link whose clicks may have yet to follow it to another space, and that space. Locks its totals. */
+  nextMove(): Promise<{ readonly owners: Owners; readonly to: number | null } | undefined>
+  /** Sets in whose days the clicks of a link are. */
+  setSpaces(owners: Owners): Promise<void>
+  /** The clicks of the link are where it is. */
+  endMove(link: number): Promise<void>
+  /**
+   * Records that are gone, and whose days have yet to be deleted; a few of one scope. Spaces not before the clicks of all links have
+   * moved out: they are written to until then.
+   */
   nextRemovals(): Promise<{ readonly scope: Scope; readonly ids: readonly number[] } | undefined>
   endRemovals(scope: Scope, ids: readonly number[]): Promise<void>
   /** Deletes some visitors of days before `day`. Returns whether any are left. */

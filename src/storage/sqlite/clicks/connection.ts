@@ -1,11 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable } from '../../../errors.ts'
-import type { AddedTotals, ClickConnection, ClickTables, DayKey, Visitor } from '../../clicks/tables.ts'
+import {
+  type AddedTotals,
+  addedToIn,
+  type ClickConnection,
+  type ClickTables,
+  type DayKey,
+  ownerColumns,
+  ownersIn,
+  type Visitor,
+} from '../../clicks/tables.ts'
 import { openDatabase } from '../connection.ts'
 import { isBusy, translated } from '../errors.ts'
 import { query } from '../prepared.ts'
-import { addedToIn, ownersIn, type Run, upkeepOf } from './upkeep.ts'
+import { type Run, upkeepOf } from './upkeep.ts'
 
 /** How long a batch waits for the lock of other writers, and how often it looks. Milliseconds. */
 const lockTimeoutMs = 5_000
@@ -78,12 +87,12 @@ const totalsAdded = `update link_clicks set
     last_clicked_ms =
       iif(:people > 0 and :lastMs > coalesce(forgotten_ms, -1), max(coalesce(last_clicked_ms, 0), :lastMs), last_clicked_ms)
   where link_id = :link
-  returning link_id, account_id, domain_id, space_id, forgotten_ms`
+  returning link_id, ${ownerColumns}, forgotten_ms`
 
 const clickTaken = `update link_clicks set
     clicks = clicks + 1, last_clicked_ms = max(coalesce(last_clicked_ms, 0), :atMs)
   where link_id = :link and clicks < (select clicks_limit from links where id = :link)
-  returning link_id, account_id, domain_id, space_id`
+  returning link_id, ${ownerColumns}`
 
 /** Of the links of a batch few have a limit, and an index of their own. */
 const limitsReached = `update links set status_due_at = ''
