@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
 import type { Meter } from '../storage/port.ts'
-import { linesOf, type Visit } from './visit.ts'
+import { pack, type Visit } from './visit.ts'
 import type { ClickWriter } from './writer.ts'
 
 /** The pause between two rounds of writing, and that after one that failed. Milliseconds. */
@@ -95,7 +95,7 @@ export class ClickRecorder {
    * `database_unavailable`.
    */
   async take(visit: Visit): Promise<boolean> {
-    const isTaken = await this.#writer.take(linesOf([visit]))
+    const isTaken = await this.#writer.take(pack([visit]))
     if (isTaken) this.#seen[visit.class] += 1
     return isTaken
   }
@@ -168,7 +168,7 @@ export class ClickRecorder {
     batch.attempts += 1
     if (batch.number === 0) batch.number = ++this.#batches
     try {
-      await this.#writer.write(batch.number, linesOf(batch.visits))
+      await this.#writer.write(batch.number, pack(batch.visits))
       this.#isTold = false
     } catch (error) {
       if (!this.#isTold) this.#onProblem(error)

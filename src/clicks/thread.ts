@@ -14,7 +14,7 @@ import { Countries } from './countries.ts'
 import { FactReader } from './facts.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
-import { type Visit, visitsIn } from './visit.ts'
+import { type PackedVisits, unpacked, type Visit } from './visit.ts'
 import { visitorOf } from './visitor.ts'
 import { type Bounds, type FromThread, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
 
@@ -87,9 +87,9 @@ function showMeasured(): void {
     measured[at] = Number(typeof value === 'function' && value())
 }
 
-function clicksIn(visits: string): Click[] {
+function clicksIn(visits: PackedVisits): Click[] {
   const facts = new FactReader(countries)
-  return Array.from(visitsIn(visits), (visit) => clickOf(visit, facts))
+  return Array.from(unpacked(visits), (visit) => clickOf(visit, facts))
 }
 
 function clickOf(visit: Visit, facts: FactReader): Click {

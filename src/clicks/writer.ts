@@ -5,6 +5,7 @@ import { durations, Histogram } from '../histogram.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import type { Meter } from '../storage/port.ts'
 import type { SinkConfig } from './sink/open.ts'
+import type { PackedVisits } from './visit.ts'
 
 /** What the thread is made of. */
 export interface WriterOptions {
@@ -25,8 +26,8 @@ export interface ThreadOptions extends WriterOptions {
 
 /** What the thread is asked for; null: to do what it was asked for before, and end. */
 export type ToThread =
-  | { readonly id: number; readonly work: 'write'; readonly batch: number; readonly visits: string }
-  | { readonly id: number; readonly work: 'take'; readonly visits: string }
+  | { readonly id: number; readonly work: 'write'; readonly batch: number; readonly visits: PackedVisits }
+  | { readonly id: number; readonly work: 'take'; readonly visits: PackedVisits }
   | { readonly id: number; readonly work: 'forget'; readonly account: number; readonly link: number }
   | ({ readonly id: number; readonly work: 'sweep' } & Bounds)
   | { readonly id: number; readonly work: 'drop'; readonly before: number }
@@ -105,10 +106,10 @@ export class ClickWriter {
   }
 
   /**
-   * Writes a batch: visits as `linesOf` makes them. Whatever it rejects with, the same batch may be sent again: it is written
+   * Writes a batch: visits as `pack` makes them. Whatever it rejects with, the same batch may be sent again: it is written
    * once.
    */
-  async write(batch: number, visits: string): Promise<void> {
+  async write(batch: number, visits: PackedVisits): Promise<void> {
     await this.#ask({ work: 'write', batch, visits })
   }
 
@@ -116,7 +117,7 @@ export class ClickWriter {
    * Takes one of the clicks that the limit of the visit's link has left, and writes it; false if there is none. Rejects with
    * `overloaded` if too many wait for theirs.
    */
-  async take(visits: string): Promise<boolean> {
+  async take(visits: PackedVisits): Promise<boolean> {
     if (this.#waiting.size >= maxWaiting) throw overloaded('Too many visitors of links with a limit are waiting.')
     return this.#ask({ work: 'take', visits })
   }

@@ -134,7 +134,7 @@ export function factsIn(bytes: Uint8Array): DayFacts {
 /** Reads what `encodeDay` has made. Throws an `Error` for other bytes. */
 export function decodeDay(bytes: Uint8Array): DayFacts {
   const reader = new Reader(bytes)
-  const facts: DayFacts = { ...emptyDay(), hours: readHours(reader) }
+  const facts = emptyDay(readHours(reader))
   const people = peopleOf(facts)
   if (people === 0) return facts
   const singles = reader.byte()
