@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { ClickRecorder } from './recorder.ts'
-import { type PackedVisits, unpacked, type Visit } from './visit.ts'
+import { type PackedVisits, unpack, type Visit } from './visit.ts'
 
 const away = databaseUnavailable(new Error('away'))
 const ignore = () => undefined
@@ -31,14 +31,14 @@ function writing(outcomes: Outcome[] = []) {
     const outcome = outcomes.shift() ?? 'kept'
     if (outcome === 'broken') throw new TypeError('a bug')
     if (outcome === 'refused') throw away
-    if (!batches.has(batch)) kept.push(...unpacked(visits))
+    if (!batches.has(batch)) kept.push(...unpack(visits))
     batches.add(batch)
     if (outcome === 'unknown') throw away
   }
   const take = async (visits: PackedVisits) => {
     if (left === 0) return false
     left -= 1
-    kept.push(...unpacked(visits))
+    kept.push(...unpack(visits))
     return true
   }
   return {
@@ -131,7 +131,7 @@ test('of a batch that always fails, what fails alone is given up and counts as l
   const poisoned = {
     ...writer,
     write: async (batch: number, visits: PackedVisits) => {
-      if ([...unpacked(visits)].some(({ link }) => link === 13)) throw new TypeError('a bug')
+      if (unpack(visits).some(({ link }) => link === 13)) throw new TypeError('a bug')
       // As the thread does: a number that is not greater was written before.
       assert.ok([...writer.batches].every((earlier) => earlier < batch))
       return writer.write(batch, visits)

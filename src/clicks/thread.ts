@@ -14,7 +14,7 @@ import { Countries } from './countries.ts'
 import { FactReader } from './facts.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
-import { type PackedVisits, unpacked, type Visit } from './visit.ts'
+import { type PackedVisits, unpack, type Visit } from './visit.ts'
 import { visitorOf } from './visitor.ts'
 import { type Bounds, type FromThread, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
 
@@ -89,14 +89,17 @@ function showMeasured(): void {
 
 function clicksIn(visits: PackedVisits): Click[] {
   const facts = new FactReader(countries)
-  return Array.from(unpacked(visits), (visit) => clickOf(visit, facts))
+  return unpack(visits).map((visit) => clickOf(visit, facts))
 }
 
 function clickOf(visit: Visit, facts: FactReader): Click {
   const { link, atMs, count, isPrivate, class: of } = visit
   const isKnown = of === 'person' && !isPrivate
   return {
-    ...{ link, atMs, count, class: of },
+    link,
+    atMs,
+    count,
+    class: of,
     facts: isKnown ? facts.of(visit) : null,
     visitorUnder: isKnown ? (salt) => visitorOf(visit, salt) : null,
   }

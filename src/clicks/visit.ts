@@ -68,20 +68,26 @@ export function pack(visits: readonly Visit[]): PackedVisits {
   return { numbers, texts }
 }
 
-/** The visits of `pack`, one after the other. Those with the same text share it. */
-export function* unpacked({ numbers, texts }: PackedVisits): Generator<Visit> {
+/** The visits of `pack`. Those with the same text share it. */
+export function unpack({ numbers, texts }: PackedVisits): Visit[] {
   const text = texts.split('\n')
-  let at = 0
-  const number = () => numbers[at++] as number
-  const next = () => text[number()] as string
-  while (at < numbers.length) {
-    yield {
-      link: number(),
-      atMs: number(),
-      class: classes[number()] as VisitorClass,
-      count: number(),
-      isPrivate: number() === 1,
-      ...{ address: next(), host: next(), userAgent: next(), referrer: next(), languages: next(), country: next() },
-    }
+  const visits: Visit[] = []
+  for (let at = 0; at < numbers.length; at += width) {
+    const number = (column: number) => numbers[at + column] as number
+    const textOf = (column: number) => text[number(column)] as string
+    visits.push({
+      link: number(0),
+      atMs: number(1),
+      class: classes[number(2)] as VisitorClass,
+      count: number(3),
+      isPrivate: number(4) === 1,
+      address: textOf(5),
+      host: textOf(6),
+      userAgent: textOf(7),
+      referrer: textOf(8),
+      languages: textOf(9),
+      country: textOf(10),
+    })
   }
+  return visits
 }

@@ -12,6 +12,7 @@ import {
   peopleOf,
   type Value,
 } from './day-facts.ts'
+import { inOrder } from './day-order.ts'
 
 const form = 1
 const [hasBots, hasPreviews, allUnique] = [0x20, 0x40, 0x80]
@@ -69,17 +70,13 @@ function writeBreakdowns({ breakdowns }: DayFacts, start: number): number {
     const breakdown = breakdowns[dimension]
     const isSingle = breakdown.size === 1
     if (!isSingle) at = writeNumber(breakdown.size, at)
-    for (const [value, people] of isSingle ? breakdown : inOrder(breakdown)) {
-      at = writeValue(value, at)
-      if (!isSingle) at = writeNumber(people, at)
+    const order = inOrder(breakdown)
+    for (let n = 0; n < breakdown.size; n++) {
+      at = writeValue(order.values[n] as Value, at)
+      if (!isSingle) at = writeNumber(order.people[n] as number, at)
     }
   }
   return at
-}
-
-/** The most frequent first, and not as they came: from their order one could tell which values are of the same visit. */
-function inOrder(breakdown: Breakdown): [Value, number][] {
-  return [...breakdown].sort(([a, people], [b, others]) => others - people || (String(a) < String(b) ? -1 : 1))
 }
 
 function writeValue(value: Value, start: number): number {

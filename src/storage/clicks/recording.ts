@@ -77,11 +77,11 @@ function visitorsOf(
   salts: ReadonlyMap<number, Uint8Array>,
 ): Came[] {
   const came: Came[] = []
-  for (const [at, { link, atMs, visitorUnder }] of clicks.entries()) {
-    if (visitorUnder === null || !owners.has(link)) continue
+  clicks.forEach(({ link, atMs, visitorUnder }, at) => {
+    if (visitorUnder === null || !owners.has(link)) return
     const day = dayOf(atMs)
     came.push({ day, link, visitor: visitorUnder(salts.get(day) as Uint8Array), at })
-  }
+  })
   return came
 }
 
@@ -116,9 +116,9 @@ function daysOf(clicks: readonly Click[], recorded: readonly Recorded[]): PartsO
   const days: PartsOfDay[] = []
   const ofLinks = new Map<number, Map<number, Part>>()
   const ofOwners = new Map<string, PartsOfDay>()
-  for (const [at, click] of clicks.entries()) {
+  clicks.forEach((click, at) => {
     const found = recorded[at]
-    if (found === undefined) continue
+    if (found === undefined) return
     const day = dayOf(click.atMs)
     const links = ofLinks.get(day) ?? new Map<number, Part>()
     ofLinks.set(day, links)
@@ -131,7 +131,7 @@ function daysOf(clicks: readonly Click[], recorded: readonly Recorded[]): PartsO
     }
     part.clicks.push(click)
     part.isFirst.push(found.isFirst)
-  }
+  })
   return [...days, ...ofOwners.values()].sort((a, b) => compareKeys(a.key, b.key))
 }
 
@@ -148,10 +148,10 @@ function dayAmong(days: Map<string, PartsOfDay>, key: DayKey): PartsOfDay {
 function withParts(facts: DayFacts, scope: Scope, parts: readonly Part[]): DayFacts {
   for (const { owners, clicks, isFirst } of parts) {
     let people = 0
-    for (const [at, click] of clicks.entries()) {
+    clicks.forEach((click, at) => {
       addClick(facts, click, isFirst[at] as boolean)
       if (click.class === 'person') people += click.count
-    }
+    })
     if (scope !== scopes.link && people > 0) addPeople(facts.breakdowns.links, owners.link, people)
   }
   makeRoomIn(facts)
