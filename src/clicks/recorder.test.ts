@@ -72,11 +72,11 @@ test('visits are written as they were counted, within a second, and a stop loses
 test('a flush writes all that was counted before, also while a round is under way', async () => {
   const writer = writing()
   const recorder = new ClickRecorder(writer, assert.ifError)
-  for (let n = 0; n < 5_000; n++) recorder.count(visit(n))
+  for (let n = 0; n < 8_000; n++) recorder.count(visit(n))
   const first = recorder.flush()
-  recorder.count(visit(5_000))
+  recorder.count(visit(8_000))
   await recorder.flush()
-  assert.equal(writer.kept.length, 5_001)
+  assert.equal(writer.kept.length, 8_001)
   await first
   await recorder.close()
 })

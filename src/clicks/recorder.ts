@@ -8,7 +8,7 @@ import type { ClickWriter } from './writer.ts'
 const everyMs = 300
 const awayMs = 1_000
 /** Visits of one transaction, for which other writers wait. */
-const batchSize = 5_000
+const batchSize = 8_000
 /** How many visits may wait to be written: some 50 MB of usual ones, four times as much of the longest. */
 const maxVisits = 100_000
 /** How many counts of clicks may wait whose visits have been given up: some 50 MB. */

@@ -31,7 +31,7 @@ const sink = openSink(clicksSink, (error) => {
   port.postMessage({ id: ofSink, isDone: false, error: String(error) } satisfies FromThread)
 })
 sink?.begin()
-if (sink !== null) setInterval(showMeasured, measuredEveryMs).unref()
+if (sink !== null) setInterval(() => measured.set(sink.measured), measuredEveryMs).unref()
 
 port.on('message', (asked: ToThread) => void (asked === null ? end() : answer(asked)))
 
@@ -80,11 +80,6 @@ async function sweep({ visitorsBefore, daysBefore }: Bounds): Promise<void> {
 /** Before the commit: a kill in between costs the sink nothing, and gives it at most what the totals do not have. */
 function passOn(clicks: readonly Click[], recorded: readonly Recorded[]): void {
   if (sink !== null) sink.put(clicks.flatMap((click, at) => rowsOf(click, recorded[at])))
-}
-
-function showMeasured(): void {
-  for (const [at, { value }] of (sink?.meters ?? []).entries())
-    measured[at] = Number(typeof value === 'function' && value())
 }
 
 function clicksIn(visits: PackedVisits): Click[] {

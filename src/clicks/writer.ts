@@ -4,6 +4,7 @@ import { type DatabaseTrouble, databaseUnavailable, overloaded } from '../errors
 import { durations, Histogram } from '../histogram.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import type { Meter } from '../storage/port.ts'
+import { measures, sinkMeters } from './sink/meters.ts'
 import type { SinkConfig } from './sink/open.ts'
 import type { PackedVisits } from './visit.ts'
 
@@ -58,14 +59,6 @@ interface Waiting {
 /** The id of a message about the sink, which nothing has asked for. */
 export const ofSink = 0
 
-/** What `Spool` measures, for the operator. */
-const sinkMeters: readonly (readonly [name: string, help: string])[] = [
-  ['sent_rows', 'Raw clicks that the sink has taken.'],
-  ['waiting_batches', 'Batches of raw clicks that wait for the sink.'],
-  ['waiting_bytes', 'Bytes of raw clicks that wait for the sink.'],
-  ['given_up_rows', 'Raw clicks that never reached the sink: too many waited for it, or the disk did not keep them.'],
-]
-
 /** Takes that may wait: a second of them, and a little more. */
 const maxWaiting = 1_000
 
@@ -93,11 +86,10 @@ export class ClickWriter {
 
   /** `onSinkProblem` hears of the first failure of each outage of the sink. */
   constructor(options: WriterOptions, onSinkProblem: (error: unknown) => void) {
-    const measured = new Float64Array(new SharedArrayBuffer(sinkMeters.length * Float64Array.BYTES_PER_ELEMENT))
+    const measured = new Float64Array(new SharedArrayBuffer(measures * Float64Array.BYTES_PER_ELEMENT))
     this.#options = { ...options, writer: randomUUID(), measured }
     this.#onSinkProblem = onSinkProblem
-    const shown = options.clicksSink === null ? [] : sinkMeters
-    this.sinkMeters = shown.map(([name, help], at) => ({ name, help, value: () => measured[at] as number }))
+    this.sinkMeters = options.clicksSink === null ? [] : sinkMeters((at) => measured[at] as number)
   }
 
   /** Starts the thread if a sink has yet to get what an earlier process left. */
