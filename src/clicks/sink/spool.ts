@@ -1,5 +1,3 @@
-import type { Meter } from '../../storage/port.ts'
-import { sinkMeters } from './meters.ts'
 import type { ClickRow } from './row.ts'
 import { type Sink, SinkFailure } from './sink.ts'
 import type { SpooledBatch, SpoolFolder } from './spool-folder.ts'
@@ -47,7 +45,6 @@ export class Spool {
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
-  readonly meters: readonly Meter[] = sinkMeters((at) => this.measured[at] as number)
 
   constructor(folder: SpoolFolder, sink: Sink, options: SpoolOptions) {
     this.#folder = folder
@@ -59,7 +56,7 @@ export class Spool {
     this.#makeRoom()
   }
 
-  /** The values of `meters`, in their order. */
+  /** The values of `sinkMeters`, in their order. */
   get measured(): readonly number[] {
     return [this.#sent, this.#waiting.length, this.#bytes, this.#givenUp]
   }
