@@ -1,8 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type DayFacts, isSameDay } from '../storage/clicks/day-facts.ts'
-import { decodeDay, encodeDay } from '../storage/clicks/day-form.ts'
-import { compareKeys } from '../storage/clicks/keys.ts'
-import { addToOwners, type Day, sumOf } from '../storage/clicks/recording.ts'
+import {
+  addDay,
+  addPeople,
+  type DayFacts,
+  emptyDay,
+  gatherDay,
+  isSameDay,
+  peopleOf,
+} from '../storage/clicks/day-facts.ts'
+import { decodeDay, encodeDay, factsIn } from '../storage/clicks/day-form.ts'
+import { compareKeys, keysOfOwners } from '../storage/clicks/keys.ts'
 import { type DayKey, type Owners, scopes } from '../storage/clicks/tables.ts'
 import { type LinkTotals, setTotals } from '../storage/clicks/totals.ts'
 import { foldCase } from '../storage/fold.ts'
@@ -100,12 +107,32 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
   }
   for (const { key, facts } of [...sums.values()].sort((a, b) => compareKeys(a.key, b.key))) {
     const [there] = await tx.all(selectDayToChange, key)
-    await tx.all(setDay, { ...key, facts: encodeDay(sumOf(there?.facts ?? nothing, facts)) })
+    const sum = factsIn(there?.facts ?? nothing)
+    addDay(sum, facts)
+    await tx.all(setDay, { ...key, facts: encodeDay(sum) })
   }
   return became
 }
 
 const nothing = new Uint8Array()
+
+/** The facts of a day of a domain, a space or an account. */
+interface Day {
+  readonly key: DayKey
+  readonly facts: DayFacts
+}
+
+/** Adds a day of a link to those of all to whom it belongs. */
+function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
+  const people = peopleOf(facts)
+  for (const key of keysOfOwners(owners, day)) {
+    const name = `${key.scope} ${day} ${key.id}`
+    const sum = days.get(name) ?? { key, facts: emptyDay() }
+    days.set(name, sum)
+    gatherDay(sum.facts, facts)
+    if (people > 0) addPeople(sum.facts.breakdowns.links, owners.link, people)
+  }
+}
 
 async function storeDay(tx: Db, { link, day, facts }: LinkDay): Promise<DayStored> {
   const key: DayKey = { scope: scopes.link, day, id: link }

@@ -4,6 +4,7 @@
  * A day of more than `headBytes` says before its hours where each dimension begins and the last one ends: see `day-parts.ts`.
  */
 import { type Breakdown, type DayFacts, dimensions, emptyDay, other, peopleOf, type Value } from './day-facts.ts'
+import { inOrder } from './day-order.ts'
 
 const [form, largeForm] = [1, 2]
 /** What a day begins with: all of one that is not large, and of a large one all but its dimensions. */
@@ -75,18 +76,14 @@ function writeBreakdowns({ breakdowns }: DayFacts, start: number, places: number
     const breakdown = breakdowns[dimension]
     const isSingle = breakdown.size === 1
     if (!isSingle) at = writeNumber(breakdown.size, at)
-    for (const [value, people] of isSingle ? breakdown : inOrder(breakdown)) {
-      at = writeValue(value, at)
-      if (!isSingle) at = writeNumber(people, at)
+    const order = inOrder(breakdown)
+    for (let n = 0; n < breakdown.size; n++) {
+      at = writeValue(order.values[n] as Value, at)
+      if (!isSingle) at = writeNumber(order.people[n] as number, at)
     }
   }
   places.push(at)
   return at
-}
-
-/** The most frequent first, and not as they came: from their order one could tell which values are of the same visit. */
-function inOrder(breakdown: Breakdown): [Value, number][] {
-  return [...breakdown].sort(([a, people], [b, others]) => others - people || (String(a) < String(b) ? -1 : 1))
 }
 
 function writeValue(value: Value, start: number): number {
@@ -141,7 +138,7 @@ export function factsIn(bytes: Uint8Array): DayFacts {
 /** Reads what `encodeDay` has made. Throws an `Error` for other bytes. */
 export function decodeDay(bytes: Uint8Array): DayFacts {
   const reader = new Reader(bytes)
-  const facts: DayFacts = { ...emptyDay(), hours: readHours(reader) }
+  const facts = emptyDay(readHours(reader))
   const people = peopleOf(facts)
   if (people === 0) return facts
   const singles = reader.byte()
