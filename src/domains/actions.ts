@@ -77,7 +77,8 @@ export class DomainActions {
   async remove(account: number, id: number, query: Fields, precondition: Precondition | null): Promise<void> {
     const checked = removeDomainQuery.check(query)
     if (checked instanceof Failure) {
-      precondition?.check(found(await findDomain(this.#storage, account, id), 'domain').version)
+      const { version } = found(await findDomain(this.#storage, account, id), 'domain')
+      precondition?.check(version)
       throw checked
     }
     const takesLinks = checked.links === 'delete'

@@ -40,7 +40,8 @@ export class SpaceActions {
   ): Promise<Versioned<Space>> {
     const change = updateSpace.check(fields)
     if (change instanceof Failure) {
-      precondition?.check(found(await findSpace(this.#storage, account, id), 'space').version)
+      const { version } = found(await findSpace(this.#storage, account, id), 'space')
+      precondition?.check(version)
       throw change
     }
     return found(await changeSpace(this.#storage, account, id, change, precondition), 'space')
