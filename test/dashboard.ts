@@ -197,9 +197,9 @@ export class Page {
     return [...new Set(marked.map(({ attributes }) => attributes.get('name') ?? ''))]
   }
 
-  /** The form with this address and all that it would send, were its first button pressed that has no name. */
+  /** The form that is sent by POST to this address, and all that it would send, were its first button pressed that has no name. */
   form(action: string): Form {
-    const form = allOf(this.root, 'form').find(({ attributes }) => attributes.get('action') === action)
+    const [form] = allOf(this.root, 'form', { method: 'post', action })
     assert.ok(form, `the page has no form for ${action}`)
     const sent = this.controls(form).flatMap((control) => {
       const [name, value] = [control.attributes.get('name'), sentBy(control)]
