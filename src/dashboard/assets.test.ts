@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { dashboardFiles } from './assets.ts'
 
-test('style and scripts come compressed in less than 25 KB, and ask for nothing else', async () => {
+test('style and scripts come compressed in less than 25 KB, whole, and ask for nothing else', async () => {
   const files = await dashboardFiles()
   const texts = new Map([...files].map(([name, { codings }]) => [name, codings.identity.toString()]))
   const size = [...files.values()].reduce((sum, { codings }) => sum + (codings.br?.length ?? 0), 0)
   assert.ok(size < 25_000, `${size} bytes`)
   assert.match(texts.get('app.css') ?? '', /^@layer reset, tokens, base, parts, pages;/)
+  const sheets = globSync('**/*.css', { cwd: new URL('styles', import.meta.url) })
+  for (const sheet of sheets) {
+    const text = readFileSync(new URL(`styles/${sheet}`, import.meta.url), 'utf8')
+    assert.ok(texts.get('app.css')?.includes(text), `${sheet} is not among the sheets`)
+  }
+  assert.ok(sheets.length > 5)
   assert.doesNotMatch(texts.get('app.css') ?? '', /url\(|@import/)
   const imported = [...texts.values()].flatMap((text) =>
     [...text.matchAll(/from '\.\/(.*?)'/g)].map(([, name]) => name),

@@ -43,6 +43,7 @@ async function formsFor(app: TestApp, { account, domain, space, links, key }: Fu
     '/app/links/:id/enable': [`/app/links/${links[1].id}/enable`, {}],
     '/app/links/:id/disable': [`/app/links/${link.id}/disable`, {}],
     '/app/links/:id/restore': [`/app/links/${removed.id}/restore`, {}],
+    '/app/links/:id/forget': [`/app/links/${link.id}/forget`, {}],
     '/app/links/:id/delete': [`/app/links/${link.id}/delete`, {}],
     '/app/links/selected': ['/app/links/selected', { what: 'disable', ...row }],
     '/app/domains': ['/app/domains', { name: 'evil.example.com' }],

@@ -105,7 +105,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Domain>):
       ? html`<p>No domain has this in its name.</p>`
       : html`${tableOf(rows, list)}${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
-<div id="results">${results}</div>`
+<div id="results" class="results">${results}</div>`
   return { title: 'Domains', place: 'domains', action, body }
 }
 
@@ -141,7 +141,7 @@ function newPage(state: FormState): Shown {
     isCode: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard>${state.withErrors(html`${name}${addresses(state)}`)}
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${state.withErrors(html`${name}${addresses(state)}`)}
 <div class="actions">${submitButton({ label: 'Add the domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'Add a domain', place: 'domains', body }
 }
@@ -184,7 +184,7 @@ ${dnsRecords(recordsFor(name, publicHost, []))}
 
 function editPage(domain: Domain, state: FormState, above: Html | null): Shown {
   const path = `${home}/${domain.id}`
-  const body = html`${above}<section id="edit"><h2>Where it leads</h2><form method="post" action="${path}" class="form" data-guard>
+  const body = html`${above}<section id="edit"><h2>Where it leads</h2><form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.of('version').value })}${state.withErrors(addresses(state))}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
   const action = linkButton({

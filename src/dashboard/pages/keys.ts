@@ -120,7 +120,7 @@ function newPage(state: FormState): Shown {
   const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes}</fieldset>
 ${selectField({ name: 'expires', label: 'Good for', options, state: state.of('expires') })}`
-  const body = html`<form method="post" action="${home}" class="form">${state.withErrors(controls)}
+  const body = html`<form method="post" action="${home}" class="form" novalidate>${state.withErrors(controls)}
 <div class="actions">${submitButton({ label: 'Make the key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New key', place: 'keys', body }
 }

@@ -6,6 +6,7 @@ import { sendQr } from '../../links/qr-route.ts'
 import type { Link } from '../../links/schema.ts'
 import { linkOf } from '../../links/shown.ts'
 import { findLink } from '../../links/store.ts'
+import type { Period } from '../charts/period.ts'
 import { type Choices, choicesOf } from '../choices.ts'
 import { sendClicks } from '../clicks-csv.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
@@ -17,7 +18,7 @@ import { confirmLink } from '../parts/confirm.ts'
 import { checkbox, textField } from '../parts/fields.ts'
 import { shortUrlText } from '../parts/short-url.ts'
 import { stateBadge } from '../parts/state.ts'
-import { csvButton, periodOf, statistics } from '../statistics.ts'
+import { csvButton, hasVisits, noClicksYet, periodOf, statistics } from '../statistics.ts'
 import { stillAt } from '../versions.ts'
 import type { LinkPageParts } from './link-actions.ts'
 
@@ -60,14 +61,13 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     const period = periodOf(asked.query)
     const path = `${home}/${link.id}`
     const subject = { scope: 'link', id: link.id } as const
-    const [choices, stats] = await Promise.all([
-      choicesOf(storage, asked.account),
-      statistics({ db: storage, account: asked.account, subject, period, path }),
-    ])
+    const of = { db: storage, account: asked.account, subject, period, path }
+    const isQuiet = link.clicks === 0 && !(await hasVisits(of))
+    const [choices, stats] = await Promise.all([choicesOf(storage, asked.account), isQuiet ? null : statistics(of)])
     const words = shortUrlText(link.short_url)
     const at = words.indexOf('/')
     const body = html`${address(link)}
-<section id="clicks"><h2>Clicks</h2>${stats}<div class="actions">${csvButton(path, period)}</div></section>
+${clicksOf(link, period, stats)}
 ${codes(link)}${form(link, state, choices, clash)}`
     const heading = html`<bdi>${words}</bdi>${stateBadge(link.status)}`
     return { title: `${words.slice(at)} on ${words.slice(0, at)}`, heading, place: 'links', body }
@@ -79,9 +79,19 @@ ${codes(link)}${form(link, state, choices, clash)}`
   }
 }
 
+function clicksOf(link: Link, period: Period, stats: Html | null): Html {
+  const path = `${home}/${link.id}`
+  if (stats === null) {
+    return html`<section id="clicks" data-refresh><h2>Clicks</h2>${noClicksYet(link.short_url)}</section>`
+  }
+  const forget = linkButton({ label: 'Forget the clicks', href: `${path}/forget`, inDialog: true })
+  return html`<section id="clicks" data-arrived="The first click is here"><h2>Clicks</h2>${stats}
+<div class="actions">${csvButton(path, period)}${forget}</div></section>`
+}
+
 function address({ short_url, url }: Link): Html {
   return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy the short link')}
-${linkButton({ label: 'Open', href: short_url })}</div><p>Leads to <a href="${url}" rel="noreferrer"><bdi>${url}</bdi></a></p>`
+${linkButton({ label: 'Open', href: short_url, inNewTab: true })}</div><p>Leads to <a href="${url}" rel="noreferrer"><bdi>${url}</bdi></a></p>`
 }
 
 function codes({ id, short_url }: Link): Html {
@@ -101,7 +111,7 @@ function form(link: Link, state: FormState, choices: Choices, clash: Html | null
   const more: Record<string, Html> = link.has_redirect_password
     ? { Who: html`<p class="help">A password is set. Leave the field empty to keep it.</p>${checkbox(remove)}` }
     : {}
-  return html`<section id="edit"><h2>Edit</h2>${clash}<form method="post" action="${path}" class="form" data-guard>
+  return html`<section id="edit"><h2>Edit</h2>${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.of('version').value })}${state.withErrors(html`${url}${alias}${linkFolds(state, choices, more)}`)}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
 }

@@ -42,7 +42,7 @@ function newPage(state: FormState, choices: Choices): Shown {
     isRequired: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard>${state.withErrors(html`${url}${address(state, choices)}${linkFolds(state, choices)}`)}
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${state.withErrors(html`${url}${address(state, choices)}${linkFolds(state, choices)}`)}
 <div class="actions">${submitButton({ label: 'Make the link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { ...shown, body }
 }

@@ -119,7 +119,7 @@ function signInPage(exchange: Exchange, next: string, violations: readonly Viola
   return bareOf({
     title: 'Sign in',
     scheme: schemeOf(exchange),
-    body: html`<form method="post" action="/app/sign-in" class="form">${hiddenFields({ next })}
+    body: html`<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
 ${key}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
 <form method="post" action="/app/sign-in" class="form" data-sign-in>${hiddenFields({ next })}
 ${link}<div class="actions">${submitButton({ label: 'Sign in with the link', weight: 'plain' })}</div></form>`,

@@ -28,8 +28,6 @@ export interface TextField extends Field {
   readonly placeholder?: string
   /** `off`, unless said otherwise. */
   readonly autocomplete?: string
-  readonly min?: number | string
-  readonly max?: number | string
   /** In the type of short links and code. */
   readonly isCode?: boolean
   /** What stands before the value, such as the domain of an alias. */
@@ -38,16 +36,15 @@ export interface TextField extends Field {
 
 /** A field of one line. */
 export function textField(field: TextField): Html {
-  const { type = 'text', placeholder = null, autocomplete = 'off', min = null, max = null, prefix } = field
+  const { type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
   const isCode = field.isCode === true || type === 'url'
   const input = html`<input${attributes({
-    type,
+    // A field of numbers forgets what is none, and it should come back with its error.
+    type: type === 'number' ? 'text' : type,
     ...common(field),
     value: field.state.value,
     placeholder,
     autocomplete,
-    min,
-    max,
     class: isCode ? 'mono' : null,
     spellcheck: isCode || type === 'password' ? 'false' : null,
     autocapitalize: isCode || type === 'password' ? 'none' : null,

@@ -1,14 +1,17 @@
 import { type Html, html, type Part } from '../../http/html.ts'
 
+/** Rows name the form, since forms of their own, as in menus, may not stand inside it. */
+const formId = 'selection'
+
 /** The checkbox of a row; `what` names the row. The form sends `row-12` for the row 12, if it is checked. */
 export function selectRow(id: number, what: string): Html {
-  return html`<label><input type="checkbox" name="row-${id}"><span class="hidden-text">Select ${what}</span></label>`
+  return html`<label><input type="checkbox" form="${formId}" name="row-${id}"><span class="hidden-text">Select ${what}</span></label>`
 }
 
-/** A list of which rows can be selected. The bar with what can be done with them appears with the first. */
+/** A list whose rows can be selected, one on a page. The bar with what can be done with them appears with the first. */
 export function selectable(action: string, list: Part, actions: Part): Html {
-  return html`<form method="post" action="${action}" class="results" data-select>${list}
-<div class="selection"><span class="number-of" data-number-of>Selected</span>
+  return html`<div class="results" data-select>${list}
+<form method="post" action="${action}" class="selection" id="${formId}"><span class="number-of" data-number-of>Selected</span>
 <label class="needs-script"><input type="checkbox" data-select-all> All on this page</label>
-<div class="actions">${actions}</div></div></form>`
+<div class="actions">${actions}</div></form></div>`
 }

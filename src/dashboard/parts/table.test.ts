@@ -43,13 +43,14 @@ test('heads lead to the other order; figures are first asked for from the top', 
   assert.match(descending, /<a href="\/l\?sort_by=name&amp;sort=asc">Name<\/a>/)
 })
 
-test('rows that can be selected stand in a form with what can be done', () => {
+test('rows that can be selected belong to a form with what can be done, and may have forms of their own', () => {
   const { text } = selectable('/app/links/selected', table({ caption: 'Links', columns, rows }), 'Delete')
+  assert.match(text, /^<div class="results" data-select><div class="table/)
   assert.match(
     text,
-    /^<form method="post" action="\/app\/links\/selected" class="results" data-select><div class="table/,
+    /<input type="checkbox" form="selection" name="id" value="7"><span class="hidden-text">Select &lt;a&gt;<\/span>/,
   )
-  assert.match(text, /<input type="checkbox" name="id" value="7"><span class="hidden-text">Select &lt;a&gt;<\/span>/)
+  assert.match(text, /<form method="post" action="\/app\/links\/selected" class="selection" id="selection">/)
   assert.match(text, /<div class="actions">Delete<\/div>/)
 })
 
