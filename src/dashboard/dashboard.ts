@@ -26,6 +26,7 @@ import { signInPages } from './pages/sign-in.ts'
 import { spacePages } from './pages/spaces.ts'
 import { Pages } from './pages.ts'
 import { staticRoute } from './static-route.ts'
+import { wordForPeople } from './wording.ts'
 
 export interface DashboardParts {
   readonly router: Router
@@ -63,6 +64,7 @@ export function dashboard({ router, storage, keyring, address, shortUrl, forget,
   keyPages(pages, storage)
   sessionPages(pages, storage)
   aboutPage(pages)
+  router.word('/app', wordForPeople)
   pages.show('/app/*', async () => {
     throw new Failure('route_not_found', 'The dashboard has no such page.')
   })

@@ -19,7 +19,6 @@ import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision, type Difference } from '../parts/collision.ts'
 import { confirmation, confirmLink } from '../parts/confirm.ts'
 import { emptyState } from '../parts/empty.ts'
-import { errorSummary } from '../parts/errors.ts'
 import { textField } from '../parts/fields.ts'
 import { filterBar } from '../parts/filters.ts'
 import { counted } from '../parts/number.ts'
@@ -142,8 +141,8 @@ function newPage(state: FormState): Shown {
     isCode: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${errorSummary(state.violations)}${name}
-${addresses(state)}<div class="actions">${submitButton({ label: 'Add the domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${state.withErrors(html`${name}${addresses(state)}`)}
+<div class="actions">${submitButton({ label: 'Add the domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'Add a domain', place: 'domains', body }
 }
 
@@ -186,7 +185,7 @@ ${dnsRecords(recordsFor(name, publicHost, []))}
 function editPage(domain: Domain, state: FormState, above: Html | null): Shown {
   const path = `${home}/${domain.id}`
   const body = html`${above}<section id="edit"><h2>Where it leads</h2><form method="post" action="${path}" class="form" data-guard novalidate>
-${hiddenFields({ version: state.of('version').value })}${errorSummary(state.violations)}${addresses(state)}
+${hiddenFields({ version: state.of('version').value })}${state.withErrors(addresses(state))}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
   const action = linkButton({
     label: 'New link',

@@ -15,7 +15,6 @@ import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision } from '../parts/collision.ts'
 import { confirmLink } from '../parts/confirm.ts'
-import { errorSummary } from '../parts/errors.ts'
 import { checkbox, textField } from '../parts/fields.ts'
 import { shortUrlText } from '../parts/short-url.ts'
 import { stateBadge } from '../parts/state.ts'
@@ -113,6 +112,6 @@ function form(link: Link, state: FormState, choices: Choices, clash: Html | null
     ? { Who: html`<p class="help">A password is set. Leave the field empty to keep it.</p>${checkbox(remove)}` }
     : {}
   return html`<section id="edit"><h2>Edit</h2>${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
-${hiddenFields({ version: state.of('version').value })}${errorSummary(state.violations)}${url}${alias}${linkFolds(state, choices, more)}
+${hiddenFields({ version: state.of('version').value })}${state.withErrors(html`${url}${alias}${linkFolds(state, choices, more)}`)}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
 }

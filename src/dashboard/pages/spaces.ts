@@ -16,7 +16,6 @@ import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision, type Difference } from '../parts/collision.ts'
 import { confirmation, confirmLink } from '../parts/confirm.ts'
 import { emptyState } from '../parts/empty.ts'
-import { errorSummary } from '../parts/errors.ts'
 import { textField } from '../parts/fields.ts'
 import { filterBar } from '../parts/filters.ts'
 import { counted } from '../parts/number.ts'
@@ -137,7 +136,7 @@ function controls(state: FormState): Html {
     state: state.of('name'),
     hasFocus: state.of('name').value === '',
   })
-  return html`${errorSummary(state.violations)}${name}${colorField({ name: 'color', state: state.of('color') })}`
+  return state.withErrors(html`${name}${colorField({ name: 'color', state: state.of('color') })}`)
 }
 
 function differences(sent: Fields, stored: Space): Difference[] {
