@@ -106,7 +106,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Domain>):
       ? html`<p>No domain has this in its name.</p>`
       : html`${tableOf(rows, list)}${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
-<div id="results">${results}</div>`
+<div class="results" id="results">${results}</div>`
   return { title: 'Domains', place: 'domains', action, body }
 }
 

@@ -66,7 +66,7 @@ function listPage(list: ListState, page: Page<Line>, choices: Choices): Shown {
   const chips = chipsOf(list, choices)
   if (page.total === 0 && chips.length === 0) return emptyPage(choices, action)
   const body = html`${filters(list, choices)}
-<div id="results">${activeFilters(chips, home)}${results(list, page, choices)}</div>`
+<div class="results" id="results">${activeFilters(chips, home)}${results(list, page, choices)}</div>`
   return { title: 'Links', place: 'links', action, body }
 }
 
@@ -168,13 +168,13 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
 }
 
 function nameOf({ id, short_url, title, url, status }: Link): Html {
-  const heading = title === null ? null : html`<bdi class="title">${title}</bdi>`
+  const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
   return html`${shortUrlOf({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}${stateBadge(status)}
-${heading}${targetOf(url)}`
+<span class="leads">${heading}${targetOf(url)}</span>`
 }
 
 function recent(daily: readonly number[]): Part {
-  return html`<span class="recent">${sparkline(daily)}${count(daily.reduce((sum, each) => sum + each, 0))}</span>`
+  return html`<span class="recent">${sparkline(daily)}<span>${count(daily.reduce((sum, each) => sum + each, 0))}</span></span>`
 }
 
 function menuOf({ id, short_url, disabled }: Link): Html {

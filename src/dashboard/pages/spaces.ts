@@ -93,7 +93,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Space>): 
       : html`${tableOf(rows, list)}
 ${pagination({ page: list.page, perPage: query.per_page, total, totalIsExact, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
-<div id="results">${results}</div>`
+<div class="results" id="results">${results}</div>`
   return { title: 'Spaces', place: 'spaces', action, body }
 }
 
