@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { signInUrl } from '../src/sessions/sign-in-url.ts'
 import { insertLoginToken } from '../src/sessions/store.ts'
 import { startApp, type TestApp } from './app.ts'
@@ -22,6 +22,17 @@ export const shots = fileURLToPath(new URL('../node_modules/.cache/waymark-shots
 const userAgent =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/147.0.0.0 Safari/537.36'
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
+/** What people sit before: the two sizes and the two schemes. */
+export const screens = (['light', 'dark'] as const).flatMap((colorScheme) => [
+  { name: `1280-${colorScheme}`, options: { colorScheme, viewport: { width: 1280, height: 800 } } },
+  { name: `390-${colorScheme}`, options: { colorScheme, ...phone() } },
+])
+
+/** A phone of this width, in CSS pixels. */
+export function phone(width = 390): BrowserContextOptions {
+  return { viewport: { width, height: 844 }, hasTouch: true, isMobile: true }
+}
 
 /** A window with one page, and what went on behind it. */
 export interface Window {
@@ -47,7 +58,10 @@ export function browserForTests(): (options?: BrowserContextOptions) => Promise<
     const page = await context.newPage()
     const complaints: string[] = []
     const requests: URL[] = []
-    page.on('pageerror', ({ message }) => void complaints.push(message))
+    page.on('pageerror', ({ message }) => {
+      // What a browser says when the next page comes before the last one has faded.
+      if (!/^Transition was (skipped|aborted)/.test(message)) complaints.push(message)
+    })
     page.on('console', (message) => {
       // A page that says 422 is none that failed.
       if (!/^Failed to load resource: .* 4\d\d/.test(message.text())) complaints.push(message.text())
@@ -84,6 +98,19 @@ export function findings(page: Page): Promise<string[]> {
   return page.evaluate(`${axe}; axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
     .filter(({ impact }) => impact === 'critical' || impact === 'serious')
     .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' ')))`)
+}
+
+/** Whether the element has the focus. */
+export function hasFocus(element: Locator): Promise<boolean> {
+  return element.evaluate((found: { matches(selector: string): boolean }) => found.matches(':focus'))
+}
+
+/** Follows a link of the navigation, which a phone has in a menu. */
+export async function goTo(page: Page, place: string): Promise<void> {
+  const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: place, exact: true })
+  if (!(await link.isVisible())) await page.getByRole('button', { name: 'Menu', exact: true }).click()
+  await link.click()
+  await page.getByRole('heading', { level: 1, name: place }).waitFor()
 }
 
 /** Keeps a picture of the page, whole, as a file of the run. */

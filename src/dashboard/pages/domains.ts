@@ -142,7 +142,7 @@ function newPage(state: FormState): Shown {
     isCode: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard>${errorSummary(state.violations)}${name}
+  const body = html`<form method="post" action="${home}" class="form" novalidate data-guard>${errorSummary(state.violations)}${name}
 ${addresses(state)}<div class="actions">${submitButton({ label: 'Add the domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'Add a domain', place: 'domains', body }
 }
@@ -185,7 +185,7 @@ ${dnsRecords(recordsFor(name, publicHost, []))}
 
 function editPage(domain: Domain, state: FormState, above: Html | null): Shown {
   const path = `${home}/${domain.id}`
-  const body = html`${above}<section id="edit"><h2>Where it leads</h2><form method="post" action="${path}" class="form" data-guard>
+  const body = html`${above}<section id="edit"><h2>Where it leads</h2><form method="post" action="${path}" class="form" novalidate data-guard>
 ${hiddenFields({ version: state.of('version').value })}${errorSummary(state.violations)}${addresses(state)}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
   const action = linkButton({

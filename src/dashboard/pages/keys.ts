@@ -122,7 +122,7 @@ function newPage(state: FormState): Shown {
     }),
   )
   const options = Object.entries(labels).map(([value, label]) => ({ value, label }))
-  const body = html`<form method="post" action="${home}" class="form">${errorSummary(state.violations)}${name}
+  const body = html`<form method="post" action="${home}" class="form" novalidate>${errorSummary(state.violations)}${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes}</fieldset>
 ${selectField({ name: 'expires', label: 'Good for', options, state: state.of('expires') })}
 <div class="actions">${submitButton({ label: 'Make the key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`

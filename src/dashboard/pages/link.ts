@@ -96,7 +96,7 @@ function form(link: Link, state: FormState, choices: Choices, clash: Html | null
   const more: Record<string, Html> = link.has_redirect_password
     ? { Who: html`<p class="help">A password is set. Leave the field empty to keep it.</p>${checkbox(remove)}` }
     : {}
-  return html`<section id="edit"><h2>Edit</h2>${clash}<form method="post" action="${path}" class="form" data-guard>
+  return html`<section id="edit"><h2>Edit</h2>${clash}<form method="post" action="${path}" class="form" novalidate data-guard>
 ${hiddenFields({ version: state.of('version').value })}${errorSummary(state.violations)}${url}${alias}${linkFolds(state, choices, more)}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
 }

@@ -43,7 +43,7 @@ function newPage(state: FormState, choices: Choices): Shown {
     isRequired: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard>${errorSummary(state.violations)}${url}
+  const body = html`<form method="post" action="${home}" class="form" novalidate data-guard>${errorSummary(state.violations)}${url}
 ${address(state, choices)}${linkFolds(state, choices)}
 <div class="actions">${submitButton({ label: 'Make the link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { ...shown, body }

@@ -117,14 +117,14 @@ function tableOf(rows: readonly Space[], list: ListState): Html {
 }
 
 function newPage(state: FormState): Shown {
-  const body = html`<form method="post" action="${home}" class="form" data-guard>${controls(state)}
+  const body = html`<form method="post" action="${home}" class="form" novalidate data-guard>${controls(state)}
 <div class="actions">${submitButton({ label: 'Make the space' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New space', place: 'spaces', body }
 }
 
 function editPage(space: Space, state: FormState, clash: Html | null = null): Shown {
   const path = `${home}/${space.id}`
-  const body = html`${clash}<form method="post" action="${path}" class="form" data-guard>
+  const body = html`${clash}<form method="post" action="${path}" class="form" novalidate data-guard>
 ${hiddenFields({ version: state.of('version').value })}${controls(state)}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form>`
   return { title: space.name, heading: spaceName(space), place: 'spaces', body }
