@@ -64,9 +64,8 @@ function tableOf(keys: readonly Key[]): Html {
     caption: 'Keys',
     rows: newestFirst,
     columns: [
-      { label: 'Name', kind: 'lead', cell: ({ name }: Key) => html`<bdi>${name}</bdi>` },
-      { label: 'Key', cell: (key) => html`<code>${key.first_characters}…${key.last_characters}</code>` },
-      { label: 'May do', cell: ({ scopes }) => scopes.map(wordsOf).join(', ') },
+      { label: 'Name', kind: 'lead', cell: nameOf },
+      { label: 'May', cell: ({ scopes }) => scopes.map(wordsOf).join(', ') },
       { label: 'Made', cell: ({ created_at }) => timeAgo(created_at, now) },
       { label: 'Last used', cell: ({ last_used_at }) => (last_used_at ? timeAgo(last_used_at, now) : 'never') },
       { label: 'State', cell: (key) => stateOf(key, now) },
@@ -77,6 +76,11 @@ function tableOf(keys: readonly Key[]): Html {
       },
     ],
   })
+}
+
+function nameOf({ name, first_characters, last_characters }: Key): Html {
+  return html`<strong><bdi>${name}</bdi></strong>
+<code class="target">${first_characters}…${last_characters}</code>`
 }
 
 function stateOf(key: Key, now: number): Html {
@@ -95,7 +99,7 @@ const labels: Readonly<Record<Lifetime, string>> = {
 
 /** "Read links" */
 function wordsOf(scope: Scope): string {
-  if (scope === '*') return 'everything'
+  if (scope === '*') return 'do everything'
   const [resource = '', action = ''] = scope.split(':')
   return `${action} ${resource === 'stats' ? 'statistics' : resource}`
 }

@@ -168,9 +168,9 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
 }
 
 function nameOf({ id, short_url, title, url, status }: Link): Html {
-  const heading = title === null ? null : html`<bdi class="title">${title}</bdi>`
+  const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
   return html`${shortUrlOf({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}${stateBadge(status)}
-${heading}${targetOf(url)}`
+<span class="leads">${heading}${targetOf(url)}</span>`
 }
 
 function recent(daily: readonly number[]): Part {

@@ -12,7 +12,7 @@ import { sendClicks } from '../clicks-csv.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
 import { linkDifferences, linkFolds, sentFields, valuesOf } from '../link-controls.ts'
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
-import { copyButton, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision } from '../parts/collision.ts'
 import { confirmLink } from '../parts/confirm.ts'
 import { checkbox, textField } from '../parts/fields.ts'
@@ -21,6 +21,7 @@ import { stateBadge } from '../parts/state.ts'
 import { csvButton, hasVisits, noClicksYet, periodOf, statistics } from '../statistics.ts'
 import { stillAt } from '../versions.ts'
 import type { LinkPageParts } from './link-actions.ts'
+import { addressActions, identityOf } from './link-identity.ts'
 
 const home = '/app/links'
 
@@ -66,11 +67,18 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     const [choices, stats] = await Promise.all([choicesOf(storage, asked.account), isQuiet ? null : statistics(of)])
     const words = shortUrlText(link.short_url)
     const at = words.indexOf('/')
-    const body = html`${address(link)}
+    const space = choices.spaces.find(({ id }) => id === link.space_id)
+    const body = html`${identityOf(link, space, `${path}/qr`)}
 ${clicksOf(link, period, stats)}
-${codes(link)}${form(link, state, choices, clash)}`
+${form(link, state, choices, clash)}`
     const heading = html`<bdi>${words}</bdi>${stateBadge(link.status)}`
-    return { title: `${words.slice(at)} on ${words.slice(0, at)}`, heading, place: 'links', body }
+    return {
+      title: `${words.slice(at)} on ${words.slice(0, at)}`,
+      heading,
+      place: 'links',
+      action: addressActions(link),
+      body,
+    }
   }
 
   async function linkAsked(asked: Asked): Promise<{ readonly link: Link; readonly version: string }> {
@@ -87,20 +95,6 @@ function clicksOf(link: Link, period: Period, stats: Html | null): Html {
   const forget = linkButton({ label: 'Forget the clicks', href: `${path}/forget`, inDialog: true })
   return html`<section id="clicks" data-arrived="The first click is here"><h2>Clicks</h2>${stats}
 <div class="actions">${csvButton(path, period)}${forget}</div></section>`
-}
-
-function address({ short_url, url }: Link): Html {
-  return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy the short link')}
-${linkButton({ label: 'Open', href: short_url, inNewTab: true })}</div><p>Leads to <a href="${url}" rel="noreferrer"><bdi>${url}</bdi></a></p>`
-}
-
-function codes({ id, short_url }: Link): Html {
-  const picture = `${home}/${id}/qr`
-  return html`<section id="qr" class="qr"><h2>QR code</h2>
-<img src="${picture}?format=svg&amp;size=512" width="192" height="192" alt="QR code of ${short_url}"><p><code>${short_url}</code></p>
-<div class="actions"><a class="button plain" href="${picture}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
-<form method="get" action="${picture}" class="actions">${hiddenFields({ format: 'png', download: '1' })}<label for="qr-size">Pixels</label>
-<select id="qr-size" name="size"><option>256</option><option selected>512</option><option>1024</option><option>2048</option></select>${submitButton({ label: 'Download PNG', weight: 'plain' })}</form></div></section>`
 }
 
 function form(link: Link, state: FormState, choices: Choices, clash: Html | null): Html {

@@ -31,6 +31,12 @@ export function watchLiveForms() {
     event.preventDefault()
     ask(form)
   })
+  // What was typed before this script came.
+  for (const form of document.querySelectorAll('form[data-live]')) {
+    const search = form.querySelector('input[type="search"]')
+    if (!(form instanceof HTMLFormElement) || !(search instanceof HTMLInputElement)) continue
+    if (search.value !== search.defaultValue) ask(form)
+  }
 }
 
 /** @type {(target: EventTarget | null) => HTMLFormElement | null} */

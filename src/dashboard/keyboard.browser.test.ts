@@ -1,0 +1,195 @@
+/** The dashboard by the keyboard alone, and without scripts. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { startApp } from '../../test/app.ts'
+import { browserForTests, goTo, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+
+const openWindow = browserForTests()
+
+test('a domain and a link are made, found, deleted and restored by the keyboard alone; the focus is always seen', {
+  skip,
+}, async () => {
+  const app = await startApp()
+  const { page, complaints } = await openWindow()
+  await signIn(app, page)
+  await tabTo(page, 'Skip to content')
+  await page.keyboard.press('Enter')
+  await tabTo(page, 'Add a domain')
+  await page.keyboard.press('Enter')
+  await arrived(page, 'Add a domain')
+  await page.keyboard.type('localhost')
+  await page.keyboard.press('Enter')
+  await arrived(page, 'localhost')
+  await page.keyboard.press('c')
+  await arrived(page, 'New link')
+  await page.keyboard.type('https://acme.com/summer')
+  await tabTo(page, 'Alias')
+  await page.keyboard.type('summer')
+  await tabTo(page, 'Make the link')
+  await page.keyboard.press('Enter')
+  await arrived(page, 'localhost:3080/summer')
+  await page.keyboard.press('g')
+  await page.keyboard.press('l')
+  await arrived(page, 'Links')
+  await page.keyboard.press('/')
+  assert.equal((await stopOf(page)).name, 'Search links')
+  await page.keyboard.type('nothing like it')
+  await page.getByText('No link is like this').waitFor()
+  await page.keyboard.press('ControlOrMeta+a')
+  await page.keyboard.press('Delete')
+  await page.getByRole('rowheader').waitFor()
+  await deletesByMenu(page)
+  assert.deepEqual(complaints, [])
+})
+
+/** By the menu of the row, with a look at the dialog that Esc closes. */
+async function deletesByMenu(page: Page): Promise<void> {
+  const menu = 'Actions for localhost:3080/summer'
+  await tabTo(page, menu)
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Escape')
+  assert.equal((await stopOf(page)).name, menu)
+  await page.keyboard.press('Enter')
+  await tabTo(page, 'Delete')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.notEqual((await stopOf(page)).tag, 'BODY', 'the focus is lost')
+  await tabTo(page, menu, 'Shift+Tab')
+  await page.keyboard.press('Enter')
+  await tabTo(page, 'Delete')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor()
+  await tabTo(page, 'Delete localhost:3080/summer')
+  await page.keyboard.press('Enter')
+  await page.getByText('The link is deleted').waitFor()
+  await tabTo(page, 'Undo')
+  await page.keyboard.press('Enter')
+  await arrived(page, 'localhost:3080/summer')
+}
+
+test('? lists the keys, which can be turned off', { skip }, async () => {
+  const app = await startApp()
+  const { page } = await openWindow()
+  await signIn(app, page)
+  await page.keyboard.press('?')
+  const dialog = page.getByRole('dialog', { name: 'Keyboard' })
+  await dialog.waitFor()
+  assert.match(await dialog.innerText(), /Search[\s\S]*New link/)
+  await shoot(page, 'keys')
+  await dialog.getByLabel('Use these keys').uncheck()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await page.keyboard.press('?')
+  assert.equal(await dialog.count(), 0)
+})
+
+/** What has the focus: its name, and whether that can be seen. */
+interface Stop {
+  readonly tag: string
+  readonly name: string
+  readonly isSeen: boolean
+}
+
+/** The ring may be that of what surrounds it. */
+function stopOf(page: Page): Promise<Stop> {
+  return page.evaluate(`(() => {
+    const element = document.activeElement
+    const label = element.labels?.[0] ?? element
+    const name = (element.getAttribute('aria-label') ?? label.innerText ?? '').trim()
+    const isRinged = (each) => each !== null && getComputedStyle(each).outlineStyle !== 'none' && parseFloat(getComputedStyle(each).outlineWidth) >= 2
+    const after = getComputedStyle(element, '::after')
+    const isSeen = isRinged(element) || isRinged(element.parentElement) || isRinged(element.closest('tr')) ||
+      (after.outlineStyle !== 'none' && parseFloat(after.outlineWidth) >= 2)
+    return { tag: element.tagName, name, isSeen }
+  })()`)
+}
+
+/** Presses Tab until what has the name has the focus; every stop on the way can be seen. */
+async function tabTo(page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press(key)
+    const stop = await stopOf(page)
+    assert.ok(stop.isSeen || stop.tag === 'BODY', `the focus on ${stop.tag} "${stop.name}" cannot be seen`)
+    if (stop.name === name) return
+  }
+  assert.fail(`Tab does not lead to "${name}"`)
+}
+
+async function arrived(page: Page, heading: string): Promise<void> {
+  await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+}
+
+test('without scripts, forms do it all: domain, link, edit, space, key, selection, deletion, undo, colours', {
+  skip,
+}, async () => {
+  const app = await startApp()
+  const { page, complaints, requests } = await openWindow({ javaScriptEnabled: false })
+  await page.goto(`${app.origin}/app/links`)
+  await page.getByLabel('API key').fill(app.key)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await arrived(page, 'Links')
+  await page.getByRole('link', { name: 'Add a domain' }).click()
+  await page.getByLabel('Host name').fill('localhost')
+  await page.getByRole('button', { name: 'Add the domain' }).click()
+  await page.getByRole('link', { name: 'New link' }).click()
+  const target = page.getByRole('textbox', { name: 'Leads to', exact: true })
+  await target.fill('acme.com')
+  await page.getByRole('button', { name: 'Make the link' }).click()
+  await page.getByText('write https://acme.com').waitFor()
+  await target.fill('https://acme.com/')
+  await page.getByLabel('Alias').fill('summer')
+  await page.getByRole('button', { name: 'Make the link' }).click()
+  await arrived(page, 'localhost:3080/summer')
+  await page.locator('summary', { hasText: /^Name/ }).click()
+  await page.getByLabel('Title').fill('Sale')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The link is saved').waitFor()
+  await selectsAndSearches(page)
+  await deletesAndRestores(page)
+  await page.getByRole('button', { name: 'Dark' }).click()
+  assert.equal(await page.locator('html').getAttribute('data-scheme'), 'dark')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await arrived(page, 'Sign in')
+  assert.deepEqual(complaints, [])
+  assert.equal(requests.filter(({ pathname }) => pathname.endsWith('.js')).length, 0)
+})
+
+async function selectsAndSearches(page: Page): Promise<void> {
+  await goTo(page, 'Links')
+  assert.equal(await page.getByRole('button', { name: /^Copy/ }).locator('visible=true').count(), 0)
+  await page.getByLabel('Select localhost:3080/summer').check()
+  await page.getByRole('button', { name: 'Disable' }).locator('visible=true').click()
+  await page.getByText('1 link is disabled').waitFor()
+  await page.getByRole('searchbox').fill('sale')
+  await page.getByLabel('State').selectOption('Disabled')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await page.waitForURL(/search=sale/)
+  assert.equal(await page.getByRole('rowheader').count(), 1)
+}
+
+async function deletesAndRestores(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'localhost:3080/summer' }).click()
+  await page.getByRole('link', { name: 'Delete' }).click()
+  await arrived(page, 'Delete localhost:3080/summer?')
+  await page.getByRole('button', { name: 'Delete localhost:3080/summer' }).click()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('The link is back').waitFor()
+}
+
+test('without scripts, a phone shows the places and the account', { skip }, async () => {
+  const app = await startApp()
+  const stored = storedIn(app)
+  await stored('/domains', { name: 'go.acme.com' })
+  const { page } = await openWindow({ javaScriptEnabled: false, ...phone() })
+  await page.goto(`${app.origin}/app`)
+  await page.getByLabel('API key').fill(app.key)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await goTo(page, 'Keys')
+  await page.getByRole('link', { name: 'New key' }).click()
+  await page.getByLabel('Name').fill('Phone')
+  await page.getByRole('button', { name: 'Make the key' }).click()
+  assert.match(await page.getByText(/^wm_/).innerText(), /^wm_/)
+})

@@ -1,0 +1,45 @@
+/** What a link's page begins with: what is known of the link, and its QR code. */
+import { type Html, html, type Part } from '../../http/html.ts'
+import type { Link } from '../../links/schema.ts'
+import type { Space } from '../../spaces/schema.ts'
+import { copyButton, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { spaceName } from '../parts/space.ts'
+import { exactTime, timeAgo } from '../parts/time.ts'
+
+/** Copies the short link, or opens it. */
+export function addressActions({ short_url }: Link): Html {
+  return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy the short link')}
+${linkButton({ label: 'Open', href: short_url, inNewTab: true })}</div>`
+}
+
+/** The facts of the link beside its QR code, whose pictures are at `path`. */
+export function identityOf(link: Link, space: Space | undefined, path: string): Html {
+  return html`<div class="identity"><dl class="facts">${factsOf(link, space).map(
+    ([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`,
+  )}</dl>${code(link, path)}</div>`
+}
+
+/** Those that are set. */
+function factsOf(link: Link, space: Space | undefined): (readonly [label: string, fact: Part])[] {
+  const now = Date.now()
+  const { url, title, active_period_start_at: start, active_period_end_at: end, clicks_limit } = link
+  const all: readonly (readonly [label: string, fact: Part | null])[] = [
+    ['Leads to', html`<a href="${url}" rel="noreferrer"><bdi>${url}</bdi></a>`],
+    ['Title', title && html`<bdi>${title}</bdi>`],
+    ['Space', space ? html`<a href="/app/links?space_id=${space.id}">${spaceName(space)}</a>` : null],
+    [start !== null && Date.parse(start) > now ? 'Starts working on' : 'Worked from', start && exactTime(start)],
+    [end !== null && Date.parse(end) < now ? 'Stopped working on' : 'Stops working on', end && exactTime(end)],
+    ['Clicks until it expires', clicks_limit === null ? null : String(clicks_limit)],
+    ['Made', timeAgo(link.created_at, now)],
+    ['Last followed', link.last_clicked_at === null ? 'never' : timeAgo(link.last_clicked_at, now)],
+  ]
+  return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
+}
+
+function code({ short_url }: Link, path: string): Html {
+  return html`<section id="qr" class="qr"><img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code of ${short_url}">
+<div class="stack"><h2>QR code</h2><p><code>${short_url}</code></p>
+<a class="button plain" href="${path}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
+<form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Pixels</label>
+<select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form></div></section>`
+}

@@ -1,0 +1,151 @@
+/** The life of a first link in a real browser, from the sign-in link to its deletion, and back. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { startApp, type TestApp } from '../../test/app.ts'
+import { browserForTests, hasFocus, screens, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
+import { eventually } from '../../test/processes.ts'
+
+const openWindow = browserForTests()
+
+for (const { name, options } of screens) {
+  test(`${name}: a link is made, followed, counted, changed, deleted and restored`, { skip }, async () => {
+    const app = await startApp()
+    const { page, complaints } = await openWindow(options)
+    const shot = (step: string) => shoot(page, `${name}-${step}`)
+    await signsInOnce(app, page)
+    await shot('1-welcome')
+    await makesDomain(page)
+    await shot('2-domain')
+    const site = await startSite()
+    await makesLink(page, `${site}/target`)
+    await shot('3-link')
+    await followsLink(app, page, `${site}/target`)
+    await shot('4-clicked')
+    await isToldWhatIsWrong(page, site)
+    await shot('5-refused')
+    await savesIt(page, site)
+    await collides(app, page, site)
+    await shot('6-collision')
+    await deletesAndRestores(page, shot)
+    assert.deepEqual(complaints, [])
+  })
+}
+
+async function signsInOnce(app: TestApp, page: Page): Promise<void> {
+  await signIn(app, page)
+  assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Welcome')
+  const visited = await page.evaluate<string[]>('navigation.entries().map(({ url }) => url)')
+  assert.ok(visited.length > 0)
+  for (const url of visited) assert.doesNotMatch(url, /wml_/, 'the token is in the history')
+}
+
+async function makesDomain(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Add a domain' }).click()
+  await page.getByLabel('Host name').fill('localhost')
+  await page.getByRole('button', { name: 'Add the domain' }).click()
+  await page.getByRole('heading', { level: 1, name: 'localhost' }).waitFor()
+  assert.match(await page.getByRole('status').first().innerText(), /The domain is stored/)
+}
+
+async function makesLink(page: Page, target: string): Promise<void> {
+  await page.getByRole('link', { name: 'New link' }).click()
+  await page.waitForURL('**/app/links/new**')
+  assert.equal(await focused(page), 'url')
+  await page.keyboard.type(target)
+  await page.getByLabel('Alias').fill('Summer')
+  await page.getByRole('button', { name: 'Make the link' }).click()
+  await page.waitForURL('**/app/links/1')
+  assert.match(await page.getByRole('status').first().innerText(), /works from now on/)
+  assert.equal(await page.title(), '/Summer on localhost:3080 · Waymark')
+  const code = page.getByRole('img', { name: 'QR code of http://localhost:3080/Summer' })
+  await code.scrollIntoViewIfNeeded()
+  await eventually(() => code.evaluate(({ naturalWidth }: { naturalWidth: number }) => naturalWidth > 0))
+}
+
+/** A visit in a window of its own, and what the link's page says of it. */
+async function followsLink({ visitPort }: TestApp, page: Page, target: string): Promise<void> {
+  const visitor = await page.context().newPage()
+  await visitor.goto(`http://localhost:${visitPort}/summer`)
+  assert.equal(visitor.url(), target)
+  await visitor.close()
+  const chart = page.getByRole('slider', { name: /: 1 click\./ })
+  await eventually(async () => {
+    await page.reload()
+    return (await chart.count()) === 1
+  })
+  const figure = page.getByRole('term').filter({ hasText: /^Clicks$/ })
+  assert.match(await figure.locator('xpath=following-sibling::dd').innerText(), /^1\b/)
+}
+
+async function isToldWhatIsWrong(page: Page, site: string): Promise<void> {
+  await page.getByRole('textbox', { name: 'Leads to', exact: true }).fill('acme.com')
+  await page.getByLabel('Alias').fill('Winter')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The URL must be absolute').waitFor()
+  assert.equal(await focused(page), 'url')
+  const field = page.getByRole('textbox', { name: 'Leads to', exact: true })
+  assert.equal(await field.getAttribute('aria-invalid'), 'true')
+  const described = await field.getAttribute('aria-describedby')
+  assert.match(await page.locator(`#${described}`).innerText(), /write https:\/\/acme\.com/)
+  assert.equal(await field.inputValue(), 'acme.com')
+  assert.equal(await page.getByLabel('Alias').inputValue(), 'Winter')
+  await field.fill(`${site}/winter`)
+}
+
+async function savesIt(page: Page, site: string): Promise<void> {
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The link is saved').waitFor()
+  assert.equal(await page.getByRole('link', { name: `${site}/winter` }).count(), 1)
+}
+
+/** Another saves in between: both values are on the page, and what was typed is saved when it is sent again. */
+async function collides(app: TestApp, page: Page, site: string): Promise<void> {
+  const other = await app.send('PATCH', '/api/v1/links/1', { json: { title: 'Theirs' } })
+  assert.equal(other.status, 200, other.text)
+  await page.locator('summary', { hasText: /^Name/ }).click()
+  await page.getByLabel('Title').fill('Mine')
+  await page.getByRole('button', { name: 'Save' }).click()
+  const alert = page.getByRole('alert')
+  await alert.waitFor()
+  assert.match(await alert.innerText(), /changed since you opened it[\s\S]*Mine[\s\S]*Theirs/)
+  assert.equal(await page.getByLabel('Title').inputValue(), 'Mine')
+  assert.equal(await page.getByRole('textbox', { name: 'Leads to', exact: true }).inputValue(), `${site}/winter`)
+}
+
+async function deletesAndRestores(page: Page, shot: (step: string) => Promise<void>): Promise<void> {
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The link is saved').waitFor()
+  const button = page.getByRole('link', { name: 'Delete' })
+  await button.click()
+  const dialog = page.getByRole('dialog', { name: 'Delete localhost:3080/Winter?' })
+  await dialog.waitFor()
+  assert.match(await dialog.innerText(), /It has been followed 1 time\./)
+  await shot('7-dialog')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  assert.equal(await hasFocus(button), true, 'the focus is lost')
+  await button.click()
+  await dialog.getByRole('button', { name: 'Delete localhost:3080/Winter' }).click()
+  await page.getByText('The link is deleted').waitFor()
+  await shot('8-deleted')
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('The link is back').waitFor()
+  assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'localhost:3080/Winter')
+}
+
+/** The name of the field that has the focus. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate('document.activeElement.name')
+}
+
+/** A site that links lead to. */
+async function startSite(): Promise<string> {
+  const server = createServer((_request, response) => void response.end('Here.')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
