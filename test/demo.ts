@@ -188,7 +188,10 @@ interface Owners {
 /** Days of links, and what they come to for their owners, written once. */
 class Book {
   readonly #days = new Map<string, { scope: number; day: number; id: number; facts: DayFacts }>()
-  readonly #totals = new Map<number, { clicks: number; bots: number; previews: number; last_clicked_ms: number | null }>()
+  readonly #totals = new Map<
+    number,
+    { clicks: number; bots: number; previews: number; last_clicked_ms: number | null }
+  >()
 
   add({ link, domain, space, account }: Owners, day: number, facts: DayFacts): void {
     this.#add(0, day, link, facts)
