@@ -82,7 +82,7 @@ function figuresOf(now: Counts, before: Counts | undefined): Html {
   return figures(
     [
       figure('Clicks', 'clicks'),
-      figure('Visitors a day, in sum', 'unique_clicks'),
+      figure('Daily visitors', 'unique_clicks'),
       figure('Bots', 'bots'),
       figure('Previews', 'previews'),
     ],
