@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
 import { Browser, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
+import { elementsIn } from '../html-page.ts'
 
 const app = await startApp()
 const open = ['/app/sign-in', '/app/static/*']
@@ -90,6 +91,19 @@ describe('with a session', () => {
       toSee.push(...(await leadsFrom(browser, path)))
     }
     assert.ok(seen.size > 60, `${seen.size} pages`)
+  })
+
+  test('every file that a page loads is there, without a session too', async () => {
+    const { root } = await new Browser(app).open('/app/sign-in')
+    const files = elementsIn(root).flatMap(({ name, attributes }) =>
+      name === 'a' ? [] : [attributes.get('href') ?? attributes.get('src') ?? []].flat(),
+    )
+    assert.ok(files.some((file) => file.endsWith('.css')) && files.some((file) => file.endsWith('.js')))
+    for (const file of files) {
+      const { status, headers } = await new Browser(app).get(file)
+      assert.equal(status, 200, file)
+      assert.match(String(headers['content-type']), /^(?:text\/css|text\/javascript|image\/svg\+xml)/)
+    }
   })
 
   test('HEAD is answered as GET, without the page', async () => {
