@@ -3,7 +3,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
-import { browserForTests, goTo, hasFocus, screens, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import {
+  browserForTests,
+  goTo,
+  hasFocus,
+  screens,
+  shoot,
+  signIn,
+  skip,
+  storedIn,
+} from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 

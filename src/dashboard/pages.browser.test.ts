@@ -3,7 +3,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
-import { browserForTests, demoApp, findings, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import {
+  browserForTests,
+  demoApp,
+  findings,
+  phone,
+  shoot,
+  signIn,
+  skip,
+  storedIn,
+} from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 
@@ -62,8 +71,10 @@ async function signedIn(options: Parameters<typeof openWindow>[0] = {}) {
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`${colorScheme}: axe finds nothing serious on any page, and the browser complains of none`, { skip }, async () => {
-      const { page, complaints, requests } = await signedIn({ colorScheme })
+  test(`${colorScheme}: axe finds nothing serious on any page, and the browser complains of none`, {
+    skip,
+  }, async () => {
+    const { page, complaints, requests } = await signedIn({ colorScheme })
     for (const [name, path] of Object.entries(paths)) {
       await page.goto(app.origin + path)
       assert.deepEqual(await findings(page), [], path)
