@@ -21,6 +21,8 @@ export const shots = fileURLToPath(new URL('../node_modules/.cache/waymark-shots
 /** Not that of a program: its visits are clicks of a person. */
 const userAgent =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/147.0.0.0 Safari/537.36'
+/** A page that says 422 is none that failed, and somebody may be faster than the page. */
+const usual = /^Failed to load resource: .* 4\d\d|^Autofocus processing was blocked/
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
 /** What people sit before: the two sizes and the two schemes. */
@@ -63,8 +65,7 @@ export function browserForTests(): (options?: BrowserContextOptions) => Promise<
       if (!/^Transition was (skipped|aborted)/.test(message)) complaints.push(message)
     })
     page.on('console', (message) => {
-      // A page that says 422 is none that failed.
-      if (!/^Failed to load resource: .* 4\d\d/.test(message.text())) complaints.push(message.text())
+      if (!usual.test(message.text())) complaints.push(message.text())
     })
     page.on('request', (request) => void requests.push(new URL(request.url())))
     return { context, page, complaints, requests }

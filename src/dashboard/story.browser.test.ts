@@ -49,6 +49,7 @@ async function makesDomain(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Add the domain' }).click()
   await page.getByRole('heading', { level: 1, name: 'localhost' }).waitFor()
   assert.match(await page.getByRole('status').first().innerText(), /The domain is stored/)
+  assert.equal(await page.getByText('there is nothing to set').count(), 1)
 }
 
 async function makesLink(page: Page, target: string): Promise<void> {
@@ -111,6 +112,7 @@ async function collides(app: TestApp, page: Page, site: string): Promise<void> {
   await page.getByRole('button', { name: 'Save' }).click()
   const alert = page.getByRole('alert')
   await alert.waitFor()
+  assert.equal(await hasFocus(alert), true, 'what happened is out of sight')
   assert.match(await alert.innerText(), /changed since you opened it[\s\S]*Mine[\s\S]*Theirs/)
   assert.equal(await page.getByLabel('Title').inputValue(), 'Mine')
   assert.equal(await page.getByRole('textbox', { name: 'Leads to', exact: true }).inputValue(), `${site}/winter`)

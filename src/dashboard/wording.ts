@@ -8,7 +8,8 @@ import { pageHeaders } from './policy.ts'
 
 /** Words a failure as a page. */
 export function wordForPeople({ code, message, facts }: Failure, requestId: string): WordedFailure {
-  const { status, title } = failures[code]
+  const { status } = failures[code]
+  const title = code === 'route_not_found' ? 'There is no such page' : failures[code].title
   // Only what the server failed at is in the log.
   const request = status >= 500 ? html`<p>Request <code>${requestId}</code></p>` : null
   const body = html`<p>${message}</p>${request}<p><a href="/app">Go to the overview</a></p>`

@@ -177,9 +177,16 @@ function reachOf({ id, name }: Domain, publicHost: string | null, checked: Reach
     checked === null
       ? null
       : html`<p class="reach ${checked.answer === 'here' ? 'success' : 'warning'}" role="status">${answers[checked.answer]}</p>`
-  return html`<section id="dns"><h2>DNS</h2>${verdict}<p>Set this record where you manage ${name}:</p>
-${dnsRecords(recordsFor(name, publicHost, []))}
+  const records = isOwnMachine(name)
+    ? html`<p>This name leads each machine to itself: there is nothing to set, and only browsers on this machine get here.</p>`
+    : html`<p>Set this record where you manage ${name}:</p>${dnsRecords(recordsFor(name, publicHost, []))}`
+  return html`<section id="dns"><h2>DNS</h2>${verdict}${records}
 <div class="actions">${linkButton({ label: checked === null ? 'Check whether it answers here' : 'Check again', href: `${home}/${id}?check=now` })}</div></section>`
+}
+
+/** RFC 6761 §6.3. */
+function isOwnMachine(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost')
 }
 
 function editPage(domain: Domain, state: FormState, above: Html | null): Shown {

@@ -3,8 +3,22 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import type { Link } from '../../links/schema.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { copyButton, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { shortUrlText } from '../parts/short-url.ts'
 import { spaceName } from '../parts/space.ts'
+import { stateBadge } from '../parts/state.ts'
 import { exactTime, timeAgo } from '../parts/time.ts'
+import { cutInMiddle } from '../parts/truncate.ts'
+
+/** Signs of the target. */
+const shownUrl = 160
+
+/** What the page is called: in lists of windows, and on itself. */
+export function namesOf({ short_url, status }: Link): { readonly title: string; readonly heading: Html } {
+  const words = shortUrlText(short_url)
+  const [host, path] = [words.slice(0, words.indexOf('/')), words.slice(words.indexOf('/'))]
+  // A phone breaks it after the host.
+  return { title: `${path} on ${host}`, heading: html`<bdi>${host}/<wbr>${path.slice(1)}</bdi> ${stateBadge(status)}` }
+}
 
 /** Copies the short link, or opens it. */
 export function addressActions({ short_url }: Link): Html {
@@ -24,7 +38,7 @@ function factsOf(link: Link, space: Space | undefined): (readonly [label: string
   const now = Date.now()
   const { url, title, active_period_start_at: start, active_period_end_at: end, clicks_limit } = link
   const all: readonly (readonly [label: string, fact: Part | null])[] = [
-    ['Leads to', html`<a href="${url}" rel="noreferrer"><bdi>${url}</bdi></a>`],
+    ['Leads to', html`<a href="${url}" title="${url}" rel="noreferrer"><bdi>${cutInMiddle(url, shownUrl)}</bdi></a>`],
     ['Title', title && html`<bdi>${title}</bdi>`],
     ['Space', space ? html`<a href="/app/links?space_id=${space.id}">${spaceName(space)}</a>` : null],
     [start !== null && Date.parse(start) > now ? 'Starts working on' : 'Worked from', start && exactTime(start)],

@@ -15,12 +15,10 @@ import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision } from '../parts/collision.ts'
 import { confirmLink } from '../parts/confirm.ts'
 import { checkbox, textField } from '../parts/fields.ts'
-import { shortUrlText } from '../parts/short-url.ts'
-import { stateBadge } from '../parts/state.ts'
 import { csvButton, hasVisits, noClicksYet, periodOf, statistics } from '../statistics.ts'
 import { stillAt } from '../versions.ts'
 import type { LinkPageParts } from './link-actions.ts'
-import { addressActions, identityOf } from './link-identity.ts'
+import { addressActions, identityOf, namesOf } from './link-identity.ts'
 
 const home = '/app/links'
 
@@ -64,20 +62,11 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     const of = { db: storage, account: asked.account, subject, period, path }
     const isQuiet = link.clicks === 0 && !(await hasVisits(of))
     const [choices, stats] = await Promise.all([choicesOf(storage, asked.account), isQuiet ? null : statistics(of)])
-    const words = shortUrlText(link.short_url)
-    const at = words.indexOf('/')
     const space = choices.spaces.find(({ id }) => id === link.space_id)
     const body = html`${identityOf(link, space, `${path}/qr`)}
 ${clicksOf(link, period, stats)}
 ${form(link, state, choices, clash)}`
-    const heading = html`<bdi>${words}</bdi>${stateBadge(link.status)}`
-    return {
-      title: `${words.slice(at)} on ${words.slice(0, at)}`,
-      heading,
-      place: 'links',
-      action: addressActions(link),
-      body,
-    }
+    return { ...namesOf(link), place: 'links', action: addressActions(link), body }
   }
 
   async function linkAsked(asked: Asked): Promise<{ readonly link: Link; readonly version: string }> {

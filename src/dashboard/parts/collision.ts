@@ -9,7 +9,10 @@ export interface Difference {
   readonly theirs: string
 }
 
-/** Stands above a form whose record was changed by another meanwhile: what was typed is in the form, what is stored is here. */
+/**
+ * Stands above a form whose record was changed by another meanwhile: what was typed is in the form, what is stored is here. It
+ * has the focus, since the form may be far below the head of its page.
+ */
 export function collision(differences: readonly Difference[]): Html {
   const list =
     differences.length === 0
@@ -23,6 +26,6 @@ export function collision(differences: readonly Difference[]): Html {
           ],
           rows: differences,
         })
-  return html`<section class="notice warning collision" role="alert">${icon('warning')}<div class="stack">
+  return html`<section class="notice warning collision" role="alert" tabindex="-1" autofocus>${icon('warning')}<div class="stack">
 <p>This has changed since you opened it. Your values are in the form; save again to keep them.</p>${list}</div></section>`
 }
