@@ -44,6 +44,11 @@ describe('links that are selected', () => {
     const { status, page } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
     assert.equal(status, 200)
     assert.match(page.heading, /Delete 2 links\?/)
+    // The colours can be chosen there too.
+    const list = await browser.follow(
+      await browser.follow(await browser.submit(page, '/app/scheme', { scheme: 'dark' })),
+    )
+    assert.equal(list.page.heading, 'Links')
     assert.equal((await shown(one)).id, one.id)
     // One is gone meanwhile.
     await place.send('DELETE', `/links/${two.id}`)
