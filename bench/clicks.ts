@@ -3,6 +3,7 @@
  *
  *   npm run bench:clicks                              10 million clicks over 100 000 links and two years: some minutes
  *   npm run bench:clicks -- --clicks 100000 --links 1000 --days 100
+ *   npm run bench:clicks -- --postgres                on PostgreSQL: the server at TEST_POSTGRES_URL, or one that the bench starts
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,8 +15,10 @@ import { ClickBook } from '../src/storage/clicks/book.ts'
 import { dayOf } from '../src/storage/clicks/keys.ts'
 import type { Click } from '../src/storage/clicks/recording.ts'
 import { openClicks } from '../src/storage/open-clicks.ts'
+import { execute } from '../test/postgres.ts'
 import { call, withKey } from './call.ts'
 import { domainOf, domainsFor, zipf } from './link-records.ts'
+import { benchServer, seededDatabase } from './postgres.ts'
 import { below } from './records.ts'
 import { type Seed, seededCopy } from './seed.ts'
 import { Server } from './servers.ts'
@@ -31,34 +34,40 @@ const [countries, browsers, systems] = [
 const hosts = Array.from({ length: 500 }, (_, n) => `site-${n}.example`)
 const rareHost = zipf(hosts.length)
 
-const { clicks, links, days } = readOptions()
+const { clicks, links, days, postgres } = readOptions()
 const folder = mkdtempSync(join(tmpdir(), 'waymark-clicks-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-const seed = await seededCopy('links', links, folder, (line) => process.stderr.write(`${line}\n`))
-if (seed.location.engine !== 'sqlite') throw new Error('The clicks are written to SQLite.')
-const path = seed.location.path
+const say = (line: string) => void process.stderr.write(`${line}\n`)
+const server = postgres ? await benchServer() : null
+const database = server && (await seededDatabase(server, 'links', links, say))
+const seed: Seed = database ?? (await seededCopy('links', links, folder, say))
 
-putIntoSpace()
-const before = bytesInUse()
+await putIntoSpace()
+const before = await bytesInUse()
 const seconds = await writeAll()
-const bytes = bytesInUse() - before
+const bytes = (await bytesInUse()) - before
 process.stdout.write(`${clicks} clicks over ${links} links and ${days} days\n\n`)
 process.stdout.write(`| written | ${(clicks / seconds).toFixed(0)} clicks/s |\n|---|---:|\n`)
 process.stdout.write(`| on the disk | ${(bytes / clicks).toFixed(1)} bytes a click |\n\n`)
 await measure(seed)
+await database?.drop()
+await server?.stop()
 
 function readOptions() {
   const number = (value: string) => ({ type: 'string', default: value }) as const
   const { values } = parseArgs({
-    options: { clicks: number('10000000'), links: number('100000'), days: number('730') },
+    options: {
+      ...{ clicks: number('10000000'), links: number('100000'), days: number('730') },
+      postgres: { type: 'boolean', default: false },
+    },
   })
-  return { clicks: Number(values.clicks), links: Number(values.links), days: Number(values.days) }
+  const { postgres } = values
+  return { clicks: Number(values.clicks), links: Number(values.links), days: Number(values.days), postgres }
 }
 
 /** A space with a tenth of the links. */
-function putIntoSpace(): void {
-  using database = new DatabaseSync(path)
-  database.exec(`
+async function putIntoSpace(): Promise<void> {
+  await run(`
     insert into spaces (id, account_id, name, name_folded, color, created_at, updated_at)
       values (1, ${seed.account}, 'Bench', 'bench', 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z');
     update links set space_id = 1 where id % 10 = 0;
@@ -67,10 +76,23 @@ function putIntoSpace(): void {
 }
 
 /** Bytes of the pages that are in use. Visitors are gone by the end, as they are after each day. */
-function bytesInUse(): number {
-  using database = new DatabaseSync(path)
-  const number = (name: string) => Number(Object.values(database.prepare(`pragma ${name}`).get() as object)[0])
-  return (number('page_count') - number('freelist_count')) * number('page_size')
+async function bytesInUse(): Promise<number> {
+  if (seed.location.engine === 'postgres') {
+    await run('vacuum full')
+    return Number((await run('select pg_database_size(current_database()) as bytes'))[0]?.bytes)
+  }
+  const number = async (name: string) => Number(Object.values((await run(`pragma ${name}`))[0] ?? {})[0])
+  return ((await number('page_count')) - (await number('freelist_count'))) * (await number('page_size'))
+}
+
+/** Runs SQL of the bench's own; the rows are those of its one statement. */
+async function run(text: string): Promise<Record<string, unknown>[]> {
+  const { location } = seed
+  if (location.engine === 'postgres') return execute(location.url, text)
+  using file = new DatabaseSync(location.path)
+  if (text.startsWith('pragma')) return file.prepare(text).all()
+  file.exec(text)
+  return []
 }
 
 /** Writes as the server does, day after day, links visited by Zipf's law. Returns how many seconds that took. */
@@ -119,8 +141,8 @@ function any(values: readonly string[]): string {
 
 /** The times of answers over a year, as a client meets them. */
 async function measure(of: Seed): Promise<void> {
-  const server = await Server.waymark(of)
-  const port = server.ports.api[0]
+  const waymark = await Server.waymark(of)
+  const port = waymark.ports.api[0]
   const to = new Date().toISOString().slice(0, 10)
   const from = new Date(Date.now() - 365 * dayMs).toISOString().slice(0, 10)
   const subjects = {
@@ -147,5 +169,5 @@ async function measure(of: Seed): Promise<void> {
       process.stdout.write(`| ${subject} | ${name} | ${median.toFixed(1)} | ${longest.toFixed(1)} |\n`)
     }
   }
-  await server.stop()
+  await waymark.stop()
 }

@@ -73,18 +73,12 @@ export function apiOf(
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, address)
-  dashboard({ router, storage, keyring, address, shortUrl, actions })
+  const forget = forgettingOf({ directory, clicks })
+  dashboard({ router, storage, keyring, address, shortUrl, forget, actions })
   domainRoutes(api, storage, actions.domains)
   spaceRoutes(api, storage, actions.spaces)
   linkRoutes(api, storage, actions.links, shortUrl)
-  statsRoutes(api, storage, {
-    forget: async (account, link) => {
-      const isForgotten = await clicks.forget(account, link)
-      // A link that was used up works again.
-      if (isForgotten) directory.linkChanged(link, 0, '')
-      return isForgotten
-    },
-  })
+  statsRoutes(api, storage, { forget })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   const connections = new Connections(options.maxConnections)
@@ -118,6 +112,16 @@ function actionsOf(storage: Storage, removals: Removals, shortUrl: ShortUrl, { d
     domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
     spaces: new SpaceActions(storage, removals),
     links: new LinkActions(storage, { shortUrl, onChange: onLinkChange, flush: () => clicks.flush() }),
+  }
+}
+
+/** Forgets the clicks of an account's link. */
+function forgettingOf({ directory, clicks }: Visitors) {
+  return async (account: number, link: number) => {
+    const isForgotten = await clicks.forget(account, link)
+    // A link that was used up works again.
+    if (isForgotten) directory.linkChanged(link, 0, '')
+    return isForgotten
   }
 }
 

@@ -9,17 +9,23 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Reads the variable, or `fallback` if it is not set. `parse` throws an error that says what to write instead. */
 export type Read = <T>(name: string, fallback: string, parse: (text: string) => T) => T
 
-/** Lets `work` read variables. Throws `StartupFailure` with a sentence for each of them that is wrong. */
-export function readAll<T>(env: Environment, work: (read: Read) => T): T {
+/**
+ * Lets `work` read variables, and tells it with `known` which it has read. Throws `StartupFailure` with a sentence for each of
+ * them that is wrong.
+ */
+export function readAll<T>(env: Environment, work: (read: Read, known: readonly string[]) => T): T {
   const mistakes: string[] = []
-  const result = work((name, fallback, parse) => {
+  const known: string[] = []
+  const read: Read = (name, fallback, parse) => {
+    known.push(name)
     try {
       return parse(textOf(env, name) ?? fallback)
     } catch (error) {
       mistakes.push(`${name} ${(error as Error).message}`)
       return undefined as never
     }
-  })
+  }
+  const result = work(read, known)
   if (mistakes.length > 0) throw new StartupFailure(mistakes.join('\n'))
   return result
 }

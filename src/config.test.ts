@@ -41,6 +41,7 @@ test('nothing has to be set', () => {
     clicksRetention: 730,
     geoipDb: null,
     countryHeader: null,
+    ignored: [],
     workers: 1,
   })
 })
@@ -259,7 +260,22 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
   ['RATE_LIMIT', ['1000000001', '-1', 'off', '1.5'], /^RATE_LIMIT must be an integer from 0 to 1000000000, not "/],
   [
     'TRUST_PROXY',
-    ['100', '-1', 'maybe', '10.0.0.0/33', '::1/129', '10.0.0.0/8/8', '10.0.0.0/0', '999.1.1.1', '10.0.0.1,', '1.2.3'],
+    [
+      '100',
+      '-1',
+      'maybe',
+      'yes',
+      'true',
+      'no',
+      'false',
+      '10.0.0.0/33',
+      '::1/129',
+      '10.0.0.0/8/8',
+      '10.0.0.0/0',
+      '999.1.1.1',
+      '10.0.0.1,',
+      '1.2.3',
+    ],
     /^TRUST_PROXY must be "off", "on" \(one proxy\), the number of proxies, or their addresses/,
   ],
   ['LOG_LEVEL', ['loud', 'INFO'], /^LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent\.$/],
@@ -310,6 +326,16 @@ test('every mistake is named at once, a line each', () => {
   const wrong = Object.fromEntries(bad.map(([name, [text = '']]) => [name, text]))
   const named = mistakes(wrong).map((line) => line.split(' ')[0])
   assert.deepEqual(named.sort(), Object.keys(wrong).sort())
+})
+
+test('what is wrong with the file of countries is named with the other mistakes', () => {
+  const check = (path: string) => {
+    throw new Error(`must not be ${path}.`)
+  }
+  assert.throws(() => readConfig({ PORT: 'x', GEOIP_DB: 'a.mmdb' }, check), {
+    message: 'PORT must be an integer from 0 to 65535, not "x".\nGEOIP_DB must not be a.mmdb.',
+  })
+  assert.equal(readConfig({}, check).geoipDb, null)
 })
 
 test('the location of the storage is read without minding the other variables', () => {

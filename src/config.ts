@@ -8,6 +8,7 @@ import { brokenEncoding, type Environment, integerFrom, oneOf, type Read, readAl
 import { readShortUrl } from './config-short-url.ts'
 import { readSink } from './config-sink.ts'
 import { readLocation } from './config-storage.ts'
+import { strangersIn } from './config-strangers.ts'
 import { isWellFormedKey } from './keys/key.ts'
 import type { StorageLocation } from './storage/location.ts'
 
@@ -38,14 +39,19 @@ export interface Config extends Listeners {
   readonly geoipDb: string | null
   /** The header, in lower case, in which a proxy names the visitor's country; null: none does. */
   readonly countryHeader: string | null
+  /** A sentence for each variable that is set and not read, although it was probably meant to be. */
+  readonly ignored: readonly string[]
 }
 
-/** Reads the configuration. Throws `StartupFailure` that names every mistake, a line each. */
-export function readConfig(env: Environment = process.env): Config {
-  return readAll(env, (read) => {
+/**
+ * Reads the configuration. Throws `StartupFailure` that names every mistake, a line each. `checkGeoipDb` throws an error that
+ * says what is wrong with the file; without it, the file is not looked at.
+ */
+export function readConfig(env: Environment = process.env, checkGeoipDb: (path: string) => void = () => {}): Config {
+  return readAll(env, (read, known) => {
     const listening = readListeners(read)
     const storage = readLocation(read)
-    return {
+    const config = {
       ...listening,
       storage,
       baseUrl: readBaseUrl(read),
@@ -59,9 +65,13 @@ export function readConfig(env: Environment = process.env): Config {
       trustProxy: read('TRUST_PROXY', 'off', trustProxy),
       logLevel: read('LOG_LEVEL', 'info', oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])),
       maxConnections: read('MAX_CONNECTIONS', '10000', integerFrom(1, 1_000_000)),
-      geoipDb: read('GEOIP_DB', '', (text) => text || null),
+      geoipDb: read('GEOIP_DB', '', (text) => {
+        if (text !== '') checkGeoipDb(text)
+        return text || null
+      }),
       countryHeader: read('COUNTRY_HEADER', '', countryHeader),
     }
+    return { ...config, ignored: strangersIn(Object.keys(env), known) }
   })
 }
 
@@ -128,8 +138,8 @@ function countryHeader(text: string): string | null {
 }
 
 function trustProxy(text: string): false | number | string[] {
-  if (/^(off|false|no|0)$/i.test(text)) return false
-  if (/^(on|true|yes)$/i.test(text)) return 1
+  if (/^(off|0)$/i.test(text)) return false
+  if (/^on$/i.test(text)) return 1
   if (/^[1-9]\d?$/.test(text)) return Number(text)
   const addresses = text.split(',').map((address) => address.trim())
   if (addresses.every(isNetwork)) return addresses

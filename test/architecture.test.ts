@@ -23,12 +23,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'version.ts': ['../package.json'],
   'config.ts': [
     ...['config-reading.ts', 'config-listeners.ts', 'config-short-url.ts', 'config-sink.ts', 'config-storage.ts'],
+    'config-strangers.ts',
     ...['clicks/sink/open.ts', 'keys/key.ts', 'storage/location.ts'],
   ],
   'config-listeners.ts': ['config-reading.ts'],
   'config-short-url.ts': ['config-listeners.ts', 'config-reading.ts', 'names/short-url.ts'],
   'config-reading.ts': ['errors.ts'],
   'config-sink.ts': ['config-reading.ts', 'clicks/sink/open.ts', 'storage/location.ts'],
+  'config-strangers.ts': [],
   'config-storage.ts': ['config-reading.ts', 'storage/location.ts'],
   'bounded-map.ts': [],
   'fingerprint.ts': [],
@@ -52,6 +54,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...['bounded-map.ts', 'errors.ts', 'histogram.ts', 'http/client-network.ts'],
     ...['storage/clicks/', 'storage/location.ts', 'storage/open-clicks.ts', 'storage/port.ts', 'storage/statement.ts'],
     'storage/restoring.ts',
+    'storage/fold.ts',
   ],
   'clicks/sink/': [
     'errors.ts',
@@ -82,17 +85,15 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'links/': [...room, 'idempotency/', 'names/', 'transfer/'],
   'links/statements.ts': ['links/', ...port],
-  'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', ...port],
   'links/deleted/statements.ts': ['links/statements.ts', 'storage/clicks/tables.ts', ...port],
-  'links/deleted/store.ts': ['errors.ts', 'links/', ...port],
+  'links/deleted/store.ts': ['errors.ts', 'links/', 'storage/clicks/totals.ts', ...port],
+  'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', 'storage/clicks/totals.ts', ...port],
   'links/password.ts': ['errors.ts', 'links/turns.ts'],
   'links/turns.ts': [],
   'stats/': [
     ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
-    ...['storage/clicks/day-facts.ts', 'storage/clicks/day-form.ts'],
+    ...['storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts'],
   ],
-  'stats/statements.ts': ['storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],
-  'stats/store.ts': ['stats/', 'storage/port.ts'],
   'dashboard/': [
     ...['errors.ts', 'resources.ts', 'http/', 'names/', 'keys/', 'sessions/', 'limits/counts.ts', 'version.ts'],
     // What forms are declared with; nothing of the API's JSON.
@@ -108,6 +109,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'dashboard/frame.ts': ['http/html.ts', 'dashboard/parts/'],
   'dashboard/parts/': ['http/html.ts', 'spaces/space.ts'],
   'dashboard/scripts/': [],
+  'stats/statements.ts': [
+    ...['storage/clicks/day-form.ts', 'storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],
+  ],
+  'stats/day-parameters.ts': ['storage/clicks/day-parts.ts'],
+  'stats/store.ts': ['stats/', 'storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts', 'storage/port.ts'],
   'app.ts': [
     ...[
       'app-api.ts',

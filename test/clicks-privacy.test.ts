@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { ClickChores } from '../src/clicks/chores.ts'
+import { ClickWriter } from '../src/clicks/writer.ts'
+import { ClickBook } from '../src/storage/clicks/book.ts'
+import { openClicks } from '../src/storage/open-clicks.ts'
+import { runHere } from './command-line.ts'
+import { newLink, twoNodes } from './links.ts'
 import { execute } from './postgres.ts'
 import { eventually, newDatabase } from './processes.ts'
 import { databaseOn, startVisited, type VisitedServer } from './visited-server.ts'
@@ -79,4 +86,51 @@ test('what visitors send is in no table of PostgreSQL', async (t) => {
     assertNone(String(name), Buffer.from(JSON.stringify(rows)))
   }
   assert.equal((await server.end('SIGTERM')).code, 0)
+})
+
+const day = 20_700
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+test('a backup that is made 48 hours after a visit has no salt of its day, and no number of its visitor', async (t) => {
+  const { storage, account, domain } = await twoNodes((work) => t.after(work), 'sqlite')
+  const link = await newLink(storage, { account, domain }, 'sale')
+  const { location } = storage
+  assert.ok(location.engine === 'sqlite')
+  const { path } = location
+  const writer = new ClickWriter({ location, geoipDb: null, clicksSink: null }, assert.ifError)
+  t.after(() => writer.close())
+  const book = new ClickBook(await openClicks(location), 'a writer')
+  t.after(() => book.close())
+  // The first hour of a day, and the last: what is over first, and what is over last.
+  const first = day * dayMs
+  const last = first + dayMs - 1
+  const click = { link, count: 1, class: 'person', facts: null } as const
+  await book.write(
+    1,
+    [first, last].map((atMs, visitor) => ({ ...click, atMs, visitorUnder: () => visitor })),
+  )
+  const chores = { retention: 0, onProblem: assert.ifError }
+  const [backups, database] = [dirname(path), new DatabaseSync(path, { readOnly: true })]
+  const salt = database.prepare('select salt from click_salts where day = ?').get(day)?.salt as Uint8Array
+  database.close()
+  assert.equal(salt.length, 16)
+
+  for (const [now, isThere] of [
+    [last, true],
+    [last + 5 * hourMs, true],
+    [first + 48 * hourMs, false],
+    [last + 48 * hourMs, false],
+  ] as const) {
+    await new ClickChores(storage, writer, { ...chores, now: () => now }).do()
+    const file = join(backups, `backup-${now}.db`)
+    const { code, stderr } = await runHere(['backup', file], { variables: { DATABASE_URL: `sqlite:${path}` } })
+    assert.equal(code, 0, stderr)
+    assert.equal(readFileSync(file).includes(salt), isThere, new Date(now).toISOString())
+    const copy = new DatabaseSync(file, { readOnly: true })
+    const { visitors } = copy.prepare('select count(*) as visitors from click_visitors').get() as { visitors: number }
+    const { clicks } = copy.prepare('select clicks from link_clicks').get() as { clicks: number }
+    copy.close()
+    assert.deepEqual([visitors, clicks], [isThere ? 2 : 0, 2])
+  }
 })

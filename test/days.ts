@@ -13,6 +13,7 @@ import {
   type Value,
 } from '../src/storage/clicks/day-facts.ts'
 import { decodeDay, encodeDay } from '../src/storage/clicks/day-form.ts'
+import { setTotals } from '../src/storage/clicks/totals.ts'
 import type { Db } from '../src/storage/port.ts'
 import { statement, toChange } from '../src/storage/statement.ts'
 
@@ -94,7 +95,7 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
     await addDayTo(tx, { scope: 3, day, id: own.account_id }, named)
     const [bots, previews] = [own.bots + sumOf(facts, 'bots'), own.previews + sumOf(facts, 'previews')]
     const at = people > 0 ? day * 86_400_000 : own.last_clicked_ms
-    await tx.all(setTotals, { link, clicks: own.clicks + people, bots, previews, at })
+    await tx.all(setTotals, { link_id: link, clicks: own.clicks + people, bots, previews, last_clicked_ms: at })
   })
 }
 
@@ -153,15 +154,6 @@ const setDay = statement((db: Kysely<Tables>, { scope, day, id, facts }: DayRow)
 export async function storeDay(db: Db, scope: number, day: number, id: number, facts: DayFacts): Promise<void> {
   await db.writeOne(insertDay, { scope, day, id, facts: encodeDay(facts) })
 }
-
-/** Sets the totals of a link, whatever its days are. */
-export const setTotals = statement(
-  (db: Kysely<Tables>, row: { link: number; clicks: number; bots: number; previews: number; at: number | null }) =>
-    db
-      .updateTable('link_clicks')
-      .set({ clicks: row.clicks, bots: row.bots, previews: row.previews, last_clicked_ms: row.at })
-      .where('link_id', '=', row.link),
-)
 
 /** Which days are stored, of everything. */
 export const allDays = statement((db: Kysely<Tables>) => db.selectFrom('click_days').select(['scope', 'day', 'id']))

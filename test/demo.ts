@@ -9,9 +9,10 @@ import {
   hourOf,
   type Value,
 } from '../src/storage/clicks/day-facts.ts'
+import { setTotals } from '../src/storage/clicks/totals.ts'
 import type { Db } from '../src/storage/port.ts'
 import type { Json } from './client.ts'
-import { setCreatedAt, setTotals, storeDay } from './days.ts'
+import { setCreatedAt, storeDay } from './days.ts'
 
 /** Stores a record through the API, such as at `/links`; returns it. */
 export type Stored = (path: string, json: Json) => Promise<Json>
@@ -187,7 +188,10 @@ interface Owners {
 /** Days of links, and what they come to for their owners, written once. */
 class Book {
   readonly #days = new Map<string, { scope: number; day: number; id: number; facts: DayFacts }>()
-  readonly #totals = new Map<number, { clicks: number; bots: number; previews: number; at: number | null }>()
+  readonly #totals = new Map<
+    number,
+    { clicks: number; bots: number; previews: number; last_clicked_ms: number | null }
+  >()
 
   add({ link, domain, space, account }: Owners, day: number, facts: DayFacts): void {
     this.#add(0, day, link, facts)
@@ -197,19 +201,19 @@ class Book {
     this.#add(1, day, domain, named)
     if (space !== null) this.#add(2, day, space, named)
     this.#add(3, day, account, named)
-    const total = this.#totals.get(link) ?? { clicks: 0, bots: 0, previews: 0, at: null }
+    const total = this.#totals.get(link) ?? { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null }
     this.#totals.set(link, total)
     for (const { people, bots, previews } of facts.hours.values()) {
       total.clicks += people
       total.bots += bots
       total.previews += previews
-      if (people > 0) total.at = day * dayMs
+      if (people > 0) total.last_clicked_ms = day * dayMs
     }
   }
 
   async write(db: Db): Promise<void> {
     await Promise.all([...this.#days.values()].map(({ scope, day, id, facts }) => storeDay(db, scope, day, id, facts)))
-    await Promise.all([...this.#totals].map(([link, total]) => db.writeOne(setTotals, { link, ...total })))
+    await Promise.all([...this.#totals].map(([link, total]) => db.writeOne(setTotals, { link_id: link, ...total })))
   }
 
   #add(scope: number, day: number, id: number, facts: DayFacts): void {

@@ -142,6 +142,18 @@ test('a BOOTSTRAP_KEY that the database does not know is warned of, and not logg
   assert.equal((await server.end('SIGTERM')).stdout.includes(key), false)
 })
 
+test('a variable that is probably misspelt is warned of, once for all workers', async (t) => {
+  for (const WORKERS of ['1', '2']) {
+    const server = await startServer(t, { ...newDatabase(t).variables, WORKERS, CLICKS_RETENTON: '30' })
+    const { stdout } = await server.end('SIGTERM')
+    const warnings = stdout.split('\n').filter((line) => line.includes('CLICKS_RETENTON'))
+    assert.equal(warnings.length, 1)
+    const { level, msg } = JSON.parse(warnings[0] as string)
+    assert.equal(level, 40)
+    assert.equal(msg, 'CLICKS_RETENTON is no variable of Waymark, and is ignored. Did you mean CLICKS_RETENTION?')
+  }
+})
+
 test('two servers that start at once on one empty database make one key', async (t) => {
   const { variables } = newDatabase(t)
   const servers = await Promise.all([startServer(t, variables), startServer(t, variables)])

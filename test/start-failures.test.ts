@@ -32,10 +32,11 @@ test('a HOST that is not of this machine is said in one sentence', async (t) => 
 })
 
 test('every mistake of the configuration is said at once, a line each', async (t) => {
-  const sentences = await refusal(run(t, { PORT: 'x', RATE_LIMIT: '-1', BOOTSTRAP_KEY: 'secret', LOG_LEVEL: 'loud' }))
+  const wrong = { PORT: 'x', RATE_LIMIT: '-1', BOOTSTRAP_KEY: 'secret', LOG_LEVEL: 'loud', GEOIP_DB: '/dev/null' }
+  const sentences = await refusal(run(t, wrong))
   assert.deepEqual(
     sentences.split('\n').map((line) => line.split(' ')[0]),
-    ['PORT', 'BOOTSTRAP_KEY', 'RATE_LIMIT', 'LOG_LEVEL'],
+    ['PORT', 'BOOTSTRAP_KEY', 'RATE_LIMIT', 'LOG_LEVEL', 'GEOIP_DB'],
   )
   assert.doesNotMatch(sentences, /secret/)
 })

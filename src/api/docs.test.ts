@@ -11,11 +11,11 @@ import { openApiDocument } from './openapi/document.ts'
 const html = 'text/html; charset=utf-8'
 const json = 'application/json; charset=utf-8'
 
-test('302 from / to the reference', async () => {
+test('302 from / to the dashboard', async () => {
   const app = await startApp()
   const { status, headers } = await app.send('GET', '/', { key: null })
   assert.equal(status, 302)
-  assert.equal(headers.location, '/docs')
+  assert.equal(headers.location, '/app')
 })
 
 test('200 with the document, without a key, for the address that was asked', async () => {

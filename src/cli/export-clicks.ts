@@ -15,8 +15,8 @@ export const exportClicksCommand = {
   --account ID      whose clicks; may be left out when there is only one account
   --force           replace the file if there is one
 
-A file that is called clicks is named ./clicks. To take clicks to another instance, use "${program} export", which has
-their links too.`,
+A file that is called clicks is named ./clicks. "${program} import" takes JSON Lines back, for links with the same
+domain and alias. To take links to another instance with their clicks, use "${program} export".`,
   options: {
     format: { type: 'string', default: 'jsonl' },
     from: { type: 'string' },

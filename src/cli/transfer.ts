@@ -40,7 +40,8 @@ and accounts are left out. "${program} export clicks" writes the clicks alone.`,
   import: {
     summary: 'Store the records of an export in an account.',
     synopsis: '[FILE] [--account ID] [--as-new] [--json]',
-    details: `  FILE           what "${program} export" wrote; standard input when it is left out or "-"
+    details: `  FILE           what "${program} export" wrote, or "${program} export clicks" as JSON Lines; standard input when it is
+                 left out or "-"
   --account ID   whose records they become; may be left out when there is only one account
   --as-new       store a record under a new id when its old one means another record here, or one that differs
   --json         print the summary as JSON: the numbers "stored", "known" (there already) and "refused", and
@@ -48,7 +49,8 @@ and accounts are left out. "${program} export clicks" writes the clicks alone.`,
 
 Records get new ids, in the order of the old ones, and keep their times. You may stop an import at any time and run it
 again: it recognises a domain by its name, a link by its domain and alias, and a space by where it came from. A day of a
-link that has other clicks here is refused. Refused lines are named on stderr, and the exit code is then 1.`,
+link that has other clicks here is refused. Days without their links go to the links with the same domain and alias. Refused
+lines are named on stderr, and the exit code is then 1.`,
     options: { account: { type: 'string' }, 'as-new': { type: 'boolean' }, ...jsonOption },
     takesOperand: 'file',
     makesDatabase: false,

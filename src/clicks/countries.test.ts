@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Reader } from 'mmdb-lib'
 import { StartupFailure } from '../errors.ts'
-import { Countries } from './countries.ts'
+import { Countries, checkCountries } from './countries.ts'
 
 const folder = '@ip-location-db/geo-whois-asn-country-mmdb'
 const pathOf = (name: string) => fileURLToPath(import.meta.resolve(`${folder}/${name}`))
@@ -91,6 +91,11 @@ test('a file that cannot be read, is no database, is damaged or has no countries
   for (const bytes of ['', 'text', packaged.subarray(0, -200), packaged.subarray(1_000), other]) {
     await fails(fileWith(t, bytes), /.*value\.mmdb is not one, or is damaged\.$/)
   }
+})
+
+test('a file is checked without being kept', (t) => {
+  checkCountries(fileWith(t, mapping({ country: { iso_code: 'SE' } })))
+  assert.throws(() => checkCountries(tmpdir()), { message: /^must name a database .*EISDIR.*\.$/ })
 })
 
 async function fails(path: string, reason: RegExp): Promise<void> {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { type CountryResponse, Reader } from 'mmdb-lib'
@@ -23,12 +23,11 @@ export class Countries {
    * Throws `StartupFailure` if the file cannot be read, or is no such database.
    */
   static async open(path: string | null): Promise<Countries> {
-    const file = path ?? fileURLToPath(import.meta.resolve(packaged))
-    const bytes = await readFile(file).catch((error: Error) => error)
-    if (bytes instanceof Error) throw unusable(`The file cannot be read: ${bytes.message}.`)
-    const places = placesIn(bytes)
-    if (places === null) throw unusable(`${file} is not one, or is damaged.`)
-    return new Countries(places)
+    try {
+      return new Countries(placesAt(path ?? fileURLToPath(import.meta.resolve(packaged))))
+    } catch (error) {
+      throw new StartupFailure(`GEOIP_DB ${(error as Error).message}`)
+    }
   }
 
   /**
@@ -86,8 +85,25 @@ function placesIn(bytes: Buffer): Reader<Place> | null {
   }
 }
 
-function unusable(reason: string): StartupFailure {
-  return new StartupFailure(
-    `GEOIP_DB must name a database of countries or cities in MaxMind's format (.mmdb). ${reason}`,
-  )
+/** Throws an error that says what is wrong with the file, after "GEOIP_DB". */
+export function checkCountries(path: string): void {
+  placesAt(path)
+}
+
+function placesAt(path: string): Reader<Place> {
+  const places = placesIn(bytesOf(path))
+  if (places === null) throw unusable(`${path} is not one, or is damaged.`)
+  return places
+}
+
+function bytesOf(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw unusable(`The file cannot be read: ${(error as Error).message}.`)
+  }
+}
+
+function unusable(reason: string): Error {
+  return new Error(`must name a database of countries or cities in MaxMind's format (.mmdb). ${reason}`)
 }

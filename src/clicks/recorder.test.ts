@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { ClickRecorder } from './recorder.ts'
-import { type Visit, visitsIn } from './visit.ts'
+import { type PackedVisits, unpack, type Visit } from './visit.ts'
 
 const away = databaseUnavailable(new Error('away'))
 const ignore = () => undefined
@@ -27,18 +27,18 @@ function writing(outcomes: Outcome[] = []) {
   const kept: Visit[] = []
   const batches = new Set<number>()
   let left = 0
-  const write = async (batch: number, lines: string) => {
+  const write = async (batch: number, visits: PackedVisits) => {
     const outcome = outcomes.shift() ?? 'kept'
     if (outcome === 'broken') throw new TypeError('a bug')
     if (outcome === 'refused') throw away
-    if (!batches.has(batch)) kept.push(...visitsIn(lines))
+    if (!batches.has(batch)) kept.push(...unpack(visits))
     batches.add(batch)
     if (outcome === 'unknown') throw away
   }
-  const take = async (lines: string) => {
+  const take = async (visits: PackedVisits) => {
     if (left === 0) return false
     left -= 1
-    kept.push(...visitsIn(lines))
+    kept.push(...unpack(visits))
     return true
   }
   return {
@@ -72,11 +72,11 @@ test('visits are written as they were counted, within a second, and a stop loses
 test('a flush writes all that was counted before, also while a round is under way', async () => {
   const writer = writing()
   const recorder = new ClickRecorder(writer, assert.ifError)
-  for (let n = 0; n < 5_000; n++) recorder.count(visit(n))
+  for (let n = 0; n < 8_000; n++) recorder.count(visit(n))
   const first = recorder.flush()
-  recorder.count(visit(5_000))
+  recorder.count(visit(8_000))
   await recorder.flush()
-  assert.equal(writer.kept.length, 5_001)
+  assert.equal(writer.kept.length, 8_001)
   await first
   await recorder.close()
 })
@@ -130,11 +130,11 @@ test('of a batch that always fails, what fails alone is given up and counts as l
   const writer = writing()
   const poisoned = {
     ...writer,
-    write: async (batch: number, lines: string) => {
-      if ([...visitsIn(lines)].some(({ link }) => link === 13)) throw new TypeError('a bug')
+    write: async (batch: number, visits: PackedVisits) => {
+      if (unpack(visits).some(({ link }) => link === 13)) throw new TypeError('a bug')
       // As the thread does: a number that is not greater was written before.
       assert.ok([...writer.batches].every((earlier) => earlier < batch))
-      return writer.write(batch, lines)
+      return writer.write(batch, visits)
     },
   }
   const recorder = new ClickRecorder(poisoned, ignore)
@@ -154,9 +154,9 @@ test('a flush ends under steady traffic, with what there was when it began', asy
   const recorder: ClickRecorder = new ClickRecorder(
     {
       ...writer,
-      write: async (batch, lines) => {
+      write: async (batch, visits) => {
         recorder.count(visit(99))
-        await writer.write(batch, lines)
+        await writer.write(batch, visits)
       },
     },
     assert.ifError,

@@ -1,5 +1,5 @@
 import Bowser from 'bowser'
-import { BoundedMap } from '../bounded-map.ts'
+import { byUserAgent } from './by-user-agent.ts'
 
 export type Device = 'desktop' | 'mobile' | 'tablet' | 'tv'
 
@@ -12,25 +12,13 @@ export interface Software {
 
 const unknown: Software = { browser: null, operating_system: null, device: null }
 
-/** What matters stands at the beginning. Characters. */
-const maxLength = 512
-/** With user agents of that length, a megabyte. */
-const remembered = new BoundedMap<string, Software>(2_000)
-
 /** What the user agent says. Names are those of the `bowser` package, and never other words of the user agent. */
 export function softwareOf(userAgent: string): Software {
-  if (userAgent === '') return unknown
-  // Not remembered: a part of a text keeps all of it in memory.
-  if (userAgent.length > maxLength) return judged(userAgent.slice(0, maxLength))
-  const known = remembered.get(userAgent)
-  if (known !== undefined) return known
-  const found = judged(userAgent)
-  remembered.set(userAgent, found)
-  return found
+  return userAgent === '' ? unknown : judged(userAgent)
 }
 
 /** `skipParsing`: the engine is not asked for. */
-function judged(userAgent: string): Software {
+const judged = byUserAgent((userAgent): Software => {
   const parser = Bowser.getParser(userAgent, true)
   const browser = parser.getBrowserName()
   const system = parser.getOSName()
@@ -39,7 +27,7 @@ function judged(userAgent: string): Software {
     operating_system: systems.has(system) ? system : null,
     device: deviceOf(userAgent, parser.getPlatformType()),
   }
-}
+})
 
 /** Names of programs, which have no browser. A program counts as a person only where it sent a link's password. */
 const programs = /bot|spider|crawler|slurp|-user|external|indexer|phantom|generic/i

@@ -1,6 +1,7 @@
 /** The SQL of clicks beside their writer's; `store.ts` says what it is for. */
 import { type Kysely, sql } from 'kysely'
 import { type DayKey, scopes } from '../storage/clicks/tables.ts'
+import type { LinkTotals } from '../storage/clicks/totals.ts'
 import { statement, toChange } from '../storage/statement.ts'
 import type { Bounds } from './writer.ts'
 
@@ -14,14 +15,12 @@ interface DaysTable extends OfDay {
   facts: Uint8Array
 }
 
-interface TotalsTable {
-  link_id: number
+interface TotalsTable extends LinkTotals {
   account_id: number
   domain_id: number
   space_id: number | null
-  clicks: number
-  bots: number
-  previews: number
+  former_space_id: number | null
+  former_before: number
 }
 
 interface Tables {
@@ -32,7 +31,15 @@ interface Tables {
   click_removals: { id: number }
   link_clicks: TotalsTable
   deleted_links: { id: number; deleted_at: string }
-  links: { id: number; alias: string; clicks_limit: number | null; status_due_at: string | null }
+  links: {
+    id: number
+    account_id: number
+    domain_id: number
+    alias: string
+    alias_folded: string
+    clicks_limit: number | null
+    status_due_at: string | null
+  }
   domains: { id: number; account_id: number; name: string }
 }
 
@@ -101,22 +108,34 @@ export const selectDays = statement((db: Kysely<Tables>, { account, day, after, 
     .limit(limit),
 )
 
-export const selectTotalsToChange = toChange(
-  statement((db: Kysely<Tables>, { account, link }: { account: number; link: number }) =>
+/** The facts of a day of the links whose ids are in a range, both ends included. */
+export const selectFactsAmong = statement(
+  (db: Kysely<Tables>, { day, first, last }: { day: number; first: number; last: number }) =>
     db
-      .selectFrom('link_clicks')
-      .select(['link_id', 'account_id', 'domain_id', 'space_id', 'clicks', 'bots', 'previews'])
-      .where('link_id', '=', link)
-      .where('account_id', '=', account),
-  ),
+      .selectFrom('click_days')
+      .select(['id', 'facts'])
+      .where('scope', '=', ofLink)
+      .where('day', '=', day)
+      .where('id', '>=', first)
+      .where('id', '<=', last),
 )
 
-export const setTotals = statement(
-  (db: Kysely<Tables>, totals: Pick<TotalsTable, 'link_id' | 'clicks' | 'bots' | 'previews'>) =>
+export const selectByShortLink = statement(
+  (db: Kysely<Tables>, link: { account: number; domain: string; alias_folded: string }) =>
     db
-      .updateTable('link_clicks')
-      .set({ clicks: totals.clicks, bots: totals.bots, previews: totals.previews })
-      .where('link_id', '=', totals.link_id),
+      .selectFrom('links')
+      .innerJoin('domains', 'domains.id', 'links.domain_id')
+      .select('links.id')
+      .where('domains.name', '=', link.domain)
+      .where('domains.account_id', '=', link.account)
+      .where('links.account_id', '=', link.account)
+      .where('links.alias_folded', '=', link.alias_folded),
+)
+
+export const selectTotalsToChange = toChange(
+  statement((db: Kysely<Tables>, { account, link }: { account: number; link: number }) =>
+    db.selectFrom('link_clicks').selectAll().where('link_id', '=', link).where('account_id', '=', account),
+  ),
 )
 
 /** Has the state of a link with a limit brought up to date before it is next filtered by. */

@@ -1,21 +1,32 @@
-import { type DayFacts, isSameDay } from '../storage/clicks/day-facts.ts'
-import { decodeDay, encodeDay } from '../storage/clicks/day-form.ts'
-import { compareKeys } from '../storage/clicks/keys.ts'
-import { addToOwners, type Day, sumOf } from '../storage/clicks/recording.ts'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  addDay,
+  addPeople,
+  type DayFacts,
+  emptyDay,
+  gatherDay,
+  isSameDay,
+  peopleOf,
+} from '../storage/clicks/day-facts.ts'
+import { decodeDay, encodeDay, factsIn } from '../storage/clicks/day-form.ts'
+import { compareKeys, keysOfOwners } from '../storage/clicks/keys.ts'
 import { type DayKey, type Owners, scopes } from '../storage/clicks/tables.ts'
+import { type LinkTotals, setTotals } from '../storage/clicks/totals.ts'
+import { foldCase } from '../storage/fold.ts'
 import type { Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/restoring.ts'
 import {
   deleteUnrestorable,
   makeDue,
+  selectByShortLink,
   selectDays,
   selectDayToChange,
   selectDue,
+  selectFactsAmong,
   selectNextDay,
   selectTotalsToChange,
   selectUnrestorable,
   setDay,
-  setTotals,
 } from './statements.ts'
 import type { Bounds } from './writer.ts'
 
@@ -74,16 +85,27 @@ async function nextDay(db: Db, after: number): Promise<number | null> {
   return next?.day ?? null
 }
 
+/** The id of the account's link with this domain and alias, such as `go.acme.com/sale`. */
+export async function findByShortLink(db: Db, account: number, shortLink: string): Promise<number | undefined> {
+  const [domain = '', ...path] = shortLink.split('/')
+  const [found] = await db.all(selectByShortLink, { account, domain, alias_folded: foldCase(path.join('/')) })
+  return found?.id
+}
+
 /** What became of a day: `other` if there is one already with other numbers, `gone` if there is no such link. */
 export type DayStored = 'stored' | 'known' | 'other' | 'gone'
 
 /**
  * Stores days of the account's links, unless they are there, and adds them to those of domains, spaces and the account.
- * Totals are those of the links: they only grow where they had less than a single day. To be called in a serializable
- * transaction, once: it locks rows in the order that `storage/clicks/tables.ts` gives.
+ * `raiseTotals` has to follow for their links. To be called in a serializable transaction, once: it locks rows in the order
+ * that `storage/clicks/tables.ts` gives.
  */
 export async function storeDays(tx: Db, account: number, days: readonly LinkDay[]): Promise<DayStored[]> {
-  const links = await linksOf(tx, account, days)
+  const links = await linksOf(
+    tx,
+    account,
+    days.map(({ link }) => link),
+  )
   const sorted = days.map((day, at) => ({ day, at })).sort((a, b) => a.day.day - b.day.day || a.day.link - b.day.link)
   const became: DayStored[] = []
   const sums = new Map<string, Day>()
@@ -91,18 +113,36 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
     const link = links.get(day.link)
     const outcome = link === undefined ? 'gone' : await storeDay(tx, day)
     became[at] = outcome
-    if (link === undefined || outcome !== 'stored') continue
-    await raiseTotals(tx, link, day.facts)
-    addToOwners(sums, day.day, day.facts, link.owners)
+    if (link !== undefined && outcome === 'stored') addToOwners(sums, day.day, day.facts, link.owners)
   }
   for (const { key, facts } of [...sums.values()].sort((a, b) => compareKeys(a.key, b.key))) {
     const [there] = await tx.all(selectDayToChange, key)
-    await tx.all(setDay, { ...key, facts: encodeDay(sumOf(there?.facts ?? nothing, facts)) })
+    const sum = factsIn(there?.facts ?? nothing)
+    addDay(sum, facts)
+    await tx.all(setDay, { ...key, facts: encodeDay(sum) })
   }
   return became
 }
 
 const nothing = new Uint8Array()
+
+/** The facts of a day of a domain, a space or an account. */
+interface Day {
+  readonly key: DayKey
+  readonly facts: DayFacts
+}
+
+/** Adds a day of a link to those of all to whom it belongs. */
+function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
+  const people = peopleOf(facts)
+  for (const key of keysOfOwners(owners, day)) {
+    const name = `${key.scope} ${day} ${key.id}`
+    const sum = days.get(name) ?? { key, facts: emptyDay() }
+    days.set(name, sum)
+    gatherDay(sum.facts, facts)
+    if (people > 0) addPeople(sum.facts.breakdowns.links, owners.link, people)
+  }
+}
 
 async function storeDay(tx: Db, { link, day, facts }: LinkDay): Promise<DayStored> {
   const key: DayKey = { scope: scopes.link, day, id: link }
@@ -112,47 +152,70 @@ async function storeDay(tx: Db, { link, day, facts }: LinkDay): Promise<DayStore
   return 'stored'
 }
 
-interface Totals {
-  clicks: number
-  bots: number
-  previews: number
-}
-
-/** A link whose totals are locked. */
-interface Locked {
-  readonly owners: Owners
-  readonly totals: Totals
-}
-
-async function linksOf(tx: Db, account: number, days: readonly LinkDay[]): Promise<Map<number, Locked>> {
-  const links = new Map<number, Locked>()
-  for (const link of [...new Set(days.map((day) => day.link))].sort((a, b) => a - b)) {
-    const [there] = await tx.all(selectTotalsToChange, { account, link })
-    if (there === undefined) continue
-    const { domain_id, space_id, clicks, bots, previews } = there
-    links.set(link, {
-      owners: { link, account, domain: domain_id, space: space_id },
-      totals: { clicks, bots, previews },
-    })
+/**
+ * Raises the totals of the account's links to the sums of their days. A total that is higher stays: it has clicks whose days
+ * are no longer kept. To be called in a serializable transaction.
+ */
+export async function raiseTotals(tx: Db, account: number, ids: readonly number[]): Promise<void> {
+  const links = await linksOf(tx, account, ids)
+  // Whoever adds to a day locks the totals first, so the days stay as they are until the end.
+  const sums = await sumsOfDays(tx, [...links.keys()])
+  for (const [link, { totals }] of links) {
+    const sum = sums.get(link) ?? totals
+    const raised = {
+      clicks: Math.max(totals.clicks, sum.clicks),
+      bots: Math.max(totals.bots, sum.bots),
+      previews: Math.max(totals.previews, sum.previews),
+    }
+    if (isDeepStrictEqual({ ...totals, ...raised }, totals)) continue
+    await tx.all(setTotals, { link_id: link, ...raised, last_clicked_ms: totals.last_clicked_ms })
+    await tx.all(makeDue, { link })
   }
-  return links
 }
 
-/** A link that was visited while it was exported has days that are ahead of its line. */
-async function raiseTotals(tx: Db, { owners: { link }, totals }: Locked, facts: DayFacts): Promise<void> {
-  const day = totalsOf(facts)
-  if (totals.clicks >= day.clicks && totals.bots >= day.bots && totals.previews >= day.previews) return
-  for (const name of ['clicks', 'bots', 'previews'] as const) totals[name] = Math.max(totals[name], day[name])
-  await tx.all(setTotals, { link_id: link, ...totals })
-  await tx.all(makeDue, { link })
+/** The sums of all days of links, whose ids ascend. */
+async function sumsOfDays(tx: Db, links: readonly number[]): Promise<Map<number, Totals>> {
+  const sums = new Map<number, Totals>(links.map((link) => [link, { clicks: 0, bots: 0, previews: 0 }]))
+  const range = { first: links[0] ?? 0, last: links.at(-1) ?? 0 }
+  for (let day = await nextDay(tx, -1); day !== null; day = await nextDay(tx, day)) {
+    for (const { id, facts } of await tx.all(selectFactsAmong, { day, ...range })) {
+      const sum = sums.get(id)
+      if (sum !== undefined) addHours(sum, decodeDay(facts))
+    }
+  }
+  return sums
 }
 
-function totalsOf({ hours }: DayFacts): Totals {
-  const sum = { clicks: 0, bots: 0, previews: 0 }
+function addHours(sum: Totals, { hours }: DayFacts): void {
   for (const { people, bots, previews } of hours.values()) {
     sum.clicks += people
     sum.bots += bots
     sum.previews += previews
   }
-  return sum
+}
+
+type Totals = { -readonly [name in 'clicks' | 'bots' | 'previews']: LinkTotals[name] }
+
+/** A link whose totals are locked. */
+interface Locked {
+  readonly owners: Owners
+  readonly totals: Totals & Pick<LinkTotals, 'last_clicked_ms'>
+}
+
+/** In ascending order. */
+async function linksOf(tx: Db, account: number, ids: readonly number[]): Promise<Map<number, Locked>> {
+  const links = new Map<number, Locked>()
+  for (const link of [...new Set(ids)].sort((a, b) => a - b)) {
+    const [there] = await tx.all(selectTotalsToChange, { account, link })
+    if (there === undefined) continue
+    const { clicks, bots, previews, last_clicked_ms } = there
+    links.set(link, {
+      owners: {
+        ...{ link, account, domain: there.domain_id, space: there.space_id },
+        ...{ formerSpace: there.former_space_id, formerBefore: there.former_before },
+      },
+      totals: { clicks, bots, previews, last_clicked_ms },
+    })
+  }
+  return links
 }

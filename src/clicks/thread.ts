@@ -14,7 +14,7 @@ import { Countries } from './countries.ts'
 import { FactReader } from './facts.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
-import { type Visit, visitsIn } from './visit.ts'
+import { type PackedVisits, unpack, type Visit } from './visit.ts'
 import { visitorOf } from './visitor.ts'
 import { type Bounds, type FromThread, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
 
@@ -31,7 +31,7 @@ const sink = openSink(clicksSink, (error) => {
   port.postMessage({ id: ofSink, isDone: false, error: String(error) } satisfies FromThread)
 })
 sink?.begin()
-if (sink !== null) setInterval(showMeasured, measuredEveryMs).unref()
+if (sink !== null) setInterval(() => measured.set(sink.measured), measuredEveryMs).unref()
 
 port.on('message', (asked: ToThread) => void (asked === null ? end() : answer(asked)))
 
@@ -82,21 +82,19 @@ function passOn(clicks: readonly Click[], recorded: readonly Recorded[]): void {
   if (sink !== null) sink.put(clicks.flatMap((click, at) => rowsOf(click, recorded[at])))
 }
 
-function showMeasured(): void {
-  for (const [at, { value }] of (sink?.meters ?? []).entries())
-    measured[at] = Number(typeof value === 'function' && value())
-}
-
-function clicksIn(visits: string): Click[] {
+function clicksIn(visits: PackedVisits): Click[] {
   const facts = new FactReader(countries)
-  return Array.from(visitsIn(visits), (visit) => clickOf(visit, facts))
+  return unpack(visits).map((visit) => clickOf(visit, facts))
 }
 
 function clickOf(visit: Visit, facts: FactReader): Click {
   const { link, atMs, count, isPrivate, class: of } = visit
   const isKnown = of === 'person' && !isPrivate
   return {
-    ...{ link, atMs, count, class: of },
+    link,
+    atMs,
+    count,
+    class: of,
     facts: isKnown ? facts.of(visit) : null,
     visitorUnder: isKnown ? (salt) => visitorOf(visit, salt) : null,
   }

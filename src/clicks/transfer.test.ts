@@ -246,7 +246,7 @@ async function withDays(t: TestContext, ...days: object[]) {
   return { storage, ...(await bringIn(storage, text)) }
 }
 
-test('a line may have hours alone; a day that comes twice is known; totals have no less than a day', async (t) => {
+test('a line may have hours alone; a day that comes twice is known; totals have no less than the days', async (t) => {
   const day = {
     link_id: 7,
     day: '2026-11-20',
@@ -276,7 +276,7 @@ test('a link that is deleted between its line and its days is said to be gone', 
   await book.write(1, [click(one)])
   const [line] = linesOf(await textOf(storage))
   await storage.writeOne(deleteLink, { id: one })
-  const target = { account: 1, source: '', isOwn: true, asNew: false, idOf: () => one }
+  const target = { account: 1, source: '', isOwn: true, asNew: false, idOf: () => one, changed: new Set<number>() }
   const [became] = await clickTransfer.store(storage, target, [clickTransfer.read(dayOfLine(line))])
   assert.equal((became as Error).message, 'link_id: The link has just been deleted here.')
 })

@@ -1,9 +1,10 @@
 import { dayOf } from '../storage/clicks/keys.ts'
 import type { Db } from '../storage/port.ts'
 import { checked, type Detail, hereOf, type Members, type Target, Unusable } from '../transfer/transferable.ts'
+import { csvHead } from './csv.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import { dayFrom, dayText } from './days.ts'
-import { type DayStored, daysOfLinks, type LinkDay, storeDays } from './store.ts'
+import { type DayStored, daysOfLinks, findByShortLink, type LinkDay, raiseTotals, storeDays } from './store.ts'
 
 /** The days of a period, both ends included, and whether lines have the short links too. */
 export interface Period {
@@ -12,8 +13,13 @@ export interface Period {
   readonly isNamed: boolean
 }
 
+/** A line: its link is that of the file, and the short link is there where the file has days without their links. */
+interface FileDay extends LinkDay {
+  readonly shortLink: string | undefined
+}
+
 /** The clicks of links by day, in exports and imports: a line for each day of a link. */
-export function clicksOfPeriod({ from, to, isNamed }: Period): Detail<LinkDay> {
+export function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
   return {
     plural: 'click_days',
     singular: 'click_day',
@@ -29,34 +35,60 @@ export function clicksOfPeriod({ from, to, isNamed }: Period): Detail<LinkDay> {
     },
     read,
     store,
+    complete: async (db, { account, changed }) => {
+      const links = [...changed].sort((a, b) => a - b)
+      for (let at = 0; at < links.length; at += raisedAtOnce) {
+        const some = links.slice(at, at + raisedAtOnce)
+        await db.write((tx) => raiseTotals(tx, account, some), 'serializable')
+      }
+    },
+    spreadsheet: {
+      head: csvHead.trimEnd(),
+      isNone:
+        'has clicks as CSV, which is for spreadsheets and leaves out the hours. Export them as JSON Lines, which is what "export clicks" writes without --format, and import those',
+    },
   }
 }
+
+/** Links whose totals are raised in one transaction: full days of two years take some milliseconds each. */
+const raisedAtOnce = 100
 
 /** All of them. */
 export const clickTransfer = clicksOfPeriod({ from: 0, to: Number.POSITIVE_INFINITY, isNamed: false })
 
-/** Reads a line; its link is that of the file. */
-function read({ link_id, short_link: _, day, ...members }: Members): LinkDay {
+function read({ link_id, short_link, day, ...members }: Members): FileDay {
   if (!(Number.isSafeInteger(link_id) && Number(link_id) > 0)) {
     throw new Unusable('link_id: The line needs the id that the link has in the file.')
   }
   const number = typeof day === 'string' ? dayFrom(day) : undefined
   if (number === undefined) throw new Unusable('day: Days are written in UTC, such as 2026-11-20.')
   if (number > dayOf(Date.now())) throw new Unusable('day: The day is in the future.')
-  return { link: Number(link_id), day: number, facts: checked(readDay(members)) }
+  const shortLink = typeof short_link === 'string' ? short_link : undefined
+  return { link: Number(link_id), shortLink, day: number, facts: checked(readDay(members)) }
 }
 
 const links = { plural: 'links', singular: 'link' }
 
-async function store(tx: Db, target: Target, days: readonly LinkDay[]): Promise<('stored' | 'known' | Unusable)[]> {
-  const here = days.map((day) => dayHere(target, day))
+async function store(tx: Db, target: Target, days: readonly FileDay[]): Promise<('stored' | 'known' | Unusable)[]> {
+  const here: (LinkDay | Unusable)[] = []
+  for (const day of days) here.push(await dayHere(tx, target, day))
   const usable = here.filter((day): day is LinkDay => !(day instanceof Unusable))
+  for (const { link } of usable) target.changed.add(link)
   const stored = (await storeDays(tx, target.account, usable)).values()
   return here.map((day) => (day instanceof Unusable ? day : told(stored.next().value as DayStored, day)))
 }
 
-/** The day with the id that its link has here. */
-function dayHere(target: Target, day: LinkDay): LinkDay | Unusable {
+/** The day with the id that its link has here. Links of the file come first: they may have another domain or alias here. */
+async function dayHere(tx: Db, target: Target, { shortLink, ...day }: FileDay): Promise<LinkDay | Unusable> {
+  if (shortLink === undefined || target.idOf(links.plural, day.link) !== undefined) return dayOfFile(target, day)
+  const link = await findByShortLink(tx, target.account, shortLink)
+  if (link !== undefined) return { ...day, link }
+  return new Unusable(
+    `short_link: This account has no link ${shortLink.slice(0, 300).toWellFormed()}. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.`,
+  )
+}
+
+function dayOfFile(target: Target, day: LinkDay): LinkDay | Unusable {
   try {
     return { ...day, link: hereOf(target, links, day.link) }
   } catch (error) {

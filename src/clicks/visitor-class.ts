@@ -1,5 +1,5 @@
 import { isbot } from 'isbot'
-import { BoundedMap } from '../bounded-map.ts'
+import { byUserAgent } from './by-user-agent.ts'
 
 /**
  * Who followed a link: a person; a program on its own account, such as a crawler; or one that shows people where the
@@ -38,25 +38,15 @@ const programs = new RegExp(
   'i',
 )
 
-/** What matters stands at the beginning: in-app browsers append what they have. Characters. */
-const maxLength = 512
-/** With user agents of that length, a megabyte. */
-const remembered = new BoundedMap<string, VisitorClass>(2_000)
-
 /** The class of a visit. One without a user agent is a person's: proxies that protect their users remove it. */
 export function classOf(method: string, userAgent: string | undefined): VisitorClass {
   if (method === 'HEAD') return 'preview'
   if (userAgent === undefined || userAgent === '') return 'person'
-  if (userAgent.length > maxLength) return judged(userAgent.slice(0, maxLength))
-  const known = remembered.get(userAgent)
-  if (known !== undefined) return known
-  const found = judged(userAgent)
-  remembered.set(userAgent, found)
-  return found
+  return judged(userAgent)
 }
 
-function judged(userAgent: string): VisitorClass {
+const judged = byUserAgent((userAgent): VisitorClass => {
   if (apps.test(userAgent)) return 'person'
   if (unfurlers.test(userAgent)) return 'preview'
   return isbot(userAgent) || programs.test(userAgent) ? 'bot' : 'person'
-}
+})

@@ -9,7 +9,7 @@ import { newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
 import type { SinkConfig } from './sink/open.ts'
-import { linesOf, type Visit } from './visit.ts'
+import { type PackedVisits, pack, type Visit } from './visit.ts'
 import { ClickWriter } from './writer.ts'
 
 async function place(later: Later, clicksSink: SinkConfig | null = null) {
@@ -25,7 +25,7 @@ async function place(later: Later, clicksSink: SinkConfig | null = null) {
 
 const here = (t: TestContext) => place((work) => t.after(work))
 
-function visits(link: number, ...more: Partial<Visit>[]): string {
+function visits(link: number, ...more: Partial<Visit>[]): PackedVisits {
   const sent = {
     host: 'go.acme.com',
     userAgent: person,
@@ -34,7 +34,7 @@ function visits(link: number, ...more: Partial<Visit>[]): string {
     country: '',
   }
   const usual: Visit = { link, atMs: 0, class: 'person', isPrivate: false, address: '8.8.8.8', ...sent, count: 1 }
-  return linesOf(more.map((each) => ({ ...usual, ...each })))
+  return pack(more.map((each) => ({ ...usual, ...each })))
 }
 
 test('visits are classified and written, each batch once', async (t) => {

@@ -4,7 +4,9 @@ import { type DatabaseTrouble, databaseUnavailable, overloaded } from '../errors
 import { durations, Histogram } from '../histogram.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import type { Meter } from '../storage/port.ts'
+import { measures, sinkMeters } from './sink/meters.ts'
 import type { SinkConfig } from './sink/open.ts'
+import type { PackedVisits } from './visit.ts'
 
 /** What the thread is made of. */
 export interface WriterOptions {
@@ -25,8 +27,8 @@ export interface ThreadOptions extends WriterOptions {
 
 /** What the thread is asked for; null: to do what it was asked for before, and end. */
 export type ToThread =
-  | { readonly id: number; readonly work: 'write'; readonly batch: number; readonly visits: string }
-  | { readonly id: number; readonly work: 'take'; readonly visits: string }
+  | { readonly id: number; readonly work: 'write'; readonly batch: number; readonly visits: PackedVisits }
+  | { readonly id: number; readonly work: 'take'; readonly visits: PackedVisits }
   | { readonly id: number; readonly work: 'forget'; readonly account: number; readonly link: number }
   | ({ readonly id: number; readonly work: 'sweep' } & Bounds)
   | { readonly id: number; readonly work: 'drop'; readonly before: number }
@@ -57,14 +59,6 @@ interface Waiting {
 /** The id of a message about the sink, which nothing has asked for. */
 export const ofSink = 0
 
-/** What `Spool` measures, for the operator. */
-const sinkMeters: readonly (readonly [name: string, help: string])[] = [
-  ['sent_rows', 'Raw clicks that the sink has taken.'],
-  ['waiting_batches', 'Batches of raw clicks that wait for the sink.'],
-  ['waiting_bytes', 'Bytes of raw clicks that wait for the sink.'],
-  ['given_up_rows', 'Raw clicks that never reached the sink: too many waited for it, or the disk did not keep them.'],
-]
-
 /** Takes that may wait: a second of them, and a little more. */
 const maxWaiting = 1_000
 
@@ -92,11 +86,10 @@ export class ClickWriter {
 
   /** `onSinkProblem` hears of the first failure of each outage of the sink. */
   constructor(options: WriterOptions, onSinkProblem: (error: unknown) => void) {
-    const measured = new Float64Array(new SharedArrayBuffer(sinkMeters.length * Float64Array.BYTES_PER_ELEMENT))
+    const measured = new Float64Array(new SharedArrayBuffer(measures * Float64Array.BYTES_PER_ELEMENT))
     this.#options = { ...options, writer: randomUUID(), measured }
     this.#onSinkProblem = onSinkProblem
-    const shown = options.clicksSink === null ? [] : sinkMeters
-    this.sinkMeters = shown.map(([name, help], at) => ({ name, help, value: () => measured[at] as number }))
+    this.sinkMeters = options.clicksSink === null ? [] : sinkMeters((at) => measured[at] as number)
   }
 
   /** Starts the thread if a sink has yet to get what an earlier process left. */
@@ -105,10 +98,10 @@ export class ClickWriter {
   }
 
   /**
-   * Writes a batch: visits as `linesOf` makes them. Whatever it rejects with, the same batch may be sent again: it is written
+   * Writes a batch: visits as `pack` makes them. Whatever it rejects with, the same batch may be sent again: it is written
    * once.
    */
-  async write(batch: number, visits: string): Promise<void> {
+  async write(batch: number, visits: PackedVisits): Promise<void> {
     await this.#ask({ work: 'write', batch, visits })
   }
 
@@ -116,7 +109,7 @@ export class ClickWriter {
    * Takes one of the clicks that the limit of the visit's link has left, and writes it; false if there is none. Rejects with
    * `overloaded` if too many wait for theirs.
    */
-  async take(visits: string): Promise<boolean> {
+  async take(visits: PackedVisits): Promise<boolean> {
     if (this.#waiting.size >= maxWaiting) throw overloaded('Too many visitors of links with a limit are waiting.')
     return this.#ask({ work: 'take', visits })
   }

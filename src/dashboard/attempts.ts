@@ -12,19 +12,23 @@ export class Attempts {
   readonly #failed = new Counts({ limit: failedPerMinute, toldShare: 1, maxSubjects: maxNetworks }, () => undefined)
   #sweepAt = 0
 
-  /** The `rate_limited` that answers an attempt from this address, if too many have failed. */
-  refusal(address: string): Failure | undefined {
+  /**
+   * What the attempt comes to; `rate_limited` instead, if too many from this address have failed. It counts as failed from
+   * its beginning until it turns out otherwise: many at once are no way around the limit. Throws what it throws.
+   */
+  async take<T>(address: string, attempt: () => Promise<T>, hasFailed: (result: T) => boolean): Promise<T | Failure> {
     this.#sweep()
-    const { used, msLeft } = this.#failed.add(networkOf(address), 0)
-    if (used < failedPerMinute) return undefined
-    return new Failure('rate_limited', 'Too many attempts to sign in have failed. Wait a minute, then try again.', {
-      retryAfter: Math.ceil(msLeft / 1_000),
-    })
-  }
-
-  /** Notes an attempt that failed. */
-  fail(address: string): void {
-    this.#failed.add(networkOf(address), 1)
+    const network = networkOf(address)
+    const { used, msLeft } = this.#failed.add(network, 1)
+    if (used > failedPerMinute) return tooMany(msLeft)
+    let isFailed = false
+    try {
+      const result = await attempt()
+      isFailed = hasFailed(result)
+      return result
+    } finally {
+      if (!isFailed) this.#failed.add(network, -1)
+    }
   }
 
   /** Forgets windows that are over, and the addresses with them. */
@@ -34,4 +38,10 @@ export class Attempts {
     this.#failed.sweep()
     this.#sweepAt = now + windowMs
   }
+}
+
+function tooMany(msLeft: number): Failure {
+  return new Failure('rate_limited', 'Too many attempts to sign in have failed. Wait a minute, then try again.', {
+    retryAfter: Math.ceil(msLeft / 1_000),
+  })
 }

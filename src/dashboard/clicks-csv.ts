@@ -4,6 +4,7 @@ import { seriesOf } from '../stats/reading.ts'
 import type { Subject } from '../stats/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Asked } from './pages.ts'
+import { answerHeaders } from './policy.ts'
 import { periodOf } from './statistics.ts'
 
 /** Sends the clicks over the asked period for spreadsheets (RFC 4180). Times and numbers alone: no cell can be a formula. */
@@ -18,7 +19,7 @@ export async function sendClicks(
   const lines = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }) =>
     [start_at, clicks, unique_clicks, bots, previews].join(','),
   )
-  addHeader(exchange, 'cache-control', 'no-store')
+  for (const header in answerHeaders) addHeader(exchange, header, answerHeaders[header] as string)
   addHeader(exchange, 'content-type', 'text/csv; charset=utf-8')
   addHeader(exchange, 'content-disposition', `attachment; filename="${name}"`)
   return sendText(exchange, 200, `${['start_at,clicks,unique_clicks,bots,previews', ...lines].join('\r\n')}\r\n`)

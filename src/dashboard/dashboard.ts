@@ -17,7 +17,7 @@ import { aboutPage } from './pages/about.ts'
 import { domainPages } from './pages/domains.ts'
 import { keyPages } from './pages/keys.ts'
 import { linkPage } from './pages/link.ts'
-import { linkActionPages } from './pages/link-actions.ts'
+import { type LinkPageParts, linkActionPages } from './pages/link-actions.ts'
 import { linkListPage } from './pages/link-list.ts'
 import { newLinkPage } from './pages/new-link.ts'
 import { overviewPage } from './pages/overview.ts'
@@ -26,6 +26,7 @@ import { signInPages } from './pages/sign-in.ts'
 import { spacePages } from './pages/spaces.ts'
 import { Pages } from './pages.ts'
 import { staticRoute } from './static-route.ts'
+import { wordForPeople } from './wording.ts'
 
 export interface DashboardParts {
   readonly router: Router
@@ -34,6 +35,7 @@ export interface DashboardParts {
   /** The public address of the dashboard, without a slash at its end. */
   readonly address: (exchange: Exchange) => string
   readonly shortUrl: ShortUrl
+  readonly forget: LinkPageParts['forget']
   readonly actions: {
     readonly domains: DomainActions
     readonly spaces: SpaceActions
@@ -42,7 +44,7 @@ export interface DashboardParts {
 }
 
 /** Adds all pages. */
-export function dashboard({ router, storage, keyring, address, shortUrl, actions }: DashboardParts): void {
+export function dashboard({ router, storage, keyring, address, shortUrl, forget, actions }: DashboardParts): void {
   const pages = new Pages({ router, db: storage, address })
   router.add('GET', '/', (exchange) => {
     addHeader(exchange, 'location', '/app')
@@ -50,7 +52,7 @@ export function dashboard({ router, storage, keyring, address, shortUrl, actions
   })
   staticRoute(router)
   signInPages(pages, { db: storage, keyring, address })
-  const ofLinks = { storage, shortUrl, actions: actions.links }
+  const ofLinks = { storage, shortUrl, forget, actions: actions.links }
   overviewPage(pages, { storage, shortUrl })
   linkListPage(pages, storage, shortUrl)
   newLinkPage(pages, ofLinks)
@@ -62,6 +64,7 @@ export function dashboard({ router, storage, keyring, address, shortUrl, actions
   keyPages(pages, storage)
   sessionPages(pages, storage)
   aboutPage(pages)
+  router.word('/app', wordForPeople)
   pages.show('/app/*', async () => {
     throw new Failure('route_not_found', 'The dashboard has no such page.')
   })

@@ -3,10 +3,13 @@
  */
 import { Failure, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { type Html, html } from '../http/html.ts'
+import { errorSummary, formError } from './parts/errors.ts'
 import type { FieldState } from './parts/fields.ts'
 
 export class FormState {
   readonly #values: Fields
+  readonly #shown = new Set<string>()
   readonly violations: readonly Violation[]
 
   /** `values` by the names of the controls; text for a control that has none is empty. */
@@ -17,14 +20,18 @@ export class FormState {
 
   /** The state of the control of this name. */
   of(name: string): FieldState {
+    this.#shown.add(name)
     const value = this.#values[name]
     const error = this.violations.find(({ field }) => field === name)?.message ?? null
     return { value: typeof value === 'string' || typeof value === 'number' ? String(value) : '', error }
   }
 
-  /** The sentences that belong to none of these controls. */
-  others(names: readonly string[]): readonly string[] {
-    return this.violations.filter(({ field }) => !names.includes(field)).map(({ message }) => message)
+  /** The controls, which were drawn with this state, below what was refused of them, and what was refused beside them. */
+  withErrors(controls: Html): Html {
+    const { shown = [], others = [] } = Object.groupBy(this.violations, ({ field }) =>
+      this.#shown.has(field) ? 'shown' : 'others',
+    )
+    return html`${others.map(({ message }) => formError(message))}${errorSummary(shown)}${controls}`
   }
 }
 

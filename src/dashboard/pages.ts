@@ -15,7 +15,7 @@ import type { Db } from '../storage/port.ts'
 import { crossSiteFault } from './cross-site.ts'
 import { type Place, pageOf } from './frame.ts'
 import { leaveNotice, type Notice, takeNotice } from './notices.ts'
-import { pageHeaders } from './policy.ts'
+import { answerHeaders, pageHeaders } from './policy.ts'
 import { schemeOf } from './scheme.ts'
 import { sessionSecretOf } from './session-cookie.ts'
 import { wordForPeople } from './wording.ts'
@@ -123,7 +123,7 @@ export class Pages {
   /** Sends the browser on with a GET (303). */
   goTo(exchange: Exchange, { path, notice }: Next): undefined {
     if (notice !== undefined) leaveNotice(exchange, notice, this.isSecure(exchange))
-    addHeader(exchange, 'cache-control', 'no-store')
+    for (const name in answerHeaders) addHeader(exchange, name, answerHeaders[name] as string)
     addHeader(exchange, 'location', path)
     return send(exchange, 303)
   }

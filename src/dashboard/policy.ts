@@ -12,12 +12,17 @@ const contentSecurityPolicy = [
   "style-src 'self'",
 ].join('; ')
 
-/** The header fields of every page. */
-export const pageHeaders: Readonly<Record<string, string>> = {
-  'content-type': 'text/html; charset=utf-8',
+/** The header fields of every answer, whether or not it has a page. */
+export const answerHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': contentSecurityPolicy,
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'same-origin',
   'x-robots-tag': 'noindex',
+}
+
+/** The header fields of every page. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  ...answerHeaders,
 }

@@ -12,6 +12,7 @@ import { barChart } from './charts/bars.ts'
 import { type Period, periodQuery, periods, readPeriod } from './charts/period.ts'
 import { valueLabel } from './charts/value-label.ts'
 import { linkButton, submitButton } from './parts/buttons.ts'
+import { emptyState } from './parts/empty.ts'
 import { figures } from './parts/figures.ts'
 import { dayOf } from './parts/time.ts'
 
@@ -42,6 +43,12 @@ const breakdowns = [
 
 /** Values that a break-down shows. */
 const shownValues = 8
+
+/** Whether anyone or any program came in the period. */
+export async function hasVisits({ db, account, subject, period }: Asked): Promise<boolean> {
+  const { clicks, bots, previews } = (await seriesOf(db, account, subject, period.range, 'month')).totals
+  return clicks + bots + previews > 0
+}
 
 /** Figures, the clicks over time and what they break down into. */
 export async function statistics(asked: Asked): Promise<Html> {
@@ -75,7 +82,7 @@ function figuresOf(now: Counts, before: Counts | undefined): Html {
   return figures(
     [
       figure('Clicks', 'clicks'),
-      figure('Visitors a day, in sum', 'unique_clicks'),
+      figure('Daily visitors', 'unique_clicks'),
       figure('Bots', 'bots'),
       figure('Previews', 'previews'),
     ],
@@ -110,6 +117,15 @@ function periodBar(period: Period, path: string): Html {
 
 function spanOf({ from, to }: DayRange): string {
   return `${dayOf(dateOf(from))} to ${dayOf(dateOf(to))}`
+}
+
+/** Stands instead of the figures until the first click; a script looks for it every few seconds. */
+export function noClicksYet(shortUrl: string): Html {
+  return emptyState({
+    title: 'No clicks yet',
+    why: 'Open the short link once: the click is here within seconds. Those of bots and link previews are counted apart.',
+    action: linkButton({ label: 'Open the short link', href: shortUrl, inNewTab: true }),
+  })
 }
 
 /** The button that downloads the clicks over time for spreadsheets. */

@@ -13,7 +13,10 @@ export function wordForPeople({ code, message, facts }: Failure, requestId: stri
   // Only what the server failed at is in the log.
   const request = status >= 500 ? html`<p>Request <code>${requestId}</code></p>` : null
   const body = html`<p>${message}</p>${request}<p><a href="/app">Go to the overview</a></p>`
-  const retry: Record<string, string> =
-    facts.retryAfter === undefined ? {} : { 'retry-after': String(facts.retryAfter) }
-  return { status, headers: { ...pageHeaders, ...retry }, body: bareOf({ title, scheme: 'system', body }) }
+  const headers = {
+    ...pageHeaders,
+    ...(facts.retryAfter !== undefined && { 'retry-after': String(facts.retryAfter) }),
+    ...(facts.allow !== undefined && { allow: facts.allow.join(', ') }),
+  }
+  return { status, headers, body: bareOf({ title, scheme: 'system', body }) }
 }

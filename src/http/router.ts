@@ -1,6 +1,6 @@
 import FindMyWay from 'find-my-way'
 import { Failure } from '../errors.ts'
-import type { Exchange, Finder, Handler, Match, Outcome, Route } from './exchange.ts'
+import type { Exchange, Finder, Handler, Match, Outcome, Route, Wording } from './exchange.ts'
 import { type Fields, type MalformedForm, parseQuery } from './form-encoding.ts'
 import { maxTargetBytes } from './target.ts'
 
@@ -22,6 +22,7 @@ export class Router implements Finder {
     onBadUrl: () => undefined,
   })
   readonly #unanswered: Route
+  readonly #worded: { readonly prefix: string; readonly route: Route }[] = []
 
   constructor(fallback: Fallback) {
     this.#unanswered = {
@@ -41,12 +42,22 @@ export class Router implements Finder {
     for (const each of answered) this.declared.push({ method: each, template })
   }
 
+  /** Words the failures of requests below the path that no route answers, where its clients are others than those of the listener. */
+  word(path: string, word: Wording): void {
+    this.#worded.push({ prefix: path, route: { ...this.#unanswered, word } })
+  }
+
   /** Never throws: a path that no route has, or that cannot be decoded, leads to a handler that says so. */
   find(method: string, target: string): Match {
     const found = this.#look(method, target)
-    if (!found?.store) return { route: this.#unanswered, params: {}, query: queryOf(target) }
+    if (!found?.store) return { route: this.#unansweredAt(target), params: {}, query: queryOf(target) }
     const query: unknown = found.searchParams
     return { route: found.store, params: found.params, query: query as Match['query'] }
+  }
+
+  #unansweredAt(target: string): Route {
+    const worded = this.#worded.find(({ prefix }) => isBelow(target, prefix))
+    return worded?.route ?? this.#unanswered
   }
 
   /** The methods that the path answers; null if it cannot be decoded. */
@@ -68,6 +79,10 @@ export const malformedPath = new Failure(
   'malformed_url',
   'The path of the URL is malformed: check its percent-encoding.',
 )
+
+function isBelow(target: string, path: string): boolean {
+  return target.startsWith(path) && ['', '/', '?'].includes(target.charAt(path.length))
+}
 
 function queryOf(target: string): Fields | MalformedForm {
   const at = target.indexOf('?')

@@ -57,7 +57,6 @@ interface LinkClicksTable {
   clicks: number
   bots: number
   previews: number
-  last_clicked_ms: number | null
 }
 
 type Tables = { links: LinksTable; link_clicks: LinkClicksTable; domains: OwnedTable; spaces: OwnedTable }
@@ -131,19 +130,6 @@ export const insert = insertion((db: Kysely<Tables>, link: Insert) => {
     )
     .onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing())
 })
-
-/** The clicks that a link was stored with. */
-export const setTotals = statement((db: Kysely<Tables>, totals: Omit<LinkClicksTable, 'account_id'>) =>
-  db
-    .updateTable('link_clicks')
-    .set({
-      clicks: totals.clicks,
-      bots: totals.bots,
-      previews: totals.previews,
-      last_clicked_ms: totals.last_clicked_ms,
-    })
-    .where('link_id', '=', totals.link_id),
-)
 
 /** The clicks of programs on the links whose ids are between two others. */
 export const selectPrograms = statement(

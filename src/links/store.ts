@@ -1,5 +1,6 @@
 import { aliasTaken, type Failure, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { resources } from '../resources.ts'
+import { setTotals } from '../storage/clicks/totals.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { changeIf, changeRecord, findRecord, findToChange, toVersioned } from '../storage/records.ts'
@@ -16,7 +17,6 @@ import {
   selectByAlias,
   selectDue,
   selectOfAlias,
-  setTotals,
   settleDue,
   settledAtOnce,
 } from './statements.ts'

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
 import { type App, buildApp } from '../app.ts'
-import { Countries } from '../clicks/countries.ts'
+import { checkCountries } from '../clicks/countries.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { Place } from '../config-listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
@@ -27,13 +27,12 @@ export async function serve(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  const config = readConfig()
+  // The thread that needs the countries starts with the first click, when no operator is watching.
+  const config = readConfig(undefined, checkCountries)
   if (isSupervisor(config.workers)) {
     await ensureFree(placesOf(config.listeners, config.workers))
     return superviseWorkers(config.listeners, config.workers, await openLog(config.logLevel))
   }
-  // The thread that needs it starts with the first click, when no operator is watching.
-  if (config.geoipDb !== null) await Countries.open(config.geoipDb)
   const storage = await openStorage(config.storage)
   const log = await openLog(config.logLevel)
   const { logger } = log
@@ -48,6 +47,7 @@ async function start(): Promise<void> {
     if (isFirst()) {
       const addresses = addressesOf(listening)
       greet(greeting(addresses, await accessNews(storage, config.baseUrl ?? dashboardUrl(addresses.api))))
+      for (const sentence of config.ignored) logger.warn(sentence)
     }
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { stopClock } from '../../test/clock.ts'
 import { startVisitors } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
 
@@ -89,7 +90,8 @@ test('400, 413 and 415 for a form that cannot be read, is too large or is none',
   assert.equal(await send('redirect_password=swordfish', 'application/x-www-form-urlencoded; charset=UTF-8'), 303)
 })
 
-test('a flood of guesses is refused beyond what can be checked, and slows no other visitor', async () => {
+test('a flood of guesses is refused beyond what can be checked, and slows no other visitor', async (t) => {
+  stopClock(t)
   const redirect_password = await hashPassword('swordfish', 'test')
   const links = [
     { alias: 'secret', url, redirect_password },

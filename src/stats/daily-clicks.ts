@@ -1,4 +1,4 @@
-import { decodeHours } from '../storage/clicks/day-form.ts'
+import { decodeHours } from '../storage/clicks/day-parts.ts'
 import type { Db } from '../storage/port.ts'
 import type { DayRange } from './day-range.ts'
 import { readHoursOfLinks } from './store.ts'

@@ -3,8 +3,10 @@
  * through all ids: statements name each day, and so take a fixed number of them. Pure.
  */
 
+import type { Span } from '../storage/clicks/day-parts.ts'
+
 /** Days that one statement reads: they take the event loop a few milliseconds. */
-export const readAtOnce = 12
+export const readAtOnce = 24
 
 /** `day0`, `day1` and so on. */
 export type Days = Readonly<Record<`day${number}`, number>>
@@ -33,11 +35,31 @@ export type Links = Readonly<Record<`link${number}`, number>>
 const noLink = -1
 
 /** The parameters for as many links as are read at once. */
-export function parametersOf(links: readonly number[]): Links {
+export function linkParametersOf(links: readonly number[]): Links {
   return Object.fromEntries(Array.from({ length: linksAtOnce }, (_, n) => [`link${n}`, links[n] ?? noLink]))
 }
 
 /** The values of the parameters. */
 export function linksIn(parameters: Links): number[] {
   return Array.from({ length: linksAtOnce }, (_, n) => parameters[`link${n}`] as number)
+}
+
+/** A part of a day. */
+export interface DayPart extends Span {
+  readonly day: number
+}
+
+/** The same with `at0`, `bytes0` and so on. */
+export type Parts = Days & Readonly<Record<`at${number}` | `bytes${number}`, number>>
+
+const noPart: DayPart = { day: noDay, at: 0, bytes: 0 }
+
+/** The parameters for parts of days: no more than are read at once. */
+export function parametersOf(parts: readonly DayPart[]): Parts {
+  const parameters: Record<string, number> = {}
+  for (let n = 0; n < readAtOnce; n++) {
+    const { day, at, bytes } = parts[n] ?? noPart
+    Object.assign(parameters, { [`day${n}`]: day, [`at${n}`]: at, [`bytes${n}`]: bytes })
+  }
+  return parameters as Parts
 }

@@ -12,7 +12,6 @@ import {
   manyPeople,
   removeDay,
   setCreatedAt,
-  setTotals,
   storeDay,
   type TestClick,
   totalsOf,
@@ -20,6 +19,7 @@ import {
 import { takeDomainAway } from '../../test/links.ts'
 import { newPlace, type Place } from '../../test/links-api.ts'
 import { dimensions, maxValues, other, peopleOf } from '../storage/clicks/day-facts.ts'
+import { setTotals } from '../storage/clicks/totals.ts'
 import { dateOf, dayAt, startOf } from './day-range.ts'
 
 const app = await startApp()
@@ -79,7 +79,13 @@ describe('forgetting the clicks of a link', () => {
   test('204 for clicks from before they were kept by day', async () => {
     const place = await newPlace(app)
     const link = await place.link()
-    await storage.writeOne(setTotals, { link: link.id, clicks: 214, bots: 0, previews: 0, at: Date.now() })
+    await storage.writeOne(setTotals, {
+      link_id: link.id,
+      clicks: 214,
+      bots: 0,
+      previews: 0,
+      last_clicked_ms: Date.now(),
+    })
     assert.equal(await forget(place, link.id), 204)
     assert.deepEqual(await totalsOf(storage, link.id), [0, 0, 0, null])
   })

@@ -1,13 +1,14 @@
 /**
- * Statistics from the stored days. Of each day only what the answer needs is decoded.
+ * Statistics from the stored days. Of each day only what the answer needs is read.
  */
-import { decodeBreakdown, decodeHours } from '../storage/clicks/day-form.ts'
+import type { Breakdown } from '../storage/clicks/day-facts.ts'
+import { decodeHours } from '../storage/clicks/day-parts.ts'
 import type { Db } from '../storage/port.ts'
 import type { DayRange, Interval } from './day-range.ts'
 import { Ranking } from './ranking.ts'
 import type { StatsQuery } from './schema.ts'
 import { Series } from './series.ts'
-import { readDays, type Subject } from './store.ts'
+import { readBreakdowns, readHeads, type Subject } from './store.ts'
 
 /** The clicks over time. */
 export async function seriesOf(
@@ -18,7 +19,7 @@ export async function seriesOf(
   interval: Interval,
 ): Promise<Series> {
   const series = new Series(range, interval)
-  await readDays(db, account, subject, range, (day, facts) => series.add(day, decodeHours(facts)))
+  await readHeads(db, account, subject, range, (day, head) => series.add(day, decodeHours(head)))
   return series
 }
 
@@ -38,9 +39,10 @@ export async function rankingOf(
     if (name === 'classes') for (const [value, of] of classes) ranking.add(value, totals[of])
     return ranking
   }
-  await readDays(db, account, subject, range, (_, facts) => {
-    for (const [value, people] of decodeBreakdown(facts, name)) ranking.add(value, people)
-  })
+  const add = (breakdown: Breakdown) => {
+    for (const [value, people] of breakdown) ranking.add(value, people)
+  }
+  await readBreakdowns(db, account, subject, range, { name, read: add })
   return ranking
 }
 

@@ -11,10 +11,7 @@ import { deleteLinkClicks, showStats } from './operations.ts'
 import { rankingOf, seriesOf } from './reading.ts'
 
 export interface StatsParts {
-  /**
-   * Forgets the clicks of the account's link, those that wait in this process included; false if there is no such link. Another
-   * process may still write some of the last second.
-   */
+  /** Forgets the clicks of the account's link, those that wait to be written included; false if there is no such link. */
   readonly forget: (account: number, link: number) => Promise<boolean>
 }
 

@@ -1,7 +1,16 @@
+import type { Breakdown, Dimension } from '../storage/clicks/day-facts.ts'
+import { decodeBreakdown, decodeSpan, spanOf } from '../storage/clicks/day-parts.ts'
 import type { Db } from '../storage/port.ts'
-import { linksAtOnce, parametersFrom, parametersOf, readAtOnce } from './day-parameters.ts'
+import {
+  type DayPart,
+  linkParametersOf,
+  linksAtOnce,
+  parametersFrom,
+  parametersOf,
+  readAtOnce,
+} from './day-parameters.ts'
 import type { DayRange } from './day-range.ts'
-import { type Scope, selectDays, selectHoursOfLinks, selectOwned } from './statements.ts'
+import { type Scope, selectHeads, selectHoursOfLinks, selectOwned, selectParts } from './statements.ts'
 
 /** Whose clicks: of a link, a domain or a space of the account, or of the whole account, whose id is then not read. */
 export interface Subject {
@@ -14,20 +23,58 @@ export async function hasRecord(db: Db, account: number, of: Exclude<Scope, 'acc
   return (await db.all(selectOwned[of], { account, id })).length > 0
 }
 
+/** A stored day; `storage/clicks/day-parts.ts` says what its head is. */
+interface Head {
+  readonly day: number
+  readonly head: Uint8Array
+}
+
 /**
- * Hands each stored day of the range to `read`, in no order, with its facts as they are stored. Reads some days at a time, so
- * that the event loop is never held for long. What is not the account's has no days.
+ * Hands each stored day of the range to `read`, in no order. Reads some days at a time, so that the event loop is never held for
+ * long. What is not the account's has no days.
  */
-export async function readDays(
+export async function readHeads(
   db: Db,
   account: number,
   { scope, id }: Subject,
-  { from, to }: DayRange,
-  read: (day: number, facts: Uint8Array) => void,
+  range: DayRange,
+  read: (day: number, head: Uint8Array) => void,
 ): Promise<void> {
-  for (let first = from; first <= to; first += readAtOnce) {
-    const days = await db.all(selectDays[scope], { account, id, ...parametersFrom(first, to) })
-    for (const { day, facts } of days) read(day, facts)
+  await inGroups(range, async (first) => {
+    const heads = await db.all(selectHeads[scope], { account, id, ...parametersFrom(first, range.to) })
+    for (const { day, head } of heads) read(day, head)
+  })
+}
+
+/** The same with one dimension of each day. */
+export async function readBreakdowns(
+  db: Db,
+  account: number,
+  { scope, id }: Subject,
+  range: DayRange,
+  { name, read }: { readonly name: Dimension; readonly read: (breakdown: Breakdown) => void },
+): Promise<void> {
+  await inGroups(range, async (first) => {
+    let heads: readonly Head[] = await db.all(selectHeads[scope], { account, id, ...parametersFrom(first, range.to) })
+    while (heads.length > 0) {
+      const parts = new Map<number, DayPart & Head>()
+      for (const { day, head } of heads) {
+        const span = spanOf(head, name)
+        if (span === null) read(decodeBreakdown(head, name))
+        else parts.set(day, { day, head, ...span })
+      }
+      heads = parts.size === 0 ? [] : await readParts(parts)
+    }
+  })
+
+  /** Returns the days that were written to meanwhile: they may have the dimension elsewhere by now. */
+  async function readParts(parts: ReadonlyMap<number, DayPart & Head>): Promise<Head[]> {
+    const found = await db.all(selectParts[scope], { account, id, ...parametersOf([...parts.values()]) })
+    return found.filter(({ day, head, part }) => {
+      const isSame = Buffer.compare(head, parts.get(day)?.head ?? part) === 0
+      if (isSame) read(decodeSpan(head, part, name))
+      return !isSame
+    })
   }
 }
 
@@ -43,10 +90,25 @@ export async function readHoursOfLinks(
   read: (id: number, day: number, hours: Uint8Array) => void,
 ): Promise<void> {
   for (let at = 0; at < linkIds.length; at += linksAtOnce) {
-    const links = parametersOf(linkIds.slice(at, at + linksAtOnce))
+    const links = linkParametersOf(linkIds.slice(at, at + linksAtOnce))
     for (let first = from; first <= to; first += readAtOnce) {
       const days = await db.all(selectHoursOfLinks, { account, ...links, ...parametersFrom(first, to) })
       for (const { id, day, hours } of days) read(id, day, hours)
     }
   }
+}
+
+/** While the engine reads the days of one group, those of another are added up. */
+const groupsAtOnce = 2
+
+async function inGroups(range: DayRange, work: (first: number) => Promise<void>): Promise<void> {
+  const firsts = firstsOf(range)
+  const some = async () => {
+    for (const first of firsts) await work(first)
+  }
+  await Promise.all(Array.from({ length: groupsAtOnce }, some))
+}
+
+function* firstsOf({ from, to }: DayRange): Generator<number> {
+  for (let first = from; first <= to; first += readAtOnce) yield first
 }

@@ -22,7 +22,10 @@ export function lineOf(members: object): string {
 }
 
 /** The id of the database that the records come from, as the first line tells it. Throws `Unusable`. */
-export function sourceIn(text: string): string {
+export function sourceIn(text: string, transferables: readonly (Transferable | Detail)[]): string {
+  for (const kind of transferables) {
+    if ('spreadsheet' in kind && text.startsWith(kind.spreadsheet.head)) throw new Unusable(kind.spreadsheet.isNone)
+  }
   const { waymark_export: version, source } = objectFrom(text) ?? {}
   if (typeof version !== 'number') throw new Unusable('is not an export of Waymark: its first line is not a header')
   if (version !== formatVersion)

@@ -43,10 +43,10 @@ export async function importRecords(
   listener: Listener,
 ): Promise<Imported> {
   const lines = linesOf(file)
-  const source = sourceOf((await lines.next()).value)
+  const source = sourceOf((await lines.next()).value, transferables)
   const ids = new Ids()
   const idOf: Target['idOf'] = (plural, id) => ids.find(plural, id)
-  const target = { account, asNew, source, isOwn: source === (await databaseId(db)), idOf }
+  const target = { account, asNew, source, isOwn: source === (await databaseId(db)), idOf, changed: new Set<number>() }
   const counts: Counts = { stored: 0, known: 0, refused: 0 }
   const end = new End()
   for await (const batch of batches(lines)) {
@@ -61,12 +61,13 @@ export async function importRecords(
     }
     listener.progressed(counts)
   }
+  for (const kind of transferables) if ('complete' in kind) await kind.complete(db, target)
   return { ...counts, missing: end.missing() }
 }
 
-function sourceOf(first: Line | undefined): string {
+function sourceOf(first: Line | undefined, transferables: Destination['transferables']): string {
   try {
-    return sourceIn(first?.text ?? '')
+    return sourceIn(first?.text ?? '', transferables)
   } catch (error) {
     throw error instanceof Unusable ? new StartupFailure(`The file ${error.message}.`) : error
   }

@@ -44,6 +44,8 @@ export interface Target {
   readonly asNew: boolean
   /** The id that a record of the file has here; undefined when it was refused, or has not come yet. */
   readonly idOf: (plural: string, sourceId: number) => number | undefined
+  /** The ids here of records that details were stored of, for `Detail.complete`. */
+  readonly changed: Set<number>
 }
 
 /** The times of a record. */
@@ -65,8 +67,15 @@ export interface Detail<Item = unknown> {
   pages(db: Db, account: number, exported: Exported): AsyncIterable<readonly Members[]>
   /** Reads the members of a line. Throws `Unusable`. */
   read(members: Members): Item
-  /** Stores what was read from many lines, unless it is there already, and returns what became of each. */
+  /**
+   * Stores what was read from many lines, unless it is there already, and returns what became of each. Notes in
+   * `target.changed` whose they are.
+   */
   store(tx: Db, target: Target, items: readonly Item[]): Promise<readonly (Stored['became'] | Unusable)[]>
+  /** Called once after all lines: changes what follows from them, in transactions of its own. */
+  complete(db: Db, target: Target): Promise<void>
+  /** How a file for spreadsheets begins, which cannot be imported, and what it is and what to do, after "The file". */
+  readonly spreadsheet: { readonly head: string; readonly isNone: string }
 }
 
 /** The highest id of the records of each kind that an export has, by the plural of its name. */

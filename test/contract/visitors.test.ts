@@ -66,7 +66,9 @@ test('200 at /.well-known/waymark: the same text on any host and node, another o
   assert.deepEqual([head.status, head.text], [200, ''])
   const posted = await ask(app, 'go.acme.com', 'POST')
   assert.deepEqual([posted.status, posted.headers.allow], [405, 'GET, HEAD'])
-  assert.notEqual((await ask(await startApp(), 'go.acme.com')).text, told.text)
+  // The databases of PostgreSQL are copies of one.
+  const other = await startApp({ engine: 'sqlite' })
+  assert.notEqual((await ask(other, 'go.acme.com')).text, told.text)
   for (const path of ['.well-known', '.well-known/other', '.well-known/waymark/', '.well-known/waymark+'])
     assert.equal((await app.visit(`${host}/${path}`)).status, 404, path)
   const counted = [...app.measured.visits.entries()].filter(([, number]) => number > 0)

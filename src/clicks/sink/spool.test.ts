@@ -14,6 +14,7 @@ import { test } from 'node:test'
 import { clickOf, clicksOf, SinkInMemory } from '../../../test/click-rows.ts'
 import { eventually, newFolder } from '../../../test/processes.ts'
 import { StartupFailure } from '../../errors.ts'
+import { sinkMeters } from './meters.ts'
 import { SinkFailure } from './sink.ts'
 import { pauseAfter, Spool } from './spool.ts'
 import { openSpoolFolder } from './spool-folder.ts'
@@ -34,7 +35,7 @@ function open(root: string, sink: SinkInMemory, maxBytes = 1e9): Opened {
 }
 
 const metersOf = ({ spool }: Opened) =>
-  Object.fromEntries(spool.meters.map(({ name, value }) => [name, typeof value === 'function' ? value() : Number.NaN]))
+  Object.fromEntries(sinkMeters(() => 0).map(({ name }, at) => [name, spool.measured[at]]))
 
 const sealed = (folder: string) => readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
 

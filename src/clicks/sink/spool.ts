@@ -1,4 +1,3 @@
-import type { Meter } from '../../storage/port.ts'
 import type { ClickRow } from './row.ts'
 import { type Sink, SinkFailure } from './sink.ts'
 import type { SpooledBatch, SpoolFolder } from './spool-folder.ts'
@@ -46,20 +45,6 @@ export class Spool {
   readonly #stop = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()
-  readonly meters: readonly Meter[] = [
-    { name: 'sent_rows', help: 'Raw clicks that the sink has taken.', value: () => this.#sent },
-    {
-      name: 'waiting_batches',
-      help: 'Batches of raw clicks that wait for the sink.',
-      value: () => this.#waiting.length,
-    },
-    { name: 'waiting_bytes', help: 'Bytes of raw clicks that wait for the sink.', value: () => this.#bytes },
-    {
-      name: 'given_up_rows',
-      help: 'Raw clicks that never reached the sink: too many waited for it, or the disk did not keep them.',
-      value: () => this.#givenUp,
-    },
-  ]
 
   constructor(folder: SpoolFolder, sink: Sink, options: SpoolOptions) {
     this.#folder = folder
@@ -69,6 +54,11 @@ export class Spool {
     this.#waiting = [...folder.left]
     for (const { bytes } of this.#waiting) this.#bytes += bytes
     this.#makeRoom()
+  }
+
+  /** The values of `sinkMeters`, in their order. */
+  get measured(): readonly number[] {
+    return [this.#sent, this.#waiting.length, this.#bytes, this.#givenUp]
   }
 
   /** Takes clicks. Once it returns they survive a kill; those that the disk refuses are given up, and counted as such. */

@@ -19,7 +19,6 @@ import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision, type Difference } from '../parts/collision.ts'
 import { confirmation, confirmLink } from '../parts/confirm.ts'
 import { emptyState } from '../parts/empty.ts'
-import { errorSummary } from '../parts/errors.ts'
 import { textField } from '../parts/fields.ts'
 import { filterBar } from '../parts/filters.ts'
 import { counted } from '../parts/number.ts'
@@ -106,7 +105,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Domain>):
       ? html`<p>No domain has this in its name.</p>`
       : html`${tableOf(rows, list)}${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
-<div class="results" id="results">${results}</div>`
+<div id="results" class="results">${results}</div>`
   return { title: 'Domains', place: 'domains', action, body }
 }
 
@@ -142,8 +141,8 @@ function newPage(state: FormState): Shown {
     isCode: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" novalidate data-guard>${errorSummary(state.violations)}${name}
-${addresses(state)}<div class="actions">${submitButton({ label: 'Add the domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${state.withErrors(html`${name}${addresses(state)}`)}
+<div class="actions">${submitButton({ label: 'Add the domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'Add a domain', place: 'domains', body }
 }
 
@@ -192,8 +191,8 @@ function isOwnMachine(name: string): boolean {
 
 function editPage(domain: Domain, state: FormState, above: Html | null): Shown {
   const path = `${home}/${domain.id}`
-  const body = html`${above}<section id="edit"><h2>Where it leads</h2><form method="post" action="${path}" class="form" novalidate data-guard>
-${hiddenFields({ version: state.of('version').value })}${errorSummary(state.violations)}${addresses(state)}
+  const body = html`${above}<section id="edit"><h2>Where it leads</h2><form method="post" action="${path}" class="form" data-guard novalidate>
+${hiddenFields({ version: state.of('version').value })}${state.withErrors(addresses(state))}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
   const action = linkButton({
     label: 'New link',

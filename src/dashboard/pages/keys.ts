@@ -10,7 +10,6 @@ import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { copyButton, linkButton, submitButton } from '../parts/buttons.ts'
 import { confirmation, confirmLink } from '../parts/confirm.ts'
 import { emptyState } from '../parts/empty.ts'
-import { errorSummary } from '../parts/errors.ts'
 import { checkbox, selectField, textField } from '../parts/fields.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
@@ -122,9 +121,10 @@ function newPage(state: FormState): Shown {
     }),
   )
   const options = Object.entries(labels).map(([value, label]) => ({ value, label }))
-  const body = html`<form method="post" action="${home}" class="form" novalidate>${errorSummary(state.violations)}${name}
+  const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes}</fieldset>
-${selectField({ name: 'expires', label: 'Good for', options, state: state.of('expires') })}
+${selectField({ name: 'expires', label: 'Good for', options, state: state.of('expires') })}`
+  const body = html`<form method="post" action="${home}" class="form" novalidate>${state.withErrors(controls)}
 <div class="actions">${submitButton({ label: 'Make the key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New key', place: 'keys', body }
 }

@@ -1,5 +1,5 @@
 /** What is done to links from their list: to one, or to all that are selected. */
-import { Failure, found } from '../../errors.ts'
+import { Failure, found, notFound } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { html } from '../../http/html.ts'
 import type { LinkActions } from '../../links/actions.ts'
@@ -19,11 +19,13 @@ export interface LinkPageParts {
   readonly storage: Storage
   readonly actions: LinkActions
   readonly shortUrl: ShortUrl
+  /** Forgets the clicks of the account's link; false if there is no such link. */
+  readonly forget: (account: number, link: number) => Promise<boolean>
 }
 
 /** The forms that `/app/links` sends. */
 export function linkActionPages(pages: Pages, parts: LinkPageParts): void {
-  const { storage, actions, shortUrl } = parts
+  const { storage, actions, shortUrl, forget } = parts
   for (const [name, disabled, code] of switches) {
     pages.act(`${home}/:id/${name}`, async (asked) => {
       await actions.change(asked.account, idOf(asked, 'link'), { disabled }, null)
@@ -49,6 +51,17 @@ export function linkActionPages(pages: Pages, parts: LinkPageParts): void {
     return link === undefined
       ? new Next(home, { code: 'too-late' })
       : new Next(`${home}/${id}`, { code: 'link-restored' })
+  })
+
+  pages.show(`${home}/:id/forget`, async (asked) => {
+    const { record } = found(await findLink(storage, asked.account, idOf(asked, 'link')), 'link')
+    return forgetPage(record.id, shortUrlText(shortUrl(record.domain_name ?? '', record.alias)), record.clicks)
+  })
+
+  pages.act(`${home}/:id/forget`, async (asked) => {
+    const id = idOf(asked, 'link')
+    if (!(await forget(asked.account, id))) throw notFound('link')
+    return new Next(`${home}/${id}`, { code: 'clicks-forgotten' })
   })
 
   pages.act(`${home}/selected`, async (asked) => {
@@ -116,6 +129,18 @@ function deletePage(id: number, shortUrl: string, clicks: number): Shown {
     cancel: `${home}/${id}`,
   })
   return { title: `Delete ${shortUrl}?`, place: 'links', body }
+}
+
+function forgetPage(id: number, shortUrl: string, clicks: number): Shown {
+  const body = confirmation({
+    action: `${home}/${id}/forget`,
+    consequences: [
+      `Its ${counted(clicks, 'click')} and its statistics are gone for good, and those of its domain and its space shrink by them.`,
+    ],
+    verb: 'Forget the clicks',
+    cancel: `${home}/${id}`,
+  })
+  return { title: `Forget the clicks of ${shortUrl}?`, place: 'links', body }
 }
 
 function deleteManyPage(ids: readonly number[]): Shown {

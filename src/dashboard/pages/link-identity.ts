@@ -23,7 +23,7 @@ export function namesOf({ short_url, status }: Link): { readonly title: string; 
 /** Copies the short link, or opens it. */
 export function addressActions({ short_url }: Link): Html {
   return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy the short link')}
-${linkButton({ label: 'Open', href: short_url })}</div>`
+${linkButton({ label: 'Open', href: short_url, inNewTab: true })}</div>`
 }
 
 /** The facts of the link beside its QR code, whose pictures are at `path`. */

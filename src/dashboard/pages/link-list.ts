@@ -66,7 +66,7 @@ function listPage(list: ListState, page: Page<Line>, choices: Choices): Shown {
   const chips = chipsOf(list, choices)
   if (page.total === 0 && chips.length === 0) return emptyPage(choices, action)
   const body = html`${filters(list, choices)}
-<div class="results" id="results">${activeFilters(chips, home)}${results(list, page, choices)}</div>`
+<div id="results" class="results">${activeFilters(chips, home)}${results(list, page, choices)}</div>`
   return { title: 'Links', place: 'links', action, body }
 }
 
@@ -174,7 +174,7 @@ function nameOf({ id, short_url, title, url, status }: Link): Html {
 }
 
 function recent(daily: readonly number[]): Part {
-  return html`<span class="recent">${sparkline(daily)}<span>${count(daily.reduce((sum, each) => sum + each, 0))}</span></span>`
+  return html`<span class="trend">${sparkline(daily)}${count(daily.reduce((sum, each) => sum + each, 0))}</span>`
 }
 
 function menuOf({ id, short_url, disabled }: Link): Html {
@@ -182,7 +182,7 @@ function menuOf({ id, short_url, disabled }: Link): Html {
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
     { label: 'Edit', href: `${home}/${id}#edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'links' },
-    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, submits: true },
+    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: {} },
     { label: 'Delete', href: `${home}/${id}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
 }

@@ -6,17 +6,17 @@ import { sendQr } from '../../links/qr-route.ts'
 import type { Link } from '../../links/schema.ts'
 import { linkOf } from '../../links/shown.ts'
 import { findLink } from '../../links/store.ts'
+import type { Period } from '../charts/period.ts'
 import { type Choices, choicesOf } from '../choices.ts'
 import { sendClicks } from '../clicks-csv.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
 import { linkDifferences, linkFolds, sentFields, valuesOf } from '../link-controls.ts'
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
-import { hiddenFields, submitButton } from '../parts/buttons.ts'
+import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision } from '../parts/collision.ts'
 import { confirmLink } from '../parts/confirm.ts'
-import { errorSummary } from '../parts/errors.ts'
 import { checkbox, textField } from '../parts/fields.ts'
-import { csvButton, periodOf, statistics } from '../statistics.ts'
+import { csvButton, hasVisits, noClicksYet, periodOf, statistics } from '../statistics.ts'
 import { stillAt } from '../versions.ts'
 import type { LinkPageParts } from './link-actions.ts'
 import { addressActions, identityOf, namesOf } from './link-identity.ts'
@@ -60,13 +60,12 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     const period = periodOf(asked.query)
     const path = `${home}/${link.id}`
     const subject = { scope: 'link', id: link.id } as const
-    const [choices, stats] = await Promise.all([
-      choicesOf(storage, asked.account),
-      statistics({ db: storage, account: asked.account, subject, period, path }),
-    ])
+    const of = { db: storage, account: asked.account, subject, period, path }
+    const isQuiet = link.clicks === 0 && !(await hasVisits(of))
+    const [choices, stats] = await Promise.all([choicesOf(storage, asked.account), isQuiet ? null : statistics(of)])
     const space = choices.spaces.find(({ id }) => id === link.space_id)
     const body = html`${identityOf(link, space, `${path}/qr`)}
-<section id="clicks"><h2>Clicks</h2>${stats}<div class="actions">${csvButton(path, period)}</div></section>
+${clicksOf(link, period, stats)}
 ${form(link, state, choices, clash)}`
     return { ...namesOf(link), place: 'links', action: addressActions(link), body }
   }
@@ -77,6 +76,16 @@ ${form(link, state, choices, clash)}`
   }
 }
 
+function clicksOf(link: Link, period: Period, stats: Html | null): Html {
+  const path = `${home}/${link.id}`
+  if (stats === null) {
+    return html`<section id="clicks" data-refresh><h2>Clicks</h2>${noClicksYet(link.short_url)}</section>`
+  }
+  const forget = linkButton({ label: 'Forget the clicks', href: `${path}/forget`, inDialog: true })
+  return html`<section id="clicks" data-arrived="The first click is here"><h2>Clicks</h2>${stats}
+<div class="actions">${csvButton(path, period)}${forget}</div></section>`
+}
+
 function form(link: Link, state: FormState, choices: Choices, clash: Html | null): Html {
   const path = `${home}/${link.id}`
   const url = textField({ name: 'url', label: 'Leads to', type: 'url', state: state.of('url'), isRequired: true })
@@ -85,7 +94,7 @@ function form(link: Link, state: FormState, choices: Choices, clash: Html | null
   const more: Record<string, Html> = link.has_redirect_password
     ? { Who: html`<p class="help">A password is set. Leave the field empty to keep it.</p>${checkbox(remove)}` }
     : {}
-  return html`<section id="edit"><h2>Edit</h2>${clash}<form method="post" action="${path}" class="form" novalidate data-guard>
-${hiddenFields({ version: state.of('version').value })}${errorSummary(state.violations)}${url}${alias}${linkFolds(state, choices, more)}
+  return html`<section id="edit"><h2>Edit</h2>${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
+${hiddenFields({ version: state.of('version').value })}${state.withErrors(html`${url}${alias}${linkFolds(state, choices, more)}`)}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form></section>`
 }

@@ -6,7 +6,6 @@ import { linkFolds, sentFields } from '../link-controls.ts'
 import { Next, type Pages, type Shown } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
-import { errorSummary } from '../parts/errors.ts'
 import { selectField, textField } from '../parts/fields.ts'
 import type { LinkPageParts } from './link-actions.ts'
 
@@ -43,8 +42,7 @@ function newPage(state: FormState, choices: Choices): Shown {
     isRequired: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" novalidate data-guard>${errorSummary(state.violations)}${url}
-${address(state, choices)}${linkFolds(state, choices)}
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${state.withErrors(html`${url}${address(state, choices)}${linkFolds(state, choices)}`)}
 <div class="actions">${submitButton({ label: 'Make the link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { ...shown, body }
 }

@@ -40,14 +40,11 @@ export function signInPages(pages: Pages, { db, keyring, address }: SignInParts)
     if (fault !== undefined) return fault
     const fields = await readForm(exchange)
     if (fields instanceof Failure) return fields
-    const tooMany = attempts.refusal(exchange.clientAddress)
-    if (tooMany !== undefined) return tooMany
     const next = nextOf(fields.next)
-    const begun = await begin(fields, browserOf(exchange.headers['user-agent']))
-    if (begun instanceof NotSignedIn) {
-      attempts.fail(exchange.clientAddress)
-      return pages.send(exchange, 422, signInPage(exchange, next, begun.violations))
-    }
+    const attempt = () => begin(fields, browserOf(exchange.headers['user-agent']))
+    const begun = await attempts.take(exchange.clientAddress, attempt, (result) => result instanceof NotSignedIn)
+    if (begun instanceof Failure) return begun
+    if (begun instanceof NotSignedIn) return pages.send(exchange, 422, signInPage(exchange, next, begun.violations))
     // A session that the browser had before ends: no secret outlives a sign-in.
     const before = await pages.sessionOf(exchange)
     if (before !== undefined) await removeSession(db, before.account.id, before.id)
@@ -122,7 +119,7 @@ function signInPage(exchange: Exchange, next: string, violations: readonly Viola
   return bareOf({
     title: 'Sign in',
     scheme: schemeOf(exchange),
-    body: html`<form method="post" action="/app/sign-in" class="form">${hiddenFields({ next })}
+    body: html`<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
 ${key}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
 <form method="post" action="/app/sign-in" class="form" data-sign-in>${hiddenFields({ next })}
 ${link}<div class="actions">${submitButton({ label: 'Sign in with the link', weight: 'plain' })}</div></form>`,

@@ -16,7 +16,6 @@ import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision, type Difference } from '../parts/collision.ts'
 import { confirmation, confirmLink } from '../parts/confirm.ts'
 import { emptyState } from '../parts/empty.ts'
-import { errorSummary } from '../parts/errors.ts'
 import { textField } from '../parts/fields.ts'
 import { filterBar } from '../parts/filters.ts'
 import { counted } from '../parts/number.ts'
@@ -93,7 +92,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Space>): 
       : html`${tableOf(rows, list)}
 ${pagination({ page: list.page, perPage: query.per_page, total, totalIsExact, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
-<div class="results" id="results">${results}</div>`
+<div id="results" class="results">${results}</div>`
   return { title: 'Spaces', place: 'spaces', action, body }
 }
 
@@ -117,14 +116,14 @@ function tableOf(rows: readonly Space[], list: ListState): Html {
 }
 
 function newPage(state: FormState): Shown {
-  const body = html`<form method="post" action="${home}" class="form" novalidate data-guard>${controls(state)}
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${controls(state)}
 <div class="actions">${submitButton({ label: 'Make the space' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New space', place: 'spaces', body }
 }
 
 function editPage(space: Space, state: FormState, clash: Html | null = null): Shown {
   const path = `${home}/${space.id}`
-  const body = html`${clash}<form method="post" action="${path}" class="form" novalidate data-guard>
+  const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.of('version').value })}${controls(state)}
 <div class="actions">${submitButton({ label: 'Save' })}${confirmLink('Delete', `${path}/delete`)}</div></form>`
   return { title: space.name, heading: spaceName(space), place: 'spaces', body }
@@ -137,7 +136,7 @@ function controls(state: FormState): Html {
     state: state.of('name'),
     hasFocus: state.of('name').value === '',
   })
-  return html`${errorSummary(state.violations)}${name}${colorField({ name: 'color', state: state.of('color') })}`
+  return state.withErrors(html`${name}${colorField({ name: 'color', state: state.of('color') })}`)
 }
 
 function differences(sent: Fields, stored: Space): Difference[] {

@@ -12,11 +12,14 @@ export interface LinkButton {
   readonly icon?: IconName
   /** Opens what the link leads to in a dialog, where scripts run. */
   readonly inDialog?: boolean
+  /** Leaves this page where it is. */
+  readonly inNewTab?: boolean
 }
 
 /** A link that looks like a button. */
-export function linkButton({ label, href, weight = 'plain', icon: name, inDialog = false }: LinkButton): Html {
-  const all = attributes({ class: classOf(weight), href, 'data-dialog': inDialog })
+export function linkButton({ label, href, weight = 'plain', icon: name, ...where }: LinkButton): Html {
+  const target = where.inNewTab ? '_blank' : null
+  const all = attributes({ class: classOf(weight), href, target, 'data-dialog': where.inDialog ?? false })
   return html`<a${all}>${name === undefined ? null : icon(name)}${label}</a>`
 }
 

@@ -3,15 +3,12 @@ import { attributes } from './attributes.ts'
 import { hiddenFields } from './buttons.ts'
 import { type IconName, icon } from './icons.ts'
 
-/** A line of a menu: a link, or a button that sends a form to the address. */
+/** A line of a menu: a link, or with `fields` a button that posts them to the address. */
 export interface MenuItem {
   readonly label: Part
   readonly href: string
   readonly icon?: IconName
-  /** With a form of its own, and these fields. */
   readonly fields?: Readonly<Record<string, string>>
-  /** With the form that the menu stands in: forms cannot stand in each other. */
-  readonly submits?: boolean
   readonly isDangerous?: boolean
   /** Opens what the link leads to in a dialog, where scripts run. */
   readonly inDialog?: boolean
@@ -23,18 +20,9 @@ export function menu(id: string, label: string, items: readonly MenuItem[]): Htm
 <div class="menu" id="${id}" popover><ul class="items">${items.map((item) => html`<li>${entry(item)}</li>`)}</ul></div>`
 }
 
-function entry({
-  label,
-  href,
-  icon: name,
-  fields,
-  submits = false,
-  isDangerous = false,
-  inDialog = false,
-}: MenuItem): Html {
+function entry({ label, href, icon: name, fields, isDangerous = false, inDialog = false }: MenuItem): Html {
   const className = isDangerous ? 'danger' : null
   const words = html`${name === undefined ? null : icon(name)}${label}`
-  if (submits) return html`<button${attributes({ formaction: href, class: className })}>${words}</button>`
   if (fields === undefined)
     return html`<a${attributes({ href, class: className, 'data-dialog': inDialog })}>${words}</a>`
   return html`<form method="post" action="${href}">${hiddenFields(fields)}<button${attributes({ class: className })}>${words}</button></form>`

@@ -5,6 +5,7 @@ import { watchDialogs } from './dialogs.js'
 import { watchForms } from './forms.js'
 import { watchKeys } from './keys.js'
 import { watchLiveForms } from './live.js'
+import { watchRefreshing } from './refresh.js'
 import { watchSelection } from './selection.js'
 import { signInByLink } from './sign-in.js'
 
@@ -14,5 +15,6 @@ watchDialogs()
 watchForms()
 watchKeys()
 watchLiveForms()
+watchRefreshing()
 watchSelection()
 signInByLink()

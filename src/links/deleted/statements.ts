@@ -4,13 +4,16 @@ import { scopes } from '../../storage/clicks/tables.ts'
 import { statement, toChange } from '../../storage/statement.ts'
 import { type LinksTable, selectDomain, selectSpace, stored } from '../statements.ts'
 
-/** The totals of a link's clicks, and the space whose days hold these. */
+/** The totals of a link's clicks, and the spaces whose days hold these: see the migration of `link_clicks`. */
 export interface Totals {
   readonly clicks: number
   readonly bots: number
   readonly previews: number
   readonly last_clicked_ms: number | null
+  readonly forgotten_ms: number | null
   readonly counted_space_id: number | null
+  readonly former_space_id: number | null
+  readonly former_before: number
 }
 
 /** All that is stored of a link. */
@@ -38,7 +41,8 @@ export const selectWholeToChange = toChange(
       .innerJoin('link_clicks', 'link_clicks.link_id', 'links.id')
       .select([
         ...stored.map((column) => `links.${column}` as const),
-        ...(['links.revision', 'clicks', 'bots', 'previews', 'last_clicked_ms'] as const),
+        ...(['links.revision', 'clicks', 'bots', 'previews', 'last_clicked_ms', 'forgotten_ms'] as const),
+        ...(['former_space_id', 'former_before'] as const),
         'link_clicks.space_id as counted_space_id',
       ])
       .where('links.id', '=', id)
@@ -114,7 +118,10 @@ export const setWholeTotals = statement((db: Kysely<Tables>, totals: Owned & Tot
       bots: totals.bots,
       previews: totals.previews,
       last_clicked_ms: totals.last_clicked_ms,
+      forgotten_ms: totals.forgotten_ms,
       space_id: totals.counted_space_id,
+      former_space_id: totals.former_space_id,
+      former_before: totals.former_before,
     })
     .where('link_id', '=', totals.id)
     .where('account_id', '=', totals.account),

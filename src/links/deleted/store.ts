@@ -83,5 +83,6 @@ async function insertWhole(tx: Db, own: { account: number; id: number }, link: W
   const inserted = await tx.all(insertAgain, { ...own, ...link })
   if (inserted.length === 0) throw aliasTaken(link.alias)
   await tx.all(setWholeTotals, { ...own, ...link })
-  if (link.counted_space_id !== link.space_id) await tx.all(insertMove, { id: own.id })
+  const isOnTheWay = link.counted_space_id !== link.space_id || link.former_before > 0
+  if (isOnTheWay) await tx.all(insertMove, { id: own.id })
 }

@@ -142,6 +142,37 @@ test('a limit that is reached makes the state of the link due', async (t) => {
   assert.equal(await due(taken), '')
 })
 
+test('clicks that one node has in memory while the other forgets are left out; later ones count', async (t) => {
+  const { storage, links, first, second } = await books((work) => t.after(work))
+  const [one = 0, two = 0] = links
+  const now = Date.now()
+  const [before, later] = [now - 5_000, now + 60_000]
+  assert.equal(await second.forget(1, one), true)
+  const passedOn: number[] = []
+  const passOn = (clicks: readonly Click[]) => void passedOn.push(...clicks.map(({ link }) => link))
+  const bot = { class: 'bot', facts: null, visitorUnder: null } as const
+  const waiting = [click(one, { atMs: before }), click(one, { atMs: before, ...bot }), click(two, { atMs: before })]
+  await first.write(1, waiting, passOn)
+  assert.deepEqual(passedOn, [two])
+  const counts = async () =>
+    (await keptTotals(storage)).slice(0, 2).map(({ clicks, bots, last_clicked_ms }) => [clicks, bots, last_clicked_ms])
+  assert.deepEqual(await counts(), [
+    [0, 0, null],
+    [1, 0, before],
+  ])
+  await first.write(2, [click(one, { atMs: before }), click(one, { atMs: later })])
+  // A batch of nothing else.
+  await first.write(3, [click(one, { atMs: before })])
+  assert.deepEqual(await counts(), [
+    [1, 0, later],
+    [1, 0, before],
+  ])
+  const days = (await keptDays(storage)).filter(({ scope }) => scope === scopes.link || scope === scopes.account)
+  const people = (scope: number) =>
+    days.filter((each) => each.scope === scope).reduce((sum, { facts }) => sum + sumsOf(facts).people, 0)
+  assert.deepEqual([people(scopes.link), people(scopes.account)], [2, 2])
+})
+
 test('the salt of a day is the same for all nodes, and another every day', async (t) => {
   const { storage, links, first, second } = await books((work) => t.after(work))
   const seen: string[] = []

@@ -2,11 +2,12 @@
  * How clicks are written: totals, visitors and the facts of days in one transaction, so that they always agree.
  */
 import { randomBytes } from 'node:crypto'
-import { forgetSome, moveNext } from './corrections.ts'
+import { forgetSome, leaveOutForgotten, moveNext } from './corrections.ts'
 import { dayOf } from './keys.ts'
 import { type Click, type Recorded, record, totalsOf } from './recording.ts'
 import { forgetVisitors } from './sweep.ts'
 import type { ClickConnection, ClickTables } from './tables.ts'
+import { turnOfOthers } from './turns.ts'
 
 const saltBytes = 16
 
@@ -29,7 +30,7 @@ export class ClickBook {
   }
 
   /**
-   * Writes a batch. Batches are numbered in ascending order; one that was written before is left out: null. Throws
+   * Writes a batch, without clicks that were forgotten while they waited. Batches are numbered in ascending order; one that was written before is left out: null. Throws
    * `database_unavailable`, and then the same batch may be tried again. `passOn` gets what is written just before the commit,
    * again if that fails.
    */
@@ -38,8 +39,9 @@ export class ClickBook {
       const day = Math.max(...clicks.map(({ atMs }) => dayOf(atMs)))
       if (!(await tables.noteBatch(this.#writer, batch, day))) return null
       const owners = await tables.addTotals(totalsOf(clicks))
-      const recorded = await record(tables, clicks, owners, salts)
-      passOn(clicks, recorded)
+      const left = await leaveOutForgotten(tables, clicks, owners)
+      const recorded = await record(tables, left, owners, salts)
+      passOn(left, recorded)
       return recorded
     })
   }
@@ -63,8 +65,11 @@ export class ClickBook {
    */
   async forget(account: number, link: number): Promise<boolean> {
     for (;;) {
-      const isMore = await this.#connection.write((tables) => forgetSome(tables, account, link))
-      if (isMore === true) continue
+      const isMore = await this.#connection.write((tables) => forgetSome(tables, account, link, Date.now()))
+      if (isMore === true) {
+        await turnOfOthers()
+        continue
+      }
       // What is cut off later is no reason to refuse.
       if (isMore === false) await this.#connection.scrub().catch(() => undefined)
       return isMore !== null
@@ -73,7 +78,7 @@ export class ClickBook {
 
   /** Has the clicks of links follow them to other spaces. Throws `database_unavailable`. */
   async move(): Promise<void> {
-    while (await this.#connection.write(moveNext));
+    while (await this.#connection.write(moveNext)) await turnOfOthers()
   }
 
   /** Forgets the salts of days before `day` that are in memory. */

@@ -4,28 +4,54 @@
 import { addDay, addPeople, type DayFacts, peopleOf, subtractDay } from './day-facts.ts'
 import { encodeDay, factsIn } from './day-form.ts'
 import { compareKeys, keysOfOwners } from './keys.ts'
-import { type AddedTotals, type ClickTables, type DayKey, scopes } from './tables.ts'
+import { type Click, totalsOf } from './recording.ts'
+import { type AddedTo, type AddedTotals, type ClickTables, type DayKey, scopes } from './tables.ts'
 
-/** Days that are forgotten in one transaction: full ones take some milliseconds each. */
-const forgottenAtOnce = 8
+/** Days that are forgotten or moved in one transaction: full ones take some milliseconds each. */
+const correctedAtOnce = 8
 
 /**
- * Forgets some clicks of the account's link; null if there is no such link, false if none are left. Totals and days agree
+ * Forgets some clicks of the account's link, at this time; null if there is no such link, false if none are left. Totals and days agree
  * after each step.
  */
-export async function forgetSome(tables: ClickTables, account: number, link: number): Promise<boolean | null> {
+export async function forgetSome(
+  tables: ClickTables,
+  account: number,
+  link: number,
+  atMs: number,
+): Promise<boolean | null> {
   const owners = await tables.owners(account, link)
   if (owners === undefined) return null
   const all = await tables.daysOf(scopes.link, link)
-  const days = await factsOfLink(tables, link, all.slice(0, forgottenAtOnce))
+  const days = await factsOfLink(tables, link, all.slice(0, correctedAtOnce))
   await change(
     tables,
     days.flatMap(({ day, facts }) => keysOfOwners(owners, day).map((key) => ({ key, by: facts, change: takeOut }))),
   )
   for (const { day } of days) await tables.deleteDays(scopes.link, day, [link])
-  if (all.length <= forgottenAtOnce) await tables.clearTotals(link)
+  if (all.length <= correctedAtOnce) await tables.clearTotals(link, atMs)
   else await tables.addTotals([lessOf(link, days)])
-  return all.length > forgottenAtOnce
+  return all.length > correctedAtOnce
+}
+
+/**
+ * The clicks without those from before their link's clicks were forgotten, which another process had in memory at that time.
+ * Takes these out of the totals again, to which all have been added: only then are they locked.
+ */
+export async function leaveOutForgotten(
+  tables: ClickTables,
+  clicks: readonly Click[],
+  added: readonly AddedTo[],
+): Promise<readonly Click[]> {
+  const forgotten = new Map<number, number>()
+  for (const { link, forgottenMs } of added) if (forgottenMs !== null) forgotten.set(link, forgottenMs)
+  const isForgotten = ({ link, atMs }: Click) => atMs <= (forgotten.get(link) ?? Number.NEGATIVE_INFINITY)
+  if (forgotten.size === 0 || !clicks.some(isForgotten)) return clicks
+  const less = totalsOf(clicks.filter(isForgotten)).map(({ link, people, bots, previews }) => ({
+    ...{ link, people: -people, bots: -bots, previews: -previews, lastMs: 0 },
+  }))
+  await tables.addTotals(less)
+  return clicks.filter((click) => !isForgotten(click))
 }
 
 /** What the totals of a link have less without these days. */
@@ -41,16 +67,26 @@ function lessOf(link: number, days: readonly { readonly facts: DayFacts }[]): Ad
   return less
 }
 
-/** Moves the clicks of one link that is in another space by now; false if there is none. */
+/**
+ * Moves some clicks of one link that is in another space by now, those of the newest days first; false if there is none. From the
+ * first step on, clicks of the days that have moved are written there.
+ */
 export async function moveNext(tables: ClickTables): Promise<boolean> {
   const move = await tables.nextMove()
   if (move === undefined) return false
-  const { from, to } = move
-  if (from.space === to) return true
-  const days = await factsOfLink(tables, from.link, await tables.daysOf(scopes.link, from.link))
-  const changes = days.flatMap(({ day, facts }) => [
-    { space: from.space, day, by: facts, change: takeOut },
-    { space: to, day, by: facts, change: addDay },
+  const { owners, to } = move
+  const { link } = owners
+  const isBegun = owners.formerBefore > 0
+  if (!isBegun && owners.space === to) {
+    await tables.endMove(link)
+    return true
+  }
+  const [from, into] = isBegun ? [owners.formerSpace, owners.space] : [owners.space, to]
+  const left = (await tables.daysOf(scopes.link, link)).filter((day) => !isBegun || day < owners.formerBefore)
+  const days = left.slice(-correctedAtOnce)
+  const changes = (await factsOfLink(tables, link, days)).flatMap(({ day, facts }) => [
+    { space: from, day, by: facts, change: takeOut },
+    { space: into, day, by: facts, change: addDay },
   ])
   await change(
     tables,
@@ -58,6 +94,11 @@ export async function moveNext(tables: ClickTables): Promise<boolean> {
       space === null ? [] : [{ key: { scope: scopes.space, day, id: space }, ...rest }],
     ),
   )
+  const isDone = days.length === left.length
+  const former = isDone
+    ? { formerSpace: null, formerBefore: 0 }
+    : { formerSpace: from, formerBefore: days[0] as number }
+  await tables.setSpaces({ ...owners, space: into, ...former })
   return true
 }
 

@@ -14,7 +14,8 @@ import {
   subtractDay,
   type Value,
 } from './day-facts.ts'
-import { common, decodeBreakdown, decodeDay, decodeHours, encodeDay } from './day-form.ts'
+import { common, decodeDay, encodeDay, headBytes } from './day-form.ts'
+import { decodeBreakdown, decodeHours, decodeSpan, spanOf } from './day-parts.ts'
 
 const text = fc.oneof(fc.constantFrom('Chrome', 'de', 'DE', ''), fc.string({ unit: 'grapheme', maxLength: 300 }))
 const value: fc.Arbitrary<Value> = fc.oneof(text, fc.nat(), fc.constantFrom(null, 2 ** 53 - 1))
@@ -49,6 +50,17 @@ const day = fc.tuple(fc.array(click, { maxLength: 30 }), programs).map(([clicks,
   return facts
 })
 
+/** A day of all hours, with large numbers and many values. */
+const manyVisits = emptyDay()
+for (let hour = 0; hour < 24; hour++) {
+  Object.assign(hourOf(manyVisits, hour), { people: 2 ** 47, unique: 2 ** 46, bots: 2 ** 47, previews: 2 ** 47 })
+}
+for (const dimension of dimensions) {
+  const { breakdowns } = manyVisits
+  if (dimension === 'devices') breakdowns[dimension].set('tv', peopleOf(manyVisits))
+  else for (let n = 0; n < 64; n++) breakdowns[dimension].set(`value-${n}.example`, peopleOf(manyVisits) / 64)
+}
+
 const sumOf = (breakdown: Breakdown) => [...breakdown.values()].reduce((sum, people) => sum + people, 0)
 
 function assertAddsUp(facts: DayFacts): void {
@@ -73,6 +85,28 @@ test('the hours and each dimension of a day are read by themselves as they are r
       }
     }),
   )
+})
+
+test('each dimension of a large day is read from its own bytes as it is read together with the others', () => {
+  let large = 0
+  fc.assert(
+    fc.property(day, (facts) => {
+      const bytes = encodeDay(facts)
+      const head = bytes.subarray(0, headBytes)
+      assert.deepEqual(decodeHours(head), facts.hours)
+      for (const dimension of dimensions) {
+        const span = spanOf(head, dimension)
+        assert.equal(span === null, bytes.length <= headBytes)
+        assert.equal(spanOf(bytes, dimension), null)
+        if (span === null) continue
+        large += 1
+        const own = bytes.subarray(span.at, span.at + span.bytes)
+        assert.deepEqual(decodeSpan(head, own, dimension), facts.breakdowns[dimension])
+      }
+    }),
+    { examples: [[manyVisits]] },
+  )
+  assert.ok(large > 0)
 })
 
 test('other bytes are refused, and never read as a day of another size', () => {

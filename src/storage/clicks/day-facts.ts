@@ -40,9 +40,10 @@ export interface DayFacts {
 /** Values that a day keeps of a dimension, beside null and `other`. */
 export const maxValues = 200
 
-export function emptyDay(): DayFacts {
+/** A day without people; `hours` are those of programs, if there are any. */
+export function emptyDay(hours: DayFacts['hours'] = new Map()): DayFacts {
   return {
-    hours: new Map(),
+    hours,
     breakdowns: {
       countries: new Map(),
       referrers: new Map(),
@@ -56,7 +57,7 @@ export function emptyDay(): DayFacts {
 }
 
 /** The counts of an hour, which are added if there are none. */
-export function hourOf({ hours }: DayFacts, hour: number): HourCounts {
+export function hourOf({ hours }: Pick<DayFacts, 'hours'>, hour: number): HourCounts {
   const known = hours.get(hour)
   if (known !== undefined) return known
   const counts = { people: 0, unique: 0, bots: 0, previews: 0 }
@@ -89,8 +90,12 @@ export function peopleOf({ hours }: Pick<DayFacts, 'hours'>): number {
 /** Adds what `more` has. A dimension without room makes some: its rarest values become `other`. */
 export function addDay(facts: DayFacts, more: DayFacts): void {
   gatherDay(facts, more)
-  for (const dimension of dimensions)
-    if (facts.breakdowns[dimension].size > maxValues) makeRoom(facts.breakdowns[dimension])
+  makeRoomIn(facts)
+}
+
+/** Bounds the values of each dimension: where there are too many, the rarest become `other`. */
+export function makeRoomIn({ breakdowns }: DayFacts): void {
+  for (const dimension of dimensions) if (breakdowns[dimension].size > maxValues) makeRoom(breakdowns[dimension])
 }
 
 /** The same without a bound on the values, for what is gathered before it is added. */

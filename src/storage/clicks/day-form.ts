@@ -1,19 +1,16 @@
 /** The stored form of a day's facts: a few bytes for the usual day of a link, which one person visited. Pure.
  * A byte names the form. The hours follow: their number, and for each a byte (hour and flags) and its counts. If there are
  * people, a byte marks the dimensions with a single value, which is stored without a count; numbers are varints of base 128.
+ * A day of more than `headBytes` says before its hours where each dimension begins and the last one ends: see `day-parts.ts`.
  */
-import {
-  type Breakdown,
-  type DayFacts,
-  type Dimension,
-  dimensions,
-  emptyDay,
-  other,
-  peopleOf,
-  type Value,
-} from './day-facts.ts'
+import { type Breakdown, type DayFacts, dimensions, emptyDay, other, peopleOf, type Value } from './day-facts.ts'
+import { inOrder } from './day-order.ts'
 
-const form = 1
+const [form, largeForm] = [1, 2]
+/** What a day begins with: all of one that is not large, and of a large one all but its dimensions. */
+export const headBytes = 1024
+const placeBytes = 4
+const placesEnd = 1 + placeBytes * (dimensions.length + 1)
 const [hasBots, hasPreviews, allUnique] = [0x20, 0x40, 0x80]
 const hourBits = 0x1f
 
@@ -46,9 +43,7 @@ let room = Buffer.allocUnsafe(64 * 1024)
 
 /** The bytes of a day. */
 export function encodeDay(facts: DayFacts): Uint8Array<ArrayBuffer> {
-  let at = 0
-  room[at++] = form
-  at = writeNumber(facts.hours.size, at)
+  let at = writeNumber(facts.hours.size, placesEnd)
   for (const [hour, { people, unique, bots, previews }] of facts.hours) {
     const isAll = unique === people
     room[at++] = hour | (bots > 0 ? hasBots : 0) | (previews > 0 ? hasPreviews : 0) | (isAll ? allUnique : 0)
@@ -57,29 +52,38 @@ export function encodeDay(facts: DayFacts): Uint8Array<ArrayBuffer> {
     if (bots > 0) at = writeNumber(bots, at)
     if (previews > 0) at = writeNumber(previews, at)
   }
-  return Uint8Array.prototype.slice.call(room, 0, peopleOf(facts) === 0 ? at : writeBreakdowns(facts, at)) as never
+  const places: number[] = []
+  const end = peopleOf(facts) === 0 ? at : writeBreakdowns(facts, at, places)
+  return Uint8Array.prototype.slice.call(room, begin(end, places), end) as never
 }
 
-function writeBreakdowns({ breakdowns }: DayFacts, start: number): number {
+/** Writes what a day with these places begins with, and returns where that is. */
+function begin(end: number, places: readonly number[]): number {
+  const start = end - placesEnd < headBytes ? placesEnd - 1 : 0
+  room[start] = start > 0 ? form : largeForm
+  if (start === 0) for (const [at, place] of places.entries()) room.writeUInt32LE(place, 1 + placeBytes * at)
+  return start
+}
+
+/** Adds to `places` where each dimension begins, and where the last one ends. */
+function writeBreakdowns({ breakdowns }: DayFacts, start: number, places: number[]): number {
   let singles = 0
   for (const [place, dimension] of dimensions.entries()) if (breakdowns[dimension].size === 1) singles |= 1 << place
   let at = start
   room[at++] = singles
   for (const dimension of dimensions) {
+    places.push(at)
     const breakdown = breakdowns[dimension]
     const isSingle = breakdown.size === 1
     if (!isSingle) at = writeNumber(breakdown.size, at)
-    for (const [value, people] of isSingle ? breakdown : inOrder(breakdown)) {
-      at = writeValue(value, at)
-      if (!isSingle) at = writeNumber(people, at)
+    const order = inOrder(breakdown)
+    for (let n = 0; n < breakdown.size; n++) {
+      at = writeValue(order.values[n] as Value, at)
+      if (!isSingle) at = writeNumber(order.people[n] as number, at)
     }
   }
+  places.push(at)
   return at
-}
-
-/** The most frequent first, and not as they came: from their order one could tell which values are of the same visit. */
-function inOrder(breakdown: Breakdown): [Value, number][] {
-  return [...breakdown].sort(([a, people], [b, others]) => others - people || (String(a) < String(b) ? -1 : 1))
 }
 
 function writeValue(value: Value, start: number): number {
@@ -134,7 +138,7 @@ export function factsIn(bytes: Uint8Array): DayFacts {
 /** Reads what `encodeDay` has made. Throws an `Error` for other bytes. */
 export function decodeDay(bytes: Uint8Array): DayFacts {
   const reader = new Reader(bytes)
-  const facts: DayFacts = { ...emptyDay(), hours: readHours(reader) }
+  const facts = emptyDay(readHours(reader))
   const people = peopleOf(facts)
   if (people === 0) return facts
   const singles = reader.byte()
@@ -144,27 +148,12 @@ export function decodeDay(bytes: Uint8Array): DayFacts {
   return facts
 }
 
-/** The hours of a day, without what follows them. Throws as `decodeDay` does. */
-export function decodeHours(bytes: Uint8Array): DayFacts['hours'] {
-  return readHours(new Reader(bytes))
-}
-
-/** One breakdown of a day. Values before it are passed over, which takes a small part of the time. Throws as `decodeDay` does. */
-export function decodeBreakdown(bytes: Uint8Array, wanted: Dimension): Breakdown {
-  const reader = new Reader(bytes)
-  const breakdown: Breakdown = new Map()
-  const people = peopleOf({ hours: readHours(reader) })
-  if (people === 0) return breakdown
-  const singles = reader.byte()
-  const place = dimensions.indexOf(wanted)
-  for (let before = 0; before < place; before++) passOver(reader, isAmong(singles, before))
-  readBreakdown(reader, isAmong(singles, place), people, breakdown)
-  return breakdown
-}
-
-function readHours(reader: Reader): DayFacts['hours'] {
+/** The hours of a day, from its beginning on. Throws as `decodeDay` does. */
+export function readHours(reader: Reader): DayFacts['hours'] {
   const hours: DayFacts['hours'] = new Map()
-  if (reader.byte() !== form) throw new Error('The clicks of a day are in a form that this version does not know.')
+  const its = reader.byte()
+  if (its === largeForm) reader.skip(placesEnd - 1)
+  else if (its !== form) throw new Error('The clicks of a day are in a form that this version does not know.')
   for (let left = reader.number(); left > 0; left--) {
     const head = reader.byte()
     const people = reader.number()
@@ -176,23 +165,27 @@ function readHours(reader: Reader): DayFacts['hours'] {
   return hours
 }
 
-function isAmong(singles: number, place: number): boolean {
+/** Whether the dimension at a place has a single value. */
+export function isAmong(singles: number, place: number): boolean {
   return (singles & (1 << place)) > 0
 }
 
-function readBreakdown(reader: Reader, isSingle: boolean, people: number, to: Breakdown): void {
+/** Where the dimensions of a large day begin, and the last one ends; null for a day that is not large. */
+export function placesIn(head: Uint8Array): number[] | null {
+  if (head[0] !== largeForm) return null
+  const view = new DataView(head.buffer, head.byteOffset, placesEnd)
+  return Array.from({ length: dimensions.length + 1 }, (_, at) => view.getUint32(1 + placeBytes * at, true))
+}
+
+/** Reads a dimension, whose values `to` gets. */
+export function readBreakdown(reader: Reader, isSingle: boolean, people: number, to: Breakdown = new Map()): Breakdown {
   if (isSingle) to.set(reader.value(), people)
   else for (let left = reader.number(); left > 0; left--) to.set(reader.value(), reader.number())
+  return to
 }
 
-function passOver(reader: Reader, isSingle: boolean): void {
-  for (let left = isSingle ? 1 : reader.number(); left > 0; left--) {
-    reader.skipValue()
-    if (!isSingle) reader.number()
-  }
-}
-
-class Reader {
+/** Reads the parts of a day one after the other. */
+export class Reader {
   readonly #bytes: Buffer
   #at = 0
 
@@ -214,6 +207,10 @@ class Reader {
       number += (byte & 0x7f) * factor
       if (byte < 0x80) return number
     }
+  }
+
+  skip(bytes: number): void {
+    this.#at += bytes
   }
 
   value(): Value {

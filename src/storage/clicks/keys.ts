@@ -14,11 +14,11 @@ export function hourIn(ms: number): number {
 }
 
 /** The keys of a day of all to whom a link belongs. */
-export function keysOfOwners({ domain, space, account }: Owners, day: number): DayKey[] {
+export function keysOfOwners(of: Owners, day: number): DayKey[] {
   const owners: [Scope, number | null][] = [
-    [scopes.domain, domain],
-    [scopes.space, space],
-    [scopes.account, account],
+    [scopes.domain, of.domain],
+    [scopes.space, day < of.formerBefore ? of.formerSpace : of.space],
+    [scopes.account, of.account],
   ]
   return owners.flatMap(([scope, id]) => (id === null ? [] : [{ scope, day, id }]))
 }

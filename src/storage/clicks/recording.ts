@@ -1,20 +1,18 @@
 /**
  * What a batch of clicks writes: gathered first, so that each row is written once.
  */
-import {
-  addDay,
-  addPeople,
-  type DayFacts,
-  type Dimension,
-  dimensions,
-  emptyDay,
-  gatherDay,
-  hourOf,
-  peopleOf,
-} from './day-facts.ts'
+import { addPeople, type DayFacts, type Dimension, dimensions, hourOf, makeRoomIn } from './day-facts.ts'
 import { encodeDay, factsIn } from './day-form.ts'
 import { compareKeys, dayOf, hourIn, keysOfOwners } from './keys.ts'
-import { type AddedTotals, type DayKey, type Owners, type Recording, scopes, type Visitor } from './tables.ts'
+import {
+  type AddedTotals,
+  type DayKey,
+  type Owners,
+  type Recording,
+  type Scope,
+  scopes,
+  type Visitor,
+} from './tables.ts'
 
 /** Clicks of one link at one time, of the same visitor; more than one only if no visitor is known. */
 export interface Click {
@@ -55,105 +53,119 @@ export async function record(
   salts: ReadonlyMap<number, Uint8Array>,
 ): Promise<Recorded[]> {
   const ownersOf = new Map(owners.map((each) => [each.link, each]))
-  const visitors = clicks.map((click) => (ownersOf.has(click.link) ? visitorOf(click, salts) : undefined))
-  const isFirst = await firstOnes(tables, visitors)
+  const isFirst = await firstOnes(tables, visitorsOf(clicks, ownersOf, salts))
   const recorded = clicks.map(({ link }, at): Recorded => {
     const found = ownersOf.get(link)
-    return found && { owners: found, isFirst: isFirst[at] as boolean }
+    return found && { owners: found, isFirst: isFirst.has(at) }
   })
   const days = daysOf(clicks, recorded)
   const keys = days.map(({ key }) => key)
   const stored = await tables.days(keys)
   await tables.setDays(
     keys,
-    days.map(({ facts }, at) => encodeDay(sumOf(stored[at] as Uint8Array, facts))),
+    days.map(({ key, parts }, at) => encodeDay(withParts(factsIn(stored[at] as Uint8Array), key.scope, parts))),
   )
   return recorded
 }
 
-function visitorOf({ link, atMs, visitorUnder }: Click, salts: ReadonlyMap<number, Uint8Array>): Visitor | undefined {
-  if (visitorUnder === null) return undefined
-  const day = dayOf(atMs)
-  return { day, link, visitor: visitorUnder(salts.get(day) as Uint8Array) }
+/** A visitor and the place of the click among those of the batch. */
+type Came = Visitor & { readonly at: number }
+
+function visitorsOf(
+  clicks: readonly Click[],
+  owners: ReadonlyMap<number, Owners>,
+  salts: ReadonlyMap<number, Uint8Array>,
+): Came[] {
+  const came: Came[] = []
+  clicks.forEach(({ link, atMs, visitorUnder }, at) => {
+    if (visitorUnder === null || !owners.has(link)) return
+    const day = dayOf(atMs)
+    came.push({ day, link, visitor: visitorUnder(salts.get(day) as Uint8Array), at })
+  })
+  return came
 }
 
-/** For each visitor, whether that is the first visit of the day to the link. Of several in one batch, the first alone is. */
-async function firstOnes(tables: Recording, visitors: readonly (Visitor | undefined)[]): Promise<boolean[]> {
-  const came = new Map<string, { readonly visitor: Visitor; readonly at: number }>()
-  for (const [at, visitor] of visitors.entries()) {
-    if (visitor === undefined) continue
-    const name = `${visitor.visitor} ${visitor.link} ${visitor.day}`
-    if (!came.has(name)) came.set(name, { visitor, at })
-  }
-  const sorted = [...came.values()].sort((a, b) => compareVisitors(a.visitor, b.visitor))
-  const isNew = await tables.addVisitors(sorted.map(({ visitor }) => visitor))
-  const isFirst = visitors.map(() => false)
-  for (const [n, { at }] of sorted.entries()) isFirst[at] = isNew[n] as boolean
-  return isFirst
+/** The places of those that are the first of the day at their link. Of several in one batch, the first alone is. */
+async function firstOnes(tables: Recording, came: Came[]): Promise<Set<number>> {
+  // A stable sort: of the same visitor's, the first stays first.
+  came.sort(compareVisitors)
+  const visitors = came.filter((each, n) => n === 0 || compareVisitors(came[n - 1] as Came, each) !== 0)
+  const isNew = await tables.addVisitors(visitors)
+  return new Set(visitors.flatMap(({ at }, n) => (isNew[n] ? [at] : [])))
 }
 
 function compareVisitors(a: Visitor, b: Visitor): number {
   return a.day - b.day || a.link - b.link || a.visitor - b.visitor
 }
 
-export interface Day {
-  readonly key: DayKey
-  readonly facts: DayFacts
+/** Clicks of one link and day. */
+interface Part {
+  readonly owners: Owners
+  readonly clicks: Click[]
+  /** Of each click, whether it is a visitor's first. */
+  readonly isFirst: boolean[]
 }
 
-type LinkDay = Day & { readonly owners: Owners }
+interface PartsOfDay {
+  readonly key: DayKey
+  readonly parts: Part[]
+}
 
 /** The days of the clicks' links, and of all to whom these belong; sorted by their keys. */
-function daysOf(clicks: readonly Click[], recorded: readonly Recorded[]): Day[] {
-  const ofLinks: LinkDay[] = []
-  const known = new Map<number, Map<number, LinkDay>>()
-  for (const [at, click] of clicks.entries()) {
+function daysOf(clicks: readonly Click[], recorded: readonly Recorded[]): PartsOfDay[] {
+  const days: PartsOfDay[] = []
+  const ofLinks = new Map<number, Map<number, Part>>()
+  const ofOwners = new Map<string, PartsOfDay>()
+  clicks.forEach((click, at) => {
     const found = recorded[at]
-    if (found === undefined) continue
-    const number = dayOf(click.atMs)
-    const links = known.get(number) ?? new Map<number, LinkDay>()
-    known.set(number, links)
-    let day = links.get(click.link)
-    if (day === undefined) {
-      const key = { scope: scopes.link, day: number, id: click.link }
-      day = { key, facts: emptyDay(), owners: found.owners }
-      links.set(click.link, day)
-      ofLinks.push(day)
+    if (found === undefined) return
+    const day = dayOf(click.atMs)
+    const links = ofLinks.get(day) ?? new Map<number, Part>()
+    ofLinks.set(day, links)
+    let part = links.get(click.link)
+    if (part === undefined) {
+      part = { owners: found.owners, clicks: [], isFirst: [] }
+      links.set(click.link, part)
+      days.push({ key: { scope: scopes.link, day, id: click.link }, parts: [part] })
+      for (const key of keysOfOwners(found.owners, day)) dayAmong(ofOwners, key).parts.push(part)
     }
-    addClick(day.facts, click, found.isFirst)
-  }
-  const ofOwners = new Map<string, Day>()
-  for (const { key, facts, owners } of ofLinks) addToOwners(ofOwners, key.day, facts, owners)
-  return [...ofLinks, ...ofOwners.values()].sort((a, b) => compareKeys(a.key, b.key))
+    part.clicks.push(click)
+    part.isFirst.push(found.isFirst)
+  })
+  return [...days, ...ofOwners.values()].sort((a, b) => compareKeys(a.key, b.key))
 }
 
-function addClick(facts: DayFacts, click: Click, isFirst: boolean): void {
-  const counts = hourOf(facts, hourIn(click.atMs))
+function dayAmong(days: Map<string, PartsOfDay>, key: DayKey): PartsOfDay {
+  const name = `${key.scope} ${key.day} ${key.id}`
+  const known = days.get(name)
+  if (known !== undefined) return known
+  const day = { key, parts: [] }
+  days.set(name, day)
+  return day
+}
+
+/** Adds clicks to the facts of a day, one by one: most days get a few, for which facts of their own would be much to collect. */
+function withParts(facts: DayFacts, scope: Scope, parts: readonly Part[]): DayFacts {
+  for (const { owners, clicks, isFirst } of parts) {
+    let people = 0
+    clicks.forEach((click, at) => {
+      addClick(facts, click, isFirst[at] as boolean)
+      if (click.class === 'person') people += click.count
+    })
+    if (scope !== scopes.link && people > 0) addPeople(facts.breakdowns.links, owners.link, people)
+  }
+  makeRoomIn(facts)
+  return facts
+}
+
+function addClick({ hours, breakdowns }: DayFacts, click: Click, isFirst: boolean): void {
+  const counts = hourOf({ hours }, hourIn(click.atMs))
   counts[placeOf[click.class]] += click.count
   if (click.class !== 'person') return
   if (isFirst) counts.unique += 1
   for (const dimension of dimensionsOfVisits) {
-    addPeople(facts.breakdowns[dimension], click.facts?.[dimension] ?? null, click.count)
+    addPeople(breakdowns[dimension], click.facts?.[dimension] ?? null, click.count)
   }
 }
 
 const dimensionsOfVisits = dimensions.filter((dimension) => dimension !== 'links')
-
-/** Adds a day of a link to those of all to whom it belongs. */
-export function addToOwners(days: Map<string, Day>, day: number, facts: DayFacts, owners: Owners): void {
-  const people = peopleOf(facts)
-  for (const key of keysOfOwners(owners, day)) {
-    const name = `${key.scope} ${day} ${key.id}`
-    const sum = days.get(name) ?? { key, facts: emptyDay() }
-    days.set(name, sum)
-    gatherDay(sum.facts, facts)
-    if (people > 0) addPeople(sum.facts.breakdowns.links, owners.link, people)
-  }
-}
-
-/** What a day has, in its stored form, together with `more`. */
-export function sumOf(stored: Uint8Array, more: DayFacts): DayFacts {
-  const sum = factsIn(stored)
-  addDay(sum, more)
-  return sum
-}

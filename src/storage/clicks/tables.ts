@@ -1,7 +1,8 @@
 /**
  * What each engine does with the tables of clicks. `book.ts` knows in which order. Those who write clicks lock rows in one order:
- * totals by link, then visitors, then days by scope, day and id, so they do not wait for each other in a circle. Who deletes or
- * moves a link has locked its row before its totals, and may: one of the two transactions runs again then.
+ * links with a limit, totals by link, then visitors, then days by scope, day and id, so they do not wait for each other in a
+ * circle, nor for those who delete or change a link. Who deletes several links at once may lock their totals in another order: one
+ * of the two transactions runs again then.
  */
 
 /** Whose days they are. */
@@ -30,6 +31,31 @@ export interface Owners {
   readonly account: number
   readonly domain: number
   readonly space: number | null
+  /** While clicks follow their link out of this space: those of days before `formerBefore`, which is 0 at other times. */
+  readonly formerSpace: number | null
+  readonly formerBefore: number
+}
+
+/** The columns of owners, after that of the link. */
+export const ownerColumns = 'account_id, domain_id, space_id, former_space_id, former_before'
+
+/** Reads the columns `link_id` and `ownerColumns`. */
+export function ownersIn([link, account, domain, space, formerSpace, formerBefore]: readonly unknown[]): Owners {
+  return {
+    ...{ link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null },
+    ...{ formerSpace: formerSpace as number | null, formerBefore: Number(formerBefore) },
+  }
+}
+
+/** The same of a link whose totals were added to. */
+export interface AddedTo extends Owners {
+  /** When its clicks were last forgotten, in Unix milliseconds; null if they never were. */
+  readonly forgottenMs: number | null
+}
+
+/** Reads the columns `link_id`, `ownerColumns` and `forgotten_ms`. */
+export function addedToIn(row: readonly unknown[]): AddedTo {
+  return { ...ownersIn(row), forgottenMs: row[6] as number | null }
 }
 
 export interface Visitor {
@@ -48,8 +74,11 @@ export interface Recording {
   salt(day: number, fresh: Uint8Array): Promise<Uint8Array>
   /** Notes that the writer's batch is in this transaction; false if it was in an earlier one. */
   noteBatch(writer: string, batch: number, day: number): Promise<boolean>
-  /** Adds to totals, and makes the state of links due whose limit is reached. Returns the links that there are. */
-  addTotals(added: readonly AddedTotals[]): Promise<Owners[]>
+  /**
+   * Adds to totals, which stay locked, and makes the state of links due whose limit is reached. The time of a last click from
+   * before the clicks were forgotten is left out. Returns the links that there are.
+   */
+  addTotals(added: readonly AddedTotals[]): Promise<AddedTo[]>
   /** Takes a person's click at `atMs` of those that the link's limit leaves; undefined if there is none, or no limit. */
   takeClick(link: number, atMs: number): Promise<Owners | undefined>
   /** Notes who came. Returns of each whether it was not there yet. */
@@ -63,15 +92,25 @@ export interface Recording {
 export interface Upkeep {
   /** Locks the totals of the account's link. Undefined if there is no such link. */
   owners(account: number, link: number): Promise<Owners | undefined>
-  /** Sets the totals of a link to nothing, and forgets who visited it. One whose limit was used up works again. */
-  clearTotals(link: number): Promise<void>
+  /**
+   * Sets the totals of a link to nothing, forgets who visited it, and notes the time in Unix milliseconds. One whose limit was
+   * used up works again.
+   */
+  clearTotals(link: number, atMs: number): Promise<void>
   /** The days that there are of a scope, or of one of its ids, ascending. */
   daysOf(scope: Scope, id?: number): Promise<number[]>
   /** Deletes a day of some ids of a scope. */
   deleteDays(scope: Scope, day: number, ids: readonly number[]): Promise<void>
-  /** A link whose clicks have yet to follow it to another space, which it does with this. */
-  nextMove(): Promise<{ readonly from: Owners; readonly to: number | null } | undefined>
-  /** Records that are gone, and whose days have yet to be deleted; a few of one scope. */
+  /** A link whose clicks may have yet to follow it to another space, and that space. Locks its totals. */
+  nextMove(): Promise<{ readonly owners: Owners; readonly to: number | null } | undefined>
+  /** Sets in whose days the clicks of a link are. */
+  setSpaces(owners: Owners): Promise<void>
+  /** The clicks of the link are where it is. */
+  endMove(link: number): Promise<void>
+  /**
+   * Records that are gone, and whose days have yet to be deleted; a few of one scope. Spaces not before the clicks of all links have
+   * moved out: they are written to until then.
+   */
   nextRemovals(): Promise<{ readonly scope: Scope; readonly ids: readonly number[] } | undefined>
   endRemovals(scope: Scope, ids: readonly number[]): Promise<void>
   /** Deletes some visitors of days before `day`. Returns whether any are left. */

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
+import type { Kysely } from 'kysely'
 import { type KeptDay, keptDays, keptSalts, keptTotals, keptVisitors, sumsOf } from '../../../test/clicks.ts'
 import type { Later } from '../../../test/engine.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../../test/links.ts'
+import { removeSpace } from '../../spaces/store.ts'
 import { openClicks } from '../open-clicks.ts'
+import { statement } from '../statement.ts'
 import { ClickBook } from './book.ts'
+import { moveNext } from './corrections.ts'
 import { dimensions } from './day-facts.ts'
 import type { Click } from './recording.ts'
 import { clearRemoved, forgetDays } from './sweep.ts'
@@ -145,6 +149,88 @@ test('the days of links, domains and spaces that are gone are deleted; those of 
   assert.equal((await keptTotals(storage)).length, 1)
 })
 
+test('many days follow their link step by step, the newest first, and clicks of any day meanwhile do too', async (t) => {
+  const { storage, account, links, spaces, connection, book } = await here(t)
+  const [one = 0, two = 0] = links
+  const [red = 0, blue = 0] = spaces
+  const look = async () => {
+    const kept = await keptDays(storage)
+    return spaces.map((id) => peopleIn(kept, scopes.space, id))
+  }
+  const days = Array.from({ length: 20 }, (_, n) => 100 + n)
+  for (const id of [one, two]) await storage.writeOne(setSpace, { id, space: red })
+  await book.write(1, [...days.map((day) => click(one, day)), click(two, 100)])
+  assert.deepEqual(await look(), [21, 0])
+  await storage.writeOne(setSpace, { id: one, space: blue })
+  await connection.write(moveNext)
+  assert.deepEqual(await look(), [13, 8])
+  await book.write(2, [click(one, 100), click(one, 112), click(one, 120)])
+  assert.deepEqual(await look(), [14, 10])
+  // It goes on to where it was on its way, and then to where the link is.
+  await storage.writeOne(setSpace, { id: one, space: null })
+  await connection.write(moveNext)
+  assert.deepEqual(await look(), [6, 18])
+  assert.equal(await book.forget(account, two), true)
+  assert.deepEqual(await look(), [5, 18])
+  await removeSpace(storage, account, red, null)
+  await clearRemoved(connection)
+  assert.deepEqual(await look(), [5, 18])
+  await book.move()
+  assert.deepEqual(await look(), [0, 0])
+  await clearRemoved(connection)
+  assert.equal((await storage.all(removalsLeft, {})).length, 0)
+  assert.equal(peopleIn(await keptDays(storage), scopes.account, account), 23)
+})
+
+test('clicks that are forgotten while they follow their link are gone from both spaces', async (t) => {
+  const { storage, account, links, spaces, connection, book } = await here(t)
+  const [one = 0] = links
+  await storage.writeOne(setSpace, { id: one, space: spaces[0] as number })
+  await book.write(
+    1,
+    Array.from({ length: 20 }, (_, n) => click(one, 100 + n)),
+  )
+  await storage.writeOne(setSpace, { id: one, space: spaces[1] as number })
+  await connection.write(moveNext)
+  assert.equal(await book.forget(account, one), true)
+  assert.deepEqual(await keptDays(storage), [])
+  // Clicks from before the forgetting would be left out.
+  const tomorrow = Math.ceil(Date.now() / 86_400_000)
+  await book.write(2, [click(one, tomorrow)])
+  await book.move()
+  const own = (await keptDays(storage)).filter(({ scope }) => scope === scopes.space)
+  assert.deepEqual(
+    own.map(({ id, day }) => [id, day]),
+    [[spaces[1], tomorrow]],
+  )
+})
+
+test('a space that is gone leaves no days, though its links are clicked before their clicks have moved out', async (t) => {
+  const { storage, account, links, spaces, connection, book } = await here(t)
+  const [one = 0] = links
+  const [red = 0] = spaces
+  await storage.writeOne(setSpace, { id: one, space: red })
+  await book.write(1, [click(one), click(one, 101)])
+  // What a sweep does first comes too early for this space.
+  await book.move()
+  await removeSpace(storage, account, red, null)
+  await clearRemoved(connection)
+  await book.write(2, [click(one), click(one, 102)])
+  await book.move()
+  await clearRemoved(connection)
+  const days = await keptDays(storage)
+  assert.deepEqual(
+    days.filter(({ scope }) => scope === scopes.space),
+    [],
+  )
+  assert.equal(peopleIn(days, scopes.account, account), 4)
+  assert.equal((await storage.all(removalsLeft, {})).length, 0)
+})
+
+const removalsLeft = statement((db: Kysely<{ click_removals: { scope: number; id: number } }>) =>
+  db.selectFrom('click_removals').selectAll(),
+)
+
 test('visitors and salts of days that are over are deleted, as often as that takes; facts beyond the retention too', async (t) => {
   const { storage, links, connection, book } = await here(t)
   const [one = 0] = links
@@ -188,14 +274,18 @@ const steps = fc.array(
       arbitrary: fc.record({
         do: fc.constant('click' as const),
         link: fc.nat(2),
-        day: fc.integer({ min: 100, max: 102 }),
+        day: fc.integer({ min: 88, max: 102 }),
       }),
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('forget' as const), link: fc.nat(2), day: fc.constant(0) }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('move' as const), link: fc.nat(2), day: fc.nat(2) }) },
     {
-      weight: 1,
-      arbitrary: fc.record({ do: fc.constant('settle' as const), link: fc.constant(0), day: fc.constant(0) }),
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constantFrom('settle' as const, 'step' as const, 'step' as const),
+        link: fc.constant(0),
+        day: fc.constant(0),
+      }),
     },
   ),
   { maxLength: 25 },
@@ -205,16 +295,22 @@ test('whatever is clicked, forgotten and moved: spaces, domains and the account 
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
       await using ending = new AsyncDisposableStack()
-      const { storage, account, links, spaces, book } = await library(
+      const { storage, account, links, spaces, connection, book } = await library(
         (work) => void ending.defer(async () => void (await work())),
+      )
+      // More days than move or are forgotten at once.
+      await book.write(
+        1,
+        links.flatMap((link) => Array.from({ length: 12 }, (_, n) => click(link, 90 + n))),
       )
       for (const [at, { do: what, link, day }] of taken.entries()) {
         const id = links[link] as number
         const doing = {
-          click: () => book.write(at + 1, [click(id, day)]),
+          click: () => book.write(at + 2, [click(id, day)]),
           forget: () => book.forget(account, id),
           move: () => storage.writeOne(setSpace, { id, space: spaces[day] ?? null }),
           settle: () => book.move(),
+          step: () => connection.write(moveNext),
         }
         await doing[what]()
       }

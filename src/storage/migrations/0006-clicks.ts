@@ -8,7 +8,10 @@ const [ofLink, ofDomain, ofSpace] = [0, 1, 2]
 
 const isTold = (row: string) => `${row}.clicks + ${row}.bots + ${row}.previews > 0`
 
-/** `last_clicked_ms` is in Unix milliseconds; `space_id` is the space whose days hold the link's clicks. */
+/**
+ * Times are in Unix milliseconds: `forgotten_ms` is when the clicks were last forgotten. `space_id` is the space whose days hold
+ * the link's clicks; those of days before `former_before` are still in the days of `former_space_id`.
+ */
 const totals = (id: string, key: string) => `create table link_clicks (
     link_id ${key},
     account_id ${id} not null,
@@ -17,7 +20,10 @@ const totals = (id: string, key: string) => `create table link_clicks (
     clicks ${id} not null default 0,
     bots ${id} not null default 0,
     previews ${id} not null default 0,
-    last_clicked_ms ${id}
+    last_clicked_ms ${id},
+    forgotten_ms ${id},
+    former_space_id ${id},
+    former_before integer not null default 0
   )`
 const totalsIndex = 'create index link_clicks_by_clicks on link_clicks (account_id, clicks, link_id)'
 /** Tells of a click whether it can reach a limit. */
@@ -60,7 +66,8 @@ const follow = [
 
 export const sqlite = [
   `${totals('integer', 'integer primary key')} strict`,
-  `insert into link_clicks select id, account_id, domain_id, space_id, clicks, 0, 0,
+  `insert into link_clicks (link_id, account_id, domain_id, space_id, clicks, last_clicked_ms)
+    select id, account_id, domain_id, space_id, clicks,
     cast(round((julianday(last_clicked_at) - 2440587.5) * 86400000) as integer) from links`,
   totalsIndex,
   limitsIndex,
@@ -91,7 +98,8 @@ export const sqlite = [
 
 export const postgres = [
   totals('bigint', 'bigint primary key'),
-  `insert into link_clicks select id, account_id, domain_id, space_id, clicks, 0, 0,
+  `insert into link_clicks (link_id, account_id, domain_id, space_id, clicks, last_clicked_ms)
+    select id, account_id, domain_id, space_id, clicks,
     round(extract(epoch from last_clicked_at::timestamptz) * 1000)::bigint from links`,
   totalsIndex,
   limitsIndex,

@@ -4,11 +4,12 @@ import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { keptTotals } from '../../../test/clicks.ts'
-import { newDomain, newLink, setUrl } from '../../../test/links.ts'
+import { deleteLink, newDomain, newLink, setUrl } from '../../../test/links.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { Wire } from '../../../test/wire.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { ClickBook } from '../clicks/book.ts'
+import type { Click } from '../clicks/recording.ts'
 import { openPostgresClicks } from './clicks/connection.ts'
 import { openPostgres } from './open.ts'
 
@@ -29,8 +30,8 @@ async function open(t: TestContext) {
   })
   const { id: account } = await createAccount(storage, 'Acme')
   const domain = await newDomain(storage, account, 'go.acme.com')
-  const link = (alias: string) => newLink(storage, { account, domain }, alias)
-  return { storage, wire, client, link, book }
+  const link = (alias: string, limit?: number) => newLink(storage, { account, domain }, alias, limit)
+  return { storage, wire, client, link, book, account, url }
 }
 
 test('a change is told once, also if later ones were committed and told before it', async (t) => {
@@ -91,4 +92,54 @@ test('a statement that fails leaves the connection to others', async (t) => {
   await assert.rejects(book.write(1, [...clicks(id), ...clicks(id)]), { code: '23514' })
   assert.equal((await book.write(2, clicks(id)))?.length, 1)
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
+})
+
+const clickOn = (link: number): Click => ({
+  ...{ link, atMs: Date.now(), count: 1, class: 'person', facts: null, visitorUnder: null },
+})
+
+test('who takes a click, counts clicks or forgets them waits for the deletion of the link, and not in a circle', async (t) => {
+  const { storage, client, link, book, account } = await open(t)
+  await client.query(`set deadlock_timeout = '10ms'`)
+  const works = [
+    (id: number) => book.take(clickOn(id)),
+    (id: number) => book.write(1, [clickOn(id)]),
+    (id: number) => book.forget(account, id),
+  ]
+  const became: unknown[] = []
+  for (const [n, work] of works.entries()) {
+    const id = await link(`limited-${n}`, 1)
+    await client.query('begin')
+    await client.query('select from links where id = $1 for update', [id])
+    const worked = work(id)
+    while ((await client.query(waiting)).rows.length === 0);
+    await client.query('delete from links where id = $1', [id])
+    await client.query('commit')
+    became.push(await worked)
+  }
+  assert.deepEqual(became, [false, [undefined], false])
+  assert.deepEqual(await keptTotals(storage), [])
+})
+
+const waiting = 'select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))'
+
+test('links with a limit are deleted while their clicks are taken, counted and forgotten: nothing fails, and nothing is lost', async (t) => {
+  const { storage, url, link, account } = await open(t)
+  const books = [1, 2, 3].map(() => new ClickBook(openPostgresClicks(url), randomUUID()))
+  const [taker, counter, forgetter] = books as [ClickBook, ClickBook, ClickBook]
+  const kept = await link('kept', 1_000)
+  let taken = 0
+  for (let round = 1; round <= 40; round++) {
+    const gone = [await link(`a${round}`, 5), await link(`b${round}`, 5)] as const
+    const [, , ...takes] = await Promise.all([
+      counter.write(round, [clickOn(kept), ...gone.map(clickOn)]),
+      Promise.all(gone.map((id) => forgetter.forget(account, id))),
+      ...[...gone, kept].map((id) => taker.take(clickOn(id))),
+      ...gone.map((id) => storage.writeOne(deleteLink, { id })),
+    ])
+    taken += Number(takes[2])
+  }
+  for (const book of books) await book.close()
+  const [totals, ...others] = await keptTotals(storage)
+  assert.deepEqual([totals?.link_id, totals?.clicks, taken, others], [kept, 80, 40, []])
 })

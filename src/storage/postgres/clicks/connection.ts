@@ -1,10 +1,17 @@
-import type { ClickConnection, ClickTables, DayKey } from '../../clicks/tables.ts'
+import {
+  addedToIn,
+  type ClickConnection,
+  type ClickTables,
+  type DayKey,
+  ownerColumns,
+  ownersIn,
+} from '../../clicks/tables.ts'
 import { newName } from '../compiled.ts'
 import { translated } from '../errors.ts'
 import { type Connection, Pool } from '../pool.ts'
 import { retry } from '../retry.ts'
 import { runText } from '../run.ts'
-import { ownersIn, upkeepOf } from './upkeep.ts'
+import { upkeepOf } from './upkeep.ts'
 
 /** Opens the tables of clicks of a database that has been migrated, with one connection. */
 export function openPostgresClicks(url: string): ClickConnection {
@@ -47,6 +54,10 @@ const batchNoted = named(`insert into click_batches as kept (writer, batch, day)
   on conflict (writer) do update set batch = excluded.batch, day = excluded.day where excluded.batch > kept.batch
   returning batch`)
 
+/** Before their totals, as those who delete or change a link do. Links without a limit are not written to. */
+const limitedLocked = named(`select id from links where id = any ($1::bigint[]) and clicks_limit is not null
+  order by id for no key update`)
+
 const totalsAdded = named(`
   with added as (
     select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
@@ -58,15 +69,16 @@ const totalsAdded = named(`
     clicks = greatest(0, kept.clicks + people),
     bots = greatest(0, kept.bots + added.bots),
     previews = greatest(0, kept.previews + added.previews),
-    last_clicked_ms = case when people > 0 then greatest(kept.last_clicked_ms, last_ms) else kept.last_clicked_ms end
+    last_clicked_ms = case when people > 0 and last_ms > coalesce(forgotten_ms, -1)
+      then greatest(kept.last_clicked_ms, last_ms) else kept.last_clicked_ms end
   from added join locked using (link_id)
   where kept.link_id = added.link_id
-  returning kept.link_id, account_id, domain_id, space_id`)
+  returning kept.link_id, ${ownerColumns}, forgotten_ms`)
 
 const clickTaken = named(`update link_clicks set
     clicks = clicks + 1, last_clicked_ms = greatest(last_clicked_ms, $2)
   where link_id = $1 and clicks < (select clicks_limit from links where id = $1)
-  returning link_id, account_id, domain_id, space_id`)
+  returning link_id, ${ownerColumns}`)
 
 const limitsReached = named(`update links set status_due_at = ''
   where id = any ($1::bigint[]) and clicks_limit is not null and status <> 'expired'
@@ -102,7 +114,8 @@ function tablesOf(client: Connection): ClickTables {
       const columns = (['link', 'people', 'bots', 'previews', 'lastMs'] as const).map((name) =>
         added.map((row) => row[name]),
       )
-      const found = (await all(totalsAdded, ...columns)).map(ownersIn).sort((a, b) => a.link - b.link)
+      await all(limitedLocked, columns[0])
+      const found = (await all(totalsAdded, ...columns)).map(addedToIn).sort((a, b) => a.link - b.link)
       await all(
         limitsReached,
         found.map(({ link }) => link),
@@ -110,6 +123,7 @@ function tablesOf(client: Connection): ClickTables {
       return found
     },
     async takeClick(link, atMs) {
+      await all(limitedLocked, [link])
       const [taken] = (await all(clickTaken, link, atMs)).map(ownersIn)
       if (taken !== undefined) await all(limitsReached, [link])
       return taken

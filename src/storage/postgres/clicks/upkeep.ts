@@ -1,4 +1,4 @@
-import { type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
+import { ownerColumns, ownersIn, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
 
 /** Runs a statement; its rows are arrays. */
 export type Run = (text: string, ...values: unknown[]) => Promise<unknown[][]>
@@ -15,37 +15,47 @@ const daysOfScope = `with recursive step (day) as (
   ) select day from step where day is not null`
 const daysOfId = `${daysOfScope} and exists (select 1 from click_days where scope = $1 and day = step.day and id = $2)`
 
+/** Before its totals: see `connection.ts`. */
+const limitedLocked = 'select id from links where id = $1 and clicks_limit is not null for no key update'
 /** A link goes with its domain, at once for all who ask. */
-const ownersOf = `select link_id, account_id, domain_id, space_id from link_clicks
+const ownersOf = `select link_id, ${ownerColumns} from link_clicks
   where account_id = $1 and link_id = $2
     and exists (select 1 from links join domains on domains.id = links.domain_id and domains.account_id = links.account_id
       where links.id = link_id)
   for update of link_clicks`
-const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null where link_id = $1`
+const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null,
+  forgotten_ms = $2 where link_id = $1`
 const limitFreed = `update links set status_due_at = '' where id = $1 and clicks_limit is not null returning id`
 /** Visitors notice that a link that was used up works again. */
 const freeingTold = `insert into changes (resource, record_id) values ('links', $1)`
 
-const nextMove = `select link_id, link_clicks.account_id, link_clicks.domain_id, link_clicks.space_id, links.space_id
+const nextMove = `select link_id, ${ownerColumns.replace(/\w+/g, 'link_clicks.$&')}, links.space_id
   from click_moves join link_clicks using (link_id) join links on links.id = link_id
   order by link_id limit 1 for update of link_clicks, click_moves skip locked`
+
+const spacesSet = 'update link_clicks set space_id = $1, former_space_id = $2, former_before = $3 where link_id = $4'
 
 const someVisitors = `delete from click_visitors where ctid = any (array
   (select ctid from click_visitors where day < $1 limit ${deletedAtOnce})) returning day`
 const someDays = `delete from click_days where ctid = any (array
   (select ctid from click_days where scope = $1 and day < $2 limit ${deletedAtOnce})) returning day`
 
-const nextRemovals = `select scope, array_agg(id) from (select scope, id from click_removals
-  where scope = (select min(scope) from click_removals) limit ${removedAtOnce}) as removed group by scope`
+/** The space of a link's clicks and that of the link differ until the clicks have moved. */
+const nextRemovals = `with gone as (select scope, id from click_removals
+    where scope <> ${scopes.space} or not exists
+      (select 1 from click_moves join link_clicks using (link_id) where click_removals.id in (space_id, former_space_id)))
+  select scope, array_agg(id) from (select scope, id from gone
+    where scope = (select min(scope) from gone) limit ${removedAtOnce}) as removed group by scope`
 
 /** What is put right and cleared away, by statements that `all` runs. */
 export function upkeepOf(all: Run): Upkeep {
   return {
     async owners(account, link) {
+      await all(limitedLocked, link)
       return (await all(ownersOf, account, link)).map(ownersIn)[0]
     },
-    async clearTotals(link) {
-      await all(cleared, link)
+    async clearTotals(link, atMs) {
+      await all(cleared, link, atMs)
       await all('delete from click_visitors where link_id = $1 and day in (select day from click_salts)', link)
       if ((await all(limitFreed, link)).length > 0) await all(freeingTold, link)
     },
@@ -58,11 +68,13 @@ export function upkeepOf(all: Run): Upkeep {
     },
     async nextMove() {
       const [row] = await all(nextMove)
-      if (row === undefined) return undefined
-      const [from, to] = [ownersIn(row), row[4] as number | null]
-      await all('delete from click_moves where link_id = $1', from.link)
-      await all('update link_clicks set space_id = $1 where link_id = $2', to, from.link)
-      return { from, to }
+      return row && { owners: ownersIn(row), to: row.at(-1) as number | null }
+    },
+    async setSpaces({ link, space, formerSpace, formerBefore }) {
+      await all(spacesSet, space, formerSpace, formerBefore, link)
+    },
+    async endMove(link) {
+      await all('delete from click_moves where link_id = $1', link)
     },
     async nextRemovals() {
       const [row] = await all(nextRemovals)
@@ -89,9 +101,4 @@ export function upkeepOf(all: Run): Upkeep {
       return isMore
     },
   }
-}
-
-/** Reads the columns link_id, account_id, domain_id and space_id. */
-export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
-  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
 }

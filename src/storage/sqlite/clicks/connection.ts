@@ -1,11 +1,20 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable } from '../../../errors.ts'
-import type { AddedTotals, ClickConnection, ClickTables, DayKey, Visitor } from '../../clicks/tables.ts'
+import {
+  type AddedTotals,
+  addedToIn,
+  type ClickConnection,
+  type ClickTables,
+  type DayKey,
+  ownerColumns,
+  ownersIn,
+  type Visitor,
+} from '../../clicks/tables.ts'
 import { openDatabase } from '../connection.ts'
 import { isBusy, translated } from '../errors.ts'
 import { query } from '../prepared.ts'
-import { ownersIn, type Run, upkeepOf } from './upkeep.ts'
+import { type Run, upkeepOf } from './upkeep.ts'
 
 /** How long a batch waits for the lock of other writers, and how often it looks. Milliseconds. */
 const lockTimeoutMs = 5_000
@@ -73,16 +82,17 @@ async function begin(database: DatabaseSync): Promise<void> {
   }
 }
 
+/** By position: to bind values by name takes as long as the statement. */
 const totalsAdded = `update link_clicks set
-    clicks = max(0, clicks + :people), bots = max(0, bots + :bots), previews = max(0, previews + :previews),
-    last_clicked_ms = iif(:people > 0, max(coalesce(last_clicked_ms, 0), :lastMs), last_clicked_ms)
-  where link_id = :link
-  returning link_id, account_id, domain_id, space_id`
+    clicks = max(0, clicks + ?2), bots = max(0, bots + ?3), previews = max(0, previews + ?4),
+    last_clicked_ms = iif(?2 > 0 and ?5 > coalesce(forgotten_ms, -1), max(coalesce(last_clicked_ms, 0), ?5), last_clicked_ms)
+  where link_id = ?1
+  returning link_id, ${ownerColumns}, forgotten_ms`
 
 const clickTaken = `update link_clicks set
     clicks = clicks + 1, last_clicked_ms = max(coalesce(last_clicked_ms, 0), :atMs)
   where link_id = :link and clicks < (select clicks_limit from links where id = :link)
-  returning link_id, account_id, domain_id, space_id`
+  returning link_id, ${ownerColumns}`
 
 /** Of the links of a batch few have a limit, and an index of their own. */
 const limitsReached = `update links set status_due_at = ''
@@ -116,7 +126,9 @@ function tablesOf(database: DatabaseSync): ClickTables {
       return all(batchNoted, writer, batch, day).length > 0
     },
     async addTotals(added: readonly AddedTotals[]) {
-      const found = added.flatMap((each) => all(totalsAdded, { ...each }).map(ownersIn))
+      const found = added.flatMap(({ link, people, bots, previews, lastMs }) =>
+        all(totalsAdded, link, people, bots, previews, lastMs).map(addedToIn),
+      )
       all(limitsReached, JSON.stringify(found.map(({ link }) => link)))
       return found
     },
@@ -133,7 +145,8 @@ function tablesOf(database: DatabaseSync): ClickTables {
       return keys.map(({ scope, day, id }) => (all(dayFacts, scope, day, id)[0]?.[0] ?? nothing) as Uint8Array)
     },
     async setDays(keys: readonly DayKey[], facts) {
-      for (const [at, { scope, day, id }] of keys.entries()) all(daySet, scope, day, id, facts[at] as Uint8Array)
+      const set = database.prepare(daySet)
+      for (const [at, { scope, day, id }] of keys.entries()) set.run(scope, day, id, facts[at] as Uint8Array)
     },
     ...upkeepOf(all),
   }

@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite'
-import { type Owners, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
+import { ownerColumns, ownersIn, type Scope, scopes, type Upkeep } from '../../clicks/tables.ts'
 import type { Params } from '../prepared.ts'
 
 /** Runs a statement to its end; its rows are arrays. */
@@ -19,17 +19,27 @@ const daysOfScope = `with recursive step (day) as (
 const daysOfId = `${daysOfScope} and exists (select 1 from click_days where scope = :scope and day = step.day and id = :id)`
 
 /** A link goes with its domain, at once for all who ask. */
-const ownersOf = `select link_id, account_id, domain_id, space_id from link_clicks
+const ownersOf = `select link_id, ${ownerColumns} from link_clicks
   where account_id = ? and link_id = ?
     and exists (select 1 from links join domains on domains.id = links.domain_id and domains.account_id = links.account_id
       where links.id = link_id)`
-const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null where link_id = ?`
+const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null,
+  forgotten_ms = :atMs where link_id = :link`
 const limitFreed = `update links set status_due_at = '' where id = ? and clicks_limit is not null returning id`
 /** Visitors notice that a link that was used up works again. */
 const freeingTold = `insert into changes (resource, record_id) values ('links', ?)`
 
-const nextMove = `select link_id, link_clicks.account_id, link_clicks.domain_id, link_clicks.space_id, links.space_id
+const nextMove = `select link_id, ${ownerColumns.replace(/\w+/g, 'link_clicks.$&')}, links.space_id
   from click_moves join link_clicks using (link_id) join links on links.id = link_id order by link_id limit 1`
+
+/** The space of a link's clicks and that of the link differ until the clicks have moved. */
+const nextRemovals = `with gone as (select scope, id from click_removals
+    where scope <> ${scopes.space} or not exists
+      (select 1 from click_moves join link_clicks using (link_id) where click_removals.id in (space_id, former_space_id)))
+  select scope, json_group_array(id) from (select scope, id from gone
+    where scope = (select min(scope) from gone) limit ${removedAtOnce}) group by scope`
+
+const spacesSet = 'update link_clicks set space_id = ?, former_space_id = ?, former_before = ? where link_id = ?'
 
 const someVisitors = `delete from click_visitors where (day, link_id, visitor) in
   (select day, link_id, visitor from click_visitors where day < ? limit ${deletedAtOnce}) returning day`
@@ -42,8 +52,8 @@ export function upkeepOf(all: Run): Upkeep {
     async owners(account, link) {
       return all(ownersOf, account, link).map(ownersIn)[0]
     },
-    async clearTotals(link) {
-      all(cleared, link)
+    async clearTotals(link, atMs) {
+      all(cleared, { link, atMs })
       all('delete from click_visitors where link_id = ? and day in (select day from click_salts)', link)
       if (all(limitFreed, link).length > 0) all(freeingTold, link)
     },
@@ -56,16 +66,16 @@ export function upkeepOf(all: Run): Upkeep {
     },
     async nextMove() {
       const [row] = all(nextMove)
-      if (row === undefined) return undefined
-      const [from, to] = [ownersIn(row), row[4] as number | null]
-      all('delete from click_moves where link_id = ?', from.link)
-      all('update link_clicks set space_id = ? where link_id = ?', to, from.link)
-      return { from, to }
+      return row && { owners: ownersIn(row), to: row.at(-1) as number | null }
+    },
+    async setSpaces({ link, space, formerSpace, formerBefore }) {
+      all(spacesSet, space, formerSpace, formerBefore, link)
+    },
+    async endMove(link) {
+      all('delete from click_moves where link_id = ?', link)
     },
     async nextRemovals() {
-      const sql = `select scope, json_group_array(id) from (select scope, id from click_removals
-        where scope = (select min(scope) from click_removals) limit ${removedAtOnce}) group by scope`
-      const [row] = all(sql)
+      const [row] = all(nextRemovals)
       return row && { scope: row[0] as Scope, ids: JSON.parse(String(row[1])) }
     },
     async endRemovals(scope, ids) {
@@ -87,9 +97,4 @@ export function upkeepOf(all: Run): Upkeep {
       return gone.includes(deletedAtOnce)
     },
   }
-}
-
-/** Reads the columns link_id, account_id, domain_id and space_id. */
-export function ownersIn([link, account, domain, space]: readonly unknown[]): Owners {
-  return { link: Number(link), account: Number(account), domain: Number(domain), space: space as number | null }
 }

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { nextOf } from './next.ts'
+
+test('one of our own pages, with its query; a fragment is left to the browser', () => {
+  for (const path of [
+    '/app',
+    '/app/links',
+    '/app/links?search=a%26b&page=2',
+    '/app/links/12',
+    '/app?period=7d',
+    '/app/',
+  ]) {
+    assert.equal(nextOf(path), path)
+  }
+  assert.equal(nextOf('/app/links#x'), '/app/links')
+  assert.equal(nextOf('/app/links?search=Größe und <b>'), '/app/links?search=Gr%C3%B6%C3%9Fe%20und%20%3Cb%3E')
+})
+
+const elsewhere = [
+  ...['//evil.example', '/\\evil.example', '\\\\evil.example', 'https://evil.example', 'https:/app', 'https:app'],
+  ...[
+    'javascript:alert(1)',
+    'data:text/html,x',
+    '/app/..//evil.example',
+    '/app/../..//evil.example',
+    '/app/%2e%2e//evil.example',
+  ],
+  ...[
+    '/app/.%2E/\\evil.example',
+    '/app/..\\\\evil.example',
+    '/app@evil.example',
+    '/app.evil.example',
+    '/application',
+    '/appx?',
+  ],
+  ...[
+    '/app\\..\\..\\\\evil.example',
+    '/app/\t..//evil.example',
+    '/app/..\n//evil.example',
+    ' /app',
+    '\t/app',
+    '\0/app',
+    '',
+  ],
+  ...[
+    '/',
+    '/docs',
+    '/api/v1/links',
+    '/app/../docs',
+    '/app/../api/v1/links',
+    'app',
+    '?/app',
+    '#/app',
+    '/app:80',
+    '/app;x',
+  ],
+  ...['/app/sign-in', '/app/sign-in?next=/app', '/app/./sign-in', '/app/links/../sign-in', '/app/sign-in#x', '/App'],
+]
+
+test('the first page for what is none of our pages, or would lead to signing in again', () => {
+  for (const text of elsewhere) assert.equal(nextOf(text), '/app', JSON.stringify(text))
+  for (const value of [undefined, null, 1, Symbol('repeated'), {}]) assert.equal(nextOf(value), '/app')
+})
+
+const pieces = [
+  ...['/app', '/app/', '/', '//', '\\', '..', '.', '%2e', '%2E%2e', '%2f', '%5c', '@', ':', ';', '?', '#', '&', '='],
+  ...[
+    'evil.example',
+    'https:',
+    'javascript:',
+    '\t',
+    '\n',
+    '\r',
+    '\0',
+    ' ',
+    '\u00a0',
+    '\u2028',
+    '。',
+    '／',
+    'ü',
+    '\ud800',
+  ],
+  ...['%0d%0a', '%00', '%', 'links', '<', '>', '"', "'", '[', ']', '|', '^', '`', '{', '}'],
+]
+const hostile = fc.oneof(
+  fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => `/app${parts.join('')}`),
+  fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'binary' }).map((text) => `/app${text}`),
+  fc.webUrl({ withFragments: true, withQueryParameters: true }),
+)
+
+test('never leads to another host, nor breaks a header, whatever it is given', () => {
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const next = nextOf(text)
+      assert.match(next, /^\/app(?:[/?]|$)/)
+      assert.match(next, /^[\x21-\x7e]*$/)
+      for (const base of ['https://links.example.com/app/sign-in', 'http://127.0.0.1:3000/app/sign-in?next=x']) {
+        const { origin, pathname } = new URL(next, base)
+        assert.equal(origin, new URL(base).origin)
+        assert.match(pathname, /^\/app(?:\/|$)/)
+        assert.doesNotMatch(pathname, /^\/app\/sign-in(?:\/|$)/)
+      }
+    }),
+    { numRuns: 20_000 },
+  )
+})

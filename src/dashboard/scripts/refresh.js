@@ -1,0 +1,27 @@
+/** Elements with `data-refresh` wait for something to happen: the page is asked for again until they say another thing. */
+import { announce } from './announce.js'
+import { fetchPage } from './page.js'
+
+const everyMs = 2_000
+/** After this many times, nothing is likely to come. */
+const maxTimes = 150
+
+export function watchRefreshing() {
+  for (const waiting of document.querySelectorAll('[data-refresh]')) if (waiting.id !== '') void refresh(waiting)
+}
+
+/** @type {(waiting: Element) => Promise<void>} */
+async function refresh(waiting) {
+  for (let times = 0; times < maxTimes; times++) {
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
+    if (!waiting.isConnected) return
+    if (document.hidden) continue
+    const page = await fetchPage(location.href).catch(() => undefined)
+    if (page === null) return
+    const found = page?.getElementById(waiting.id)
+    if (!found || found.hasAttribute('data-refresh')) continue
+    waiting.replaceWith(document.adoptNode(found))
+    announce(found.dataset.arrived ?? '')
+    return
+  }
+}

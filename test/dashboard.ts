@@ -1,0 +1,242 @@
+/**
+ * A browser without scripts, for the dashboard: it keeps cookies, sends forms as they stand in the page, and holds every answer
+ * against what all answers of the dashboard promise.
+ */
+import assert from 'node:assert/strict'
+import type { TestApp } from './app.ts'
+import { type Answer, type Request, sendRequest } from './client.ts'
+import { allOf, type Element, elementsIn, readHtml, textOf } from './html-page.ts'
+
+/** The fields of a form. */
+export type Form = Readonly<Record<string, string>>
+
+export interface Visited extends Answer {
+  /** The document; throws for an answer that is none. */
+  readonly page: Page
+}
+
+/** A browser on the dashboard of the app. */
+export class Browser {
+  /** Sent with each request, over what a browser would send. */
+  headers: Record<string, string> = {}
+  readonly cookies = new Map<string, string>()
+  readonly #app: Pick<TestApp, 'port'>
+
+  constructor(app: Pick<TestApp, 'port'>) {
+    this.#app = app
+  }
+
+  get(path: string, request: Request = {}): Promise<Visited> {
+    return this.ask('GET', path, request)
+  }
+
+  /** Sends a form, as from a page of the dashboard unless headers say otherwise. */
+  post(path: string, form: Form = {}, { headers, ...request }: Request = {}): Promise<Visited> {
+    return this.ask('POST', path, { form, ...request, headers: { 'sec-fetch-site': 'same-origin', ...headers } })
+  }
+
+  /** The page at the path, which must be there. */
+  async open(path: string): Promise<Page> {
+    const answer = await this.get(path)
+    assert.equal(answer.status, 200, `${path}: ${answer.text}`)
+    return answer.page
+  }
+
+  /** Sends the form of the page that goes to this address, with these values typed in; undefined takes a control away. */
+  submit(page: Page, action: string, typed: Readonly<Record<string, string | undefined>> = {}): Promise<Visited> {
+    const all = Object.entries({ ...page.form(action), ...typed })
+    return this.post(action, Object.fromEntries(all.filter((each): each is [string, string] => each[1] !== undefined)))
+  }
+
+  /** Goes where a 303 leads. */
+  follow({ status, headers, text }: Answer): Promise<Visited> {
+    assert.equal(status, 303, text)
+    return this.get(String(headers.location))
+  }
+
+  /** Signs in with the key. */
+  async signIn(key: string): Promise<this> {
+    const { status, text } = await this.post('/app/sign-in', { api_key: key })
+    assert.equal(status, 303, text)
+    return this
+  }
+
+  /** Sends any request; takes the cookies of its answer. */
+  async ask(method: string, path: string, { headers, ...request }: Request): Promise<Visited> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const sent = { ...(cookie !== '' && { cookie }), ...this.headers, ...headers }
+    const target = { agent: undefined, port: this.#app.port, method, path }
+    let answer = await sendRequest(target, { key: null, ...request, headers: sent })
+    // A busy machine makes any app shed load now and then.
+    while (answer.status === 503 && !request.seesOverload && answer.text.includes('more work than it can do')) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      answer = await sendRequest(target, { key: null, ...request, headers: sent })
+    }
+    for (const text of answer.headers['set-cookie'] ?? []) this.#take(text)
+    const page = checkVisited({ method, path }, answer)
+    return {
+      ...answer,
+      get page(): Page {
+        assert.ok(page, `no page: ${answer.status} ${answer.text.slice(0, 200)}`)
+        return page
+      },
+    }
+  }
+
+  #take(text: string): void {
+    const [, name = '', value = '', rest = ''] = /^([^=;]+)=([^;]*)(.*)$/.exec(text) ?? []
+    if (/; Max-Age=0(?:;|$)/.test(rest)) this.cookies.delete(name)
+    else this.cookies.set(name, value)
+  }
+}
+
+/** A browser that has signed in to the app's own account, or with this key. */
+export function signedIn(app: Pick<TestApp, 'port' | 'key'>, key = app.key): Promise<Browser> {
+  return new Browser(app).signIn(key)
+}
+
+/** Throws when an answer breaks a promise that all answers of the dashboard keep. Returns the page, if it is one. */
+export function checkVisited({ method, path }: { method: string; path: string }, answer: Answer): Page | undefined {
+  const { status, headers, text } = answer
+  const asked = `${method} ${path} → ${status}`
+  assert.match(String(headers['x-request-id']), /^[\w.-]{1,64}$/)
+  assert.equal(headers['x-content-type-options'], 'nosniff')
+  assert.equal(headers['access-control-allow-origin'], undefined)
+  assert.ok(status < 500 || status === 503, `${asked}: ${text}`)
+  const isOfDashboard = /^\/app(?:[/?]|$)/.test(path)
+  if (!isOfDashboard || path.startsWith('/app/static/') || method === 'OPTIONS') return undefined
+  assert.equal(headers['cache-control'], 'no-store', asked)
+  const policy = String(headers['content-security-policy'])
+  assert.match(policy, /default-src 'none'/, asked)
+  assert.doesNotMatch(policy, /unsafe|\*|https?:/, asked)
+  if (status === 303) assert.match(String(headers.location), /^\/app(?:[/?]|$)/, asked)
+  const type = String(headers['content-type'])
+  if (status >= 400) assert.equal(type, 'text/html; charset=utf-8', asked)
+  if (!type.startsWith('text/html') || method === 'HEAD') return undefined
+  for (const rule of ["frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"]) {
+    assert.ok(policy.includes(rule), `${asked} lacks ${rule}`)
+  }
+  return new Page(text)
+}
+
+/** A document, and what people find in it. */
+export class Page {
+  readonly root: Element
+
+  /** Throws if the document is not well-formed, or leads where no page may lead. */
+  constructor(source: string) {
+    this.root = readHtml(source)
+    for (const { name, attributes } of elementsIn(this.root)) {
+      for (const key of ['href', 'src', 'action', 'formaction']) checkAddress(name, key, attributes.get(key))
+    }
+  }
+
+  get title(): string {
+    return this.#textOf('title')
+  }
+
+  get heading(): string {
+    return this.#textOf('h1')
+  }
+
+  /** All that people can read. */
+  get text(): string {
+    return this.#textOf('body')
+  }
+
+  /** The text of what is told at once: notices and errors. */
+  get said(): string[] {
+    const all = elementsIn(this.root).filter(({ attributes }) =>
+      ['status', 'alert'].includes(attributes.get('role') ?? ''),
+    )
+    return all.map(textOf)
+  }
+
+  /** The addresses that links lead to. */
+  get links(): string[] {
+    return allOf(this.root, 'a').flatMap(({ attributes }) => attributes.get('href') ?? [])
+  }
+
+  /** The addresses that forms are sent to by POST. */
+  get actions(): string[] {
+    return elementsIn(this.root).flatMap(({ name, attributes }) =>
+      name === 'form' && attributes.get('method') === 'post'
+        ? (attributes.get('action') ?? [])
+        : (attributes.get('formaction') ?? []),
+    )
+  }
+
+  /** The control of this name. */
+  control(name: string): Element {
+    const found = this.controls().filter(({ attributes }) => attributes.get('name') === name)
+    const one = found.find(({ attributes }) => attributes.has('checked')) ?? found[0]
+    assert.ok(one, `the page has no control ${name}`)
+    return one
+  }
+
+  /** What the control of this name would send. */
+  value(name: string): string {
+    return sentBy(this.control(name)) ?? ''
+  }
+
+  /** What stands beside the control that was refused: its error and its help. Throws if the control is not marked. */
+  errorOf(name: string): string {
+    const of = this.controls().filter(({ attributes }) => attributes.get('name') === name)
+    const refused = of.find(({ attributes }) => attributes.get('aria-invalid') === 'true')
+    assert.ok(refused, `the control ${name} is not marked as refused`)
+    const ids = (refused.attributes.get('aria-describedby') ?? '').split(' ')
+    return elementsIn(this.root)
+      .filter(({ attributes }) => ids.includes(attributes.get('id') ?? ''))
+      .map(textOf)
+      .join(' ')
+  }
+
+  /** The names of the controls that are marked as refused. */
+  get refused(): string[] {
+    const marked = this.controls().filter(({ attributes }) => attributes.get('aria-invalid') === 'true')
+    return [...new Set(marked.map(({ attributes }) => attributes.get('name') ?? ''))]
+  }
+
+  /** The form that is sent by POST to this address, and all that it would send, were its first button pressed that has no name. */
+  form(action: string): Form {
+    const [form] = allOf(this.root, 'form', { method: 'post', action })
+    assert.ok(form, `the page has no form for ${action}`)
+    const sent = this.controls(form).flatMap((control) => {
+      const [name, value] = [control.attributes.get('name'), sentBy(control)]
+      return name === undefined || value === null ? [] : [[name, value]]
+    })
+    return Object.fromEntries(sent)
+  }
+
+  controls(within = this.root): Element[] {
+    return elementsIn(within).filter(({ name }) => ['input', 'select', 'textarea'].includes(name))
+  }
+
+  #textOf(name: string): string {
+    return allOf(this.root, name).map(textOf).join(' ')
+  }
+}
+
+/** Null for what sends nothing: a box that is not checked. */
+function sentBy(control: Element): string | null {
+  const { name, attributes } = control
+  if (name === 'textarea') return control.children.join('')
+  if (name === 'select') {
+    const options = allOf(control, 'option')
+    const chosen = options.find((option) => option.attributes.has('selected')) ?? options[0]
+    return chosen === undefined ? null : (chosen.attributes.get('value') ?? textOf(chosen))
+  }
+  const isChoice = ['checkbox', 'radio'].includes(attributes.get('type') ?? '')
+  if (isChoice && !attributes.has('checked')) return null
+  return attributes.get('value') ?? (isChoice ? 'on' : '')
+}
+
+const own = 'http://own.invalid'
+
+/** A page leads to the web, and to nothing that a browser would run; forms and files are our own. */
+function checkAddress(name: string, key: string, value: string | undefined): void {
+  if (value === undefined) return
+  const url = URL.parse(value, `${own}/app/x`)
+  assert.ok(url !== null && /^https?:$/.test(url.protocol), `${key}="${value}"`)
+  if (name !== 'a') assert.equal(url.origin, own, `${key}="${value}" leads to another host`)
+}

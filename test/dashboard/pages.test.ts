@@ -1,0 +1,238 @@
+/** What holds for all pages: where they lead without a session, and what every answer says to browsers. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../app.ts'
+import { Browser, signedIn } from '../dashboard.ts'
+import { furnish } from '../dashboard-records.ts'
+
+const app = await startApp()
+const open = ['/app/sign-in', '/app/static/*']
+const declared = app.router.declared.filter(({ template }) => /^\/app(?:\/|$)/.test(template))
+const pages = declared.filter(({ method, template }) => method === 'GET' && !open.includes(template))
+const forms = declared.filter(({ method }) => method === 'POST')
+
+function pathOf(template: string, id: number): string {
+  return template.replace(':id', String(id)).replace('*', 'nowhere')
+}
+
+test('the dashboard has the pages of the contract', () => {
+  const names = ['links', 'links/new', 'links/:id', 'domains', 'spaces', 'keys', 'sessions'].map(
+    (name) => `/app/${name}`,
+  )
+  for (const name of ['/app', ...names])
+    assert.ok(
+      pages.some(({ template }) => template === name),
+      name,
+    )
+})
+
+test('302 from / to the dashboard', async () => {
+  const { status, headers } = await new Browser(app).get('/')
+  assert.deepEqual([status, headers.location], [302, '/app'])
+})
+
+describe('without a session', () => {
+  test('303 from every page to the sign-in page, and back after signing in, with the query', async () => {
+    for (const { template } of pages) {
+      for (const query of ['', '?search=a%26b&x=%C3%BC']) {
+        const browser = new Browser(app)
+        const path = pathOf(template, 1) + query
+        const away = await browser.get(path)
+        assert.equal(away.status, 303, path)
+        const { page } = await browser.follow(away)
+        const back = await browser.submit(page, '/app/sign-in', { api_key: app.key, token: undefined })
+        assert.deepEqual([back.status, back.headers.location], [303, path])
+      }
+    }
+  })
+
+  test('303 from every form to the sign-in page; nothing is done', async () => {
+    const before = await app.send('GET', '/api/v1/spaces')
+    for (const { template } of forms.filter(({ template }) => !/sign-in|scheme$/.test(template))) {
+      const { status, headers } = await new Browser(app).post(pathOf(template, 1), { name: 'Intruder' })
+      assert.deepEqual([status, headers.location], [303, '/app/sign-in'], template)
+    }
+    assert.deepEqual((await app.send('GET', '/api/v1/spaces')).body, before.body)
+  })
+
+  test('a made-up session is none, and neither is a key', async () => {
+    const browser = new Browser(app)
+    for (const secret of ['', 'x', `wms_${'A'.repeat(43)}`, app.key, `wml_${'A'.repeat(43)}`]) {
+      browser.cookies.set('waymark', secret)
+      assert.equal((await browser.get('/app/links')).status, 303)
+      assert.equal((await browser.get('/app/links', { key: app.key })).status, 303)
+      browser.cookies.set('waymark', secret)
+      assert.equal((await browser.post('/app/spaces', { name: 'x' }, { key: app.key })).status, 303)
+    }
+  })
+})
+
+describe('with a session', () => {
+  test('every page of an account that has nothing, and of one that has everything, is well-formed', async () => {
+    const empty = await signedIn(app)
+    const full = await signedIn(app, (await furnish(app)).key)
+    for (const { template } of pages) {
+      for (const browser of [empty, full]) {
+        const { status } = await browser.get(pathOf(template, 1))
+        assert.ok([200, 404].includes(status), template)
+      }
+    }
+  })
+
+  test('every link of every page leads to a page, and every form to a route', async () => {
+    const { key } = await furnish(app)
+    const browser = await signedIn(app, key)
+    const seen = new Set<string>()
+    const toSee = ['/app']
+    for (let path = toSee.pop(); path !== undefined; path = toSee.pop()) {
+      if (seen.has(path)) continue
+      seen.add(path)
+      toSee.push(...(await leadsFrom(browser, path)))
+    }
+    assert.ok(seen.size > 60, `${seen.size} pages`)
+  })
+
+  test('HEAD is answered as GET, without the page', async () => {
+    const browser = await signedIn(app)
+    for (const { template } of pages) {
+      const path = pathOf(template, 1)
+      const [head, get] = [await browser.ask('HEAD', path, {}), await browser.get(path)]
+      assert.deepEqual([head.status, head.text], [get.status, ''], path)
+    }
+  })
+})
+
+/** The pages of the dashboard that this one leads to. */
+async function leadsFrom(browser: Browser, path: string): Promise<string[]> {
+  const answer = await browser.get(path)
+  assert.equal(answer.status, 200, `${path}: ${answer.text}`)
+  if (!String(answer.headers['content-type']).startsWith('text/html')) return []
+  for (const action of answer.page.actions) assertRouted('POST', action)
+  const all = answer.page.links.map((link) => new URL(link, `${app.origin}${path}`))
+  // Checks ask the DNS, which is not there.
+  const own = all.filter((url) => url.href.startsWith(`${app.origin}/app`) && !url.searchParams.has('check'))
+  return own.map(({ pathname, search }) => pathname + search)
+}
+
+function assertRouted(method: string, address: string): void {
+  const { pathname } = new URL(address, app.origin)
+  const isRoute = ({ method: of, template }: (typeof declared)[number]) =>
+    of === method && new RegExp(`^${template.replace(':id', '\\d+')}$`).test(pathname)
+  assert.ok(declared.some(isRoute), `${method} ${pathname} has no route`)
+}
+
+describe('failures are pages too', () => {
+  test('404 for a page that there is not', async () => {
+    const browser = await signedIn(app)
+    for (const path of [
+      '/app/nowhere',
+      '/app/links/1/nowhere',
+      '/app/',
+      '/app/links/',
+      '/app/links/0',
+      '/app/links/x',
+    ]) {
+      const { status, page } = await browser.get(path)
+      assert.deepEqual([status, page.heading.length > 0], [404, true], path)
+    }
+    assert.equal((await browser.get('/app/static/nowhere.css')).status, 404)
+    assert.equal((await browser.post('/app/links/99999/delete')).status, 404)
+    assert.equal((await browser.get(`/app/links/${'9'.repeat(40)}`)).status, 404)
+  })
+
+  test('405 with what is allowed, as a page; 204 for OPTIONS', async () => {
+    const browser = await signedIn(app)
+    for (const [method, path, allowed] of [
+      ['DELETE', '/app/links', 'GET, HEAD, POST, OPTIONS'],
+      ['PUT', '/app', 'GET, HEAD, OPTIONS'],
+      ['POST', '/app/about', 'GET, HEAD, OPTIONS'],
+      ['PATCH', '/app/links/1?x=1', 'GET, HEAD, POST, OPTIONS'],
+      ['GET', '/app/scheme', null],
+    ] as const) {
+      const { status, headers, page } = await browser.ask(method, path, {})
+      if (allowed === null) assert.equal(status, 404)
+      else assert.deepEqual([status, headers.allow], [405, allowed], path)
+      assert.ok(page.heading)
+      assert.equal((await browser.ask('OPTIONS', path, {})).status, 204)
+    }
+  })
+
+  test('400 for an address or a form that cannot be read', async () => {
+    const browser = await signedIn(app)
+    for (const path of ['/app/%zz', '/app/links/%ff', '/app/links?search=%zz', '/app?a=%ff']) {
+      assert.equal((await browser.get(path)).status, 400, path)
+    }
+    for (const form of ['name=%zz', 'name=%ff', Array.from({ length: 300 }, (_, at) => `f${at}=1`).join('&')]) {
+      assert.equal((await browser.post('/app/spaces', {}, { form })).status, 400)
+    }
+    const { body } = await app.send('GET', '/api/v1/spaces')
+    assert.deepEqual(body.data, [])
+  })
+
+  test('413 for a form of more than 64 KiB; one of that much is read', async () => {
+    const browser = await signedIn(app)
+    const form = (bytes: number) => `name=${'x'.repeat(bytes - 5)}`
+    const { status, page } = await browser.post('/app/spaces', {}, { form: form(200 * 1024) })
+    assert.equal(status, 413)
+    assert.match(page.text, /64 KiB/)
+    assert.equal((await browser.post('/app/spaces', {}, { form: form(64 * 1024 + 1) })).status, 413)
+    const refused = await browser.post('/app/spaces', {}, { form: form(64 * 1024) })
+    assert.equal(refused.status, 422)
+    assert.equal(refused.page.value('name').length, 64 * 1024 - 5)
+  })
+
+  test('503 with Retry-After while the server stops', async () => {
+    const stopping = await startApp()
+    stopping.drain.isDraining = true
+    for (const path of ['/app', '/app/nowhere', '/app/sign-in']) {
+      const { status, headers, page } = await new Browser(stopping).get(path)
+      assert.deepEqual([status, headers['retry-after'], headers.connection], [503, '1', 'close'])
+      assert.match(page.text, /Try again/)
+    }
+  })
+
+  test('500 with the id of the request and nothing else', async () => {
+    let isBroken = false
+    const broken = await startApp({
+      expectsBugs: true,
+      storage: (real) =>
+        new Proxy(real, {
+          get: (target, name) => {
+            if (isBroken && name === 'all') throw new TypeError('select secret from keys')
+            const value = Reflect.get(target, name)
+            return typeof value === 'function' ? value.bind(target) : value
+          },
+        }),
+    })
+    const browser = await signedIn(broken)
+    isBroken = true
+    await assert.rejects(browser.get('/app'), /→ 500/)
+  })
+})
+
+test('a session opens nothing of the API', async () => {
+  const browser = await signedIn(app)
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  for (const [method, path] of [
+    ['GET', '/api/v1/links'],
+    ['GET', '/api/v1/me'],
+    ['POST', '/api/v1/spaces'],
+    ['DELETE', '/api/v1/links/1'],
+  ] as const) {
+    const answer = await app.send(method, path, { key: null, headers: { cookie, 'sec-fetch-site': 'same-origin' } })
+    assert.equal(answer.status, 401, path)
+  }
+  const secret = browser.cookies.get('waymark') ?? ''
+  assert.equal((await app.send('GET', '/api/v1/links', { key: secret })).status, 401)
+})
+
+test('no other site may read a page, though it may use the API', async () => {
+  const origin = 'https://elsewhere.example'
+  const browser = await signedIn(await startApp({ corsOrigins: [origin] }))
+  for (const path of ['/app', '/app/nowhere', '/app/sign-in']) {
+    for (const method of ['GET', 'OPTIONS', 'DELETE']) {
+      const { headers } = await browser.ask(method, path, { headers: { origin } })
+      assert.equal(headers['access-control-allow-origin'], undefined)
+    }
+  }
+})

@@ -1,0 +1,284 @@
+/** Signing in and out of the dashboard, and how sessions end. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { insertLoginToken } from '../../src/sessions/store.ts'
+import { startApp } from '../app.ts'
+import type { Answer } from '../client.ts'
+import { stopClock } from '../clock.ts'
+import { Browser, signedIn } from '../dashboard.ts'
+
+const app = await startApp()
+const browser = () => new Browser(app)
+const token = (lifetime?: number) => insertLoginToken(app.storage, app.account, lifetime)
+const signIn = '/app/sign-in'
+
+/** What an answer sets, by the names of the cookies. */
+function cookiesOf({ headers }: Answer): Record<string, string> {
+  return Object.fromEntries((headers['set-cookie'] ?? []).map((text) => text.split(/=(.*)/s).slice(0, 2)))
+}
+
+async function isOpen(of: Browser): Promise<boolean> {
+  const { status } = await of.get('/app')
+  assert.ok(status === 200 || status === 303)
+  return status === 200
+}
+
+describe('with a sign-in link', () => {
+  test('303 to the first page, once', async () => {
+    const secret = await token()
+    const [first, second] = [browser(), browser()]
+    const { status, headers } = await first.post(signIn, { token: secret })
+    assert.deepEqual([status, headers.location], [303, '/app'])
+    assert.ok(await isOpen(first))
+    const again = await second.post(signIn, { token: secret })
+    assert.equal(again.status, 422)
+    assert.match(again.page.errorOf('token'), /has been used or has expired.*npx waymark login-link/)
+    assert.ok(!(await isOpen(second)))
+  })
+
+  test('303 for the whole address as it was printed, and with blanks around', async () => {
+    const link = `http://127.0.0.1:3000/app/sign-in#${await token()}`
+    assert.equal((await browser().post(signIn, { token: ` ${link}\t` })).status, 303)
+  })
+
+  test('one of many who bring it at once gets a session', async () => {
+    const proxied = await startApp({ trustProxy: 1 })
+    const secret = await insertLoginToken(proxied.storage, proxied.account)
+    const all = Array.from({ length: 20 }, (_, at) => {
+      const each = new Browser(proxied)
+      each.headers = { 'x-forwarded-for': `10.0.0.${at}` }
+      return each.post(signIn, { token: secret })
+    })
+    const statuses = (await Promise.all(all)).map(({ status }) => status).sort()
+    assert.deepEqual(statuses, [303, ...Array.from({ length: 19 }, () => 422)])
+  })
+
+  test('422 for one that has expired, is unknown or malformed; no page shows it again', async () => {
+    for (const secret of [
+      await token(-1),
+      `wml_${'A'.repeat(43)}`,
+      'wml_',
+      '<script>',
+      `wms_${'A'.repeat(43)}`,
+      app.key,
+    ]) {
+      const own = new Browser(await startApp())
+      const { status, page, text } = await own.post(signIn, { token: secret, next: '/app/links?page=2' })
+      assert.equal(status, 422, secret)
+      assert.deepEqual(page.refused, ['token'])
+      assert.equal(page.value('token'), '')
+      assert.ok(!text.includes(secret))
+      assert.equal(page.form(signIn).next, '/app/links?page=2')
+    }
+  })
+})
+
+describe('with an API key', () => {
+  test('303 for a key that may do everything, with blanks around it', async () => {
+    const own = browser()
+    assert.equal((await own.post(signIn, { api_key: ` ${app.key}\n` })).status, 303)
+    assert.ok(await isOpen(own))
+  })
+
+  test('422 beside the field, in the words of the API, for any other', async () => {
+    const revoked = await app.issueKey()
+    await app.revokeKey(revoked.key.id)
+    const expired = await app.createKey({ expiresAt: new Date(Date.now() - 1_000) })
+    const unknown = await (await startApp()).createKey()
+    for (const key of [revoked.secret, expired, unknown, 'wm_malformed', 'ü', `${app.key}x`]) {
+      const { page, status, text } = await new Browser(app).post(signIn, { api_key: key })
+      const said = await app.send('GET', '/api/v1/me', { key: Buffer.from(key).toString('latin1') })
+      assert.deepEqual([status, said.status], [422, 401])
+      assert.ok(page.errorOf('api_key').includes(said.body.detail), page.errorOf('api_key'))
+      assert.deepEqual(page.refused, ['api_key'])
+      assert.equal(page.value('api_key'), '')
+      assert.ok(!text.includes(key) || key === 'ü')
+    }
+  })
+
+  test('422 for a key without the scope *, and for none', async () => {
+    const app = await startApp()
+    const all = ['domains:read', 'domains:write', 'spaces:read', 'spaces:write', 'links:read', 'links:write'] as const
+    const key = await app.createKey({ scopes: all })
+    const own = new Browser(app)
+    const { status, page } = await own.post(signIn, { api_key: key })
+    assert.equal(status, 422)
+    assert.match(page.errorOf('api_key'), /scope \*/)
+    for (const form of [{}, { api_key: '' }, { api_key: '  ', token: '' }]) {
+      assert.match((await own.post(signIn, form)).page.errorOf('api_key'), /Paste an API key/)
+    }
+    const twice = await own.post(signIn, {}, { form: `api_key=${app.key}&api_key=${app.key}` })
+    assert.equal(twice.status, 422)
+    assert.equal(own.cookies.size, 0)
+  })
+})
+
+describe('the cookie of a session', () => {
+  test('is out of reach of scripts and other sites, with a prefix and Secure wherever browsers come over https', async () => {
+    const https = { 'x-forwarded-proto': 'https' }
+    const rows = [
+      [{}, {}, 'waymark', ''],
+      [{}, https, 'waymark', ''],
+      [{ baseUrl: 'https://links.example.com' }, {}, '__Host-waymark', '; Secure'],
+      [{ baseUrl: 'http://links.example.com' }, {}, 'waymark', ''],
+      [{ trustProxy: 1 }, https, '__Host-waymark', '; Secure'],
+      [{ trustProxy: 1 }, {}, 'waymark', ''],
+    ] as const
+    for (const [options, headers, name, secure] of rows) {
+      const app = await startApp(options)
+      const own = new Browser(app)
+      own.headers = headers
+      const cookies = cookiesOf(await own.post(signIn, { api_key: app.key }))
+      assert.deepEqual(Object.keys(cookies), [name])
+      assert.match(String(cookies[name]), /^wms_[\w-]{43}; /)
+      const attributes = String(cookies[name]).replace(/^[^;]*/, '')
+      assert.equal(attributes, `; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000${secure}`)
+      assert.ok(await isOpen(own))
+      const out = await own.post('/app/sign-out')
+      assert.equal(cookiesOf(out)[name], `; Path=/; HttpOnly; SameSite=Lax; Max-Age=0${secure}`)
+    }
+  })
+
+  test('is new at each sign-in: one that was there before is not adopted, and its session ends', async () => {
+    const planted = `wms_${'A'.repeat(43)}`
+    const own = browser()
+    own.cookies.set('waymark', planted)
+    await own.signIn(app.key)
+    const first = own.cookies.get('waymark')
+    assert.notEqual(first, planted)
+    const thief = browser()
+    thief.cookies.set('waymark', planted)
+    assert.ok(!(await isOpen(thief)))
+    await own.signIn(app.key)
+    assert.notEqual(own.cookies.get('waymark'), first)
+    thief.cookies.set('waymark', String(first))
+    assert.ok(!(await isOpen(thief)))
+    assert.ok(await isOpen(own))
+  })
+
+  test('of another name opens nothing: without the prefix over https, with it over http', async () => {
+    for (const [baseUrl, wrong] of [
+      ['https://links.example.com', 'waymark'],
+      ['http://links.example.com', '__Host-waymark'],
+    ] as const) {
+      const own = await signedIn(await startApp({ baseUrl }))
+      const [[name = '', secret = ''] = []] = [...own.cookies]
+      own.cookies.delete(name)
+      own.cookies.set(wrong, secret)
+      assert.ok(!(await isOpen(own)))
+    }
+  })
+})
+
+describe('a session ends at once', () => {
+  test('when it is signed out; its cookie opens nothing any more', async () => {
+    const own = await signedIn(app)
+    const kept = own.cookies.get('waymark') ?? ''
+    const { status, headers } = await own.post('/app/sign-out')
+    assert.deepEqual([status, headers.location, own.cookies.size], [303, signIn, 0])
+    own.cookies.set('waymark', kept)
+    assert.ok(!(await isOpen(own)))
+    assert.equal((await own.post('/app/spaces', { name: 'Late' })).status, 303)
+    assert.deepEqual((await app.send('GET', '/api/v1/spaces')).body.data, [])
+  })
+
+  test('when another browser ends it, or all others', async () => {
+    const app = await startApp()
+    const [own, second, third, fourth] = [
+      await signedIn(app),
+      await signedIn(app),
+      await signedIn(app),
+      await signedIn(app),
+    ]
+    const page = await own.open('/app/sessions')
+    const ends = page.actions.filter((action) => /sessions\/\d+\/end$/.test(action))
+    assert.equal(ends.length, 4)
+    // Ids rise with time.
+    const [, secondEnd = ''] = ends.toSorted()
+    const after = await own.follow(await own.submit(page, secondEnd))
+    assert.match(after.page.said.join(), /The session is ended/)
+    assert.deepEqual([await isOpen(own), await isOpen(second), await isOpen(third)], [true, false, true])
+    const last = await own.follow(await own.submit(await own.open('/app/sessions'), '/app/sessions/end-others'))
+    assert.match(last.page.said.join(), /2 sessions are ended/)
+    assert.deepEqual([await isOpen(own), await isOpen(third), await isOpen(fourth)], [true, false, false])
+    assert.equal((await own.post(secondEnd)).status, 404)
+    const [self = ''] = (await own.open('/app/sessions')).actions.filter((action) => /\d+\/end$/.test(action))
+    const gone = await own.post(self)
+    assert.deepEqual([gone.headers.location, own.cookies.size], [signIn, 0])
+  })
+
+  test('with the key that it began with, and no other', async () => {
+    const { key, secret } = await app.issueKey()
+    const [own, other] = [await signedIn(app, secret), await signedIn(app)]
+    const page = await other.open(`/app/keys/${key.id}/revoke`)
+    const { page: after } = await other.follow(await other.submit(page, `/app/keys/${key.id}/revoke`))
+    assert.match(after.said.join(), /The key is revoked/)
+    assert.deepEqual([await isOpen(own), await isOpen(other)], [false, true])
+  })
+
+  test('after 30 days, and with a key that expires earlier', async (t) => {
+    stopClock(t)
+    const days = 86_400_000
+    const expiring = await app.createKey({ expiresAt: new Date(Date.now() + 7 * days) })
+    const [own, short] = [await signedIn(app), await signedIn(app, expiring)]
+    t.mock.timers.setTime(Date.now() + 7 * days)
+    assert.deepEqual([await isOpen(own), await isOpen(short)], [true, false])
+    t.mock.timers.setTime(Date.now() + 23 * days - 1)
+    assert.ok(await isOpen(own))
+    t.mock.timers.setTime(Date.now() + 1)
+    assert.ok(!(await isOpen(own)))
+  })
+})
+
+describe('attempts that fail', () => {
+  const wrong = { api_key: 'wm_wrong' }
+
+  test('429 with Retry-After for the 11th from one network within a minute, even with a good key; others are not affected', async (t) => {
+    stopClock(t)
+    const app = await startApp({ trustProxy: 1 })
+    const from = (address: string) => {
+      const own = new Browser(app)
+      own.headers = { 'x-forwarded-for': address }
+      return own
+    }
+    const own = from('2001:db8::1')
+    for (let i = 0; i < 10; i++) assert.equal((await own.post(signIn, wrong)).status, 422)
+    const { status, headers, page } = await own.post(signIn, wrong)
+    assert.equal(status, 429)
+    assert.match(String(headers['retry-after']), /^[1-9]\d?$/)
+    assert.match(page.text, /Wait a minute/)
+    assert.equal((await from('2001:db8::2').post(signIn, { api_key: app.key })).status, 429)
+    assert.equal((await from('2001:db8:1::1').post(signIn, { api_key: app.key })).status, 303)
+    assert.equal((await own.get(signIn)).status, 200)
+    t.mock.timers.setTime(Date.now() + Number(headers['retry-after']) * 1_000)
+    assert.equal((await own.post(signIn, { api_key: app.key })).status, 303)
+  })
+
+  test('many at once are no way around the limit', async (t) => {
+    stopClock(t)
+    const app = await startApp()
+    const all = Array.from({ length: 40 }, () => new Browser(app).post(signIn, { token: `wml_${'A'.repeat(43)}` }))
+    const statuses = (await Promise.all(all)).map(({ status }) => status)
+    assert.equal(statuses.filter((status) => status === 422).length, 10)
+    assert.equal(statuses.filter((status) => status === 429).length, 30)
+  })
+
+  test('those that succeed do not count', async () => {
+    const app = await startApp()
+    for (let i = 0; i < 15; i++) await signedIn(app)
+    assert.equal((await new Browser(app).post(signIn, wrong)).status, 422)
+  })
+})
+
+test('no secret is logged', async () => {
+  const app = await startApp()
+  const link = await insertLoginToken(app.storage, app.account)
+  const own = new Browser(app)
+  await own.post(signIn, { token: link })
+  await own.signIn(app.key)
+  await own.get(`/app/links?search=${app.key}`)
+  await own.get('/app/links', { headers: { 'x-request-id': own.cookies.get('waymark') ?? '' } })
+  const logged = JSON.stringify(app.logs)
+  for (const secret of [link, app.key, own.cookies.get('waymark') ?? '']) assert.ok(!logged.includes(secret))
+  assert.ok(app.logs.some(({ session }) => typeof session === 'number'))
+})
