@@ -22,6 +22,8 @@ import { wordForPeople } from './wording.ts'
 
 /** Bytes that a form may have: a link's target alone may have 8 KiB, and three times that when it is encoded. */
 const maxForm = 64 * 1024
+/** Fields that a form may have: a list has a box for each of its rows, and more beside them. */
+const maxFormFields = 200
 
 /** A request of somebody who is signed in. */
 export interface Asked {
@@ -158,7 +160,7 @@ export function idOf({ exchange }: Asked, what: string): number {
 export async function readForm(exchange: Exchange): Promise<Fields | Failure> {
   const bytes = await receiveBody(exchange, maxForm)
   if (bytes instanceof Failure) return bytes
-  const fields = parseFormBytes(bytes)
+  const fields = parseFormBytes(bytes, maxFormFields)
   if (!(fields instanceof MalformedForm)) return fields
   return new Failure('malformed_body', `The form cannot be read. ${fields.message}`)
 }

@@ -246,7 +246,7 @@ test('rows are selected one by one or all at once, and their menus post for them
   await page.getByLabel('Select winter').check()
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('heading', { name: 'Elsewhere' }).waitFor()
-  assert.ok(posted.some((request) => request.startsWith('/app/links/selected ') && request.includes('id=5')))
+  assert.ok(posted.some((request) => request.startsWith('/app/links/selected ') && request.includes('row-5=on')))
 })
 
 test('the keys are explained, and can be turned off', { skip }, async () => {

@@ -24,19 +24,19 @@ export class MalformedForm {
  * Reads `application/x-www-form-urlencoded` bytes (URL Standard §5.1) strictly: broken percent-encoding and bytes that are
  * not UTF-8 are not repaired.
  */
-export function parseFormBytes(bytes: Buffer): Fields | MalformedForm {
-  return isUtf8(bytes) ? parseQuery(bytes.toString('utf8')) : new MalformedForm('The text is not valid UTF-8.')
+export function parseFormBytes(bytes: Buffer, most = maxFields): Fields | MalformedForm {
+  return isUtf8(bytes) ? parseQuery(bytes.toString('utf8'), most) : new MalformedForm('The text is not valid UTF-8.')
 }
 
 /** Reads the query of a request target, or a form that is known to be well-formed text, as strictly. */
-export function parseQuery(text: string): Fields | MalformedForm {
+export function parseQuery(text: string, most = maxFields): Fields | MalformedForm {
   const fields: Record<string, unknown> = Object.create(null)
   if (text === '') return fields
   let sent = 0
   for (const pair of text.split('&')) {
     if (pair === '') continue
     sent += 1
-    if (sent > maxFields) return new MalformedForm(`At most ${maxFields} fields may be sent.`)
+    if (sent > most) return new MalformedForm(`At most ${most} fields may be sent.`)
     const equals = pair.indexOf('=')
     const name = decoded(equals < 0 ? pair : pair.slice(0, equals))
     const value = equals < 0 ? '' : decoded(pair.slice(equals + 1))

@@ -33,18 +33,21 @@ export interface QrAsked {
   readonly query: Fields
   /** Whether a browser shows the picture or keeps it as a file. */
   readonly disposition: 'inline' | 'attachment'
+  /** Sent with the picture, and with no failure. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Sends the QR code of a link as the query asks; 304 if the client has it. Returns `validation_failed`. */
 export async function sendQr(
   exchange: Exchange,
-  { id, address, query: sent, disposition }: QrAsked,
+  { id, address, query: sent, disposition, headers = {} }: QrAsked,
   condition: Condition | null,
 ): Promise<Outcome> {
   const query = qrQuery.check(sent)
   if (query instanceof Failure) return query
   const modules = fittingModules(address, query)
   if (modules instanceof Failure) return modules
+  for (const name in headers) addHeader(exchange, name, headers[name] as string)
   const isSvg = query.format === 'svg'
   const picture = isSvg ? svgOf(modules, query) : await pictureOf(modules, query)
   if (addEntityTag(exchange, hash('sha1', picture, 'base64url'), condition)) return send(exchange, 304)

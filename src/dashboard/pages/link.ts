@@ -1,6 +1,5 @@
 /** One link: its QR code, its statistics, and every field of it. */
 import { found } from '../../errors.ts'
-import { addHeader } from '../../http/answer.ts'
 import { type Html, html } from '../../http/html.ts'
 import { sendQr } from '../../links/qr-route.ts'
 import type { Link } from '../../links/schema.ts'
@@ -52,8 +51,8 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     const { link } = await linkAsked(asked)
     const { download, ...query } = asked.query
     const disposition = download === undefined ? 'inline' : 'attachment'
-    addHeader(asked.exchange, 'cache-control', 'no-store')
-    return sendQr(asked.exchange, { id: link.id, address: link.short_url, query, disposition }, null)
+    const headers = { 'cache-control': 'no-store' }
+    return sendQr(asked.exchange, { id: link.id, address: link.short_url, query, disposition, headers }, null)
   })
 
   async function shownPage(asked: Asked, link: Link, state: FormState, clash: Html | null = null): Promise<Shown> {

@@ -48,7 +48,7 @@ test('rows that can be selected belong to a form with what can be done, and may 
   assert.match(text, /^<div class="results" data-select><div class="table/)
   assert.match(
     text,
-    /<input type="checkbox" form="selection" name="id" value="7"><span class="hidden-text">Select &lt;a&gt;<\/span>/,
+    /<input type="checkbox" form="selection" name="row-7"><span class="hidden-text">Select &lt;a&gt;<\/span>/,
   )
   assert.match(text, /<form method="post" action="\/app\/links\/selected" class="selection" id="selection">/)
   assert.match(text, /<div class="actions">Delete<\/div>/)

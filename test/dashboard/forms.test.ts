@@ -1,0 +1,269 @@
+/** The forms of the dashboard: what they refuse, in the words of the API, and what becomes of what was typed. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../app.ts'
+import type { Json } from '../client.ts'
+import { type Browser, type Form, type Page, signedIn } from '../dashboard.ts'
+import { newPlace, type Place } from '../links-api.ts'
+
+const app = await startApp()
+const place = await newPlace(app)
+const browser = await signedIn(app, place.key)
+
+interface Refusal {
+  /** The page with the form, where it is sent, and the API's operation. */
+  readonly page: string
+  readonly action: string
+  readonly asks: readonly [method: string, path: string]
+  /** What is typed, over what the form has. */
+  readonly typed: Form
+  /** What makes a request to the API whole. */
+  readonly besides?: Form
+}
+
+/** Sends both; holds what stands beside each field against what the API says of it. */
+async function assertRefusedAlike({ page, action, asks, typed, besides = {} }: Refusal, of = browser): Promise<void> {
+  const said = await place.send(...asks, { form: { ...besides, ...typed } })
+  assert.ok([409, 422].includes(said.status), `${JSON.stringify(typed)}: ${said.text}`)
+  const { status, page: again } = await of.submit(await of.open(page), action, { ...besides, ...typed })
+  assert.equal(status, 422, JSON.stringify(typed))
+  const fields: string[] = said.body.violations.map(({ field }: Json) => field)
+  assert.deepEqual(again.refused.toSorted(), [...new Set(fields)].sort(), JSON.stringify(typed))
+  for (const { field, message } of said.body.violations) assert.ok(again.errorOf(field).includes(message), message)
+  const written = Object.entries(typed).filter(([name]) => again.control(name).name !== 'select')
+  for (const [name, value] of written) assert.equal(again.value(name), value)
+  // With several refusals, each stands above the form too, and leads to its field.
+  if (fields.length > 1) {
+    for (const field of fields) assert.ok(again.links.includes(`#${again.control(field).attributes.get('id')}`), field)
+  }
+}
+
+const long = (length: number) => 'x'.repeat(length)
+const web = [{ homepage_url: 'nope' }, { homepage_url: 'javascript:alert(1)' }, { not_found_url: 'ftp://acme.com/' }]
+const badLinks: readonly Form[] = [
+  ...[{ url: '' }, { url: 'acme' }, { url: 'javascript:alert(1)' }, { url: `https://acme.com/${long(9_000)}` }],
+  ...[{ alias: 'two words' }, { alias: 'robots.txt' }, { alias: '/x' }, { alias: '../x' }, { alias: 'x+' }],
+  ...[{ alias: 'taken' }, { alias: 'TAKEN' }, { alias: long(129) }, { title: long(256) }],
+  ...[{ clicks_limit: '0' }, { clicks_limit: '-1' }, { clicks_limit: 'many' }, { clicks_limit: '1e3' }],
+  ...[{ expiration_url: 'nope' }, { redirect_status: '303' }, { space_id: '99999' }, { redirect_password: long(129) }],
+  ...[{ active_period_start_at: '2026-02-30T10:00' }, { active_period_end_at: 'tomorrow' }],
+  { active_period_start_at: '2030-01-02 10:00', active_period_end_at: '2030-01-01 10:00' },
+  { url: 'nope', alias: 'two words', title: long(256), clicks_limit: 'many' },
+]
+
+describe('422 with the words of the API beside each field, and all that was typed', () => {
+  test('a new domain, and a change of one', async () => {
+    const { domain } = place
+    const names = [
+      '',
+      '-nope.example',
+      'a b.example',
+      'https://go.acme.com',
+      '1.2.3.4',
+      `${long(64)}.example`,
+      'аpple.example',
+    ]
+    for (const typed of [...names.map((name) => ({ name })), ...web, { name: domain.name }]) {
+      const besides = { name: 'fresh.acme.com' }
+      const asks = ['POST', '/domains'] as const
+      await assertRefusedAlike({ page: '/app/domains/new', action: '/app/domains', asks, typed, besides })
+    }
+    const page = `/app/domains/${domain.id}`
+    for (const typed of [...web, { homepage_url: 'a', not_found_url: 'b' }]) {
+      await assertRefusedAlike({ page, action: page, asks: ['PATCH', `/domains/${domain.id}`], typed })
+    }
+  })
+
+  test('a new space, and a change of one', async () => {
+    const space = await place.stored('/spaces', { name: 'Sales' })
+    const page = `/app/spaces/${space.id}`
+    for (const typed of [{ name: '' }, { name: long(300) }, { name: '\u0000' }, { name: 'a\nb' }]) {
+      const besides = { name: 'Fresh' }
+      const asks = ['POST', '/spaces'] as const
+      await assertRefusedAlike({ page: '/app/spaces/new', action: '/app/spaces', asks, typed, besides })
+      await assertRefusedAlike({ page, action: page, asks: ['PATCH', `/spaces/${space.id}`], typed })
+    }
+  })
+
+  test('a new link, and a change of one', async () => {
+    await place.link({ alias: 'taken' })
+    const link = await place.link({ alias: 'mine', redirect_password: 'old' })
+    const page = `/app/links/${link.id}`
+    const besides = { url: 'https://acme.com/', domain_id: String(place.domain.id) }
+    for (const typed of badLinks) {
+      const asks = ['POST', '/links'] as const
+      await assertRefusedAlike({ page: '/app/links/new', action: '/app/links', asks, typed, besides })
+      await assertRefusedAlike({ page, action: page, asks: ['PATCH', `/links/${link.id}`], typed })
+    }
+    const loop = { url: link.short_url }
+    await assertRefusedAlike({ page, action: page, asks: ['PATCH', `/links/${link.id}`], typed: loop })
+    assert.deepEqual((await place.send('GET', `/links/${link.id}`)).body.data, link)
+  })
+
+  test('a choice that is none of those that the form offers is said too', async () => {
+    const space = await place.stored('/spaces', { name: 'Sales' })
+    for (const [page, action] of [
+      ['/app/spaces/new', '/app/spaces'],
+      [`/app/spaces/${space.id}`, `/app/spaces/${space.id}`],
+    ] as const) {
+      const said = await place.send('POST', '/spaces', { form: { name: 'x', color: '99' } })
+      const { status, page: again } = await browser.submit(await browser.open(page), action, { color: '99' })
+      assert.equal(status, 422)
+      assert.ok(again.errorOf('color').includes(said.body.message))
+    }
+  })
+
+  test('a field that the form does not have is said above it', async () => {
+    const { key, domain } = await newPlace(app)
+    const own = await signedIn(app, key)
+    for (const [action, form] of [
+      ['/app/spaces', { name: 'x', zzz: '1' }],
+      ['/app/domains', { name: 'zzz.example.com', zzz: '1' }],
+      ['/app/links', { url: 'https://acme.com', domain_id: String(domain.id), zzz: '1' }],
+      ['/app/links', { url: 'https://acme.com', domain_id: '99999' }],
+      ['/app/keys', { name: 'x', expires: 'never', '*': 'true', zzz: '1' }],
+    ] as const) {
+      const { status, page } = await own.post(action, form)
+      assert.equal(status, 422, action)
+      assert.match(page.said.join(), /zzz|99999/, action)
+    }
+  })
+
+  test('a new key', async () => {
+    for (const [typed, field] of [
+      [{ name: '' }, 'name'],
+      [{ name: long(256) }, 'name'],
+      [{ expires: 'tomorrow' }, 'expires'],
+      [{ '*': undefined }, '*'],
+    ] as const) {
+      const { status, page } = await browser.submit(await browser.open('/app/keys/new'), '/app/keys', {
+        name: 'CI',
+        ...typed,
+      })
+      assert.equal(status, 422)
+      assert.deepEqual(page.refused, [field])
+      if (!('name' in typed)) assert.equal(page.value('name'), 'CI')
+    }
+  })
+})
+
+describe('409 with both versions, after another has saved', () => {
+  const clash = async (path: string, mine: Form, theirs: Form, shown: readonly string[]) => {
+    const other = await signedIn(app, place.key)
+    const [page, opened] = [await browser.open(path), await other.open(path)]
+    assert.equal((await other.submit(opened, path, theirs)).status, 303)
+    const refused = await browser.submit(page, path, mine)
+    assert.equal(refused.status, 409)
+    const told = refused.page.said.join()
+    for (const text of shown) assert.ok(told.includes(text), `${text} in ${told}`)
+    for (const [name, value] of Object.entries(mine)) assert.equal(refused.page.value(name), value)
+    assert.equal((await browser.submit(refused.page, path, mine)).status, 303)
+  }
+
+  test('of a link', async () => {
+    const { id } = await place.link({ alias: 'clash', redirect_password: 'secret' })
+    const [mine, theirs] = ['https://acme.com/mine', 'https://acme.com/theirs']
+    await clash(`/app/links/${id}`, { url: mine, title: 'Mine' }, { url: theirs, clicks_limit: '7' }, [
+      mine,
+      theirs,
+      'Mine',
+      '7',
+    ])
+    const { data } = (await place.send('GET', `/links/${id}`)).body
+    assert.deepEqual([data.url, data.title, data.has_redirect_password], [mine, 'Mine', true])
+  })
+
+  test('of a domain', async () => {
+    const { id } = await place.stored('/domains', { name: 'clash.example.com' })
+    const [mine, theirs] = ['https://acme.com/mine', 'https://acme.com/theirs']
+    await clash(`/app/domains/${id}`, { homepage_url: mine }, { homepage_url: theirs, not_found_url: theirs }, [
+      mine,
+      theirs,
+    ])
+    assert.equal((await place.send('GET', `/domains/${id}`)).body.data.homepage_url, mine)
+  })
+
+  test('of a space', async () => {
+    const { id } = await place.stored('/spaces', { name: 'Ours', color: 1 })
+    await clash(`/app/spaces/${id}`, { name: 'Mine' }, { name: 'Theirs', color: '4' }, ['Mine', 'Theirs'])
+    assert.equal((await place.send('GET', `/spaces/${id}`)).body.data.name, 'Mine')
+  })
+
+  test('both stored the same; or the form has no version, as none of our pages has', async () => {
+    const { id } = await place.stored('/spaces', { name: 'Same', color: 1 })
+    const path = `/app/spaces/${id}`
+    await clash(path, { name: 'Equal' }, { name: 'Equal' }, ['the same values'])
+    for (const version of [undefined, '', 'x']) {
+      assert.equal((await browser.submit(await browser.open(path), path, { version })).status, 409)
+    }
+    await place.send('DELETE', `/spaces/${id}`)
+    assert.equal((await browser.post(path, { name: 'Gone' })).status, 404)
+  })
+})
+
+describe('what a form of a link keeps', () => {
+  test('303, and nothing changes, where nothing was typed', async () => {
+    const link = await place.link({
+      ...{ title: 'Größe "1" & <b>', url: 'https://acme.com/?a=1&b=%22', clicks_limit: 9, forward_query: true },
+      ...{ active_period_start_at: '2026-01-02T03:04:05.678Z', active_period_end_at: '2090-01-01T00:00:00Z' },
+      ...{ expiration_url: 'https://acme.com/over', redirect_status: 308, redirect_password: 'secret', disabled: true },
+    })
+    const path = `/app/links/${link.id}`
+    const { page } = await browser.follow(await browser.submit(await browser.open(path), path))
+    assert.match(page.said.join(), /is saved/)
+    const { data } = (await place.send('GET', `/links/${link.id}`)).body
+    assert.deepEqual(data, { ...link, updated_at: data.updated_at })
+  })
+
+  test('boxes that are not checked, fields that are emptied, and the password that is removed', async () => {
+    const link = await place.link({ title: 'x', disabled: true, clicks_limit: 9, redirect_password: 'secret' })
+    const path = `/app/links/${link.id}`
+    const save = async (typed: Readonly<Record<string, string | undefined>>) => {
+      assert.equal((await browser.submit(await browser.open(path), path, typed)).status, 303)
+      return (await place.send('GET', `/links/${link.id}`)).body.data
+    }
+    const { title, disabled, clicks_limit, has_redirect_password } = await save({
+      title: '',
+      disabled: undefined,
+      clicks_limit: '',
+    })
+    assert.deepEqual([title, disabled, clicks_limit, has_redirect_password], [null, false, null, true])
+    assert.equal((await save({ remove_password: 'true' })).has_redirect_password, false)
+    assert.equal((await save({ redirect_password: 'new' })).has_redirect_password, true)
+    assert.equal(
+      (await save({ active_period_end_at: '2090-01-02T03:04' })).active_period_end_at,
+      '2090-01-02T03:04:00.000Z',
+    )
+  })
+
+  test('a new link from an address that names its target; and one with everything', async () => {
+    const page = await browser.open('/app/links/new?url=https%3A%2F%2Facme.com%2F%3Fa%3D1%26b')
+    assert.equal(page.value('url'), 'https://acme.com/?a=1&b')
+    const made = await browser.submit(page, '/app/links', { alias: 'Everything', title: 'All', disabled: 'true' })
+    const { page: shown } = await browser.follow(made)
+    assert.match(shown.said.join(), /works from now on/)
+    assert.match(shown.heading, /Everything/)
+    assert.deepEqual([shown.value('url'), shown.value('title')], ['https://acme.com/?a=1&b', 'All'])
+  })
+})
+
+/** The first page of an account that has nothing, and the steps that it names. */
+test('an account without domains is led to its first domain, and then to its first link', async () => {
+  const own = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
+  const led = async (path: string): Promise<Page> =>
+    own.open((await own.open(path)).links.find((link) => /\/new$/.test(link)) ?? '')
+  for (const path of ['/app', '/app/links', '/app/links/new', '/app/domains']) {
+    assert.equal((await led(path)).title.split(' · ')[0], 'Add a domain')
+  }
+  await created(own, '/app/domains', { name: 'first.example.com', homepage_url: 'https://acme.com/' })
+  for (const path of ['/app', '/app/links']) assert.equal((await led(path)).title.split(' · ')[0], 'New link')
+  await created(own, '/app/links', { url: 'https://acme.com/' })
+  await created(own, '/app/spaces', { name: 'First', color: '2' })
+  for (const path of ['/app', '/app/links', '/app/spaces', '/app/domains'])
+    assert.equal((await own.get(path)).status, 200)
+})
+
+async function created(own: Browser, home: string, typed: Form): Promise<Place['domain']> {
+  const { page } = await own.follow(await own.submit(await own.open(`${home}/new`), home, typed))
+  assert.match(page.said.join(), /is stored|works from now on/)
+}

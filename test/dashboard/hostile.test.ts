@@ -1,0 +1,248 @@
+/**
+ * Words that would be markup or scripts, wherever somebody may choose words: a page with them has the elements and the attributes
+ * of a page with plain ones, and leads nowhere else.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { createAccount } from '../../src/accounts/store.ts'
+import { createKey } from '../../src/keys/store.ts'
+import type { Value } from '../../src/storage/clicks/day-facts.ts'
+import { startApp } from '../app.ts'
+import type { Json } from '../client.ts'
+import { Browser, type Visited } from '../dashboard.ts'
+import { addClicks, dayWith } from '../days.ts'
+import { shapeOf } from '../html-page.ts'
+import { fresh } from '../links-api.ts'
+
+const app = await startApp()
+const plain = 'Plain'
+
+const pieces = [
+  ...[
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    '" autofocus onfocus="alert(1)',
+  ],
+  ...[
+    '</title>',
+    '</textarea>',
+    '</option></select>',
+    '</bdi></a>',
+    '</svg>',
+    '<!--',
+    '-->',
+    ']]>',
+    '<![CDATA[',
+    '<?',
+    '<%',
+  ],
+  ...[
+    'javascript:alert(1)',
+    'data:text/html,<b>',
+    '&lt;b&gt;',
+    '&#60;b&#62;',
+    '&quot;',
+    '&',
+    '"',
+    "'",
+    '`',
+    '<',
+    '>',
+    '=',
+    '/',
+  ],
+  ...[
+    `\${alert(1)}`,
+    '{{7*7}}',
+    '\\',
+    '\\u003c',
+    '%3Cb%3E',
+    '\u202e',
+    '\u2028',
+    '\u00a0',
+    '\u{1f600}',
+    'ß',
+    '\u0301',
+    '＜b＞',
+    ' ',
+  ],
+]
+const hostile = fc
+  .array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...pieces) }, fc.string({ unit: 'grapheme' })), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  .map((parts) => parts.join('').trim())
+  .filter((text) => text.length > 2)
+
+/** An account whose every word is `words`, where the rules allow it, and a browser of it. */
+async function furnished(words: string) {
+  const { id: account } = await createAccount(app.storage, words)
+  const { secret: key, key: record } = await createKey(app.storage, {
+    account,
+    name: words,
+    scopes: ['*'],
+    lifetimeMs: null,
+  })
+  const send = (path: string, json: Json) => app.send('POST', `/api/v1${path}`, { key, json })
+  /** What the rules do not allow of the risky fields is left out. */
+  const stored = async (path: string, json: Json, risky: Json): Promise<Json> => {
+    const { status, body, text } = await send(path, { ...json, ...risky })
+    if (status === 201) return body.data
+    const refused = body.violations.map(({ field }: Json) => field)
+    assert.ok(
+      Object.keys(risky).some((field) => refused.includes(field)),
+      text,
+    )
+    return stored(path, json, Object.fromEntries(Object.entries(risky).filter(([field]) => !refused.includes(field))))
+  }
+  const url = 'https://acme.com/'
+  const target = `${url}${encodeURI(words)}?q=${words.replaceAll(/\s/g, '')}`
+  const domain = await stored(
+    '/domains',
+    { name: `${fresh('bücher')}.example`, homepage_url: url },
+    { homepage_url: target },
+  )
+  const space = await stored('/spaces', { name: plain }, { name: words })
+  const link = await stored(
+    '/links',
+    { url, title: plain, alias: fresh('alias'), expiration_url: url, space_id: space.id },
+    { url: target, title: words, expiration_url: target },
+  )
+  const values = {
+    referrers: words,
+    browsers: words,
+    operating_systems: words,
+    devices: words,
+    languages: words,
+    countries: words,
+  }
+  const today = Math.floor(Date.now() / 86_400_000)
+  await addClicks(
+    app.storage,
+    link.id,
+    today,
+    dayWith([{ hour: 0, kind: 'people', values: values as Record<string, Value> }]),
+  )
+  const browser = await new Browser(app).signIn(key)
+  return { browser, link, domain, space, key: record }
+}
+
+type Furnished = Awaited<ReturnType<typeof furnished>>
+
+/** Every page that has any of the words, as it is answered. */
+async function* pagesOf(
+  { browser, link, domain, space, key }: Furnished,
+  words: string,
+): AsyncGenerator<[string, Visited]> {
+  const ofLink = `/app/links/${link.id}`
+  const paths = ['/app', '/app/links', '/app/links/new', ofLink, `${ofLink}/delete`, `${ofLink}/forget`, '/app/domains']
+  paths.push(`/app/domains/${domain.id}`, `/app/domains/${domain.id}/delete`, '/app/spaces', `/app/spaces/${space.id}`)
+  paths.push(`/app/spaces/${space.id}/delete`, '/app/keys', `/app/keys/${key.id}/revoke`, '/app/sessions', '/app/about')
+  for (const path of paths) yield [path, await browser.get(path)]
+  const asked = encodeURIComponent(words)
+  for (const name of ['links', 'domains', 'spaces']) {
+    // So that nothing is found.
+    yield [`search ${name}`, await browser.get(`/app/${name}?search=zz${asked}zz`)]
+    yield [`sort ${name}`, await browser.get(`/app/${name}?sort_by=${asked}`)]
+    yield [`unknown ${name}`, await browser.get(`/app/${name}?zz${asked}=${asked}`)]
+  }
+  yield ['new', await browser.get(`/app/links/new?url=${asked}`)]
+  yield ['period', await browser.get(`/app?period=zz${asked}`)]
+  yield ['dates', await browser.get(`${ofLink}?from=zz${asked}&to=zz${asked}`)]
+  yield ['nowhere', await browser.get(`/app/nowhere/${asked}`)]
+  yield ['sign in', await browser.get(`/app/sign-in?next=${encodeURIComponent('/app/links?x=')}${asked}`)]
+  yield* refusedOf(browser, { link, domain, space }, words)
+}
+
+/** Forms that are refused, and shown again with what was typed. */
+async function* refusedOf(
+  browser: Browser,
+  { link, domain, space }: Pick<Furnished, 'link' | 'domain' | 'space'>,
+  words: string,
+): AsyncGenerator<[string, Visited]> {
+  const long = `${words}${'x'.repeat(300)}`
+  const web = { homepage_url: `no ${words}`, not_found_url: `no ${words}` }
+  const ofLink = {
+    url: `no ${words}`,
+    alias: ` a b${words}`,
+    title: long,
+    clicks_limit: `no ${words}`,
+    expiration_url: `no ${words}`,
+  }
+  const more = {
+    active_period_start_at: `no ${words}`,
+    active_period_end_at: `no ${words}`,
+    redirect_status: `no ${words}`,
+  }
+  for (const [path, form] of [
+    ['/app/links', { ...ofLink, ...more }],
+    [`/app/links/${link.id}`, { ...ofLink, ...more, version: link.version ?? '' }],
+    ['/app/domains', { name: `no ${words}`, ...web }],
+    [`/app/domains/${domain.id}`, web],
+    ['/app/spaces', { name: long, color: words }],
+    [`/app/spaces/${space.id}`, { name: long, color: words }],
+    ['/app/spaces', { name: 'x', [`zz${words}`.replaceAll(/[[\]]/g, '')]: words }],
+    ['/app/keys', { name: long, expires: words }],
+    ['/app/links/selected', { what: words, 'row-1': words }],
+    ['/app/links/selected', { what: 'delete', [`row-${link.id}`]: words, [`row-${words}`]: words }],
+  ] as const) {
+    yield [`POST ${path}`, await browser.post(path, form)]
+  }
+}
+
+/** What each page is made of. */
+async function shapesOf(words: string): Promise<Map<string, string>> {
+  const shapes = new Map<string, string>()
+  for await (const [name, { status, page }] of pagesOf(await furnished(words), words)) {
+    shapes.set(`${shapes.size} ${name.replaceAll(/\d+/g, 'n')}`, `${status} ${shapeOf(page.root)}`)
+  }
+  return shapes
+}
+
+describe('a page with hostile words', () => {
+  test('is made of what it is with plain ones', async () => {
+    const expected = await shapesOf(plain)
+    await fc.assert(
+      fc.asyncProperty(hostile, async (words) => {
+        for (const [name, shape] of await shapesOf(words)) assert.equal(shape, expected.get(name), name)
+      }),
+      { numRuns: 14, examples: pieces.slice(0, 4).map((piece) => [piece]) },
+    )
+  })
+
+  test('shows them as they were written, and sends them back as they were', async () => {
+    const words = `<b>"Größe" & 'more'</b> &lt; \${x} \`y\``
+    const { browser, link, space } = await furnished(words)
+    for (const path of ['/app/links', '/app/spaces', '/app/keys', '/app/about', `/app/links/${link.id}`]) {
+      assert.ok((await browser.open(path)).text.includes(words), path)
+    }
+    assert.equal((await browser.open(`/app/links/${link.id}`)).value('title'), words)
+    assert.equal((await browser.open(`/app/spaces/${space.id}`)).value('name'), words)
+    assert.ok((await browser.open(`/app/spaces/${space.id}`)).title.startsWith(words))
+  })
+})
+
+test('cookies of other sites change nothing of a page', async () => {
+  const { browser } = await furnished(plain)
+  const expected = shapeOf((await browser.open('/app/about')).root)
+  const session = browser.cookies.get('waymark') ?? ''
+  const value = hostile.map((words) => words.replaceAll(/[^\x21-\x7e]|;/g, ''))
+  await fc.assert(
+    fc.asyncProperty(
+      value,
+      fc.constantFrom('waymark_notice', 'waymark_scheme', 'x"><b>', '__Host-waymark'),
+      async (words, name) => {
+        browser.cookies.clear()
+        browser.cookies.set(name, words)
+        browser.cookies.set('waymark', session)
+        assert.equal(shapeOf((await browser.open('/app/about')).root), expected)
+        browser.cookies.set('waymark', words)
+        assert.equal((await browser.get('/app/about')).status, 303)
+      },
+    ),
+    { numRuns: 50 },
+  )
+})

@@ -1,0 +1,271 @@
+/** What is done from lists and confirmed on pages of their own; and what pages say of it. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { scopes } from '../../src/keys/scope.ts'
+import { listKeys } from '../../src/keys/store.ts'
+import { startApp } from '../app.ts'
+import type { Json } from '../client.ts'
+import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { furnish } from '../dashboard-records.ts'
+import { allOf, elementsIn, textOf } from '../html-page.ts'
+import { newPlace } from '../links-api.ts'
+
+const app = await startApp()
+const place = await newPlace(app)
+const browser = await signedIn(app, place.key)
+const selected = '/app/links/selected'
+
+const rows = (...links: Json[]): Form => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
+const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
+/** The page that a form leads to, with what it says. */
+async function after(answer: Visited): Promise<Page> {
+  return (await browser.follow(answer)).page
+}
+
+describe('links that are selected', () => {
+  test('are disabled, enabled, and put into a space or out of it; the next page says how many', async () => {
+    const [one, two, other] = [await place.link(), await place.link(), await place.link()]
+    const space = await place.stored('/spaces', { name: 'Sales' })
+    const act = async (form: Form) =>
+      (await after(await browser.post(selected, { ...rows(one, two), ...form }))).said.join()
+    assert.match(await act({ what: 'disable', space_id: '' }), /2 links are disabled/)
+    assert.deepEqual([(await shown(one)).disabled, (await shown(other)).disabled], [true, false])
+    assert.match(await act({ what: 'enable', space_id: '' }), /2 links are enabled/)
+    assert.match(await act({ what: 'move', space_id: String(space.id) }), /2 links are moved/)
+    assert.deepEqual([(await shown(two)).space_id, (await shown(other)).space_id], [space.id, null])
+    assert.match(await act({ what: 'move', space_id: '' }), /2 links are moved/)
+    assert.equal((await shown(two)).space_id, null)
+    assert.equal((await browser.post(selected, { ...rows(one), what: 'move', space_id: '99999' })).status, 422)
+  })
+
+  test('are deleted after a page has asked', async () => {
+    const [one, two] = [await place.link(), await place.link()]
+    const { status, page } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
+    assert.equal(status, 200)
+    assert.match(page.heading, /Delete 2 links\?/)
+    assert.equal((await shown(one)).id, one.id)
+    // One is gone meanwhile.
+    await place.send('DELETE', `/links/${two.id}`)
+    assert.match((await after(await browser.submit(page, selected))).said.join(), /1 link is deleted/)
+    assert.equal(await shown(one), undefined)
+  })
+
+  test('are as many as a page of the list has', async () => {
+    const many = await newPlace(app)
+    const own = await signedIn(app, many.key)
+    for (let i = 0; i < 100; i++) await many.link()
+    const list = await own.open('/app/links?per_page=100')
+    const boxes = allOf(list.root, 'input', { type: 'checkbox' }).flatMap(
+      ({ attributes }) => attributes.get('name') ?? [],
+    )
+    assert.equal(boxes.length, 100)
+    const form = Object.fromEntries(boxes.map((name) => [name, 'on']))
+    const { page } = await own.post(selected, { ...form, ...list.form(selected), what: 'delete' })
+    const answer = await own.follow(await own.submit(page, selected))
+    assert.match(answer.page.said.join(), /100 links are deleted/)
+  })
+
+  test('are none, or what is to be done is not said: nothing is done', async () => {
+    const one = await place.link()
+    const none = await browser.post(selected, { what: 'delete', 'row-0': 'on', 'row-x': 'on', 'row-': 'on', row: 'on' })
+    assert.deepEqual([none.status, none.headers.location], [303, '/app/links'])
+    for (const what of ['', 'explode', '__proto__']) {
+      assert.equal((await browser.post(selected, { ...rows(one), what })).status, 400)
+    }
+    assert.equal((await browser.post(selected, { ...rows({ id: '9'.repeat(16) }), what: 'disable' })).status, 303)
+    assert.deepEqual(await shown(one), one)
+  })
+
+  test('one is enabled or disabled from its menu', async () => {
+    const one = await place.link()
+    const page = await after(await browser.post(`/app/links/${one.id}/disable`, rows(one)))
+    assert.ok(page.actions.includes(`/app/links/${one.id}/enable`))
+    assert.equal((await shown(one)).disabled, true)
+    assert.match((await after(await browser.post(`/app/links/${one.id}/enable`))).said.join(), /1 link is enabled/)
+  })
+})
+
+describe('what is deleted', () => {
+  test('a link, and it comes back', async () => {
+    const link = await place.link({ title: 'Back' })
+    const path = `/app/links/${link.id}/delete`
+    const page = await after(await browser.submit(await browser.open(path), path))
+    assert.match(page.said.join(), /deleted/)
+    assert.equal(await shown(link), undefined)
+    const back = await after(await browser.submit(page, `/app/links/${link.id}/restore`))
+    assert.match(back.said.join(), /is back/)
+    assert.deepEqual(await shown(link), link)
+    assert.match((await after(await browser.post('/app/links/99999/restore'))).said.join(), /could not be brought back/)
+  })
+
+  test('a link whose alias is taken meanwhile does not come back', async () => {
+    const link = await place.link({ alias: 'wanted' })
+    await browser.post(`/app/links/${link.id}/delete`)
+    await place.link({ alias: 'wanted' })
+    const page = await after(await browser.post(`/app/links/${link.id}/restore`))
+    assert.match(page.said.join(), /another link has its alias/)
+  })
+
+  test('the clicks of a link', async () => {
+    const own = await furnish(app)
+    const browser = await signedIn(app, own.key)
+    const [link] = own.links
+    const path = `/app/links/${link.id}/forget`
+    await browser.follow(await browser.submit(await browser.open(path), path))
+    assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.clicks, 0)
+    assert.equal((await browser.post('/app/links/99999/forget')).status, 404)
+  })
+
+  test('a domain with its links, and a space without them; the page says how many', async () => {
+    const domain = await place.stored('/domains', { name: 'gone.example.com' })
+    const space = await place.stored('/spaces', { name: 'Gone' })
+    const [on, within] = [await place.link({ domain_id: domain.id }), await place.link({ space_id: space.id })]
+    const ofDomain = await browser.open(`/app/domains/${domain.id}/delete`)
+    assert.match(ofDomain.heading, /gone\.example\.com and its 1 link\?/)
+    assert.match(
+      (await after(await browser.submit(ofDomain, `/app/domains/${domain.id}/delete`))).said.join(),
+      /deleted/,
+    )
+    const ofSpace = await browser.open(`/app/spaces/${space.id}/delete`)
+    assert.match(ofSpace.text, /1 link stays/)
+    assert.match(
+      (await after(await browser.submit(ofSpace, `/app/spaces/${space.id}/delete`))).said.join(),
+      /Its links stay/,
+    )
+    assert.deepEqual([await shown(on), (await shown(within)).space_id], [undefined, null])
+    assert.equal((await browser.get(`/app/domains/${domain.id}`)).status, 404)
+    const empty = await place.stored('/domains', { name: 'empty.example.com' })
+    assert.match((await browser.open(`/app/domains/${empty.id}/delete`)).heading, /^Delete empty\.example\.com\?$/)
+    const bare = await place.stored('/spaces', { name: 'Bare' })
+    assert.match((await browser.open(`/app/spaces/${bare.id}/delete`)).text, /No link is in it/)
+  })
+})
+
+describe('keys', () => {
+  test('201 with the secret, which no other page shows; it does what its scopes say', async () => {
+    for (const scope of scopes) {
+      const typed = { name: `May ${scope}`, '*': undefined, [scope]: 'true', expires: '30d' }
+      const { status, page } = await browser.submit(await browser.open('/app/keys/new'), '/app/keys', typed)
+      assert.equal(status, 201)
+      const [secret = ''] = /wm_\w{49}/.exec(page.text) ?? []
+      const { data } = (await place.send('GET', '/me', { key: secret })).body
+      assert.deepEqual([data.name, data.scopes], [`May ${scope}`, [scope]])
+      assert.ok(Math.abs(Date.parse(data.expires_at) - Date.now() - 30 * 86_400_000) < 60_000)
+      for (const path of ['/app/keys', `/app/keys/${data.id}/revoke`]) {
+        const { text } = await browser.get(path)
+        assert.ok(!text.includes(secret) && text.includes(`May ${scope}`))
+      }
+    }
+  })
+
+  test('everything includes all else; a key that is revoked cannot be revoked from the list again', async () => {
+    const page = await browser.open('/app/keys/new')
+    const { page: made } = await browser.submit(page, '/app/keys', { name: 'All', 'links:read': 'true' })
+    const [secret = ''] = /wm_\w{49}/.exec(made.text) ?? []
+    const { data } = (await place.send('GET', '/me', { key: secret })).body
+    assert.deepEqual([data.scopes, data.expires_at], [['*'], null])
+    const path = `/app/keys/${data.id}/revoke`
+    assert.ok((await browser.open('/app/keys')).links.includes(path))
+    const list = await after(await browser.submit(await browser.open(path), path))
+    assert.ok(!list.links.includes(path))
+    assert.match(list.text, /Revoked/)
+    assert.equal((await browser.post('/app/keys/99999/revoke')).status, 404)
+    await app.createKey({ account: place.account, expiresAt: new Date(Date.now() - 1_000) })
+    assert.match((await browser.open('/app/keys')).text, /Expired/)
+  })
+
+  test('none yet, for an account that was given a sign-in link alone', async () => {
+    const own = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
+    assert.equal((await own.get('/app/keys')).status, 200)
+    assert.equal((await listKeys(app.storage, place.account)).length, scopes.length + 3)
+  })
+})
+
+describe('lists', () => {
+  test('find, filter, sort and turn pages as the API does', async () => {
+    const own = await newPlace(app)
+    const space = await own.stored('/spaces', { name: 'Sales' })
+    for (let at = 0; at < 27; at++) {
+      await own.link({ alias: `a${100 + at}`, title: at % 2 ? 'Odd' : null, ...(at % 3 ? {} : { space_id: space.id }) })
+    }
+    const other = await signedIn(app, own.key)
+    for (const query of [
+      ...['', 'page=2', 'search=odd', 'search=odd&page=1', `space_id=${space.id}`, 'space_id=0', 'status=active'],
+      ...[
+        'status=expired',
+        'sort_by=alias&sort=asc',
+        'sort_by=clicks',
+        'per_page=10&page=3',
+        `domain_id=${own.domain.id}`,
+      ],
+      ...[`space_id=${space.id}&search=odd&sort_by=alias&sort=asc&per_page=10`, 'search=nothing+like+it', 'page=9'],
+    ]) {
+      const { body } = await own.send('GET', `/links?per_page=25&${query}`.replace(/per_page=25&(.*per_page)/, '$1'))
+      const page = await other.open(`/app/links?${query}`)
+      const ids = allOf(page.root, 'input', { type: 'checkbox' }).flatMap(
+        ({ attributes }) => /^row-(\d+)$/.exec(attributes.get('name') ?? '')?.[1] ?? [],
+      )
+      assert.deepEqual(
+        ids.map(Number),
+        body.data.map(({ id }: Json) => id),
+        query,
+      )
+    }
+    for (const query of ['page=0', 'sort=up', 'zzz=1', 'search=a&search=b', 'status=lost', 'per_page=7']) {
+      const { status, page } = await other.get(`/app/links?${query}`)
+      const said = await own.send('GET', `/links?${query}`)
+      assert.equal(status, 422, query)
+      assert.ok(page.text.includes(said.body.violations[0].message), query)
+    }
+  })
+})
+
+describe('figures', () => {
+  test('are those of the API, on pages and in the file', async () => {
+    const own = await furnish(app)
+    const browser = await signedIn(app, own.key)
+    const [link] = own.links
+    const stats = async (query: string) => (await own.send('GET', `/stats?${query}`)).body
+    for (const [path, subject] of [
+      ['/app', ''],
+      [`/app/links/${link.id}`, `&link_id=${link.id}`],
+    ] as const) {
+      const { meta } = await stats(`name=clicks${subject}`)
+      const page = await browser.open(path)
+      const figures = allOf(page.root, 'dl').flatMap((list) =>
+        elementsIn(list).filter(({ name }) => /^d[td]$/.test(name)),
+      )
+      const shown = figures.filter(({ name }) => name === 'dd').map((each) => Number.parseInt(textOf(each), 10))
+      assert.deepEqual(shown.slice(0, 4), [meta.clicks, meta.unique_clicks, meta.bots, meta.previews], path)
+    }
+    const { data } = await stats(`name=clicks&link_id=${link.id}`)
+    const file = await browser.get(`/app/links/${link.id}/clicks.csv`)
+    assert.match(String(file.headers['content-disposition']), /^attachment; filename="link-\d+-clicks\.csv"$/)
+    const lines = data.map((bucket: Json) => Object.values(bucket).join(','))
+    assert.equal(file.text, `${[Object.keys(data[0]).join(','), ...lines].join('\r\n')}\r\n`)
+    const page = await browser.open(`/app/links/${link.id}`)
+    for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(page.text.includes(words), words)
+    for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {
+      for (const path of ['/app', `/app/links/${link.id}`, `/app/links/${link.id}/clicks.csv`]) {
+        assert.equal((await browser.get(`${path}?${query}`)).status, 422, `${path}?${query}`)
+      }
+    }
+  })
+
+  test('a QR code is that of the API, as a picture or a file', async () => {
+    const link = await place.link()
+    for (const query of ['', '?format=svg', '?format=png&size=256']) {
+      const [of, same] = [
+        await browser.get(`/app/links/${link.id}/qr${query}`),
+        await place.send('GET', `/links/${link.id}/qr${query}`),
+      ]
+      assert.deepEqual([of.status, of.headers['content-type'], of.text], [200, same.headers['content-type'], same.text])
+      assert.match(String(of.headers['content-disposition']), /^inline/)
+    }
+    const file = await browser.get(`/app/links/${link.id}/qr?download=1`)
+    assert.match(String(file.headers['content-disposition']), /^attachment/)
+    const { status, page } = await browser.get(`/app/links/${link.id}/qr?size=0`)
+    assert.equal(status, 422)
+    assert.match(page.text, /size/)
+  })
+})

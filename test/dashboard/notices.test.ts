@@ -1,0 +1,65 @@
+/** The line that says what a change came to, and the colours that a browser has chosen: what cookies may say. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../app.ts'
+import { Browser, signedIn } from '../dashboard.ts'
+
+const app = await startApp()
+const notice = 'waymark_notice'
+
+test('a notice is shown once, on the next page that there is', async () => {
+  const browser = await signedIn(app)
+  const { headers } = await browser.post('/app/spaces', { name: 'Sales' })
+  assert.ok(browser.cookies.has(notice))
+  assert.equal((await browser.get('/app/nowhere')).status, 404)
+  const first = await browser.open(String(headers.location))
+  assert.match(first.said.join(), /The space is stored/)
+  assert.ok(!browser.cookies.has(notice))
+  assert.deepEqual((await browser.open(String(headers.location))).said, [])
+})
+
+test('a cookie from elsewhere puts no words into a page', async () => {
+  const browser = await signedIn(app)
+  const plain = await browser.open('/app/about')
+  for (const value of [
+    ...['', 'x', '.', 'space-made', 'space-made.', '.1', 'toString.1', '__proto__.1', 'constructor.0', 'space-made.-1'],
+    ...[
+      'space-made.1.2',
+      '<script>alert(1)</script>',
+      'space-made.<b>',
+      'links-deleted.1e9',
+      `links-deleted.${'9'.repeat(16)}`,
+    ],
+    ...['"space-made.1"', '%73pace-made.1', 'SPACE-MADE.1'],
+  ]) {
+    browser.cookies.set(notice, value)
+    const page = await browser.open('/app/about')
+    assert.deepEqual([page.said, page.text], [plain.said, plain.text], value)
+    assert.ok(!browser.cookies.has(notice))
+  }
+  browser.cookies.set(notice, 'links-deleted.3')
+  assert.match((await browser.open('/app/about')).said.join(), /^3 links are deleted\.$/)
+})
+
+test('the chosen colours stay, for the sign-in page too; anything else stands for those of the system', async () => {
+  const browser = new Browser(app)
+  const schemeOf = async () => (await browser.open('/app/sign-in')).root.attributes.get('data-scheme')
+  assert.equal(await schemeOf(), undefined)
+  for (const [sent, kept] of [
+    ['dark', 'dark'],
+    ['light', 'light'],
+    ['system', undefined],
+    ['dark"><b>', undefined],
+    ['', undefined],
+  ] as const) {
+    const { headers } = await browser.post('/app/scheme', { scheme: sent, next: '/app/links?page=2' })
+    assert.equal(headers.location, '/app/links?page=2')
+    assert.equal(await schemeOf(), kept)
+  }
+  browser.cookies.set('waymark_scheme', '"><script>')
+  assert.equal(await schemeOf(), undefined)
+  for (const next of ['//evil.example', 'https://evil.example', '/app/..//evil.example']) {
+    assert.equal((await browser.post('/app/scheme', { scheme: 'dark', next })).headers.location, '/app')
+  }
+  assert.equal((await browser.post('/app/scheme', {}, { form: 'scheme=%zz' })).status, 400)
+})
