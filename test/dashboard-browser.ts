@@ -94,9 +94,10 @@ export function storedIn(app: TestApp): Stored {
   }
 }
 
-/** What axe finds critical or serious on the page as it is. */
-export function findings(page: Page): Promise<string[]> {
-  return page.evaluate(`${axe}; axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
+/** What axe finds critical or serious on the page as it is, by all of its rules or those with the tags. */
+export function findings(page: Page, tags?: readonly string[]): Promise<string[]> {
+  const options = JSON.stringify({ resultTypes: ['violations'], ...(tags && { runOnly: tags }) })
+  return page.evaluate(`${axe}; axe.run(${options}).then(({ violations }) => violations
     .filter(({ impact }) => impact === 'critical' || impact === 'serious')
     .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' ')))`)
 }

@@ -1,6 +1,6 @@
 /** README.md and docs/tour.md do what they say. */
 import assert from 'node:assert/strict'
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { hasCurl, pathWithCurl, pathWithStandIn, withFastNpx } from './path.ts'
@@ -67,6 +67,11 @@ test('the README fits a few screens, and no line of it or the tour is longer tha
     lines.filter((line) => line.length > 300),
     [],
   )
+})
+
+test('the picture of the README weighs less than 200 KB', () => {
+  assert.match(readFileSync(readme, 'utf8').slice(0, 1_000), /!\[.+\]\(docs\/dashboard\.png\)/)
+  assert.ok(statSync(join(repository, 'docs', 'dashboard.png')).size < 200_000)
 })
 
 test('every link between the documents leads to a file that is there', () => {

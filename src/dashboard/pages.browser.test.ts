@@ -1,114 +1,19 @@
-/** Every page in a real browser: what axe finds, how wide it gets, what it weighs, and what it asks for. */
+/** Every page in a real browser: how wide it gets, what it weighs, how high its targets are, and whether it keeps still. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { startApp, type TestApp } from '../../test/app.ts'
-import {
-  browserForTests,
-  demoApp,
-  findings,
-  phone,
-  shoot,
-  signIn,
-  skip,
-  storedIn,
-} from '../../test/dashboard-browser.ts'
+import { browserForTests, phone, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
+import { fullApp, paths } from '../../test/dashboard-pages.ts'
 
 const openWindow = browserForTests()
-
-/** All pages, on an account that has 43 links and records with odd names; the last link is the oddest. */
-const paths: Readonly<Record<string, string>> = {
-  overview: '/app',
-  'overview-year': '/app?period=12m',
-  links: '/app/links',
-  'links-odd': '/app/links?search=odd',
-  'links-none': '/app/links?search=nothing+like+it&status=expired',
-  'link-new': '/app/links/new',
-  link: '/app/links/1',
-  'link-odd': '/app/links/43',
-  'link-delete': '/app/links/43/delete',
-  domains: '/app/domains',
-  'domain-new': '/app/domains/new',
-  domain: '/app/domains/1',
-  'domain-delete': '/app/domains/1/delete',
-  spaces: '/app/spaces',
-  'space-new': '/app/spaces/new',
-  'space-odd': '/app/spaces/6',
-  keys: '/app/keys',
-  'key-new': '/app/keys/new',
-  'key-revoke': '/app/keys/1/revoke',
-  sessions: '/app/sessions',
-  about: '/app/about',
-  'not-found': '/app/nothing',
-}
-const empty = ['/app', '/app/links', '/app/links/new', '/app/domains', '/app/spaces', '/app/keys']
-
-/** The same for all tests of this file, none of which changes it. */
-const app = await demoApp()
-await storeOddities(app)
-
-/** Names as long as they may be, from right to left, and in pictures. */
-async function storeOddities(app: TestApp): Promise<void> {
-  const stored = storedIn(app)
-  const long = 'ä'.repeat(255)
-  const label = `${'x'.repeat(60)}.`
-  const { id: domain_id } = await stored('/domains', { name: `${label.repeat(3)}example.com` })
-  for (const [name, alias] of [
-    [long, 'x'.repeat(128)],
-    ['מבצע קיץ של החברה', 'קיץ-odd'],
-    ['👩‍👩‍👧‍👦 Sommer 🏖️', '🏖️odd'],
-  ] as const) {
-    const { id: space_id } = await stored('/spaces', { name, color: 5 })
-    const url = `https://acme.com/${'path/'.repeat(300)}?q=${encodeURIComponent(name)}`
-    await stored('/links', { alias, url, title: `odd ${name}`.slice(0, 255), space_id, domain_id })
-  }
-}
+/** None of the tests changes it. */
+const app = await fullApp()
 
 async function signedIn(options: Parameters<typeof openWindow>[0] = {}) {
   const opened = await openWindow(options)
   await signIn(app, opened.page)
   return opened
 }
-
-for (const colorScheme of ['light', 'dark'] as const) {
-  test(`${colorScheme}: axe finds nothing serious on any page, and the browser complains of none`, {
-    skip,
-  }, async () => {
-    const { page, complaints, requests } = await signedIn({ colorScheme })
-    for (const [name, path] of Object.entries(paths)) {
-      await page.goto(app.origin + path)
-      assert.deepEqual(await findings(page), [], path)
-      if (colorScheme === 'dark') await shoot(page, `1280-dark-page-${name}`)
-    }
-    assert.deepEqual(complaints, [])
-    assert.deepEqual(
-      requests.filter(({ origin }) => origin !== app.origin),
-      [],
-    )
-  })
-}
-
-test('axe finds nothing serious where there is nothing yet, and where there is one thing', { skip }, async () => {
-  const app = await startApp()
-  const { page, complaints } = await openWindow(phone())
-  await page.goto(`${app.origin}/app/sign-in`)
-  assert.deepEqual(await findings(page), [])
-  await shoot(page, '390-light-page-sign-in')
-  await signIn(app, page)
-  for (const path of empty) {
-    await page.goto(app.origin + path)
-    assert.deepEqual(await findings(page), [], path)
-    await shoot(page, `390-light-empty${path.replaceAll('/', '-')}`)
-  }
-  const stored = storedIn(app)
-  await stored('/domains', { name: 'go.acme.com' })
-  await stored('/links', { url: 'https://acme.com/' })
-  for (const path of ['/app', '/app/links', '/app/links/1', '/app/domains']) {
-    await page.goto(app.origin + path)
-    assert.deepEqual(await findings(page), [], path)
-  }
-  assert.deepEqual(complaints, [])
-})
 
 test('no page is wider than the screen, from 320 pixels (400 % of 1280) to 1920', { skip }, async () => {
   const { page } = await signedIn()
@@ -118,7 +23,7 @@ test('no page is wider than the screen, from 320 pixels (400 % of 1280) to 1920'
       await page.setViewportSize({ width, height: width === 320 ? 256 : 900 })
       const { scrollWidth, innerWidth } = await measured(page)
       assert.ok(scrollWidth <= innerWidth, `${path} is ${scrollWidth} wide on ${innerWidth}`)
-      if (width === 320 || width === 768) await shoot(page, `${width}-light-page-${name}`)
+      if (width === 320) await shoot(page, `${width}-light-page-${name}`)
     }
   }
 })

@@ -1,0 +1,53 @@
+/** What axe finds on every page in a real browser, and what the browser itself complains of. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import { browserForTests, findings, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { fullApp, paths } from '../../test/dashboard-pages.ts'
+
+const openWindow = browserForTests()
+const empty = ['/app', '/app/links', '/app/links/new', '/app/domains', '/app/spaces', '/app/keys']
+
+/** None of the tests changes it. */
+const app = await fullApp()
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`${colorScheme}: axe finds nothing serious on any page, and the browser complains of none`, {
+    skip,
+  }, async () => {
+    const { page, complaints, requests } = await openWindow({ colorScheme })
+    await signIn(app, page)
+    for (const [name, path] of Object.entries(paths)) {
+      await page.goto(app.origin + path)
+      assert.deepEqual(await findings(page, colorScheme === 'dark' ? ['cat.color'] : undefined), [], path)
+      if (colorScheme === 'dark') await shoot(page, `1280-dark-page-${name}`)
+    }
+    assert.deepEqual(complaints, [])
+    assert.deepEqual(
+      requests.filter(({ origin }) => origin !== app.origin),
+      [],
+    )
+  })
+}
+
+test('axe finds nothing serious where there is nothing yet, and where there is one thing', { skip }, async () => {
+  const app = await startApp()
+  const { page, complaints } = await openWindow(phone())
+  await page.goto(`${app.origin}/app/sign-in`)
+  assert.deepEqual(await findings(page), [])
+  await shoot(page, '390-light-page-sign-in')
+  await signIn(app, page)
+  for (const path of empty) {
+    await page.goto(app.origin + path)
+    assert.deepEqual(await findings(page), [], path)
+    await shoot(page, `390-light-empty${path.replaceAll('/', '-')}`)
+  }
+  const stored = storedIn(app)
+  await stored('/domains', { name: 'go.acme.com' })
+  await stored('/links', { url: 'https://acme.com/' })
+  for (const path of ['/app', '/app/links', '/app/links/1', '/app/domains']) {
+    await page.goto(app.origin + path)
+    assert.deepEqual(await findings(page), [], path)
+  }
+  assert.deepEqual(complaints, [])
+})

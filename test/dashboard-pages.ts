@@ -1,0 +1,52 @@
+/** All pages of the dashboard, and an account on which they show much. */
+import type { TestApp } from './app.ts'
+import { demoApp, storedIn } from './dashboard-browser.ts'
+
+/** All pages, by what their pictures are called, on an account that has 43 links and records with odd names; the last link is the oddest. */
+export const paths: Readonly<Record<string, string>> = {
+  overview: '/app',
+  'overview-year': '/app?period=12m',
+  links: '/app/links',
+  'links-odd': '/app/links?search=odd',
+  'links-none': '/app/links?search=nothing+like+it&status=expired',
+  'link-new': '/app/links/new',
+  link: '/app/links/1',
+  'link-odd': '/app/links/43',
+  'link-delete': '/app/links/43/delete',
+  domains: '/app/domains',
+  'domain-new': '/app/domains/new',
+  domain: '/app/domains/1',
+  'domain-delete': '/app/domains/1/delete',
+  spaces: '/app/spaces',
+  'space-new': '/app/spaces/new',
+  'space-odd': '/app/spaces/6',
+  keys: '/app/keys',
+  'key-new': '/app/keys/new',
+  'key-revoke': '/app/keys/1/revoke',
+  sessions: '/app/sessions',
+  about: '/app/about',
+  'not-found': '/app/nothing',
+}
+/** An app with that account. */
+export async function fullApp(): Promise<TestApp> {
+  const app = await demoApp()
+  await storeOddities(app)
+  return app
+}
+
+/** Names as long as they may be, from right to left, and in pictures. */
+async function storeOddities(app: TestApp): Promise<void> {
+  const stored = storedIn(app)
+  const long = 'ä'.repeat(255)
+  const label = `${'x'.repeat(60)}.`
+  const { id: domain_id } = await stored('/domains', { name: `${label.repeat(3)}example.com` })
+  for (const [name, alias] of [
+    [long, 'x'.repeat(128)],
+    ['מבצע קיץ של החברה', 'קיץ-odd'],
+    ['👩‍👩‍👧‍👦 Sommer 🏖️', '🏖️odd'],
+  ] as const) {
+    const { id: space_id } = await stored('/spaces', { name, color: 5 })
+    const url = `https://acme.com/${'path/'.repeat(300)}?q=${encodeURIComponent(name)}`
+    await stored('/links', { alias, url, title: `odd ${name}`.slice(0, 255), space_id, domain_id })
+  }
+}
