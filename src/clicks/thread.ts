@@ -21,6 +21,7 @@ import { type Bounds, type FromThread, ofSink, type ThreadOptions, type ToThread
 /** Other writers look for the lock every 2 ms: after each batch they get their turn. Milliseconds. */
 const pauseMs = 5
 const measuredEveryMs = 1_000
+const hourMs = 3_600_000
 
 const { location, writer, geoipDb, clicksSink, measured } = workerData as ThreadOptions
 const port = parentPort as MessagePort
@@ -92,7 +93,9 @@ function clickOf(visit: Visit, facts: FactReader): Click {
   const isKnown = of === 'person' && !isPrivate
   return {
     link,
-    atMs,
+    // Of a visitor who asks not to be tracked, no more is kept than the hour.
+    atMs: isPrivate ? atMs - (atMs % hourMs) : atMs,
+    seenMs: atMs,
     count,
     class: of,
     facts: isKnown ? facts.of(visit) : null,

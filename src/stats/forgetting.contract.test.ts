@@ -18,6 +18,7 @@ import {
 } from '../../test/days.ts'
 import { takeDomainAway } from '../../test/links.ts'
 import { newPlace, type Place } from '../../test/links-api.ts'
+import { person as browser } from '../../test/visitors.ts'
 import { dimensions, maxValues, other, peopleOf } from '../storage/clicks/day-facts.ts'
 import { setTotals } from '../storage/clicks/totals.ts'
 import { dateOf, dayAt, startOf } from './day-range.ts'
@@ -99,6 +100,21 @@ describe('forgetting the clicks of a link', () => {
     assert.equal(await forget(place, link.id), 204)
     assert.equal((await place.send('GET', '/links?status=active')).body.meta.total, 1)
     assert.deepEqual(await statuses(), [302, 410])
+  })
+
+  test('204: visitors who ask not to be tracked count from that moment on, as others do', async () => {
+    const place = await newPlace(app)
+    const [link, sibling] = [await place.link(), await place.link()]
+    const visit = () => app.visit(link.short_url, { headers: { 'user-agent': browser, 'sec-gpc': '1' } })
+    await visit()
+    assert.equal(await forget(place, link.id), 204)
+    await visit()
+    // Before any clicks are forgotten, those that wait are written.
+    assert.equal(await forget(place, sibling.id), 204)
+    const [clicks, , , last] = (await totalsOf(storage, link.id)) ?? []
+    const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000
+    assert.deepEqual([clicks, last], [1, hour])
+    assert.deepEqual(await figures(place), [1, 0, 0, 0])
   })
 
   test('404 for a link that is not there, is of another account, or goes with its domain', async () => {

@@ -45,10 +45,11 @@ export async function leaveOutForgotten(
 ): Promise<readonly Click[]> {
   const forgotten = new Map<number, number>()
   for (const { link, forgottenMs } of added) if (forgottenMs !== null) forgotten.set(link, forgottenMs)
-  const isForgotten = ({ link, atMs }: Click) => atMs <= (forgotten.get(link) ?? Number.NEGATIVE_INFINITY)
+  const isForgotten = ({ link, atMs, seenMs = atMs }: Click) =>
+    seenMs <= (forgotten.get(link) ?? Number.NEGATIVE_INFINITY)
   if (forgotten.size === 0 || !clicks.some(isForgotten)) return clicks
   const less = totalsOf(clicks.filter(isForgotten)).map(({ link, people, bots, previews }) => ({
-    ...{ link, people: -people, bots: -bots, previews: -previews, lastMs: 0 },
+    ...{ link, people: -people, bots: -bots, previews: -previews, lastMs: 0, seenMs: 0 },
   }))
   await tables.addTotals(less)
   return clicks.filter((click) => !isForgotten(click))
@@ -56,7 +57,7 @@ export async function leaveOutForgotten(
 
 /** What the totals of a link have less without these days. */
 function lessOf(link: number, days: readonly { readonly facts: DayFacts }[]): AddedTotals {
-  const less = { link, people: 0, bots: 0, previews: 0, lastMs: 0 }
+  const less = { link, people: 0, bots: 0, previews: 0, lastMs: 0, seenMs: 0 }
   for (const { facts } of days) {
     for (const { people, bots, previews } of facts.hours.values()) {
       less.people -= people

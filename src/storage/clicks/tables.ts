@@ -16,13 +16,17 @@ export interface DayKey {
   readonly id: number
 }
 
-/** Clicks of a link, by class, and the time of a person's last one in Unix milliseconds: 0 if there are none of people. */
+/**
+ * Clicks of a link, by class, and the time of a person's last one in Unix milliseconds, as it is kept and when it was: 0 if there
+ * are none of people.
+ */
 export interface AddedTotals {
   readonly link: number
   readonly people: number
   readonly bots: number
   readonly previews: number
   readonly lastMs: number
+  readonly seenMs: number
 }
 
 /** To whom the clicks of a link belong. */
