@@ -98,16 +98,40 @@ export const selectDays = statement((db: Kysely<Tables>, { account, day, after, 
     .limit(limit),
 )
 
-/** The facts of a day of the links whose ids are in a range, both ends included. */
-export const selectFactsAmong = statement(
-  (db: Kysely<Tables>, { day, first, last }: { day: number; first: number; last: number }) =>
+/** Links that one statement names. */
+export const linksAtOnce = 100
+
+/** `id0`, `id1` and so on. */
+type Ids = Readonly<Record<`id${number}`, number>>
+
+/** The parameters for links: no more than are named at once. */
+export function parametersFor(links: readonly number[]): Ids {
+  const noLink = 0
+  return Object.fromEntries(Array.from({ length: linksAtOnce }, (_, n) => [`id${n}`, links[n] ?? noLink]))
+}
+
+const idsIn = (ids: Ids) => Array.from({ length: linksAtOnce }, (_, n) => ids[`id${n}`] as number)
+
+/** The facts of a day of links. */
+export const selectFactsOf = statement((db: Kysely<Tables>, of: Ids & OfDay) =>
+  db
+    .selectFrom('click_days')
+    .select(['id', 'facts'])
+    .where('scope', '=', ofLink)
+    .where('day', '=', of.day)
+    .where('id', 'in', idsIn(of)),
+)
+
+/** Those of the links that have a limit. */
+export const selectLimitedToChange = toChange(
+  statement((db: Kysely<Tables>, ids: Ids) =>
     db
-      .selectFrom('click_days')
-      .select(['id', 'facts'])
-      .where('scope', '=', ofLink)
-      .where('day', '=', day)
-      .where('id', '>=', first)
-      .where('id', '<=', last),
+      .selectFrom('links')
+      .select('id')
+      .where('id', 'in', idsIn(ids))
+      .where('clicks_limit', 'is not', null)
+      .orderBy('id'),
+  ),
 )
 
 export const selectByShortLink = statement(
