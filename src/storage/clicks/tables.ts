@@ -97,8 +97,8 @@ export interface Upkeep {
   /** Locks the totals of the account's link. Undefined if there is no such link. */
   owners(account: number, link: number): Promise<Owners | undefined>
   /**
-   * Sets the totals of a link to nothing, forgets who visited it, and notes the time in Unix milliseconds. One whose limit was
-   * used up works again.
+   * Sets the totals of a link without days to nothing, forgets who visited it, and notes the time in Unix milliseconds. A link
+   * whose limit was used up works again. No clicks are on their way out of another space any more.
    */
   clearTotals(link: number, atMs: number): Promise<void>
   /** The days that there are of a scope, or of one of its ids, ascending. */

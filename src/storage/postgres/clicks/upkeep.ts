@@ -24,7 +24,7 @@ const ownersOf = `select link_id, ${ownerColumns} from link_clicks
       where links.id = link_id)
   for update of link_clicks`
 const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null,
-  forgotten_ms = $2 where link_id = $1`
+  forgotten_ms = $2, former_space_id = null, former_before = 0 where link_id = $1`
 const limitFreed = `update links set status_due_at = '' where id = $1 and clicks_limit is not null returning id`
 /** Visitors notice that a link that was used up works again. */
 const freeingTold = `insert into changes (resource, record_id) values ('links', $1)`
