@@ -2,7 +2,6 @@
  * Entry of the thread that classifies and writes clicks, with a connection of its own: a batch takes tens of milliseconds,
  * which the event loop does not have.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../errors.ts'
 import { ClickBook } from '../storage/clicks/book.ts'
@@ -18,8 +17,6 @@ import { type PackedVisits, unpack, type Visit } from './visit.ts'
 import { visitorOf } from './visitor.ts'
 import { type Bounds, type FromThread, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
 
-/** Other writers look for the lock every 2 ms: after each batch they get their turn. Milliseconds. */
-const pauseMs = 5
 const measuredEveryMs = 1_000
 const hourMs = 3_600_000
 
@@ -49,7 +46,6 @@ async function answer(asked: NonNullable<ToThread>): Promise<void> {
   } catch (error) {
     port.postMessage({ id, isDone: false, ...toldOf(error) } satisfies FromThread)
   }
-  if (asked.work === 'write') await wait(pauseMs)
 }
 
 async function done(asked: NonNullable<ToThread>): Promise<boolean> {

@@ -11,8 +11,8 @@ import { type AddedTo, type AddedTotals, type ClickTables, type DayKey, scopes }
 const correctedAtOnce = 8
 
 /**
- * Forgets some clicks of the account's link, at this time; null if there is no such link, false if none are left. Totals and days agree
- * after each step.
+ * Forgets some clicks of the account's link, at this time; null if there is no such link, false if none are left. Totals and
+ * days agree after each step.
  */
 export async function forgetSome(
   tables: ClickTables,
@@ -103,19 +103,22 @@ export async function moveNext(tables: ClickTables): Promise<boolean> {
   return true
 }
 
-/** The days of a link, as they are in those of its owners. */
+/** The days of a link, as they are in those of its owners. One that another process has just deleted is not made again. */
 async function factsOfLink(
   tables: ClickTables,
   link: number,
   days: readonly number[],
 ): Promise<{ day: number; facts: DayFacts }[]> {
   const stored = await tables.days(days.map((day) => ({ scope: scopes.link, day, id: link })))
-  return days.map((day, at) => {
+  const found: { day: number; facts: DayFacts }[] = []
+  for (const [at, day] of days.entries()) {
     const facts = factsIn(stored[at] as Uint8Array)
     const people = peopleOf(facts)
     if (people > 0) addPeople(facts.breakdowns.links, link, people)
-    return { day, facts }
-  })
+    if (facts.hours.size > 0) found.push({ day, facts })
+    else await tables.deleteDays(scopes.link, day, [link])
+  }
+  return found
 }
 
 interface Change {

@@ -1,8 +1,8 @@
 /**
  * What each engine does with the tables of clicks. `book.ts` knows in which order. Those who write clicks lock rows in one order:
  * links with a limit, totals by link, then visitors, then days by scope, day and id, so they do not wait for each other in a
- * circle, nor for those who delete or change a link. Who deletes several links at once may lock their totals in another order: one
- * of the two transactions runs again then.
+ * circle, nor for those who delete or change a link. A transaction that deletes several links may lock their totals in another
+ * order: one of the two runs again then.
  */
 
 /** Whose days they are. */
@@ -112,8 +112,8 @@ export interface Upkeep {
   /** The clicks of the link are where it is. */
   endMove(link: number): Promise<void>
   /**
-   * Records that are gone, and whose days have yet to be deleted; a few of one scope. Spaces not before the clicks of all links have
-   * moved out: they are written to until then.
+   * Records that are gone, and whose days have yet to be deleted; a few of one scope. Spaces are not among them before the
+   * clicks of all links have moved out: they are written to until then.
    */
   nextRemovals(): Promise<{ readonly scope: Scope; readonly ids: readonly number[] } | undefined>
   endRemovals(scope: Scope, ids: readonly number[]): Promise<void>

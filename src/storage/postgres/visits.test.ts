@@ -169,3 +169,17 @@ test('clicks follow a link that moves on while they end their way', async (t) =>
     [blue],
   )
 })
+
+test('a day that another process deletes while it would move leaves nothing behind', async (t) => {
+  const { storage, client, link, book, account } = await open(t)
+  const id = await link('sale')
+  await book.write(1, [clickOn(id)])
+  await storage.writeOne(setSpace, { id, space: await newSpace(storage, account, 'Red') })
+  await client.query('begin')
+  await client.query('delete from click_days')
+  const moved = book.move()
+  while ((await client.query(waiting)).rows.length === 0);
+  await client.query('commit')
+  await moved
+  assert.deepEqual((await client.query('select scope, facts from click_days')).rows, [])
+})
