@@ -15,7 +15,8 @@ interface DaysTable extends OfDay {
   facts: Uint8Array
 }
 
-interface TotalsTable extends LinkTotals {
+/** The totals of a link, and to whom it belongs. */
+export interface TotalsRow extends LinkTotals {
   account_id: number
   domain_id: number
   space_id: number | null
@@ -29,7 +30,7 @@ interface Tables {
   click_salts: OfDay
   click_moves: { link_id: number }
   click_removals: { id: number }
-  link_clicks: TotalsTable
+  link_clicks: TotalsRow
   links: {
     id: number
     account_id: number
@@ -102,7 +103,7 @@ export const selectDays = statement((db: Kysely<Tables>, { account, day, after, 
 export const linksAtOnce = 100
 
 /** `id0`, `id1` and so on. */
-type Ids = Readonly<Record<`id${number}`, number>>
+export type Ids = Readonly<Record<`id${number}`, number>>
 
 /** The parameters for links: no more than are named at once. */
 export function parametersFor(links: readonly number[]): Ids {
@@ -122,13 +123,14 @@ export const selectFactsOf = statement((db: Kysely<Tables>, of: Ids & OfDay) =>
     .where('id', 'in', idsIn(of)),
 )
 
-/** Those of the links that have a limit. */
+/** Those of the account's links that have a limit. */
 export const selectLimitedToChange = toChange(
-  statement((db: Kysely<Tables>, ids: Ids) =>
+  statement((db: Kysely<Tables>, of: Ids & { account: number }) =>
     db
       .selectFrom('links')
       .select('id')
-      .where('id', 'in', idsIn(ids))
+      .where('id', 'in', idsIn(of))
+      .where('account_id', '=', of.account)
       .where('clicks_limit', 'is not', null)
       .orderBy('id'),
   ),
@@ -146,9 +148,15 @@ export const selectByShortLink = statement(
       .where('links.alias_folded', '=', link.alias_folded),
 )
 
+/** Those of links of the account. */
 export const selectTotalsToChange = toChange(
-  statement((db: Kysely<Tables>, { account, link }: { account: number; link: number }) =>
-    db.selectFrom('link_clicks').selectAll().where('link_id', '=', link).where('account_id', '=', account),
+  statement((db: Kysely<Tables>, of: Ids & { account: number }) =>
+    db
+      .selectFrom('link_clicks')
+      .selectAll()
+      .where('link_id', 'in', idsIn(of))
+      .where('account_id', '=', of.account)
+      .orderBy('link_id'),
   ),
 )
 

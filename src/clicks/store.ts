@@ -15,6 +15,7 @@ import { type LinkTotals, setTotals } from '../storage/clicks/totals.ts'
 import { foldCase } from '../storage/fold.ts'
 import type { Db } from '../storage/port.ts'
 import {
+  type Ids,
   linksAtOnce,
   makeDue,
   parametersFor,
@@ -27,6 +28,7 @@ import {
   selectNextDay,
   selectTotalsToChange,
   setDay,
+  type TotalsRow,
 } from './statements.ts'
 import type { Bounds } from './writer.ts'
 
@@ -208,22 +210,28 @@ interface Locked {
 
 /** In ascending order. */
 async function linksOf(tx: Db, account: number, ids: readonly number[]): Promise<Map<number, Locked>> {
-  const links = new Map<number, Locked>()
   const sorted = [...new Set(ids)].sort((a, b) => a - b)
+  const groups: Ids[] = []
   for (let at = 0; at < sorted.length; at += linksAtOnce) {
-    await tx.all(selectLimitedToChange, parametersFor(sorted.slice(at, at + linksAtOnce)))
+    groups.push(parametersFor(sorted.slice(at, at + linksAtOnce)))
   }
-  for (const link of sorted) {
-    const [there] = await tx.all(selectTotalsToChange, { account, link })
-    if (there === undefined) continue
-    const { clicks, bots, previews, last_clicked_ms } = there
-    links.set(link, {
-      owners: {
-        ...{ link, account, domain: there.domain_id, space: there.space_id },
-        ...{ formerSpace: there.former_space_id, formerBefore: there.former_before },
-      },
-      totals: { clicks, bots, previews, last_clicked_ms },
-    })
+  for (const group of groups) await tx.all(selectLimitedToChange, { account, ...group })
+  const links = new Map<number, Locked>()
+  for (const group of groups) {
+    for (const there of await tx.all(selectTotalsToChange, { account, ...group })) {
+      links.set(there.link_id, lockedIn(there))
+    }
   }
   return links
+}
+
+function lockedIn(there: TotalsRow): Locked {
+  const { link_id: link, account_id: account, clicks, bots, previews, last_clicked_ms } = there
+  return {
+    owners: {
+      ...{ link, account, domain: there.domain_id, space: there.space_id },
+      ...{ formerSpace: there.former_space_id, formerBefore: there.former_before },
+    },
+    totals: { clicks, bots, previews, last_clicked_ms },
+  }
 }
