@@ -84,7 +84,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/turns.ts': [],
   'stats/': [
     ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
-    ...['storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts'],
+    ...['clicks/days.ts', 'storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts', 'storage/clicks/keys.ts'],
   ],
   'stats/statements.ts': [
     ...['storage/clicks/day-form.ts', 'storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],
