@@ -92,17 +92,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/turns.ts': [],
   'stats/': [
     ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
-    ...['storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts'],
+    ...['clicks/days.ts', 'storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts', 'storage/clicks/keys.ts'],
   ],
   'dashboard/': [
     ...['errors.ts', 'resources.ts', 'http/', 'names/', 'keys/', 'sessions/', 'limits/counts.ts', 'version.ts'],
     // What forms are declared with; nothing of the API's JSON.
     ...['api/choice.ts', 'api/fields.ts', 'api/integer.ts', 'api/json-schema.ts', 'api/list-query.ts'],
-    ...['domains/', 'spaces/', 'links/', 'stats/', 'reachability/', 'clicks/software.ts'],
+    ...['domains/', 'spaces/', 'links/', 'stats/', 'reachability/', 'clicks/days.ts', 'clicks/software.ts'],
     ...['storage/port.ts', 'storage/version.ts'],
   ],
   'dashboard/charts/': [
-    ...['api/choice.ts', 'api/fields.ts', 'api/json-schema.ts', 'errors.ts'],
+    ...['api/choice.ts', 'api/fields.ts', 'api/json-schema.ts', 'clicks/days.ts', 'errors.ts'],
     ...['dashboard/parts/number.ts', 'http/form-encoding.ts', 'http/html.ts', 'stats/day-range.ts', 'stats/series.ts'],
   ],
   'dashboard/assets.ts': ['http/static-content.ts'],

@@ -5,13 +5,17 @@ import fc from 'fast-check'
 import { type KeptDay, keptDays, keptTotals, sumsOf } from '../../test/clicks.ts'
 import { addClicks, dayWith } from '../../test/days.ts'
 import type { Later } from '../../test/engine.ts'
-import { dueOf, newDomain, newLink, twoNodes } from '../../test/links.ts'
+import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../app.ts'
+import { moveNext } from '../storage/clicks/corrections.ts'
+import { clearRemoved } from '../storage/clicks/sweep.ts'
 import { scopes } from '../storage/clicks/tables.ts'
+import { openClicks } from '../storage/open-clicks.ts'
 import type { Db } from '../storage/port.ts'
 import { importRecords } from '../transfer/import.ts'
 import { dayText } from './days.ts'
+import { raiseTotals } from './store.ts'
 import { clickTexts } from './texts.ts'
 
 const day = 20_000
@@ -32,13 +36,13 @@ async function textOf(storage: Db, format: 'jsonl' | 'csv' = 'jsonl'): Promise<s
 }
 
 /** Imports a file into account 1, and returns what was counted and why lines were refused. */
-async function bringIn(storage: Db, text: string) {
+async function bringIn(storage: Db, text: string, kinds: typeof transferables = transferables) {
   const reasons: string[] = []
   const file = async function* () {
     yield Buffer.from(text)
   }
   const listener = { refused: (line: number, reason: string) => reasons.push(`${line}: ${reason}`), progressed() {} }
-  const imported = await importRecords(storage, { account: 1, asNew: false, transferables }, file(), listener)
+  const imported = await importRecords(storage, { account: 1, asNew: false, transferables: kinds }, file(), listener)
   return { ...imported, reasons }
 }
 
@@ -175,6 +179,49 @@ test('after any imports into links that have clicks, totals are the sums of the 
     }),
     { numRuns: 12 },
   )
+})
+
+test('an import that was stopped leaves links whose days follow them to another space, and go with them', async (t) => {
+  const { storage, links } = await newPlace((work) => t.after(work))
+  const [sale = 0, other = 0] = links
+  const space = await newSpace(storage, 1, 'Red')
+  const file = fileOf([0, 1].map((link) => ({ link, day, hours: [{ hour: 1, clicks: 3, bots: 0, previews: 0 }] })))
+  const stopped = transferables.map((kind) =>
+    'complete' in kind ? { ...kind, complete: () => Promise.reject(new Error('stopped')) } : kind,
+  )
+  await assert.rejects(bringIn(storage, file, stopped), { message: 'stopped' })
+  await storage.writeOne(setSpace, { id: sale, space })
+  await storage.writeOne(deleteLink, { id: other })
+  const connection = await openClicks(storage.location)
+  t.after(() => connection.close())
+  while (await connection.write(moveNext));
+  await clearRemoved(connection)
+  const kept = (await keptDays(storage)).map(({ scope, id }) => [scope, id])
+  assert.deepEqual(kept, [
+    [scopes.link, sale],
+    [scopes.domain, 1],
+    [scopes.space, space],
+    [scopes.account, 1],
+  ])
+})
+
+test('totals are raised by the days of their own links: those of others between them are not read', async (t) => {
+  const { storage, account, links } = await newPlace((work) => t.after(work))
+  const between = await newLink(storage, { account, domain: 1 }, 'between')
+  const last = await newLink(storage, { account, domain: 1 }, 'last')
+  for (const link of [...links, between, last]) await addClicks(storage, link, day, people)
+  const read: number[] = []
+  const ids = [links[0] as number, last]
+  await storage.write(async (tx) => {
+    const all: typeof tx.all = async (asked, params) => {
+      const rows = await tx.all(asked, params)
+      for (const row of rows)
+        if (typeof row === 'object' && row !== null && 'facts' in row && 'id' in row) read.push(Number(row.id))
+      return rows
+    }
+    await raiseTotals({ ...tx, all }, account, ids)
+  }, 'serializable')
+  assert.deepEqual(read, ids)
 })
 
 test('a total with clicks whose days are no longer kept stays, until its days have more; a limit is then due', async (t) => {

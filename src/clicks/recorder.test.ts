@@ -69,6 +69,24 @@ test('visits are written as they were counted, within a second, and a stop loses
   )
 })
 
+test('visits with long headers are sent in small batches: packing one holds up the event loop', async () => {
+  const writer = writing()
+  const sizes: number[] = []
+  const write = (batch: number, visits: PackedVisits) => {
+    sizes.push(visits.texts.length)
+    return writer.write(batch, visits)
+  }
+  const recorder = new ClickRecorder({ ...writer, write }, assert.ifError)
+  for (let n = 0; n < 2_000; n++) recorder.count(visit(n, { referrer: `https://a.example/${n}`.padEnd(2_000, 'x') }))
+  await recorder.flush()
+  assert.deepEqual(
+    writer.kept.map(({ link }) => link),
+    Array.from({ length: 2_000 }, (_, n) => n),
+  )
+  assert.ok(Math.max(...sizes) < 2_010_000)
+  await recorder.close()
+})
+
 test('a flush writes all that was counted before, also while a round is under way', async () => {
   const writer = writing()
   const recorder = new ClickRecorder(writer, assert.ifError)

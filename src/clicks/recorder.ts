@@ -9,6 +9,8 @@ const everyMs = 300
 const awayMs = 1_000
 /** Visits of one transaction, for which other writers wait. */
 const batchSize = 8_000
+/** Characters of their headers, which take the event loop some milliseconds to pack: 8 000 usual visits have no more. */
+const maxCharacters = 2_000_000
 /** How many visits may wait to be written: some 50 MB of usual ones, four times as much of the longest. */
 const maxVisits = 100_000
 /** How many counts of clicks may wait whose visits have been given up: some 50 MB. */
@@ -196,7 +198,7 @@ export class ClickRecorder {
   #nextBatch(): Batch {
     const counts = [...this.#counts].slice(0, batchSize)
     for (const [key] of counts) this.#counts.delete(key)
-    const visits = this.#visits.splice(0, batchSize - counts.length)
+    const visits = this.#visits.splice(0, fitting(this.#visits, batchSize - counts.length))
     return { visits: [...counts.map(([, count]) => count), ...visits], number: 0, attempts: 0 }
   }
 
@@ -213,6 +215,17 @@ export class ClickRecorder {
       }
     }
   }
+}
+
+/** How many of the first `most` visits a batch takes: one at least, if there are any. */
+function fitting(visits: readonly Visit[], most: number): number {
+  let [fit, characters] = [0, 0]
+  for (const { address, userAgent, referrer, languages, country } of visits) {
+    if (fit === most || characters >= maxCharacters) break
+    fit += 1
+    characters += address.length + userAgent.length + referrer.length + languages.length + country.length
+  }
+  return fit
 }
 
 /** A visit without what tells it from others. */

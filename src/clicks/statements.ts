@@ -15,7 +15,8 @@ interface DaysTable extends OfDay {
   facts: Uint8Array
 }
 
-interface TotalsTable extends LinkTotals {
+/** The totals of a link, and to whom it belongs. */
+export interface TotalsRow extends LinkTotals {
   account_id: number
   domain_id: number
   space_id: number | null
@@ -29,7 +30,7 @@ interface Tables {
   click_salts: OfDay
   click_moves: { link_id: number }
   click_removals: { id: number }
-  link_clicks: TotalsTable
+  link_clicks: TotalsRow
   deleted_links: { id: number; deleted_at: string }
   links: {
     id: number
@@ -108,16 +109,41 @@ export const selectDays = statement((db: Kysely<Tables>, { account, day, after, 
     .limit(limit),
 )
 
-/** The facts of a day of the links whose ids are in a range, both ends included. */
-export const selectFactsAmong = statement(
-  (db: Kysely<Tables>, { day, first, last }: { day: number; first: number; last: number }) =>
+/** Links that one statement names. */
+export const linksAtOnce = 100
+
+/** `id0`, `id1` and so on. */
+export type Ids = Readonly<Record<`id${number}`, number>>
+
+/** The parameters for links: no more than are named at once. */
+export function parametersFor(links: readonly number[]): Ids {
+  const noLink = 0
+  return Object.fromEntries(Array.from({ length: linksAtOnce }, (_, n) => [`id${n}`, links[n] ?? noLink]))
+}
+
+const idsIn = (ids: Ids) => Array.from({ length: linksAtOnce }, (_, n) => ids[`id${n}`] as number)
+
+/** The facts of a day of links. */
+export const selectFactsOf = statement((db: Kysely<Tables>, of: Ids & OfDay) =>
+  db
+    .selectFrom('click_days')
+    .select(['id', 'facts'])
+    .where('scope', '=', ofLink)
+    .where('day', '=', of.day)
+    .where('id', 'in', idsIn(of)),
+)
+
+/** Those of the account's links that have a limit. */
+export const selectLimitedToChange = toChange(
+  statement((db: Kysely<Tables>, of: Ids & { account: number }) =>
     db
-      .selectFrom('click_days')
-      .select(['id', 'facts'])
-      .where('scope', '=', ofLink)
-      .where('day', '=', day)
-      .where('id', '>=', first)
-      .where('id', '<=', last),
+      .selectFrom('links')
+      .select('id')
+      .where('id', 'in', idsIn(of))
+      .where('account_id', '=', of.account)
+      .where('clicks_limit', 'is not', null)
+      .orderBy('id'),
+  ),
 )
 
 export const selectByShortLink = statement(
@@ -132,9 +158,15 @@ export const selectByShortLink = statement(
       .where('links.alias_folded', '=', link.alias_folded),
 )
 
+/** Those of links of the account. */
 export const selectTotalsToChange = toChange(
-  statement((db: Kysely<Tables>, { account, link }: { account: number; link: number }) =>
-    db.selectFrom('link_clicks').selectAll().where('link_id', '=', link).where('account_id', '=', account),
+  statement((db: Kysely<Tables>, of: Ids & { account: number }) =>
+    db
+      .selectFrom('link_clicks')
+      .selectAll()
+      .where('link_id', 'in', idsIn(of))
+      .where('account_id', '=', of.account)
+      .orderBy('link_id'),
   ),
 )
 

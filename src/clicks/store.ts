@@ -17,16 +17,21 @@ import type { Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/restoring.ts'
 import {
   deleteUnrestorable,
+  type Ids,
+  linksAtOnce,
   makeDue,
+  parametersFor,
   selectByShortLink,
   selectDays,
   selectDayToChange,
   selectDue,
-  selectFactsAmong,
+  selectFactsOf,
+  selectLimitedToChange,
   selectNextDay,
   selectTotalsToChange,
   selectUnrestorable,
   setDay,
+  type TotalsRow,
 } from './statements.ts'
 import type { Bounds } from './writer.ts'
 
@@ -97,8 +102,9 @@ export type DayStored = 'stored' | 'known' | 'other' | 'gone'
 
 /**
  * Stores days of the account's links, unless they are there, and adds them to those of domains, spaces and the account.
- * `raiseTotals` has to follow for their links. To be called in a serializable transaction, once: it locks rows in the order
- * that `storage/clicks/tables.ts` gives.
+ * Totals have at least these days then, which tells the upkeep that the links have any; `raiseTotals` has to follow for the
+ * sums of all days. To be called in a serializable transaction, once: it locks rows in the order that
+ * `storage/clicks/tables.ts` gives.
  */
 export async function storeDays(tx: Db, account: number, days: readonly LinkDay[]): Promise<DayStored[]> {
   const links = await linksOf(
@@ -109,11 +115,16 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
   const sorted = days.map((day, at) => ({ day, at })).sort((a, b) => a.day.day - b.day.day || a.day.link - b.day.link)
   const became: DayStored[] = []
   const sums = new Map<string, Day>()
+  const totals = new Map<number, Totals>()
   for (const { day, at } of sorted) {
     const link = links.get(day.link)
     const outcome = link === undefined ? 'gone' : await storeDay(tx, day)
     became[at] = outcome
-    if (link !== undefined && outcome === 'stored') addToOwners(sums, day.day, day.facts, link.owners)
+    if (link === undefined || outcome !== 'stored') continue
+    addToOwners(sums, day.day, day.facts, link.owners)
+    const total = totals.get(day.link) ?? noClicks()
+    totals.set(day.link, total)
+    addHours(total, day.facts)
   }
   for (const { key, facts } of [...sums.values()].sort((a, b) => compareKeys(a.key, b.key))) {
     const [there] = await tx.all(selectDayToChange, key)
@@ -121,6 +132,7 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
     addDay(sum, facts)
     await tx.all(setDay, { ...key, facts: encodeDay(sum) })
   }
+  for (const [link, total] of totals) await raise(tx, links.get(link) as Locked, total)
   return became
 }
 
@@ -154,36 +166,40 @@ async function storeDay(tx: Db, { link, day, facts }: LinkDay): Promise<DayStore
 
 /**
  * Raises the totals of the account's links to the sums of their days. A total that is higher stays: it has clicks whose days
- * are no longer kept. To be called in a serializable transaction.
+ * are no longer kept. To be called in a serializable transaction, for at most `linksAtOnce` links.
  */
 export async function raiseTotals(tx: Db, account: number, ids: readonly number[]): Promise<void> {
   const links = await linksOf(tx, account, ids)
-  // Whoever adds to a day locks the totals first, so the days stay as they are until the end.
+  // Those who add to a day lock the totals first, so the days stay as they are until the end.
   const sums = await sumsOfDays(tx, [...links.keys()])
-  for (const [link, { totals }] of links) {
-    const sum = sums.get(link) ?? totals
-    const raised = {
-      clicks: Math.max(totals.clicks, sum.clicks),
-      bots: Math.max(totals.bots, sum.bots),
-      previews: Math.max(totals.previews, sum.previews),
-    }
-    if (isDeepStrictEqual({ ...totals, ...raised }, totals)) continue
-    await tx.all(setTotals, { link_id: link, ...raised, last_clicked_ms: totals.last_clicked_ms })
-    await tx.all(makeDue, { link })
-  }
+  for (const [link, locked] of links) await raise(tx, locked, sums.get(link) as Totals)
 }
 
-/** The sums of all days of links, whose ids ascend. */
+/** Raises the totals of a link to a sum, where they are lower. */
+async function raise(tx: Db, { owners: { link }, totals }: Locked, sum: Totals): Promise<void> {
+  const raised = {
+    clicks: Math.max(totals.clicks, sum.clicks),
+    bots: Math.max(totals.bots, sum.bots),
+    previews: Math.max(totals.previews, sum.previews),
+  }
+  if (isDeepStrictEqual({ ...totals, ...raised }, totals)) return
+  await tx.all(setTotals, { link_id: link, ...raised, last_clicked_ms: totals.last_clicked_ms })
+  await tx.all(makeDue, { link })
+}
+
+/** The sums of all days of links. */
 async function sumsOfDays(tx: Db, links: readonly number[]): Promise<Map<number, Totals>> {
-  const sums = new Map<number, Totals>(links.map((link) => [link, { clicks: 0, bots: 0, previews: 0 }]))
-  const range = { first: links[0] ?? 0, last: links.at(-1) ?? 0 }
+  const sums = new Map(links.map((link) => [link, noClicks()]))
   for (let day = await nextDay(tx, -1); day !== null; day = await nextDay(tx, day)) {
-    for (const { id, facts } of await tx.all(selectFactsAmong, { day, ...range })) {
-      const sum = sums.get(id)
-      if (sum !== undefined) addHours(sum, decodeDay(facts))
+    for (const { id, facts } of await tx.all(selectFactsOf, { day, ...parametersFor(links) })) {
+      addHours(sums.get(id) as Totals, decodeDay(facts))
     }
   }
   return sums
+}
+
+function noClicks(): Totals {
+  return { clicks: 0, bots: 0, previews: 0 }
 }
 
 function addHours(sum: Totals, { hours }: DayFacts): void {
@@ -204,18 +220,28 @@ interface Locked {
 
 /** In ascending order. */
 async function linksOf(tx: Db, account: number, ids: readonly number[]): Promise<Map<number, Locked>> {
+  const sorted = [...new Set(ids)].sort((a, b) => a - b)
+  const groups: Ids[] = []
+  for (let at = 0; at < sorted.length; at += linksAtOnce) {
+    groups.push(parametersFor(sorted.slice(at, at + linksAtOnce)))
+  }
+  for (const group of groups) await tx.all(selectLimitedToChange, { account, ...group })
   const links = new Map<number, Locked>()
-  for (const link of [...new Set(ids)].sort((a, b) => a - b)) {
-    const [there] = await tx.all(selectTotalsToChange, { account, link })
-    if (there === undefined) continue
-    const { clicks, bots, previews, last_clicked_ms } = there
-    links.set(link, {
-      owners: {
-        ...{ link, account, domain: there.domain_id, space: there.space_id },
-        ...{ formerSpace: there.former_space_id, formerBefore: there.former_before },
-      },
-      totals: { clicks, bots, previews, last_clicked_ms },
-    })
+  for (const group of groups) {
+    for (const there of await tx.all(selectTotalsToChange, { account, ...group })) {
+      links.set(there.link_id, lockedIn(there))
+    }
   }
   return links
+}
+
+function lockedIn(there: TotalsRow): Locked {
+  const { link_id: link, account_id: account, clicks, bots, previews, last_clicked_ms } = there
+  return {
+    owners: {
+      ...{ link, account, domain: there.domain_id, space: there.space_id },
+      ...{ formerSpace: there.former_space_id, formerBefore: there.former_before },
+    },
+    totals: { clicks, bots, previews, last_clicked_ms },
+  }
 }

@@ -2,7 +2,6 @@
  * Entry of the thread that classifies and writes clicks, with a connection of its own: a batch takes tens of milliseconds,
  * which the event loop does not have.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../errors.ts'
 import { ClickBook } from '../storage/clicks/book.ts'
@@ -18,9 +17,8 @@ import { type PackedVisits, unpack, type Visit } from './visit.ts'
 import { visitorOf } from './visitor.ts'
 import { type Bounds, type FromThread, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
 
-/** Other writers look for the lock every 2 ms: after each batch they get their turn. Milliseconds. */
-const pauseMs = 5
 const measuredEveryMs = 1_000
+const hourMs = 3_600_000
 
 const { location, writer, geoipDb, clicksSink, measured } = workerData as ThreadOptions
 const port = parentPort as MessagePort
@@ -48,7 +46,6 @@ async function answer(asked: NonNullable<ToThread>): Promise<void> {
   } catch (error) {
     port.postMessage({ id, isDone: false, ...toldOf(error) } satisfies FromThread)
   }
-  if (asked.work === 'write') await wait(pauseMs)
 }
 
 async function done(asked: NonNullable<ToThread>): Promise<boolean> {
@@ -92,7 +89,9 @@ function clickOf(visit: Visit, facts: FactReader): Click {
   const isKnown = of === 'person' && !isPrivate
   return {
     link,
-    atMs,
+    // Of a visitor who asks not to be tracked, no more is kept than the hour.
+    atMs: isPrivate ? atMs - (atMs % hourMs) : atMs,
+    seenMs: atMs,
     count,
     class: of,
     facts: isKnown ? facts.of(visit) : null,

@@ -4,6 +4,7 @@ import { checked, type Detail, hereOf, type Members, type Target, Unusable } fro
 import { csvHead } from './csv.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import { dayFrom, dayText } from './days.ts'
+import { linksAtOnce } from './statements.ts'
 import { type DayStored, daysOfLinks, findByShortLink, type LinkDay, raiseTotals, storeDays } from './store.ts'
 
 /** The days of a period, both ends included, and whether lines have the short links too. */
@@ -37,8 +38,8 @@ export function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
     store,
     complete: async (db, { account, changed }) => {
       const links = [...changed].sort((a, b) => a - b)
-      for (let at = 0; at < links.length; at += raisedAtOnce) {
-        const some = links.slice(at, at + raisedAtOnce)
+      for (let at = 0; at < links.length; at += linksAtOnce) {
+        const some = links.slice(at, at + linksAtOnce)
         await db.write((tx) => raiseTotals(tx, account, some), 'serializable')
       }
     },
@@ -49,9 +50,6 @@ export function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
     },
   }
 }
-
-/** Links whose totals are raised in one transaction: full days of two years take some milliseconds each. */
-const raisedAtOnce = 100
 
 /** All of them. */
 export const clickTransfer = clicksOfPeriod({ from: 0, to: Number.POSITIVE_INFINITY, isNamed: false })

@@ -1,8 +1,9 @@
 /** The statistics of a link, a domain, a space or the whole account over a period, as a part of a page. */
+import { dayText } from '../clicks/days.ts'
 import { validationFailed } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
-import { type DayRange, dateOf, dayAt } from '../stats/day-range.ts'
+import { type DayRange, today } from '../stats/day-range.ts'
 import { rankingOf, seriesOf } from '../stats/reading.ts'
 import type { Counts } from '../stats/series.ts'
 import type { Subject } from '../stats/store.ts'
@@ -18,7 +19,7 @@ import { dayOf } from './parts/time.ts'
 
 /** The period that an address asks for. Throws `validation_failed`. */
 export function periodOf(query: Fields): Period {
-  const { period, violations } = readPeriod(query, dayAt(Date.now()))
+  const { period, violations } = readPeriod(query, today())
   if (violations.length > 0) throw validationFailed(violations)
   return period
 }
@@ -109,14 +110,14 @@ function periodBar(period: Period, path: string): Html {
       : html`<a href="${path}?period=${name}">${label}</a>`,
   )
   const { from, to } = period.range
-  const dates = html`<label>From <input type="date" name="from" value="${dateOf(from)}"></label>
-<label>To <input type="date" name="to" value="${dateOf(to)}"></label>`
+  const dates = html`<label>From <input type="date" name="from" value="${dayText(from)}"></label>
+<label>To <input type="date" name="to" value="${dayText(to)}"></label>`
   return html`<div class="periods"><nav aria-label="Period">${links}</nav>
 <details><summary>${spanOf(period.range)}</summary><form method="get" action="${path}">${dates}${submitButton({ label: 'Show', weight: 'plain' })}</form></details></div>`
 }
 
 function spanOf({ from, to }: DayRange): string {
-  return `${dayOf(dateOf(from))} to ${dayOf(dateOf(to))}`
+  return `${dayOf(dayText(from))} to ${dayOf(dayText(to))}`
 }
 
 /** Stands instead of the figures until the first click; a script looks for it every few seconds. */

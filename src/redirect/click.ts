@@ -3,7 +3,6 @@ import type { Visit } from '../clicks/visit.ts'
 import { classOf } from '../clicks/visitor-class.ts'
 import type { Exchange } from '../http/exchange.ts'
 
-const hourMs = 3_600_000
 /** What is read of a header: more than any that means something. Many visits wait in memory at once. Characters. */
 const [maxAgent, maxReferrer, maxShort] = [512, 1_200, 256]
 /** A header that was sent twice is a list. */
@@ -14,11 +13,9 @@ export function visitTo(link: number, host: string, exchange: Exchange, countryH
   const { headers, method } = exchange
   const userAgent = cut(headers['user-agent'], maxAgent)
   const isPrivate = asked.test(String(headers['sec-gpc'])) || asked.test(String(headers.dnt))
-  const now = Date.now()
   return {
     link,
-    // Of a visitor who asks not to be tracked, no more is kept than the hour.
-    atMs: isPrivate ? now - (now % hourMs) : now,
+    atMs: Date.now(),
     // A password is typed by a person, whatever the program that sends it.
     class: method === 'POST' ? 'person' : classOf(method, userAgent),
     isPrivate,

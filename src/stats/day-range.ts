@@ -1,7 +1,9 @@
 /**
  * The days that statistics are asked for. A day is a number: the days since 1970-01-01, in UTC. Pure.
  */
+import { dayFrom } from '../clicks/days.ts'
 import { Refusal, type Violation } from '../errors.ts'
+import { dayOf } from '../storage/clicks/keys.ts'
 
 /** Both included. */
 export interface DayRange {
@@ -17,21 +19,15 @@ export const maxDaysByHour = 31
 export const defaultDays = 30
 
 const dayMs = 86_400_000
-const firstDate = '1970-01-01'
 
-/** The day of a time in Unix milliseconds. */
-export function dayAt(ms: number): number {
-  return Math.floor(ms / dayMs)
+/** The present day. */
+export function today(): number {
+  return dayOf(Date.now())
 }
 
 /** When the hour of a day begins, in RFC 3339. */
 export function startOf(day: number, hour = 0): string {
   return new Date(day * dayMs + hour * 3_600_000).toISOString()
-}
-
-/** `2026-11-22` */
-export function dateOf(day: number): string {
-  return startOf(day).slice(0, firstDate.length)
 }
 
 /** The month of a day: the months since the year 0. */
@@ -42,17 +38,13 @@ export function monthOf(day: number): number {
 
 /** The day on which a month begins. */
 export function firstDayOf(month: number): number {
-  return dayAt(Date.UTC(Math.floor(month / 12), month % 12))
+  return dayOf(Date.UTC(Math.floor(month / 12), month % 12))
 }
 
 /** The day of a date such as `2026-11-22`, which must be in the calendar and not before 1970. */
 export function parseDay(text: string, label: string): number | Refusal {
-  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN
-  if (ms >= 0 && dateOf(dayAt(ms)) === text) return dayAt(ms)
-  return new Refusal(
-    'invalid_date',
-    `The ${label} date must be in the calendar, such as 2026-11-22, from ${firstDate} on.`,
-  )
+  const message = `The ${label} date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.`
+  return dayFrom(text) ?? new Refusal('invalid_date', message)
 }
 
 /** What is asked for; null for a bound that is not given. */

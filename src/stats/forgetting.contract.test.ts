@@ -18,13 +18,16 @@ import {
 } from '../../test/days.ts'
 import { takeDomainAway } from '../../test/links.ts'
 import { newPlace, type Place } from '../../test/links-api.ts'
+import { person as browser } from '../../test/visitors.ts'
+import { dayText } from '../clicks/days.ts'
 import { dimensions, maxValues, other, peopleOf } from '../storage/clicks/day-facts.ts'
+import { dayOf } from '../storage/clicks/keys.ts'
 import { setTotals } from '../storage/clicks/totals.ts'
-import { dateOf, dayAt, startOf } from './day-range.ts'
+import { startOf } from './day-range.ts'
 
 const app = await startApp()
 const { storage } = app
-const today = dayAt(Date.now())
+const today = dayOf(Date.now())
 const person: TestClick = { hour: 9, kind: 'people', isFirst: true, values: { countries: 'DE' } }
 const bot: TestClick = { hour: 9, kind: 'bots' }
 const preview: TestClick = { hour: 10, kind: 'previews' }
@@ -32,7 +35,7 @@ const preview: TestClick = { hour: 10, kind: 'previews' }
 const forget = async ({ send }: Place, id: number) => (await send('DELETE', `/links/${id}/clicks`)).status
 /** Clicks of people, unique ones, bots and previews of a year. */
 async function figures({ send }: Place, query = ''): Promise<number[]> {
-  const { body } = await send('GET', `/stats?name=clicks&from=${dateOf(today - 364)}&to=${dateOf(today + 1)}${query}`)
+  const { body } = await send('GET', `/stats?name=clicks&from=${dayText(today - 364)}&to=${dayText(today + 1)}${query}`)
   const { clicks, unique_clicks, bots, previews } = body.meta
   return [clicks, unique_clicks, bots, previews]
 }
@@ -66,7 +69,7 @@ describe('forgetting the clicks of a link', () => {
     const place = await newPlace(app)
     const link = await place.link()
     await storage.writeOne(setCreatedAt, { link: link.id, at: '1999-12-31T23:59:59.999Z' })
-    const days = [dayAt(Date.parse('1999-12-30')), today - 900, today - 700, today - 40, today - 31, today - 30]
+    const days = [dayOf(Date.parse('1999-12-30')), today - 900, today - 700, today - 40, today - 31, today - 30]
     for (const day of [...days, today - 29, today - 8, today - 7, today - 6, today, today + 1]) {
       await addClicks(storage, link.id, day, dayWith([person, bot]))
     }
@@ -99,6 +102,21 @@ describe('forgetting the clicks of a link', () => {
     assert.equal(await forget(place, link.id), 204)
     assert.equal((await place.send('GET', '/links?status=active')).body.meta.total, 1)
     assert.deepEqual(await statuses(), [302, 410])
+  })
+
+  test('204: visitors who ask not to be tracked count from that moment on, as others do', async () => {
+    const place = await newPlace(app)
+    const [link, sibling] = [await place.link(), await place.link()]
+    const visit = () => app.visit(link.short_url, { headers: { 'user-agent': browser, 'sec-gpc': '1' } })
+    await visit()
+    assert.equal(await forget(place, link.id), 204)
+    await visit()
+    // Before any clicks are forgotten, those that wait are written.
+    assert.equal(await forget(place, sibling.id), 204)
+    const [clicks, , , last] = (await totalsOf(storage, link.id)) ?? []
+    const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000
+    assert.deepEqual([clicks, last], [1, hour])
+    assert.deepEqual(await figures(place), [1, 0, 0, 0])
   })
 
   test('404 for a link that is not there, is of another account, or goes with its domain', async () => {
@@ -244,10 +262,10 @@ async function checkFigures(place: Place, of: string, clicks: readonly TestClick
   const expected = [people.length, people.filter(({ isFirst }) => isFirst).length, kinds('bots'), kinds('previews')]
   const get = async (query: string) => (await place.send('GET', `/stats?${query}${of}`)).body
   const ranges = [
-    ...[`interval=day&from=${dateOf(today - 45)}`, `interval=month&from=${dateOf(today - 45)}`],
+    ...[`interval=day&from=${dayText(today - 45)}`, `interval=month&from=${dayText(today - 45)}`],
     ...[
-      `interval=hour&from=${dateOf(today - 30)}`,
-      `interval=hour&from=${dateOf(today - 45)}&to=${dateOf(today - 31)}`,
+      `interval=hour&from=${dayText(today - 30)}`,
+      `interval=hour&from=${dayText(today - 45)}&to=${dayText(today - 31)}`,
     ],
   ]
   const sums: number[][] = []
@@ -264,13 +282,13 @@ async function checkFigures(place: Place, of: string, clicks: readonly TestClick
   const [byDay, byMonth, recent = [], older = []] = sums
   assert.deepEqual([byDay, byMonth, recent.map((sum, n) => sum + (older[n] ?? 0))], [expected, expected, expected])
   for (const name of dimensions) {
-    const { data, meta } = await get(`name=${name}&from=${dateOf(today - 45)}&per_page=100`)
+    const { data, meta } = await get(`name=${name}&from=${dayText(today - 45)}&per_page=100`)
     assert.equal(meta.clicks, people.length)
     const counted = Map.groupBy(people, ({ values }) => values?.[name] ?? null)
     const shown = new Map(data.map((row: Json) => [row.value, row.clicks]))
     if (name !== 'links') assert.deepEqual(shown, new Map([...counted].map(([key, all]) => [key, all.length])))
   }
-  const classes = (await get(`name=classes&sort_by=value&sort=asc&from=${dateOf(today - 45)}`)).data
+  const classes = (await get(`name=classes&sort_by=value&sort=asc&from=${dayText(today - 45)}`)).data
   assert.deepEqual(
     classes.map(({ clicks }: Json) => clicks),
     [kinds('bots'), people.length, kinds('previews')],

@@ -5,13 +5,15 @@ import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { startApp } from '../../test/app.ts'
 import { setCreatedAt, storeDay } from '../../test/days.ts'
 import { newPlace, type Place } from '../../test/links-api.ts'
+import { dayText } from '../clicks/days.ts'
 import { type DayFacts, dimensions, emptyDay, hourOf, maxValues } from '../storage/clicks/day-facts.ts'
-import { dateOf, dayAt, maxDays, startOf } from './day-range.ts'
+import { dayOf } from '../storage/clicks/keys.ts'
+import { maxDays, startOf } from './day-range.ts'
 
 const maxMs = 20
 const people = 5
 const app = await startApp()
-const today = dayAt(Date.now())
+const today = dayOf(Date.now())
 
 /** `link` is one of those that the day names; a link's own day names none. */
 function fullDay(link: number, isOfLink: boolean): DayFacts {
@@ -66,7 +68,7 @@ test('a year of full days takes the event loop less than 20 ms at a time', async
     // The first rounds are those in which the code is compiled.
     for (let round = 0; round < 4; round++) {
       const turn = await longestTurn(async () => {
-        const { body } = await send('GET', `/stats?name=${name}&from=${dateOf(today - maxDays + 1)}`)
+        const { body } = await send('GET', `/stats?name=${name}&from=${dayText(today - maxDays + 1)}`)
         assert.equal(body.meta.clicks, maxDays * maxValues * 6 * people)
       })
       turns.push(turn)
@@ -81,7 +83,7 @@ test('forgetting full days takes the event loop less than 20 ms at a time', asyn
     const { send, link } = await newPlaceWith(40)
     const forget = async () => assert.equal((await send('DELETE', `/links/${link}/clicks`)).status, 204)
     turns.push(await longestTurn(forget))
-    assert.equal((await send('GET', `/stats?name=clicks&from=${dateOf(today - 40)}`)).body.meta.clicks, 0)
+    assert.equal((await send('GET', `/stats?name=clicks&from=${dayText(today - 40)}`)).body.meta.clicks, 0)
   }
   assert.ok(Math.min(...turns) < maxMs, `${turns}`)
 })

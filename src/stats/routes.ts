@@ -1,12 +1,14 @@
 import { idOf, sendContent, sendNumberedPage } from '../api/envelopes.ts'
 import type { Api } from '../api/routes.ts'
+import { dayText } from '../clicks/days.ts'
 import { notFound } from '../errors.ts'
 import { send } from '../http/answer.ts'
 import { conditionOf } from '../http/conditions.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { dayOf } from '../storage/clicks/keys.ts'
 import type { Db } from '../storage/port.ts'
 import { checkedQuery } from './checks.ts'
-import { dateOf, dayAt, rangeOf } from './day-range.ts'
+import { rangeOf } from './day-range.ts'
 import { deleteLinkClicks, showStats } from './operations.ts'
 import { rankingOf, seriesOf } from './reading.ts'
 
@@ -20,8 +22,8 @@ export function statsRoutes(api: Api, db: Db, { forget }: StatsParts): void {
   api.add(showStats, async (exchange, { caller: { account } }) => {
     const condition = conditionOf(exchange)
     const { subject, ...query } = await checkedQuery(db, account, exchange.query as Fields)
-    const range = rangeOf(query, dayAt(Date.now()))
-    const dates = { from: dateOf(range.from), to: dateOf(range.to) }
+    const range = rangeOf(query, today())
+    const dates = { from: dayText(range.from), to: dayText(range.to) }
     if (query.name === 'clicks') {
       const interval = query.interval ?? 'day'
       const { buckets, totals } = await seriesOf(db, account, subject, range, interval)

@@ -6,7 +6,7 @@ import type { Answer } from '../../test/client.ts'
 import { addClicks, dayWith } from '../../test/days.ts'
 import { takeDomainAway } from '../../test/links.ts'
 import { assertRefused, newPlace } from '../../test/links-api.ts'
-import { dayAt } from './day-range.ts'
+import { dayOf } from '../storage/clicks/keys.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -127,7 +127,7 @@ describe('the manners of the API', () => {
       const etag = String(headers.etag)
       const known = await get({ 'if-none-match': etag })
       assert.deepEqual([known.status, known.headers.link], [304, headers.link])
-      await addClicks(app.storage, id, dayAt(Date.now()), dayWith([{ hour: 1, kind: 'people' }]))
+      await addClicks(app.storage, id, dayOf(Date.now()), dayWith([{ hour: 1, kind: 'people' }]))
       assert.equal((await get({ 'if-none-match': etag })).status, 200)
       assert.equal((await get({ 'if-match': etag })).status, 412)
       assert.equal((await get({ 'if-match': 'x' })).status, 400)

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { dayText } from '../../clicks/days.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { repeated } from '../../http/form-encoding.ts'
-import { type DayRange, dateOf, rangeFaults } from '../../stats/day-range.ts'
+import { type DayRange, rangeFaults } from '../../stats/day-range.ts'
 import { Series } from '../../stats/series.ts'
 import { namedPeriod, type Period, periodQuery, periods, readPeriod } from './period.ts'
 
 const dayOf = (date: string) => Date.parse(date) / 86_400_000
 const today = dayOf('2026-11-22')
-const datesOf = (range: DayRange | null) => range && `${dateOf(range.from)} ${dateOf(range.to)}`
+const datesOf = (range: DayRange | null) => range && `${dayText(range.from)} ${dayText(range.to)}`
 const shown = ({ name, range, interval, before }: Period) => [name, datesOf(range), interval, datesOf(before)]
 const queryOf = (period: Period): Fields => Object.fromEntries(new URLSearchParams(periodQuery(period)))
 
@@ -78,7 +79,7 @@ test('an address of a period leads back to it', () => {
         const period = namedPeriod(name, now)
         assert.deepEqual(readPeriod(queryOf(period), now).period, period)
       }
-      const { period } = readPeriod({ from: dateOf(from), to: dateOf(from + length - 1) }, now)
+      const { period } = readPeriod({ from: dayText(from), to: dayText(from + length - 1) }, now)
       assert.deepEqual([period.range, period.name], [{ from, to: from + length - 1 }, null])
       assert.deepEqual(readPeriod(queryOf(period), now).period, period)
     }),
@@ -88,7 +89,7 @@ test('an address of a period leads back to it', () => {
 test('the period before ends where the other begins at the latest, and has as many buckets', () => {
   fc.assert(
     fc.property(fc.integer({ min: 800, max: 40_000 }), fc.integer({ min: 1, max: 366 }), (from, length) => {
-      const { period } = readPeriod({ from: dateOf(from), to: dateOf(from + length - 1) }, today)
+      const { period } = readPeriod({ from: dayText(from), to: dayText(from + length - 1) }, today)
       const { before, range, interval } = period
       assert.ok(before !== null && before.to < range.from && before.from <= before.to)
       assert.equal(new Series(before, interval).buckets.length, new Series(range, interval).buckets.length)

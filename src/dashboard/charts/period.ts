@@ -4,11 +4,11 @@
 import { oneOf } from '../../api/choice.ts'
 import { form, optional } from '../../api/fields.ts'
 import { Type } from '../../api/json-schema.ts'
+import { dayText } from '../../clicks/days.ts'
 import type { Violation } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import {
   type DayRange,
-  dateOf,
   firstDayOf,
   type Interval,
   monthOf,
@@ -83,7 +83,7 @@ export function namedPeriod(name: PeriodName, today: number): Period {
 
 /** The period as the query of an address, without `?`. */
 export function periodQuery({ name, range }: Period): string {
-  return name === null ? `from=${dateOf(range.from)}&to=${dateOf(range.to)}` : `period=${name}`
+  return name === null ? `from=${dayText(range.from)}&to=${dayText(range.to)}` : `period=${name}`
 }
 
 function periodOver(range: DayRange, interval: Interval): Omit<Period, 'name'> {

@@ -8,7 +8,7 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import { resources } from '../../resources.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { dailyClicksOf } from '../../stats/daily-clicks.ts'
-import { dayAt } from '../../stats/day-range.ts'
+import { today } from '../../stats/day-range.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { sparkline } from '../charts/sparkline.ts'
 import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
@@ -41,9 +41,8 @@ export function linkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl)
       choicesOf(storage, account),
       listLinks(storage, account, list.request),
     ])
-    const today = dayAt(Date.now())
     const ids = rows.map(({ id }) => id)
-    const daily = await dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today })
+    const daily = await dailyClicksOf(storage, account, ids, { from: today() - recentDays + 1, to: today() })
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
     const lines = rows.map((row) => ({
       link: linkOf(row, shortUrl),

@@ -30,9 +30,9 @@ export class ClickBook {
   }
 
   /**
-   * Writes a batch, without clicks that were forgotten while they waited. Batches are numbered in ascending order; one that was written before is left out: null. Throws
-   * `database_unavailable`, and then the same batch may be tried again. `passOn` gets what is written just before the commit,
-   * again if that fails.
+   * Writes a batch, without clicks that were forgotten while they waited, and returns what became of the others. Batches are
+   * numbered in ascending order; one that was written before is left out: null. Throws `database_unavailable`, and then the
+   * same batch may be tried again. `passOn` gets what is written just before the commit, again if that fails.
    */
   async write(batch: number, clicks: readonly Click[], passOn: PassOn = ignore): Promise<Recorded[] | null> {
     return this.#transact(clicks, async (tables, salts) => {

@@ -11,8 +11,8 @@ import { type AddedTo, type AddedTotals, type ClickTables, type DayKey, scopes }
 const correctedAtOnce = 8
 
 /**
- * Forgets some clicks of the account's link, at this time; null if there is no such link, false if none are left. Totals and days agree
- * after each step.
+ * Forgets some clicks of the account's link, at this time; null if there is no such link, false if none are left. Totals and
+ * days agree after each step.
  */
 export async function forgetSome(
   tables: ClickTables,
@@ -45,10 +45,11 @@ export async function leaveOutForgotten(
 ): Promise<readonly Click[]> {
   const forgotten = new Map<number, number>()
   for (const { link, forgottenMs } of added) if (forgottenMs !== null) forgotten.set(link, forgottenMs)
-  const isForgotten = ({ link, atMs }: Click) => atMs <= (forgotten.get(link) ?? Number.NEGATIVE_INFINITY)
+  const isForgotten = ({ link, atMs, seenMs = atMs }: Click) =>
+    seenMs <= (forgotten.get(link) ?? Number.NEGATIVE_INFINITY)
   if (forgotten.size === 0 || !clicks.some(isForgotten)) return clicks
   const less = totalsOf(clicks.filter(isForgotten)).map(({ link, people, bots, previews }) => ({
-    ...{ link, people: -people, bots: -bots, previews: -previews, lastMs: 0 },
+    ...{ link, people: -people, bots: -bots, previews: -previews, lastMs: 0, seenMs: 0 },
   }))
   await tables.addTotals(less)
   return clicks.filter((click) => !isForgotten(click))
@@ -56,7 +57,7 @@ export async function leaveOutForgotten(
 
 /** What the totals of a link have less without these days. */
 function lessOf(link: number, days: readonly { readonly facts: DayFacts }[]): AddedTotals {
-  const less = { link, people: 0, bots: 0, previews: 0, lastMs: 0 }
+  const less = { link, people: 0, bots: 0, previews: 0, lastMs: 0, seenMs: 0 }
   for (const { facts } of days) {
     for (const { people, bots, previews } of facts.hours.values()) {
       less.people -= people
@@ -102,19 +103,22 @@ export async function moveNext(tables: ClickTables): Promise<boolean> {
   return true
 }
 
-/** The days of a link, as they are in those of its owners. */
+/** The days of a link, as they are in those of its owners. One that another process has just deleted is not made again. */
 async function factsOfLink(
   tables: ClickTables,
   link: number,
   days: readonly number[],
 ): Promise<{ day: number; facts: DayFacts }[]> {
   const stored = await tables.days(days.map((day) => ({ scope: scopes.link, day, id: link })))
-  return days.map((day, at) => {
+  const found: { day: number; facts: DayFacts }[] = []
+  for (const [at, day] of days.entries()) {
     const facts = factsIn(stored[at] as Uint8Array)
     const people = peopleOf(facts)
     if (people > 0) addPeople(facts.breakdowns.links, link, people)
-    return { day, facts }
-  })
+    if (facts.hours.size > 0) found.push({ day, facts })
+    else await tables.deleteDays(scopes.link, day, [link])
+  }
+  return found
 }
 
 interface Change {

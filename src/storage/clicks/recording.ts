@@ -17,8 +17,9 @@ import {
 /** Clicks of one link at one time, of the same visitor; more than one only if no visitor is known. */
 export interface Click {
   readonly link: number
-  /** Unix milliseconds. */
+  /** Unix milliseconds; of some clicks the beginning of their hour, and `seenMs` is then when they came. */
   readonly atMs: number
+  readonly seenMs?: number
   readonly count: number
   readonly class: 'person' | 'bot' | 'preview'
   /** Null where nothing is known, or nothing shall be. */
@@ -32,12 +33,15 @@ export type Recorded = { readonly owners: Owners; readonly isFirst: boolean } | 
 
 /** What clicks add to the totals of their links, by ascending links. */
 export function totalsOf(clicks: readonly Click[]): AddedTotals[] {
-  const totals = new Map<number, { link: number; people: number; bots: number; previews: number; lastMs: number }>()
-  for (const { link, class: of, count, atMs } of clicks) {
+  const totals = new Map<number, { -readonly [name in keyof AddedTotals]: AddedTotals[name] }>()
+  for (const { link, class: of, count, atMs, seenMs = atMs } of clicks) {
     const known = totals.get(link)
-    const total = known ?? { link, people: 0, bots: 0, previews: 0, lastMs: 0 }
+    const total = known ?? { link, people: 0, bots: 0, previews: 0, lastMs: 0, seenMs: 0 }
     if (known === undefined) totals.set(link, total)
-    if (of === 'person') total.lastMs = Math.max(total.lastMs, atMs)
+    if (of === 'person') {
+      total.lastMs = Math.max(total.lastMs, atMs)
+      total.seenMs = Math.max(total.seenMs, seenMs)
+    }
     total[placeOf[of]] += count
   }
   return [...totals.values()].sort((a, b) => a.link - b.link)

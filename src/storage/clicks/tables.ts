@@ -1,8 +1,8 @@
 /**
  * What each engine does with the tables of clicks. `book.ts` knows in which order. Those who write clicks lock rows in one order:
  * links with a limit, totals by link, then visitors, then days by scope, day and id, so they do not wait for each other in a
- * circle, nor for those who delete or change a link. Who deletes several links at once may lock their totals in another order: one
- * of the two transactions runs again then.
+ * circle, nor for those who delete or change a link. A transaction that deletes several links may lock their totals in another
+ * order: one of the two runs again then.
  */
 
 /** Whose days they are. */
@@ -16,13 +16,17 @@ export interface DayKey {
   readonly id: number
 }
 
-/** Clicks of a link, by class, and the time of a person's last one in Unix milliseconds: 0 if there are none of people. */
+/**
+ * Clicks of a link, by class, and the time of a person's last one in Unix milliseconds, as it is kept and when it was: 0 if there
+ * are none of people.
+ */
 export interface AddedTotals {
   readonly link: number
   readonly people: number
   readonly bots: number
   readonly previews: number
   readonly lastMs: number
+  readonly seenMs: number
 }
 
 /** To whom the clicks of a link belong. */
@@ -93,8 +97,8 @@ export interface Upkeep {
   /** Locks the totals of the account's link. Undefined if there is no such link. */
   owners(account: number, link: number): Promise<Owners | undefined>
   /**
-   * Sets the totals of a link to nothing, forgets who visited it, and notes the time in Unix milliseconds. One whose limit was
-   * used up works again.
+   * Sets the totals of a link without days to nothing, forgets who visited it, and notes the time in Unix milliseconds. A link
+   * whose limit was used up works again. No clicks are on their way out of another space any more.
    */
   clearTotals(link: number, atMs: number): Promise<void>
   /** The days that there are of a scope, or of one of its ids, ascending. */
@@ -108,8 +112,8 @@ export interface Upkeep {
   /** The clicks of the link are where it is. */
   endMove(link: number): Promise<void>
   /**
-   * Records that are gone, and whose days have yet to be deleted; a few of one scope. Spaces not before the clicks of all links have
-   * moved out: they are written to until then.
+   * Records that are gone, and whose days have yet to be deleted; a few of one scope. Spaces are not among them before the
+   * clicks of all links have moved out: they are written to until then.
    */
   nextRemovals(): Promise<{ readonly scope: Scope; readonly ids: readonly number[] } | undefined>
   endRemovals(scope: Scope, ids: readonly number[]): Promise<void>

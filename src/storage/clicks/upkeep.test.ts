@@ -205,6 +205,26 @@ test('clicks that are forgotten while they follow their link are gone from both 
   )
 })
 
+test('clicks of a link whose move was cut short by forgetting, and that is back, are there once', async (t) => {
+  const { storage, account, links, spaces, connection, book } = await here(t)
+  const [one = 0] = links
+  const [red = 0, blue = 0] = spaces
+  const tomorrow = Math.ceil(Date.now() / dayMs)
+  await storage.writeOne(setSpace, { id: one, space: red })
+  const days = Array.from({ length: 20 }, (_, n) => tomorrow + n)
+  await book.write(
+    1,
+    days.map((day) => click(one, day)),
+  )
+  await storage.writeOne(setSpace, { id: one, space: blue })
+  await connection.write(moveNext)
+  assert.equal(await book.forget(account, one), true)
+  await storage.writeOne(setSpace, { id: one, space: red })
+  await book.write(2, [click(one, tomorrow)])
+  await book.move()
+  assert.equal(peopleIn(await keptDays(storage), scopes.space, red), 1)
+})
+
 test('a space that is gone leaves no days, though its links are clicked before their clicks have moved out', async (t) => {
   const { storage, account, links, spaces, connection, book } = await here(t)
   const [one = 0] = links

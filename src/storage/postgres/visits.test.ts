@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { keptTotals } from '../../../test/clicks.ts'
-import { deleteLink, newDomain, newLink, setUrl } from '../../../test/links.ts'
+import { deleteLink, newDomain, newLink, newSpace, setSpace, setUrl } from '../../../test/links.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { Wire } from '../../../test/wire.ts'
 import { createAccount } from '../../accounts/store.ts'
@@ -142,4 +142,44 @@ test('links with a limit are deleted while their clicks are taken, counted and f
   for (const book of books) await book.close()
   const [totals, ...others] = await keptTotals(storage)
   assert.deepEqual([totals?.link_id, totals?.clicks, taken, others], [kept, 80, 40, []])
+})
+
+test('clicks follow a link that moves on while they end their way', async (t) => {
+  const { storage, client, link, book, account } = await open(t)
+  const [red, blue] = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')]
+  const id = await link('sale')
+  await book.write(1, [clickOn(id)])
+  await storage.writeOne(setSpace, { id, space: red })
+  await client.query('update link_clicks set space_id = $1', [red])
+  // Who looks for moves has begun to, and waits.
+  await client.query(`
+    alter table click_moves rename to all_moves;
+    create function pause() returns boolean language plpgsql as
+      $$ begin perform pg_advisory_xact_lock_shared(7); return true; end $$;
+    create view click_moves as select link_id from all_moves where pause();
+    select pg_advisory_lock(7)`)
+  const moved = book.move()
+  while ((await client.query(waiting)).rows.length === 0);
+  await client.query('update links set space_id = $1 where id = $2', [blue, id])
+  await client.query('select pg_advisory_unlock(7)')
+  await moved
+  await book.move()
+  assert.deepEqual(
+    (await keptTotals(storage)).map(({ space_id }) => space_id),
+    [blue],
+  )
+})
+
+test('a day that another process deletes while it would move leaves nothing behind', async (t) => {
+  const { storage, client, link, book, account } = await open(t)
+  const id = await link('sale')
+  await book.write(1, [clickOn(id)])
+  await storage.writeOne(setSpace, { id, space: await newSpace(storage, account, 'Red') })
+  await client.query('begin')
+  await client.query('delete from click_days')
+  const moved = book.move()
+  while ((await client.query(waiting)).rows.length === 0);
+  await client.query('commit')
+  await moved
+  assert.deepEqual((await client.query('select scope, facts from click_days')).rows, [])
 })

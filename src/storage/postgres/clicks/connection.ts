@@ -60,8 +60,8 @@ const limitedLocked = named(`select id from links where id = any ($1::bigint[]) 
 
 const totalsAdded = named(`
   with added as (
-    select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
-      as added (link_id, people, bots, previews, last_ms)
+    select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+      as added (link_id, people, bots, previews, last_ms, seen_ms)
   ), locked as materialized (
     select link_id from link_clicks where link_id = any ($1::bigint[]) order by link_id for update
   )
@@ -69,7 +69,7 @@ const totalsAdded = named(`
     clicks = greatest(0, kept.clicks + people),
     bots = greatest(0, kept.bots + added.bots),
     previews = greatest(0, kept.previews + added.previews),
-    last_clicked_ms = case when people > 0 and last_ms > coalesce(forgotten_ms, -1)
+    last_clicked_ms = case when people > 0 and seen_ms > coalesce(forgotten_ms, -1)
       then greatest(kept.last_clicked_ms, last_ms) else kept.last_clicked_ms end
   from added join locked using (link_id)
   where kept.link_id = added.link_id
@@ -111,7 +111,7 @@ function tablesOf(client: Connection): ClickTables {
       return (await all(batchNoted, writer, batch, day)).length > 0
     },
     async addTotals(added) {
-      const columns = (['link', 'people', 'bots', 'previews', 'lastMs'] as const).map((name) =>
+      const columns = (['link', 'people', 'bots', 'previews', 'lastMs', 'seenMs'] as const).map((name) =>
         added.map((row) => row[name]),
       )
       await all(limitedLocked, columns[0])

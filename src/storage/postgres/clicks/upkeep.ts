@@ -24,14 +24,16 @@ const ownersOf = `select link_id, ${ownerColumns} from link_clicks
       where links.id = link_id)
   for update of link_clicks`
 const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null,
-  forgotten_ms = $2 where link_id = $1`
+  forgotten_ms = $2, former_space_id = null, former_before = 0 where link_id = $1`
 const limitFreed = `update links set status_due_at = '' where id = $1 and clicks_limit is not null returning id`
 /** Visitors notice that a link that was used up works again. */
 const freeingTold = `insert into changes (resource, record_id) values ('links', $1)`
 
-const nextMove = `select link_id, ${ownerColumns.replace(/\w+/g, 'link_clicks.$&')}, links.space_id
-  from click_moves join link_clicks using (link_id) join links on links.id = link_id
+const nextMove = `select link_id, ${ownerColumns}
+  from click_moves join link_clicks using (link_id)
   order by link_id limit 1 for update of link_clicks, click_moves skip locked`
+/** Not along with the locks: the link may have moved on before they were taken, and would be read as it was. */
+const spaceOf = 'select space_id from links where id = $1'
 
 const spacesSet = 'update link_clicks set space_id = $1, former_space_id = $2, former_before = $3 where link_id = $4'
 
@@ -68,7 +70,10 @@ export function upkeepOf(all: Run): Upkeep {
     },
     async nextMove() {
       const [row] = await all(nextMove)
-      return row && { owners: ownersIn(row), to: row.at(-1) as number | null }
+      if (row === undefined) return undefined
+      const owners = ownersIn(row)
+      const [link] = await all(spaceOf, owners.link)
+      return { owners, to: (link?.[0] ?? null) as number | null }
     },
     async setSpaces({ link, space, formerSpace, formerBefore }) {
       await all(spacesSet, space, formerSpace, formerBefore, link)

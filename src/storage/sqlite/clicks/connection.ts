@@ -85,7 +85,7 @@ async function begin(database: DatabaseSync): Promise<void> {
 /** By position: to bind values by name takes as long as the statement. */
 const totalsAdded = `update link_clicks set
     clicks = max(0, clicks + ?2), bots = max(0, bots + ?3), previews = max(0, previews + ?4),
-    last_clicked_ms = iif(?2 > 0 and ?5 > coalesce(forgotten_ms, -1), max(coalesce(last_clicked_ms, 0), ?5), last_clicked_ms)
+    last_clicked_ms = iif(?2 > 0 and ?6 > coalesce(forgotten_ms, -1), max(coalesce(last_clicked_ms, 0), ?5), last_clicked_ms)
   where link_id = ?1
   returning link_id, ${ownerColumns}, forgotten_ms`
 
@@ -126,8 +126,8 @@ function tablesOf(database: DatabaseSync): ClickTables {
       return all(batchNoted, writer, batch, day).length > 0
     },
     async addTotals(added: readonly AddedTotals[]) {
-      const found = added.flatMap(({ link, people, bots, previews, lastMs }) =>
-        all(totalsAdded, link, people, bots, previews, lastMs).map(addedToIn),
+      const found = added.flatMap(({ link, people, bots, previews, lastMs, seenMs }) =>
+        all(totalsAdded, link, people, bots, previews, lastMs, seenMs).map(addedToIn),
       )
       all(limitsReached, JSON.stringify(found.map(({ link }) => link)))
       return found

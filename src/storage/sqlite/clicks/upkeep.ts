@@ -24,7 +24,7 @@ const ownersOf = `select link_id, ${ownerColumns} from link_clicks
     and exists (select 1 from links join domains on domains.id = links.domain_id and domains.account_id = links.account_id
       where links.id = link_id)`
 const cleared = `update link_clicks set clicks = 0, bots = 0, previews = 0, last_clicked_ms = null,
-  forgotten_ms = :atMs where link_id = :link`
+  forgotten_ms = :atMs, former_space_id = null, former_before = 0 where link_id = :link`
 const limitFreed = `update links set status_due_at = '' where id = ? and clicks_limit is not null returning id`
 /** Visitors notice that a link that was used up works again. */
 const freeingTold = `insert into changes (resource, record_id) values ('links', ?)`
