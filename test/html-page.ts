@@ -17,7 +17,7 @@ interface Open extends Element {
   readonly parent: Open | null
 }
 
-const voids = new Set(['br', 'hr', 'img', 'input', 'link', 'meta'])
+const voids = new Set('area base br col embed hr img input link meta source track wbr'.split(' '))
 /** What ends an open paragraph (HTML Standard §13.2.6.4.7). */
 const blocks = new Set(
   (
@@ -190,8 +190,12 @@ export function textOf(element: Element): string {
   return all(element).replace(/\s+/g, ' ').trim()
 }
 
-/** What a document consists of, whatever its words: its elements, each with the names of its attributes. */
+/**
+ * What a document consists of, whatever its words: its elements, each with the names of its attributes. Where a line may break
+ * depends on the words.
+ */
 export function shapeOf({ name, attributes, children }: Element): string {
+  if (name === 'wbr' && attributes.size === 0) return ''
   const inner = children.map((child) => (typeof child === 'string' ? '' : shapeOf(child))).join('')
   return `<${[name, ...attributes.keys()].join(' ')}>${inner}</>`
 }

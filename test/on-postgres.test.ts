@@ -20,6 +20,7 @@ const files = globSync(
     'src/stats/daily-clicks.test.ts',
     'test/contract/{after,safe-retries}.test.ts',
     'test/{export-clicks,isolation,lost-updates}.test.ts',
+    'test/dashboard/isolation.test.ts',
   ],
   { cwd: repository },
 )

@@ -14,6 +14,7 @@ import { Browser, type Visited } from '../dashboard.ts'
 import { addClicks, dayWith } from '../days.ts'
 import { shapeOf } from '../html-page.ts'
 import { fresh } from '../links-api.ts'
+import { eventually } from '../processes.ts'
 
 const app = await startApp()
 const plain = 'Plain'
@@ -80,13 +81,13 @@ const hostile = fc
 /** An account whose every word is `words`, where the rules allow it, and a browser of it. */
 async function furnished(words: string) {
   const { id: account } = await createAccount(app.storage, words)
-  const { secret: key, key: record } = await createKey(app.storage, {
+  const { secret, key: record } = await createKey(app.storage, {
     account,
     name: words,
     scopes: ['*'],
     lifetimeMs: null,
   })
-  const send = (path: string, json: Json) => app.send('POST', `/api/v1${path}`, { key, json })
+  const send = (path: string, json: Json) => app.send('POST', `/api/v1${path}`, { key: secret, json })
   /** What the rules do not allow of the risky fields is left out. */
   const stored = async (path: string, json: Json, risky: Json): Promise<Json> => {
     const { status, body, text } = await send(path, { ...json, ...risky })
@@ -126,8 +127,8 @@ async function furnished(words: string) {
     today,
     dayWith([{ hour: 0, kind: 'people', values: values as Record<string, Value> }]),
   )
-  const browser = await new Browser(app).signIn(key)
-  return { browser, link, domain, space, key: record }
+  const browser = await new Browser(app).signIn(secret)
+  return { browser, secret, link, domain, space, key: record }
 }
 
 type Furnished = Awaited<ReturnType<typeof furnished>>
@@ -223,6 +224,27 @@ describe('a page with hostile words', () => {
     assert.equal((await browser.open(`/app/spaces/${space.id}`)).value('name'), words)
     assert.ok((await browser.open(`/app/spaces/${space.id}`)).title.startsWith(words))
   })
+})
+
+test('what visitors send of themselves becomes no markup', async () => {
+  const { secret, link, domain } = await furnished(plain)
+  const headers = {
+    referer: 'https://evil.example"><script>alert(1)</script>/',
+    'user-agent': '<script>alert(1)</script> Mozilla/5.0 (X11; "><b>) Gecko/20100101 Firefox/140.0',
+    'accept-language': '"><b>,de"><i>;q=0.9',
+  }
+  await app.visit(`http://${domain.name}/${link.alias}`, { headers })
+  await app.visit(`http://${domain.name}/${link.alias}`, { headers: { ...headers, referer: 'https://<b>.example/' } })
+  await eventually(async () => {
+    const { meta } = (await app.send('GET', `/api/v1/stats?name=clicks&link_id=${link.id}`, { key: secret })).body
+    return meta.clicks + meta.bots + meta.previews === 3
+  })
+  const browser = new Browser(app)
+  browser.headers = { 'user-agent': headers['user-agent'] }
+  await browser.signIn(secret)
+  for (const path of ['/app', `/app/links/${link.id}`, '/app/sessions']) {
+    assert.doesNotMatch((await browser.open(path)).text, /alert/)
+  }
 })
 
 test('cookies of other sites change nothing of a page', async () => {

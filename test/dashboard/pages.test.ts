@@ -1,9 +1,13 @@
 /** What holds for all pages: where they lead without a session, and what every answer says to browsers. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Failure } from '../../src/errors.ts'
+import { send } from '../../src/http/answer.ts'
 import { startApp } from '../app.ts'
 import { Browser, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
+import { failing } from '../failing-storage.ts'
+import { elementsIn } from '../html-page.ts'
 
 const app = await startApp()
 const open = ['/app/sign-in', '/app/static/*']
@@ -74,7 +78,7 @@ describe('with a session', () => {
     for (const { template } of pages) {
       for (const browser of [empty, full]) {
         const { status } = await browser.get(pathOf(template, 1))
-        assert.ok([200, 404].includes(status), template)
+        assert.ok((template === '/app/links/selected' ? [303] : [200, 404]).includes(status), template)
       }
     }
   })
@@ -90,6 +94,19 @@ describe('with a session', () => {
       toSee.push(...(await leadsFrom(browser, path)))
     }
     assert.ok(seen.size > 60, `${seen.size} pages`)
+  })
+
+  test('every file that a page loads is there, without a session too', async () => {
+    const { root } = await new Browser(app).open('/app/sign-in')
+    const files = elementsIn(root).flatMap(({ name, attributes }) =>
+      name === 'a' ? [] : [attributes.get('href') ?? attributes.get('src') ?? []].flat(),
+    )
+    assert.ok(files.some((file) => file.endsWith('.css')) && files.some((file) => file.endsWith('.js')))
+    for (const file of files) {
+      const { status, headers } = await new Browser(app).get(file)
+      assert.equal(status, 200, file)
+      assert.match(String(headers['content-type']), /^(?:text\/css|text\/javascript|image\/svg\+xml)/)
+    }
   })
 
   test('HEAD is answered as GET, without the page', async () => {
@@ -191,22 +208,60 @@ describe('failures are pages too', () => {
     }
   })
 
-  test('500 with the id of the request and nothing else', async () => {
-    let isBroken = false
-    const broken = await startApp({
-      expectsBugs: true,
-      storage: (real) =>
-        new Proxy(real, {
-          get: (target, name) => {
-            if (isBroken && name === 'all') throw new TypeError('select secret from keys')
-            const value = Reflect.get(target, name)
-            return typeof value === 'function' ? value.bind(target) : value
-          },
-        }),
+  test('503 with Retry-After under overload, of pages without a session too', async () => {
+    const busy = await startApp({ maxConnections: 1 })
+    const [arrived, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    busy.router.add('GET', '/slow', async (exchange) => {
+      arrived.resolve()
+      await finished.promise
+      return send(exchange, 200)
     })
+    const slow = new Browser(busy).get('/slow')
+    await arrived.promise
+    for (const [method, path] of [
+      ['GET', '/app'],
+      ['GET', '/app/sign-in'],
+      ['POST', '/app/sign-in'],
+      ['PUT', '/app/links'],
+    ] as const) {
+      const { status, headers, page } = await new Browser(busy).ask(method, path, { seesOverload: true })
+      assert.deepEqual([status, Number(headers['retry-after']) > 0], [503, true], path)
+      assert.ok(page.heading)
+    }
+    finished.resolve()
+    assert.equal((await slow).status, 200)
+  })
+
+  test('503 with Retry-After while the database does not answer; nobody uses up attempts to sign in', async () => {
+    let fault: unknown
+    const app = await startApp({ storage: failing(() => fault) })
+    const browser = await signedIn(app)
+    fault = new Failure('database_unavailable', 'The database does not answer.', { retryAfter: 1 })
+    for (const path of ['/app', '/app/links', '/app/links/1/qr']) {
+      const { status, headers, page } = await browser.get(path)
+      assert.deepEqual([status, headers['retry-after']], [503, '1'])
+      assert.match(page.text, /The database does not answer/)
+    }
+    for (let i = 0; i < 12; i++) {
+      assert.equal((await browser.post('/app/sign-in', { token: `wml_${'A'.repeat(43)}` })).status, 503)
+    }
+    fault = undefined
+    assert.equal((await browser.post('/app/sign-in', { api_key: app.key })).status, 303)
+  })
+
+  test('500 with the id of the request, which the log explains, and nothing else', async () => {
+    let fault: unknown
+    const broken = await startApp({ expectsBugs: true, storage: failing(() => fault) })
     const browser = await signedIn(broken)
-    isBroken = true
-    await assert.rejects(browser.get('/app'), /→ 500/)
+    fault = new TypeError('select secret from keys')
+    for (const path of ['/app', '/app/links/1', '/app/keys']) {
+      const { status, headers, page } = await browser.get(path)
+      const id = String(headers['x-request-id'])
+      assert.equal(status, 500)
+      assert.ok(page.text.includes(id))
+      assert.doesNotMatch(page.text, /select|TypeError|\.ts|node:/)
+      assert.ok(broken.logs.some(({ request_id, level }) => request_id === id && level === 50))
+    }
   })
 })
 

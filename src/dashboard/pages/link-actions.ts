@@ -64,6 +64,9 @@ export function linkActionPages(pages: Pages, parts: LinkPageParts): void {
     return new Next(`${home}/${id}`, { code: 'clicks-forgotten' })
   })
 
+  // Where a choice of colours leads back to from the question whether to delete them.
+  pages.show(`${home}/selected`, async () => new Next(home))
+
   pages.act(`${home}/selected`, async (asked) => {
     const ids = selectedIn(asked.fields)
     if (ids.length === 0) return new Next(home)

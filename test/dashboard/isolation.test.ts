@@ -1,0 +1,200 @@
+/**
+ * Two accounts, each with everything, and every page and form of the dashboard with the ids of the other: none shows or changes
+ * anything of it. The forms are those of the routes that there are.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createAccount } from '../../src/accounts/store.ts'
+import { createKey, listKeys } from '../../src/keys/store.ts'
+import { listSessions } from '../../src/sessions/store.ts'
+import { startApp } from '../app.ts'
+import type { Json } from '../client.ts'
+import { type Browser, type Form, signedIn, type Visited } from '../dashboard.ts'
+import { addClicks, dayWith } from '../days.ts'
+
+const app = await startApp()
+
+interface Owner {
+  readonly browser: Browser
+  readonly account: number
+  /** A word that stands in everything that the account has, and nowhere else. */
+  readonly mark: string
+  readonly ids: Readonly<Record<'links' | 'domains' | 'spaces' | 'keys' | 'sessions', readonly number[]>>
+  /** All that it has, by its own key. */
+  state(): Promise<unknown>
+}
+
+async function owner(mark: string): Promise<Owner> {
+  const { id: account } = await createAccount(app.storage, `Account ${mark}`)
+  const { secret: key } = await createKey(app.storage, {
+    account,
+    name: `Key ${mark}`,
+    scopes: ['*'],
+    lifetimeMs: null,
+  })
+  const stored = async (path: string, json: Json) => {
+    const { status, body, text } = await app.send('POST', `/api/v1${path}`, { key, json })
+    assert.equal(status, 201, text)
+    return body.data
+  }
+  const domain = await stored('/domains', { name: `${mark}.example.com`, homepage_url: `https://acme.com/${mark}` })
+  const space = await stored('/spaces', { name: `Space ${mark}` })
+  const link = await stored('/links', { url: `https://acme.com/${mark}`, alias: mark, title: mark, space_id: space.id })
+  const deleted = await stored('/links', { url: `https://acme.com/${mark}`, alias: `${mark}-deleted` })
+  await app.actions.links.removeForNow(account, deleted.id, null)
+  const day = Math.floor(Date.now() / 86_400_000)
+  await addClicks(
+    app.storage,
+    link.id,
+    day,
+    dayWith([{ hour: 0, kind: 'people', values: { referrers: `${mark}.example` } }]),
+  )
+  const browser = await signedIn(app, key)
+  const keys = async () => (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
+  const sessions = async () => (await listSessions(app.storage, account)).map(({ id }) => id)
+  const state = async () => {
+    const lists = ['links', 'domains', 'spaces', 'stats?name=clicks&'].map(
+      async (name) => (await app.send('GET', `/api/v1/${name.includes('?') ? name : `${name}?`}`, { key })).body,
+    )
+    return [await Promise.all(lists), await keys(), await sessions()]
+  }
+  const ids = {
+    links: [link.id, deleted.id],
+    domains: [domain.id],
+    spaces: [space.id],
+    keys: (await listKeys(app.storage, account)).map(({ id }) => id),
+    sessions: await sessions(),
+  }
+  return { browser, account, mark, ids, state }
+}
+
+const [mine, theirs] = [await owner('mine4711'), await owner('theirs0815')]
+const routes = app.router.declared.filter(
+  ({ template, method }) => /^\/app(?:\/|$)/.test(template) && method !== 'HEAD' && !template.endsWith('*'),
+)
+const withId = routes.filter(({ template }) => template.includes(':id'))
+
+/** The ids of the other that a path may stand for. */
+function idsFor(template: string): readonly number[] {
+  const [, , resource = ''] = template.split('/')
+  const ids = theirs.ids[resource as keyof Owner['ids']]
+  assert.ok(ids, `${template}: say in this test which ids the path has`)
+  return ids
+}
+
+function assertNothingOf(other: Owner, { text, headers }: Visited, asked: string): void {
+  assert.ok(!text.includes(other.mark), `${asked} shows something of the other`)
+  assert.ok(!JSON.stringify(headers).includes(other.mark), asked)
+}
+
+test('404 for every page and every form with an id of the other', async () => {
+  const before = await theirs.state()
+  const own = await mine.state()
+  for (const { method, template } of withId) {
+    for (const id of idsFor(template)) {
+      const path = template.replace(':id', String(id))
+      const answer =
+        method === 'GET' ? await mine.browser.get(path) : await mine.browser.post(path, { version: '1', name: 'x' })
+      // What is deleted cannot be told from what never was.
+      if (template.endsWith('/restore')) assert.equal(answer.headers.location, '/app/links')
+      else assert.equal(answer.status, 404, `${method} ${path}`)
+      assertNothingOf(theirs, answer, path)
+      const nowhere = template.replace(':id', '99999')
+      const same =
+        method === 'GET'
+          ? await mine.browser.get(nowhere)
+          : await mine.browser.post(nowhere, { version: '1', name: 'x' })
+      const told = (each: Visited) => each.text.replaceAll(/\d+/g, 'n')
+      assert.deepEqual([same.status, told(same)], [answer.status, told(answer)], path)
+    }
+  }
+  assert.deepEqual([await theirs.state(), await mine.state()], [before, own])
+})
+
+test('every page of each shows its own, and nothing of the other', async () => {
+  for (const [own, other] of [
+    [mine, theirs],
+    [theirs, mine],
+  ] as const) {
+    const pages = routes.filter(({ method, template }) => method === 'GET' && template !== '/app/links/selected')
+    for (const { method, template } of pages) {
+      const id = own.ids[template.split('/')[2] as keyof Owner['ids']]?.[0]
+      const path = template.replace(':id', String(id))
+      const answer = await own.browser.ask(method, path, {})
+      assert.equal(answer.status, 200, path)
+      assertNothingOf(other, answer, path)
+      if (String(answer.headers['content-type']).startsWith('text/html') && path !== '/app/sign-in') {
+        assert.ok(answer.text.includes(own.mark), path)
+      }
+    }
+  }
+})
+
+/** Forms and addresses without an id in the path, that name records of the other. */
+const { links, domains, spaces } = theirs.ids
+const idText = fc.constantFrom(...[...links, ...domains, ...spaces].map(String))
+const query = fc
+  .record(
+    {
+      ...{ search: fc.constantFrom(theirs.mark, 'example', 'a'), domain_id: idText, space_id: idText, link_id: idText },
+      ...{ sort_by: fc.constantFrom('alias', 'name', 'clicks'), page: fc.constantFrom('1', '2'), after: idText },
+    },
+    { requiredKeys: [] },
+  )
+  .map((fields) => new URLSearchParams(fields as Form).toString())
+const field = fc.constantFrom(
+  ...[
+    'url',
+    'alias',
+    'name',
+    'domain_id',
+    'space_id',
+    'id',
+    'account',
+    'account_id',
+    'version',
+    'what',
+    'confirmed',
+    'color',
+  ],
+  ...links.map((id) => `row-${id}`),
+)
+const value = fc.oneof(
+  idText,
+  fc.constantFrom('move', 'delete', 'disable', 'enable', 'true', 'https://acme.com/', '1', 'fresh'),
+)
+const typed = fc.array(fc.tuple(field, value), { maxLength: 6 }).map((pairs) => Object.fromEntries(pairs))
+// A session that ends, and a page that needs none, tell nothing.
+const open = routes.filter(({ template }) => !/:id|sign-|end-others|scheme$/.test(template))
+
+test('whatever is asked or sent, the other is neither shown nor changed', async () => {
+  const before = await theirs.state()
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...open), query, typed, async ({ method, template }, query, form) => {
+      const path = method === 'GET' && query !== '' ? `${template}?${query}` : template
+      const answer = method === 'GET' ? await mine.browser.get(path) : await mine.browser.post(path, form)
+      // A search is shown again; nothing else may be.
+      if (!path.includes(theirs.mark)) assertNothingOf(theirs, answer, path)
+      assert.ok(answer.status < 500)
+    }),
+    { numRuns: 300 },
+  )
+  assert.deepEqual(await theirs.state(), before)
+})
+
+test('a link of mine goes neither into a space nor onto a domain of the other', async () => {
+  const [link] = mine.ids.links
+  const before = await mine.state()
+  for (const [path, form] of [
+    ['/app/links', { url: 'https://acme.com/', domain_id: String(theirs.ids.domains[0]) }],
+    ['/app/links', { url: 'https://acme.com/', space_id: String(theirs.ids.spaces[0]) }],
+    ['/app/links/selected', { [`row-${link}`]: 'on', what: 'move', space_id: String(theirs.ids.spaces[0]) }],
+  ] as const) {
+    const answer = await mine.browser.post(path, form)
+    assert.equal(answer.status, 422)
+    assert.match(answer.page.text, /There is no (?:domain|space) with the id \d+\./)
+    assertNothingOf(theirs, answer, path)
+  }
+  assert.deepEqual(await mine.state(), before)
+})

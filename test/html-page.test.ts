@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allOf, readHtml, shapeOf, textOf } from './html-page.ts'
+
+const page = (inside: string) =>
+  `<!doctype html>\n<html lang="en"><head><title>T</title></head><body><main><h1>H</h1>${inside}</main></body></html>\n`
+
+test('a page is read as a browser reads it', () => {
+  const root = readHtml(
+    page('<p id="a" hidden>1 &lt; 2 &amp;amp; &quot;3&quot;<br></p>\n<svg viewBox="0 0 1 1"><path d="M0 0"/></svg>'),
+  )
+  const [p] = allOf(root, 'p', { id: 'a' })
+  assert.ok(p)
+  assert.equal(textOf(p), '1 < 2 &amp; "3"')
+  assert.equal(p.attributes.get('hidden'), '')
+  assert.equal(shapeOf(p), '<p id hidden><br></></>')
+})
+
+test('what a browser would repair, or run, is refused', () => {
+  for (const inside of [
+    ...['<p>', '</p>', '<b><i></b></i>', '<p><div></div></p>', '<p>a<p>b</p></p>', '<form><b><form></form></b></form>'],
+    ...[
+      '<a href="/"><span><a href="/"></a></span></a>',
+      '<button><a href="/"></a></button>',
+      '<table><form></form></table>',
+    ],
+    ...['<table><tr></tr></table>', '<ul>x</ul>', '<ul><p></p></ul>', '<select><b></b></select>', '<div/>'],
+    ...[
+      '<p class=x></p>',
+      "<p class='x'></p>",
+      '<p class="a"b="c"></p>',
+      '<p a="1" a="2"></p>',
+      '<p a="<"></p>',
+      '<P></P>',
+    ],
+    ...['a < b', 'a > b', 'a & b', '&nbsp', '&lt', '&unknown;', '&#60;', '<!-- x -->', '<![CDATA[x]]>', '<?x?>'],
+    ...[
+      '<script>alert(1)</script>',
+      '<style>p {}</style>',
+      '<p onclick="x"></p>',
+      '<p style="x"></p>',
+      '<title>2</title>',
+    ],
+    ...[
+      '<p id="a"></p><p id="a"></p>',
+      '<a href="#nowhere"></a>',
+      '<label for="nowhere"></label>',
+      '<label>x</label>',
+      '<h1>2</h1>',
+    ],
+  ]) {
+    assert.throws(() => readHtml(page(inside)), assert.AssertionError, inside)
+  }
+  assert.throws(() => readHtml(`${page('')}<p></p>`))
+  assert.throws(() => readHtml(`${page('')}text`))
+  assert.throws(() => readHtml(page('').replace('<!doctype html>', '')))
+})
