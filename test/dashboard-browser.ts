@@ -21,14 +21,21 @@ export const shots = fileURLToPath(new URL('../node_modules/.cache/waymark-shots
 /** Not that of a program: its visits are clicks of a person. */
 const userAgent =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/147.0.0.0 Safari/537.36'
+/** Without pages that fade into each other, which takes as long as all the rest. */
+const usualWindow = { userAgent, viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' } as const
 /** A page that says 422 is none that failed, and somebody may be faster than the page. */
 const usual = /^Failed to load resource: .* 4\d\d|^Autofocus processing was blocked/
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** What people sit before: the two sizes and the two schemes. */
-export const screens = (['light', 'dark'] as const).flatMap((colorScheme) => [
-  { name: `1280-${colorScheme}`, options: { colorScheme, viewport: { width: 1280, height: 800 } } },
-  { name: `390-${colorScheme}`, options: { colorScheme, ...phone() } },
+/** What people sit before: the two sizes and the two schemes, once with pages that fade into each other and once without. */
+export const screens = (
+  [
+    { colorScheme: 'light', reducedMotion: 'no-preference' },
+    { colorScheme: 'dark', reducedMotion: 'reduce' },
+  ] as const
+).flatMap((options) => [
+  { name: `1280-${options.colorScheme}`, options },
+  { name: `390-${options.colorScheme}`, options: { ...options, ...phone() } },
 ])
 
 /** A phone of this width, in CSS pixels. */
@@ -55,7 +62,7 @@ export function browserForTests(): (options?: BrowserContextOptions) => Promise<
   afterEach(() => Promise.all((browser?.contexts() ?? []).map((context) => context.close())))
   after(() => browser?.close())
   return async (options = {}) => {
-    const context = await browser.newContext({ userAgent, viewport: { width: 1280, height: 800 }, ...options })
+    const context = await browser.newContext({ ...usualWindow, ...options })
     context.setDefaultTimeout(60_000)
     const page = await context.newPage()
     const complaints: string[] = []
@@ -95,9 +102,10 @@ export function storedIn(app: TestApp): Stored {
 }
 
 /** What axe finds critical or serious on the page as it is, by all of its rules or those with the tags. */
-export function findings(page: Page, tags?: readonly string[]): Promise<string[]> {
+export async function findings(page: Page, tags?: readonly string[]): Promise<string[]> {
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe)
   const options = JSON.stringify({ resultTypes: ['violations'], ...(tags && { runOnly: tags }) })
-  return page.evaluate(`${axe}; axe.run(${options}).then(({ violations }) => violations
+  return page.evaluate(`axe.run(${options}).then(({ violations }) => violations
     .filter(({ impact }) => impact === 'critical' || impact === 'serious')
     .map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' ')))`)
 }

@@ -34,3 +34,9 @@ export function spaceChoice({ id, name }: Space): Choice {
 export function domainChoice({ id, name_unicode }: Domain): Choice {
   return { value: String(id), label: name_unicode }
 }
+
+/** The choices, and the value itself where it is none of them: a form that is sent back must not change it unseen. */
+export function withChosen(options: readonly Choice[], value: string, what: 'Domain' | 'Space'): readonly Choice[] {
+  if (value === '' || options.some((option) => option.value === value)) return options
+  return [...options, { value, label: `${what} ${value}` }]
+}

@@ -5,7 +5,7 @@
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Link } from '../links/schema.ts'
-import { type Choices, spaceChoice } from './choices.ts'
+import { type Choices, spaceChoice, withChosen } from './choices.ts'
 import type { FormState } from './form-state.ts'
 import type { Difference } from './parts/collision.ts'
 import { type Choice, checkbox, type Field, selectField, type TextField, textField } from './parts/fields.ts'
@@ -93,7 +93,8 @@ function drawn({ name, label, help, kind = 'text' }: Control, state: FormState, 
   if (kind === 'redirect') return selectField({ ...field, options: redirects })
   if (kind !== 'space')
     return textField({ ...field, type: kind, ...(kind === 'password' && { autocomplete: 'new-password' }) })
-  return selectField({ ...field, options: [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)] })
+  const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
+  return selectField({ ...field, options: withChosen(options, field.state.value, 'Space') })
 }
 
 /** What the controls show of a link. */

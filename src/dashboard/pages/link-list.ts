@@ -11,7 +11,7 @@ import { dailyClicksOf } from '../../stats/daily-clicks.ts'
 import { today } from '../../stats/day-range.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { sparkline } from '../charts/sparkline.ts'
-import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
+import { type Choices, choicesOf, domainChoice, spaceChoice, withChosen } from '../choices.ts'
 import { ListState } from '../list-page.ts'
 import type { Pages, Shown } from '../pages.ts'
 import { linkButton, submitButton } from '../parts/buttons.ts'
@@ -102,13 +102,17 @@ function filters(list: ListState, { domains, spaces }: Choices): Html {
         name: 'domain_id',
         label: 'Domain',
         value: list.valueOf('domain_id'),
-        options: [any('All domains'), ...domains.map(domainChoice)],
+        options: withChosen([any('All domains'), ...domains.map(domainChoice)], list.valueOf('domain_id'), 'Domain'),
       },
       {
         name: 'space_id',
         label: 'Space',
         value: list.valueOf('space_id'),
-        options: [any('All spaces'), { value: '0', label: 'No space' }, ...spaces.map(spaceChoice)],
+        options: withChosen(
+          [any('All spaces'), { value: '0', label: 'No space' }, ...spaces.map(spaceChoice)],
+          list.valueOf('space_id'),
+          'Space',
+        ),
       },
       {
         name: 'status',

@@ -1,6 +1,6 @@
 /** A new link: paste a URL, done; the rest is folded away. */
 import { type Html, html } from '../../http/html.ts'
-import { type Choices, choicesOf, domainChoice } from '../choices.ts'
+import { type Choices, choicesOf, domainChoice, withChosen } from '../choices.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
 import { linkFolds, sentFields } from '../link-controls.ts'
 import { Next, type Pages, type Shown } from '../pages.ts'
@@ -63,7 +63,7 @@ function address(state: FormState, { domains }: Choices): Html {
     name: 'domain_id',
     label: 'Domain',
     state: state.of('domain_id'),
-    options: domains.map(domainChoice),
+    options: withChosen(domains.map(domainChoice), state.of('domain_id').value, 'Domain'),
   })
   return html`${domain}${alias}`
 }
