@@ -278,3 +278,31 @@ describe('figures', () => {
     assert.match(page.text, /size/)
   })
 })
+
+test('what is chosen stays chosen beyond the first hundred domains and spaces', async () => {
+  const many = await newPlace(app)
+  const own = await signedIn(app, many.key)
+  for (let n = 100; n < 200; n++) {
+    await many.stored('/domains', { name: `a${n}.${many.domain.name}` })
+    await many.stored('/spaces', { name: `a${n}` })
+  }
+  const domain = await many.stored('/domains', { name: `z.${many.domain.name}` })
+  const space = await many.stored('/spaces', { name: 'Zulu' })
+  const link = await many.link({ domain_id: domain.id, space_id: space.id })
+  const path = `/app/links/${link.id}`
+
+  const page = await own.open(path)
+  assert.ok(page.links.includes(`/app/links?space_id=${space.id}`), 'the facts of the link lack its space')
+  await own.submit(page, path, { title: 'Only this' })
+  const { data } = (await many.send('GET', `/links/${link.id}`)).body
+  assert.deepEqual([data.title, data.space_id], ['Only this', space.id])
+
+  const list = await own.open(`/app/links?domain_id=${domain.id}&space_id=${space.id}`)
+  assert.deepEqual([list.value('domain_id'), list.value('space_id')], [String(domain.id), String(space.id)])
+  assert.ok((await own.open('/app/links')).text.includes('Zulu'), 'the row lacks its space')
+
+  const blank = await own.open(`/app/links/new?domain_id=${domain.id}`)
+  assert.equal(blank.value('domain_id'), String(domain.id))
+  const { page: refused } = await own.submit(blank, '/app/links', { url: 'nope', space_id: String(space.id) })
+  assert.deepEqual([refused.value('domain_id'), refused.value('space_id')], [String(domain.id), String(space.id)])
+})

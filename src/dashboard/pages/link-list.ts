@@ -37,13 +37,14 @@ const recentDays = 30
 export function linkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl): void {
   pages.show(home, async ({ account, query }) => {
     const list = new ListState(home, query, listLinksQuery, resources.links)
-    const [choices, { rows, ...counted }] = await Promise.all([
-      choicesOf(storage, account),
-      listLinks(storage, account, list.request),
-    ])
+    const { rows, ...counted } = await listLinks(storage, account, list.request)
     const today = dayAt(Date.now())
     const ids = rows.map(({ id }) => id)
-    const daily = await dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today })
+    const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
+    const [choices, daily] = await Promise.all([
+      choicesOf(storage, account, chosen),
+      dailyClicksOf(storage, account, ids, { from: today - recentDays + 1, to: today }),
+    ])
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
     const lines = rows.map((row) => ({
       link: linkOf(row, shortUrl),

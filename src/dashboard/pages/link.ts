@@ -61,7 +61,11 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     const subject = { scope: 'link', id: link.id } as const
     const of = { db: storage, account: asked.account, subject, period, path }
     const isQuiet = link.clicks === 0 && !(await hasVisits(of))
-    const [choices, stats] = await Promise.all([choicesOf(storage, asked.account), isQuiet ? null : statistics(of)])
+    const chosen = { spaces: [link.space_id, asked.fields.space_id] }
+    const [choices, stats] = await Promise.all([
+      choicesOf(storage, asked.account, chosen),
+      isQuiet ? null : statistics(of),
+    ])
     const space = choices.spaces.find(({ id }) => id === link.space_id)
     const body = html`${identityOf(link, space, `${path}/qr`)}
 ${clicksOf(link, period, stats)}

@@ -14,14 +14,14 @@ const home = '/app/links'
 /** `/app/links/new`, and the form that makes a link. */
 export function newLinkPage(pages: Pages, { storage, actions }: LinkPageParts): void {
   pages.show(`${home}/new`, async ({ account, query }) => {
-    const choices = await choicesOf(storage, account)
+    const choices = await choicesOf(storage, account, { domains: [query.domain_id] })
     return newPage(new FormState({ url: query.url, domain_id: query.domain_id, redirect_status: '302' }), choices)
   })
 
   pages.act(home, async ({ account, fields }) => {
     const link = await attempted(() => actions.insert(account, sentFields(fields)))
     if (!(link instanceof Refused)) return new Next(`${home}/${link.record.id}`, { code: 'link-made' })
-    const choices = await choicesOf(storage, account)
+    const choices = await choicesOf(storage, account, { domains: [fields.domain_id], spaces: [fields.space_id] })
     return { ...newPage(new FormState(fields, link.violations), choices), status: 422 }
   })
 }
