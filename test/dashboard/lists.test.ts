@@ -217,6 +217,9 @@ describe('lists', () => {
         query,
       )
     }
+    const beyond = await other.open('/app/links?status=active&page=9')
+    assert.match(beyond.text, /This page of the list is empty/)
+    assert.ok(beyond.links.includes('/app/links?status=active'))
     for (const query of ['page=0', 'sort=up', 'zzz=1', 'search=a&search=b', 'status=lost', 'per_page=7']) {
       const { status, page } = await other.get(`/app/links?${query}`)
       const said = await own.send('GET', `/links?${query}`)

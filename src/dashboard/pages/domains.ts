@@ -13,7 +13,7 @@ import { recordsFor } from '../../reachability/records.ts'
 import { resources } from '../../resources.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
-import { ListState } from '../list-page.ts'
+import { ListState, noRows } from '../list-page.ts'
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision, type Difference } from '../parts/collision.ts'
@@ -102,7 +102,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Domain>):
   const pages = { page: list.page, perPage: query.per_page, total, totalIsExact }
   const results =
     rows.length === 0
-      ? html`<p>No domain has this in its name.</p>`
+      ? noRows(list, 'No domain has this in its name.')
       : html`${tableOf(rows, list)}${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
 <div id="results" class="results">${results}</div>`

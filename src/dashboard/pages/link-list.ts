@@ -12,7 +12,7 @@ import { dayAt } from '../../stats/day-range.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { sparkline } from '../charts/sparkline.ts'
 import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
-import { ListState } from '../list-page.ts'
+import { ListState, noRows } from '../list-page.ts'
 import type { Pages, Shown } from '../pages.ts'
 import { linkButton, submitButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
@@ -140,7 +140,7 @@ function chipsOf(list: ListState, { domains, spaces }: Choices): Chip[] {
 }
 
 function results(list: ListState, { rows, total, totalIsExact }: Page<Line>, choices: Choices): Html {
-  if (rows.length === 0) return html`<p>No link is like this. Search for another word, or clear the filters.</p>`
+  if (rows.length === 0) return noRows(list, 'No links match. Search for another word, or clear the filters.')
   const pages = { page: list.page, perPage: list.query.per_page, total, totalIsExact }
   return html`${selectable(`${home}/selected`, tableOf(rows, list), selectedActions(choices))}
 ${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
