@@ -257,6 +257,11 @@ describe('figures', () => {
     assert.equal(file.text, `${[Object.keys(data[0]).join(','), ...lines].join('\r\n')}\r\n`)
     const page = await browser.open(`/app/links/${link.id}`)
     for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(page.text.includes(words), words)
+    const backwards = (await browser.get('/app?from=2026-02-02&to=2026-02-01')).page
+    assert.deepEqual(
+      [backwards.heading, backwards.said.at(0)],
+      ['Overview', 'The to date must not be before the from date.'],
+    )
     for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {
       for (const path of ['/app', `/app/links/${link.id}`, `/app/links/${link.id}/clicks.csv`]) {
         assert.equal((await browser.get(`${path}?${query}`)).status, 422, `${path}?${query}`)
