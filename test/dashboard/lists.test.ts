@@ -143,7 +143,7 @@ describe('what is deleted', () => {
     const empty = await place.stored('/domains', { name: 'empty.example.com' })
     assert.match((await browser.open(`/app/domains/${empty.id}/delete`)).heading, /^Delete empty\.example\.com\?$/)
     const bare = await place.stored('/spaces', { name: 'Bare' })
-    assert.match((await browser.open(`/app/spaces/${bare.id}/delete`)).text, /No link is in it/)
+    assert.match((await browser.open(`/app/spaces/${bare.id}/delete`)).text, /It has no links/)
   })
 })
 

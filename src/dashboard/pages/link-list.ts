@@ -76,7 +76,7 @@ function emptyPage({ domains }: Choices, action: Html): Shown {
     domains.length === 0
       ? emptyState({
           title: 'First, a domain',
-          why: 'Short links stand on a domain of yours, such as go.example.com.',
+          why: 'Short links begin with a domain of yours, such as go.example.com.',
           action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
         })
       : emptyState({

@@ -30,7 +30,7 @@ function newPage(state: FormState, choices: Choices): Shown {
   const shown = { title: 'New link', place: 'links' } as const
   if (choices.domains.length === 0) {
     const action = linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' })
-    const why = 'A link needs a domain to stand on, such as go.example.com.'
+    const why = 'A short link begins with a domain of yours, such as go.example.com.'
     return { ...shown, body: emptyState({ title: 'First, a domain', why, action }) }
   }
   const url = textField({

@@ -150,7 +150,7 @@ function deletePage(space: Space, { total, totalIsExact }: Page<unknown>): Shown
   const links = `${totalIsExact ? '' : 'more than '}${counted(total, 'link')}`
   const consequences =
     total === 0
-      ? ['No link is in it.']
+      ? ['It has no links.']
       : [`Its ${links} ${total === 1 ? 'stays and goes' : 'stay and go'} on working, without a space.`]
   const body = confirmation({
     action: `${home}/${space.id}/delete`,
