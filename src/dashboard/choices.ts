@@ -1,20 +1,31 @@
+import { positiveInteger } from '../api/integer.ts'
 import { type Domain, listDomainsQuery } from '../domains/schema.ts'
-import { listDomains } from '../domains/store.ts'
+import { findDomain, listDomains } from '../domains/store.ts'
 import { resources } from '../resources.ts'
 import { listSpacesQuery, type Space } from '../spaces/schema.ts'
-import { listSpaces } from '../spaces/store.ts'
+import { findSpace, listSpaces } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
+import type { Versioned } from '../storage/version.ts'
 import { ListState } from './list-page.ts'
 import type { Choice } from './parts/fields.ts'
 
-/** What filters and forms offer: the first domains and spaces by name. */
+/** What filters and forms offer. */
 export interface Choices {
   readonly domains: readonly Domain[]
   readonly spaces: readonly Space[]
 }
 
-/** Domains and spaces that a filter or a form offers. */
-export async function choicesOf(storage: Storage, account: number): Promise<Choices> {
+/** The ids that are chosen already, as records, forms and addresses have them; what is no id is left out. */
+export interface Chosen {
+  readonly domains?: readonly unknown[]
+  readonly spaces?: readonly unknown[]
+}
+
+/**
+ * The account's first hundred domains and spaces by name, and after them those that are chosen: a select that lacks the
+ * chosen one would send another.
+ */
+export async function choicesOf(storage: Storage, account: number, chosen: Chosen = {}): Promise<Choices> {
   const byName = { sort_by: 'name', sort: 'asc', per_page: '100' }
   const ofDomains = new ListState('', byName, listDomainsQuery, resources.domains).request
   const ofSpaces = new ListState('', byName, listSpacesQuery, resources.spaces).request
@@ -22,7 +33,21 @@ export async function choicesOf(storage: Storage, account: number): Promise<Choi
     listDomains(storage, account, ofDomains),
     listSpaces(storage, account, ofSpaces),
   ])
-  return { domains: domains.rows, spaces: spaces.rows }
+  return {
+    domains: await including(domains.rows, chosen.domains, (id) => findDomain(storage, account, id)),
+    spaces: await including(spaces.rows, chosen.spaces, (id) => findSpace(storage, account, id)),
+  }
+}
+
+async function including<Row extends { readonly id: number }>(
+  rows: readonly Row[],
+  chosen: readonly unknown[] = [],
+  find: (id: number) => Promise<Versioned<Row> | undefined>,
+): Promise<readonly Row[]> {
+  const listed = new Set(rows.map(({ id }) => id))
+  const ids = new Set(chosen.flatMap((id) => positiveInteger(String(id)) ?? []))
+  const others = await Promise.all([...ids.difference(listed)].map(find))
+  return [...rows, ...others.flatMap((found) => found?.record ?? [])]
 }
 
 /** A space in a list to choose from. */
@@ -33,10 +58,4 @@ export function spaceChoice({ id, name }: Space): Choice {
 /** A domain in a list to choose from. */
 export function domainChoice({ id, name_unicode }: Domain): Choice {
   return { value: String(id), label: name_unicode }
-}
-
-/** The choices, and the value itself where it is none of them: a form that is sent back must not change it unseen. */
-export function withChosen(options: readonly Choice[], value: string, what: 'Domain' | 'Space'): readonly Choice[] {
-  if (value === '' || options.some((option) => option.value === value)) return options
-  return [...options, { value, label: `${what} ${value}` }]
 }

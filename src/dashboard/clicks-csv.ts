@@ -1,3 +1,4 @@
+import { validationFailed } from '../errors.ts'
 import { addHeader, sendText } from '../http/answer.ts'
 import type { Outcome } from '../http/exchange.ts'
 import { seriesOf } from '../stats/reading.ts'
@@ -7,14 +8,19 @@ import type { Asked } from './pages.ts'
 import { answerHeaders } from './policy.ts'
 import { periodOf } from './statistics.ts'
 
-/** Sends the clicks over the asked period for spreadsheets (RFC 4180). Times and numbers alone: no cell can be a formula. */
+/**
+ * Sends the clicks over the asked period for spreadsheets (RFC 4180). Times and numbers alone: no cell can be a formula.
+ * Returns `validation_failed`.
+ */
 export async function sendClicks(
   { exchange, account, query }: Asked,
   db: Db,
   of: Subject,
   name: string,
 ): Promise<Outcome> {
-  const { range, interval } = periodOf(query)
+  const { period, violations } = periodOf(query)
+  if (violations.length > 0) return validationFailed(violations)
+  const { range, interval } = period
   const { buckets } = await seriesOf(db, account, of, range, interval)
   const lines = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }) =>
     [start_at, clicks, unique_clicks, bots, previews].join(','),

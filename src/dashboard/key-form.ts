@@ -37,7 +37,7 @@ export const keyForm = form<KeyFields & Readonly<Record<string, unknown>>>(
   (values) =>
     grantedIn(values).length > 0
       ? []
-      : [{ field: '*', code: 'required', message: 'The key needs a scope: check what it may do.' }],
+      : [{ field: '*', code: 'required', message: 'The key needs a scope: choose what it may do.' }],
 )
 
 /** The scopes that are checked; `*` includes all others. */

@@ -5,7 +5,7 @@
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Link } from '../links/schema.ts'
-import { type Choices, spaceChoice, withChosen } from './choices.ts'
+import { type Choices, spaceChoice } from './choices.ts'
 import type { FormState } from './form-state.ts'
 import type { Difference } from './parts/collision.ts'
 import { type Choice, checkbox, type Field, selectField, type TextField, textField } from './parts/fields.ts'
@@ -37,13 +37,13 @@ const folds: readonly { readonly title: string; readonly controls: readonly Cont
         name: 'clicks_limit',
         label: 'Clicks until it expires',
         kind: 'number',
-        help: 'Those of people; bots take none.',
+        help: 'Only clicks of people count.',
       },
       {
         name: 'expiration_url',
         label: 'Leads to, once it has expired',
         kind: 'url',
-        help: 'Without it, visitors go where the domain sends those of unknown links.',
+        help: 'If it is empty, visitors go where the domain sends them for unknown links.',
       },
     ],
   },
@@ -57,7 +57,7 @@ const folds: readonly { readonly title: string; readonly controls: readonly Cont
   {
     title: 'How',
     controls: [
-      { name: 'forward_query', label: 'Hand the query of a visit on to the target', kind: 'checkbox' },
+      { name: 'forward_query', label: 'Pass the query string on to the target', kind: 'checkbox' },
       { name: 'redirect_status', label: 'Redirect', kind: 'redirect' },
     ],
   },
@@ -66,10 +66,10 @@ const folds: readonly { readonly title: string; readonly controls: readonly Cont
 const controls = folds.flatMap((each) => each.controls)
 
 const redirects: readonly Choice[] = [
-  { value: '302', label: '302, for now (you can change the target later)' },
-  { value: '307', label: '307, for now, with the method kept' },
-  { value: '301', label: '301, for good (browsers remember it)' },
-  { value: '308', label: '308, for good, with the method kept' },
+  { value: '302', label: '302, temporary (you can change the target later)' },
+  { value: '307', label: '307, temporary, keeps the method' },
+  { value: '301', label: '301, permanent (browsers remember it)' },
+  { value: '308', label: '308, permanent, keeps the method' },
 ]
 
 /** The folds of the form. Those with an error are open; those that are set say with what. */
@@ -94,7 +94,7 @@ function drawn({ name, label, help, kind = 'text' }: Control, state: FormState, 
   if (kind !== 'space')
     return textField({ ...field, type: kind, ...(kind === 'password' && { autocomplete: 'new-password' }) })
   const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
-  return selectField({ ...field, options: withChosen(options, field.state.value, 'Space') })
+  return selectField({ ...field, options })
 }
 
 /** What the controls show of a link. */

@@ -5,6 +5,7 @@ import type { Form } from '../api/fields.ts'
 import { checkListQuery, type ListQuery, pageRequestOf } from '../api/list-query.ts'
 import { Failure } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { type Html, html } from '../http/html.ts'
 import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
 
@@ -60,4 +61,10 @@ export class ListState {
   sortHref(by: string, isDescending: boolean): string {
     return this.href({ sort_by: by, sort: isDescending ? 'desc' : 'asc' })
   }
+}
+
+/** Stands instead of the rows where there are none; `why` where the first page has none either. Scripts say it aloud. */
+export function noRows(list: ListState, why: string): Html {
+  if (list.page === 1) return html`<p data-count>${why}</p>`
+  return html`<p data-count>This page of the list is empty. <a href="${list.pageHref(1)}">Go to the first page</a></p>`
 }

@@ -18,7 +18,7 @@ const sentences = {
   'link-saved': () => 'The link is saved. Visitors see the change at once.',
   'link-deleted': () => 'The link is deleted.',
   'link-restored': () => 'The link is back.',
-  'too-late': () => 'The link could not be brought back: more than a minute has passed.',
+  'too-late': () => 'The link could not be brought back: more than a minute has passed, or its domain is gone.',
   'alias-taken': () => 'The link could not be brought back: another link has its alias by now.',
   'clicks-forgotten': () => 'The clicks of this link are forgotten.',
   'links-enabled': (count: number) => `${are(count, 'link')} enabled.`,
@@ -35,6 +35,9 @@ const sentences = {
   'session-ended': () => 'The session is ended.',
   'sessions-ended': (count: number) => `${are(count, 'session')} ended.`,
 } as const satisfies Record<string, (number: number) => string>
+
+/** What was asked for and not done. */
+const failures: readonly string[] = ['too-late', 'alias-taken'] satisfies Notice['code'][]
 
 function are(count: number, what: string): string {
   return count === 1 ? `1 ${what} is` : `${count} ${what}s are`
@@ -57,11 +60,9 @@ export function takeNotice(exchange: Exchange, isSecure: boolean): Html | null {
   setCookie(exchange, cookie, '', { isSecure, maxAge: 0 })
   const [, code = '', number = ''] = /^([a-z-]+)\.(\d{1,15})$/.exec(value) ?? []
   if (!Object.hasOwn(sentences, code)) return null
-  return notice(
-    'done',
-    sentences[code as Notice['code']](Number(number)),
-    code === 'link-deleted' ? undo(number) : null,
-  )
+  const kind = failures.includes(code) ? 'warning' : 'done'
+  const action = code === 'link-deleted' ? undo(number) : null
+  return notice(kind, sentences[code as Notice['code']](Number(number)), action)
 }
 
 /** A deleted link can be brought back for a minute. */

@@ -1,6 +1,5 @@
 /** The statistics of a link, a domain, a space or the whole account over a period, as a part of a page. */
 import { dayText } from '../clicks/days.ts'
-import { validationFailed } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import { type DayRange, today } from '../stats/day-range.ts'
@@ -10,18 +9,16 @@ import type { Subject } from '../stats/store.ts'
 import type { Db } from '../storage/port.ts'
 import { areaChart } from './charts/area-chart.ts'
 import { barChart } from './charts/bars.ts'
-import { type Period, periodQuery, periods, readPeriod } from './charts/period.ts'
+import { type Period, type PeriodReading, periodQuery, periods, readPeriod } from './charts/period.ts'
 import { valueLabel } from './charts/value-label.ts'
 import { linkButton, submitButton } from './parts/buttons.ts'
 import { emptyState } from './parts/empty.ts'
 import { figures } from './parts/figures.ts'
 import { dayOf } from './parts/time.ts'
 
-/** The period that an address asks for. Throws `validation_failed`. */
-export function periodOf(query: Fields): Period {
-  const { period, violations } = readPeriod(query, today())
-  if (violations.length > 0) throw validationFailed(violations)
-  return period
+/** The period that an address asks for, and what is wrong with it. */
+export function periodOf(query: Fields): PeriodReading {
+  return readPeriod(query, today())
 }
 
 interface Asked {

@@ -39,8 +39,9 @@ type Tables = {
 
 /** A session as its account sees it: everything but the secret. Times are RFC 3339 UTC. */
 export interface ListedSession
-  extends Readonly<Pick<SessionsTable, 'key_id' | 'browser' | 'created_at' | 'last_used_at' | 'expires_at'>> {
+  extends Readonly<Pick<SessionsTable, 'browser' | 'created_at' | 'last_used_at' | 'expires_at'>> {
   readonly id: number
+  /** Of the key that it began with, and ends with; null if it began with a sign-in link. */
   readonly key_name: string | null
 }
 
@@ -55,7 +56,7 @@ interface NewSessionRow extends Pick<SessionsTable, 'hash' | 'browser' | 'expire
 }
 
 const columns = [
-  ...(['sessions.id', 'sessions.key_id', 'keys.name as key_name', 'sessions.browser'] as const),
+  ...(['sessions.id', 'keys.name as key_name', 'sessions.browser'] as const),
   ...(['sessions.created_at', 'sessions.last_used_at', 'sessions.expires_at'] as const),
 ] as const
 

@@ -20,7 +20,7 @@ export interface Session extends ListedSession {
   readonly account: { readonly id: number; readonly name: string }
 }
 
-/** A session that has just begun, with its secret, which is never to be had again. */
+/** A session that has just begun, with its secret, which is shown this once. */
 export interface NewSession {
   readonly id: number
   readonly account_id: number

@@ -143,7 +143,7 @@ describe('what is deleted', () => {
     const empty = await place.stored('/domains', { name: 'empty.example.com' })
     assert.match((await browser.open(`/app/domains/${empty.id}/delete`)).heading, /^Delete empty\.example\.com\?$/)
     const bare = await place.stored('/spaces', { name: 'Bare' })
-    assert.match((await browser.open(`/app/spaces/${bare.id}/delete`)).text, /No link is in it/)
+    assert.match((await browser.open(`/app/spaces/${bare.id}/delete`)).text, /It has no links/)
   })
 })
 
@@ -217,6 +217,9 @@ describe('lists', () => {
         query,
       )
     }
+    const beyond = await other.open('/app/links?status=active&page=9')
+    assert.match(beyond.text, /This page of the list is empty/)
+    assert.ok(beyond.links.includes('/app/links?status=active'))
     for (const query of ['page=0', 'sort=up', 'zzz=1', 'search=a&search=b', 'status=lost', 'per_page=7']) {
       const { status, page } = await other.get(`/app/links?${query}`)
       const said = await own.send('GET', `/links?${query}`)
@@ -254,6 +257,11 @@ describe('figures', () => {
     assert.equal(file.text, `${[Object.keys(data[0]).join(','), ...lines].join('\r\n')}\r\n`)
     const page = await browser.open(`/app/links/${link.id}`)
     for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(page.text.includes(words), words)
+    const backwards = (await browser.get('/app?from=2026-02-02&to=2026-02-01')).page
+    assert.deepEqual(
+      [backwards.heading, backwards.said.at(0)],
+      ['Overview', 'The to date must not be before the from date.'],
+    )
     for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {
       for (const path of ['/app', `/app/links/${link.id}`, `/app/links/${link.id}/clicks.csv`]) {
         assert.equal((await browser.get(`${path}?${query}`)).status, 422, `${path}?${query}`)
@@ -277,4 +285,32 @@ describe('figures', () => {
     assert.equal(status, 422)
     assert.match(page.text, /size/)
   })
+})
+
+test('what is chosen stays chosen beyond the first hundred domains and spaces', async () => {
+  const many = await newPlace(app)
+  const own = await signedIn(app, many.key)
+  for (let n = 100; n < 200; n++) {
+    await many.stored('/domains', { name: `a${n}.${many.domain.name}` })
+    await many.stored('/spaces', { name: `a${n}` })
+  }
+  const domain = await many.stored('/domains', { name: `z.${many.domain.name}` })
+  const space = await many.stored('/spaces', { name: 'Zulu' })
+  const link = await many.link({ domain_id: domain.id, space_id: space.id })
+  const path = `/app/links/${link.id}`
+
+  const page = await own.open(path)
+  assert.ok(page.links.includes(`/app/links?space_id=${space.id}`), 'the facts of the link lack its space')
+  await own.submit(page, path, { title: 'Only this' })
+  const { data } = (await many.send('GET', `/links/${link.id}`)).body
+  assert.deepEqual([data.title, data.space_id], ['Only this', space.id])
+
+  const list = await own.open(`/app/links?domain_id=${domain.id}&space_id=${space.id}`)
+  assert.deepEqual([list.value('domain_id'), list.value('space_id')], [String(domain.id), String(space.id)])
+  assert.ok((await own.open('/app/links')).text.includes('Zulu'), 'the row lacks its space')
+
+  const blank = await own.open(`/app/links/new?domain_id=${domain.id}`)
+  assert.equal(blank.value('domain_id'), String(domain.id))
+  const { page: refused } = await own.submit(blank, '/app/links', { url: 'nope', space_id: String(space.id) })
+  assert.deepEqual([refused.value('domain_id'), refused.value('space_id')], [String(domain.id), String(space.id)])
 })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'
 import { Browser, signedIn } from '../dashboard.ts'
+import { allOf } from '../html-page.ts'
 
 const app = await startApp()
 const notice = 'waymark_notice'
@@ -16,6 +17,17 @@ test('a notice is shown once, on the next page that there is', async () => {
   assert.match(first.said.join(), /The space is stored/)
   assert.ok(!browser.cookies.has(notice))
   assert.deepEqual((await browser.open(String(headers.location))).said, [])
+})
+
+test('what was not done does not look done', async () => {
+  const browser = await signedIn(app)
+  const classes = async (value: string) => {
+    browser.cookies.set(notice, value)
+    const { root } = await browser.open('/app/about')
+    return allOf(root, 'div', { role: 'status' }).map(({ attributes }) => attributes.get('class'))
+  }
+  assert.deepEqual(await classes('link-restored.1'), ['notice done'])
+  for (const code of ['too-late', 'alias-taken']) assert.deepEqual(await classes(`${code}.0`), ['notice warning'])
 })
 
 test('a cookie from elsewhere puts no words into a page', async () => {

@@ -6,6 +6,7 @@ import { startApp } from '../app.ts'
 import type { Answer } from '../client.ts'
 import { stopClock } from '../clock.ts'
 import { Browser, signedIn } from '../dashboard.ts'
+import { allOf, textOf } from '../html-page.ts'
 
 const app = await startApp()
 const browser = () => new Browser(app)
@@ -23,6 +24,12 @@ async function isOpen(of: Browser): Promise<boolean> {
   return status === 200
 }
 
+/** The row of the browser's own session. */
+async function ownSession(of: Browser): Promise<string> {
+  const rows = allOf((await of.open('/app/sessions')).root, 'tr').map(textOf)
+  return rows.find((row) => row.includes('(this one)')) ?? ''
+}
+
 describe('with a sign-in link', () => {
   test('303 to the first page, once', async () => {
     const secret = await token()
@@ -30,6 +37,7 @@ describe('with a sign-in link', () => {
     const { status, headers } = await first.post(signIn, { token: secret })
     assert.deepEqual([status, headers.location], [303, '/app'])
     assert.ok(await isOpen(first))
+    assert.doesNotMatch(await ownSession(first), /with the key/)
     const again = await second.post(signIn, { token: secret })
     assert.equal(again.status, 422)
     assert.match(again.page.errorOf('token'), /has been used or has expired.*npx waymark login-link/)
@@ -210,6 +218,7 @@ describe('a session ends at once', () => {
   test('with the key that it began with, and no other', async () => {
     const { key, secret } = await app.issueKey()
     const [own, other] = [await signedIn(app, secret), await signedIn(app)]
+    assert.ok((await ownSession(own)).includes(`with the key ${key.name}`))
     const page = await other.open(`/app/keys/${key.id}/revoke`)
     const { page: after } = await other.follow(await other.submit(page, `/app/keys/${key.id}/revoke`))
     assert.match(after.said.join(), /The key is revoked/)

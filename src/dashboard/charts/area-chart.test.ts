@@ -112,12 +112,12 @@ test('the drawing says how many clicks there were, and when the most', () => {
   const chart = areaChart({ buckets: weekOf(3, 0, 1_200), interval: 'day', title: 'Clicks' })
   assert.equal(
     labelOf(chart),
-    'Clicks, Mon, 16 Nov 2026 to Sun, 22 Nov 2026: 1,203 clicks. The most were 1,200: Wed, 18 Nov 2026.',
+    'Clicks, Mon, 16 Nov 2026 to Sun, 22 Nov 2026: 1,203 clicks. The peak was 1,200: Wed, 18 Nov 2026.',
   )
   const [only] = bucketsOf({ from: today, to: today }, 'month', [1]) as [Bucket]
   assert.equal(
     labelOf(areaChart({ buckets: [only], interval: 'month', title: 'Clicks' })),
-    'Clicks, November 2026: 1 click. The most were 1: November 2026.',
+    'Clicks, November 2026: 1 click. The peak was 1: November 2026.',
   )
 })
 

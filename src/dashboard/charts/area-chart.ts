@@ -99,5 +99,5 @@ function gistOf({ buckets, interval, title }: ClicksOverTime): string {
   const total = buckets.reduce((sum, { clicks }) => sum + clicks, 0)
   if (total === 0) return `${title}, ${range}: no clicks.`
   const highest = buckets.reduce((most, bucket) => (bucket.clicks > most.clicks ? bucket : most))
-  return `${title}, ${range}: ${counted(total, 'click')}. The most were ${count(highest.clicks)}: ${nameOf(highest)}.`
+  return `${title}, ${range}: ${counted(total, 'click')}. The peak was ${count(highest.clicks)}: ${nameOf(highest)}.`
 }

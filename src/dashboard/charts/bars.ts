@@ -12,15 +12,13 @@ export interface BarChart {
   readonly rows: readonly Bar[]
   /** The clicks of all values, those that are not shown included. */
   readonly total: number
-  /** What follows the rows, such as a link to all of them. */
-  readonly more?: Html
 }
 
 /** A breakdown: each value with its name, its figure and its share, in text and as a bar. */
-export function barChart({ title, rows, total, more }: BarChart): Html {
+export function barChart({ title, rows, total }: BarChart): Html {
   const list = html`<ol>${rows.map((row) => barOf(row, total))}</ol>`
   const none = html`<p class="muted">No clicks in this period.</p>`
-  return html`<figure class="bars"><figcaption>${title}</figcaption>${rows.length > 0 ? list : none}${more ?? null}</figure>`
+  return html`<figure class="bars"><figcaption>${title}</figcaption>${rows.length > 0 ? list : none}</figure>`
 }
 
 function barOf({ label, clicks }: Bar, total: number): Html {

@@ -5,7 +5,7 @@ import { bucketName, type ClicksOverTime } from './buckets.ts'
 
 const shown = {
   clicks: 'Clicks',
-  unique_clicks: 'Unique clicks',
+  unique_clicks: 'Daily visitors',
   bots: 'Bots',
   previews: 'Previews',
 } satisfies Record<keyof Counts, string>

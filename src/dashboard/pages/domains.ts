@@ -13,7 +13,7 @@ import { recordsFor } from '../../reachability/records.ts'
 import { resources } from '../../resources.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
-import { ListState } from '../list-page.ts'
+import { ListState, noRows } from '../list-page.ts'
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision, type Difference } from '../parts/collision.ts'
@@ -94,7 +94,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Domain>):
   const { query } = list
   const action = linkButton({ label: 'Add a domain', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   if (total === 0 && query.search === null) {
-    const why = 'A domain is a host name of yours that short links stand on, such as go.example.com.'
+    const why = 'A domain is a host name of yours that short links begin with, such as go.example.com.'
     return { title: 'Domains', place: 'domains', body: emptyState({ title: 'No domains yet', why, action }) }
   }
   const search = { name: 'search', label: 'Search domains', value: query.search ?? '' }
@@ -102,7 +102,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Domain>):
   const pages = { page: list.page, perPage: query.per_page, total, totalIsExact }
   const results =
     rows.length === 0
-      ? html`<p>No domain has this in its name.</p>`
+      ? noRows(list, 'No domain has this in its name.')
       : html`${tableOf(rows, list)}${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
 <div id="results" class="results">${results}</div>`
@@ -157,7 +157,7 @@ function addresses(state: FormState): Html {
     name: 'not_found_url',
     label: 'For unknown links',
     type: 'url',
-    help: 'Where visitors go who ask for a link that is not there. Without it, they see a page that says so.',
+    help: 'Where visitors of links that do not exist go. If it is empty, they see a page that says so.',
     state: state.of('not_found_url'),
   })}`
 }
@@ -165,10 +165,10 @@ function addresses(state: FormState): Html {
 const answers: Readonly<Record<Reachability['answer'], string>> = {
   here: 'It answers here: short links on it work.',
   elsewhere:
-    'Something else answers: another server, or a proxy that does not reach this one. If the records below are new, wait until the old ones have run out.',
+    'Something else answers: another server, or a proxy that does not reach this one. If you have just changed the records, wait until the old ones expire.',
   'no answer': 'The name has an address, but nothing answers there. Check that the ports of this server are open.',
-  'certificate error': 'It answers, but its certificate does not hold. Get one for this name.',
-  'no DNS': 'The name has no address yet. Set the records below; it may take an hour until all see them.',
+  'certificate error': 'It answers, but its certificate is not valid. Get one for this name.',
+  'no DNS': 'The name has no address yet. Set the records below; a change can take an hour to arrive everywhere.',
 }
 
 /** The DNS records to set, and what a check has found. */

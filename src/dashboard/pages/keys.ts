@@ -86,12 +86,12 @@ function nameOf({ name, first_characters, last_characters }: Key): Html {
 function stateOf(key: Key, now: number): Html {
   const { revoked_at, expires_at } = key
   if (revoked_at !== null) return html`Revoked ${timeAgo(revoked_at, now)}`
-  if (expires_at === null) return html`Good until it is revoked`
+  if (expires_at === null) return html`No expiry`
   return html`${statusOf(key, now) === 'expired' ? 'Expired' : 'Expires'} ${timeAgo(expires_at, now)}`
 }
 
 const labels: Readonly<Record<Lifetime, string>> = {
-  never: 'Good until it is revoked',
+  never: 'No expiry',
   '30d': '30 days',
   '90d': '90 days',
   '365d': 'A year',
@@ -123,7 +123,7 @@ function newPage(state: FormState): Shown {
   const options = Object.entries(labels).map(([value, label]) => ({ value, label }))
   const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes}</fieldset>
-${selectField({ name: 'expires', label: 'Good for', options, state: state.of('expires') })}`
+${selectField({ name: 'expires', label: 'Expires after', options, state: state.of('expires') })}`
   const body = html`<form method="post" action="${home}" class="form" novalidate>${state.withErrors(controls)}
 <div class="actions">${submitButton({ label: 'Make the key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New key', place: 'keys', body }

@@ -124,7 +124,7 @@ function isGone(error: unknown): false {
 }
 
 function deletePage(id: number, shortUrl: string, clicks: number): Shown {
-  const counts = clicks === 0 ? 'No one has followed it so far.' : `It has been followed ${counted(clicks, 'time')}.`
+  const counts = clicks === 0 ? 'No one has followed it yet.' : `It has been followed ${counted(clicks, 'time')}.`
   const body = confirmation({
     action: `${home}/${id}/delete`,
     consequences: [`Visitors will see a 404 at once. ${counts}`, 'You can undo this for a minute.'],
@@ -138,7 +138,7 @@ function forgetPage(id: number, shortUrl: string, clicks: number): Shown {
   const body = confirmation({
     action: `${home}/${id}/forget`,
     consequences: [
-      `Its ${counted(clicks, 'click')} and its statistics are gone for good, and those of its domain and its space shrink by them.`,
+      `This deletes its ${counted(clicks, 'click')} and its statistics, and takes them off those of its domain and its space. It cannot be undone.`,
     ],
     verb: 'Forget the clicks',
     cancel: `${home}/${id}`,

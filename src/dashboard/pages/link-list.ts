@@ -11,8 +11,8 @@ import { dailyClicksOf } from '../../stats/daily-clicks.ts'
 import { today } from '../../stats/day-range.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { sparkline } from '../charts/sparkline.ts'
-import { type Choices, choicesOf, domainChoice, spaceChoice, withChosen } from '../choices.ts'
-import { ListState } from '../list-page.ts'
+import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
+import { ListState, noRows } from '../list-page.ts'
 import type { Pages, Shown } from '../pages.ts'
 import { linkButton, submitButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
@@ -37,12 +37,13 @@ const recentDays = 30
 export function linkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl): void {
   pages.show(home, async ({ account, query }) => {
     const list = new ListState(home, query, listLinksQuery, resources.links)
-    const [choices, { rows, ...counted }] = await Promise.all([
-      choicesOf(storage, account),
-      listLinks(storage, account, list.request),
-    ])
+    const { rows, ...counted } = await listLinks(storage, account, list.request)
     const ids = rows.map(({ id }) => id)
-    const daily = await dailyClicksOf(storage, account, ids, { from: today() - recentDays + 1, to: today() })
+    const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
+    const [choices, daily] = await Promise.all([
+      choicesOf(storage, account, chosen),
+      dailyClicksOf(storage, account, ids, { from: today() - recentDays + 1, to: today() }),
+    ])
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
     const lines = rows.map((row) => ({
       link: linkOf(row, shortUrl),
@@ -74,7 +75,7 @@ function emptyPage({ domains }: Choices, action: Html): Shown {
     domains.length === 0
       ? emptyState({
           title: 'First, a domain',
-          why: 'Short links stand on a domain of yours, such as go.example.com.',
+          why: 'Short links begin with a domain of yours, such as go.example.com.',
           action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
         })
       : emptyState({
@@ -102,17 +103,13 @@ function filters(list: ListState, { domains, spaces }: Choices): Html {
         name: 'domain_id',
         label: 'Domain',
         value: list.valueOf('domain_id'),
-        options: withChosen([any('All domains'), ...domains.map(domainChoice)], list.valueOf('domain_id'), 'Domain'),
+        options: [any('All domains'), ...domains.map(domainChoice)],
       },
       {
         name: 'space_id',
         label: 'Space',
         value: list.valueOf('space_id'),
-        options: withChosen(
-          [any('All spaces'), { value: '0', label: 'No space' }, ...spaces.map(spaceChoice)],
-          list.valueOf('space_id'),
-          'Space',
-        ),
+        options: [any('All spaces'), { value: '0', label: 'No space' }, ...spaces.map(spaceChoice)],
       },
       {
         name: 'status',
@@ -142,7 +139,7 @@ function chipsOf(list: ListState, { domains, spaces }: Choices): Chip[] {
 }
 
 function results(list: ListState, { rows, total, totalIsExact }: Page<Line>, choices: Choices): Html {
-  if (rows.length === 0) return html`<p>No link is like this. Search for another word, or clear the filters.</p>`
+  if (rows.length === 0) return noRows(list, 'No links match. Search for another word, or clear the filters.')
   const pages = { page: list.page, perPage: list.query.per_page, total, totalIsExact }
   return html`${selectable(`${home}/selected`, tableOf(rows, list), selectedActions(choices))}
 ${pagination({ ...pages, href: (page) => list.pageHref(page) })}`

@@ -14,6 +14,7 @@ import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision } from '../parts/collision.ts'
 import { confirmLink } from '../parts/confirm.ts'
+import { formError } from '../parts/errors.ts'
 import { checkbox, textField } from '../parts/fields.ts'
 import { csvButton, hasVisits, noClicksYet, periodOf, statistics } from '../statistics.ts'
 import { stillAt } from '../versions.ts'
@@ -56,17 +57,23 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
   })
 
   async function shownPage(asked: Asked, link: Link, state: FormState, clash: Html | null = null): Promise<Shown> {
-    const period = periodOf(asked.query)
+    const { period, violations } = periodOf(asked.query)
     const path = `${home}/${link.id}`
     const subject = { scope: 'link', id: link.id } as const
     const of = { db: storage, account: asked.account, subject, period, path }
     const isQuiet = link.clicks === 0 && !(await hasVisits(of))
-    const [choices, stats] = await Promise.all([choicesOf(storage, asked.account), isQuiet ? null : statistics(of)])
+    const chosen = { spaces: [link.space_id, asked.fields.space_id] }
+    const [choices, stats] = await Promise.all([
+      choicesOf(storage, asked.account, chosen),
+      isQuiet ? null : statistics(of),
+    ])
     const space = choices.spaces.find(({ id }) => id === link.space_id)
+    const errors = violations.map(({ message }) => formError(message))
     const body = html`${identityOf(link, space, `${path}/qr`)}
-${clicksOf(link, period, stats)}
+${errors}${clicksOf(link, period, stats)}
 ${form(link, state, choices, clash)}`
-    return { ...namesOf(link), place: 'links', action: addressActions(link), body }
+    const status = errors.length > 0 ? 422 : 200
+    return { ...namesOf(link), place: 'links', action: addressActions(link), body, status }
   }
 
   async function linkAsked(asked: Asked): Promise<{ readonly link: Link; readonly version: string }> {

@@ -1,6 +1,6 @@
 /** A new link: paste a URL, done; the rest is folded away. */
 import { type Html, html } from '../../http/html.ts'
-import { type Choices, choicesOf, domainChoice, withChosen } from '../choices.ts'
+import { type Choices, choicesOf, domainChoice } from '../choices.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
 import { linkFolds, sentFields } from '../link-controls.ts'
 import { Next, type Pages, type Shown } from '../pages.ts'
@@ -14,14 +14,14 @@ const home = '/app/links'
 /** `/app/links/new`, and the form that makes a link. */
 export function newLinkPage(pages: Pages, { storage, actions }: LinkPageParts): void {
   pages.show(`${home}/new`, async ({ account, query }) => {
-    const choices = await choicesOf(storage, account)
+    const choices = await choicesOf(storage, account, { domains: [query.domain_id] })
     return newPage(new FormState({ url: query.url, domain_id: query.domain_id, redirect_status: '302' }), choices)
   })
 
   pages.act(home, async ({ account, fields }) => {
     const link = await attempted(() => actions.insert(account, sentFields(fields)))
     if (!(link instanceof Refused)) return new Next(`${home}/${link.record.id}`, { code: 'link-made' })
-    const choices = await choicesOf(storage, account)
+    const choices = await choicesOf(storage, account, { domains: [fields.domain_id], spaces: [fields.space_id] })
     return { ...newPage(new FormState(fields, link.violations), choices), status: 422 }
   })
 }
@@ -30,7 +30,7 @@ function newPage(state: FormState, choices: Choices): Shown {
   const shown = { title: 'New link', place: 'links' } as const
   if (choices.domains.length === 0) {
     const action = linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' })
-    const why = 'A link needs a domain to stand on, such as go.example.com.'
+    const why = 'A short link begins with a domain of yours, such as go.example.com.'
     return { ...shown, body: emptyState({ title: 'First, a domain', why, action }) }
   }
   const url = textField({
@@ -63,7 +63,7 @@ function address(state: FormState, { domains }: Choices): Html {
     name: 'domain_id',
     label: 'Domain',
     state: state.of('domain_id'),
-    options: withChosen(domains.map(domainChoice), state.of('domain_id').value, 'Domain'),
+    options: domains.map(domainChoice),
   })
   return html`${domain}${alias}`
 }

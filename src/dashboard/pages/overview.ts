@@ -14,6 +14,7 @@ import { ListState } from '../list-page.ts'
 import type { Pages, Shown } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
+import { formError } from '../parts/errors.ts'
 import { counted } from '../parts/number.ts'
 import { shortUrlText } from '../parts/short-url.ts'
 import { clicksOverTime, periodOf } from '../statistics.ts'
@@ -31,7 +32,7 @@ export interface OverviewParts {
 export function overviewPage(pages: Pages, parts: OverviewParts): void {
   const { storage } = parts
   pages.show(home, async ({ account, query }) => {
-    const period = periodOf(query)
+    const { period, violations } = periodOf(query)
     const [domains, links] = await Promise.all([totalOf('domains', account), totalOf('links', account)])
     if (domains === 0) return firstStep(firstDomain)
     if (links === 0) return firstStep(firstLink)
@@ -41,8 +42,9 @@ export function overviewPage(pages: Pages, parts: OverviewParts): void {
       topLinks(parts, account, period),
       attention(storage, account),
     ])
-    const body = html`${warnings}${chart}${top}`
-    return { title: 'Overview', place: 'overview', action: newLink, body }
+    const errors = violations.map(({ message }) => formError(message))
+    const body = html`${errors}${warnings}${chart}${top}`
+    return { title: 'Overview', place: 'overview', action: newLink, body, status: errors.length > 0 ? 422 : 200 }
   })
 
   async function totalOf(name: 'domains' | 'links', account: number): Promise<number> {
@@ -59,7 +61,7 @@ const newLink = linkButton({ label: 'New link', href: '/app/links/new', weight: 
 
 const firstDomain = emptyState({
   title: 'Start with a domain',
-  why: 'Short links stand on a host name of yours, such as go.example.com. On this machine, localhost will do.',
+  why: 'Short links begin with a host name of yours, such as go.example.com. On this machine, localhost will do.',
   action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
 })
 

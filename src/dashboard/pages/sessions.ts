@@ -1,6 +1,6 @@
 /** Who is signed in to the account, and how to end that. */
 import { notFound } from '../../errors.ts'
-import { html } from '../../http/html.ts'
+import { type Html, html } from '../../http/html.ts'
 import { listSessions, removeSession, removeSessions } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { idOf, Next, type Pages, type Shown } from '../pages.ts'
@@ -42,7 +42,7 @@ function listPage(sessions: readonly Listed[], own: number): Shown {
         cell: ({ id, browser }: Listed) =>
           html`${browser}${id === own ? html` <span class="muted">(this one)</span>` : null}`,
       },
-      { label: 'Signed in', cell: ({ created_at }) => timeAgo(created_at, now) },
+      { label: 'Signed in', cell: (each) => signedIn(each, now) },
       { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at, now) },
       { label: 'Ends', cell: ({ expires_at }) => timeAgo(expires_at, now) },
       {
@@ -56,4 +56,10 @@ function listPage(sessions: readonly Listed[], own: number): Shown {
   const others = sessions.length > 1 ? postButton({ action: `${home}/end-others`, label: 'End all others' }) : null
   const body = html`<p>Browsers that are signed in to this account. A session ends after 30 days.</p>${list}`
   return { title: 'Sessions', place: 'sessions', body, ...(others && { action: others }) }
+}
+
+/** When, and with which key, since the session ends with it. */
+function signedIn({ created_at, key_name }: Listed, now: number): Html {
+  const withKey = key_name === null ? null : html` <span class="muted">with the key <bdi>${key_name}</bdi></span>`
+  return html`${timeAgo(created_at, now)}${withKey}`
 }

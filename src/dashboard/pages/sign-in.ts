@@ -92,7 +92,7 @@ class NotSignedIn {
 
 const usedUp =
   'This sign-in link has been used or has expired. Get another one with "npx waymark login-link" on the server.'
-const lacksScope = 'This API key may not do everything. Sign in with a key that has the scope *.'
+const lacksScope = 'This API key lacks the scope *. Sign in with a key that has it.'
 
 /** People may paste the whole address. */
 function tokenIn(text: string): string {

@@ -2,6 +2,7 @@
 import { found } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
+import { listLinksQuery } from '../../links/schema.ts'
 import { listLinks } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
 import type { SpaceActions } from '../../spaces/actions.ts'
@@ -10,7 +11,7 @@ import { colors } from '../../spaces/space.ts'
 import { findSpace, listSpaces } from '../../spaces/store.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
-import { ListState } from '../list-page.ts'
+import { ListState, noRows } from '../list-page.ts'
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision, type Difference } from '../parts/collision.ts'
@@ -60,11 +61,9 @@ export function spacePages(pages: Pages, storage: Storage, actions: SpaceActions
 
   pages.show(`${home}/:id/delete`, async (asked) => {
     const { record } = await spaceOf(asked)
-    const { total } = await listLinks(storage, asked.account, {
-      ...new ListState(home, {}, listSpacesQuery, resources.spaces).request,
-      filter: { space_id: record.id },
-    })
-    return deletePage(record, total)
+    const filter = { space_id: String(record.id), per_page: '10' }
+    const { request } = new ListState('', filter, listLinksQuery, resources.links)
+    return deletePage(record, await listLinks(storage, asked.account, request))
   })
 
   pages.act(`${home}/:id/delete`, async (asked) => {
@@ -88,7 +87,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Space>): 
   const kept = { sort_by: list.valueOf('sort_by'), sort: list.valueOf('sort') }
   const results =
     rows.length === 0
-      ? html`<p>No space has this in its name.</p>`
+      ? noRows(list, 'No space has this in its name.')
       : html`${tableOf(rows, list)}
 ${pagination({ page: list.page, perPage: query.per_page, total, totalIsExact, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
@@ -147,11 +146,12 @@ function differences(sent: Fields, stored: Space): Difference[] {
   return all.filter(({ yours, theirs }) => yours !== theirs)
 }
 
-function deletePage(space: Space, links: number): Shown {
+function deletePage(space: Space, { total, totalIsExact }: Page<unknown>): Shown {
+  const links = `${totalIsExact ? '' : 'more than '}${counted(total, 'link')}`
   const consequences =
-    links === 0
-      ? ['No link is in it.']
-      : [`Its ${counted(links, 'link')} ${links === 1 ? 'stays and goes' : 'stay and go'} on working, without a space.`]
+    total === 0
+      ? ['It has no links.']
+      : [`Its ${links} ${total === 1 ? 'stays and goes' : 'stay and go'} on working, without a space.`]
   const body = confirmation({
     action: `${home}/${space.id}/delete`,
     consequences,

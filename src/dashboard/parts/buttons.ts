@@ -26,30 +26,24 @@ export function linkButton({ label, href, weight = 'plain', icon: name, ...where
 export interface SubmitButton {
   readonly label: Part
   readonly weight?: Weight
-  readonly icon?: IconName
   /** What the form sends when this button was pressed. */
   readonly name?: string
   readonly value?: string
-  /** Sends the form to another address than its own. */
-  readonly action?: string
 }
 
 /** The button that sends a form. */
 export function submitButton(button: SubmitButton): Html {
-  const { label, weight = 'primary', icon: iconName, name = null, value = null, action = null } = button
-  const all = attributes({ type: 'submit', class: classOf(weight), name, value, formaction: action })
-  return html`<button${all}>${iconName === undefined ? null : icon(iconName)}${label}</button>`
+  const { label, weight = 'primary', name = null, value = null } = button
+  return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value })}>${label}</button>`
 }
 
 export interface PostButton extends SubmitButton {
   readonly action: string
-  /** Sent with it, hidden. */
-  readonly fields?: Readonly<Record<string, string>>
 }
 
 /** A button with a form of its own, for what one press does. */
-export function postButton({ action, fields = {}, ...button }: PostButton): Html {
-  return html`<form method="post" action="${action}">${hiddenFields(fields)}${submitButton({ weight: 'plain', ...button })}</form>`
+export function postButton({ action, ...button }: PostButton): Html {
+  return html`<form method="post" action="${action}">${submitButton({ weight: 'plain', ...button })}</form>`
 }
 
 /** What a form sends along unseen. */

@@ -16,7 +16,7 @@ export interface Difference {
 export function collision(differences: readonly Difference[]): Html {
   const list =
     differences.length === 0
-      ? html`<p>Both of you stored the same values.</p>`
+      ? html`<p>You both entered the same values.</p>`
       : table({
           caption: 'Your values and those that are stored now',
           columns: [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorSummary, formError } from './errors.ts'
-import { checkbox, type FieldState, radioGroup, selectField, textArea, textField } from './fields.ts'
+import { checkbox, type FieldState, radioGroup, selectField, textField } from './fields.ts'
 import { fold } from './fold.ts'
 
 const empty: FieldState = { value: '', error: null }
@@ -30,18 +30,10 @@ test('the kinds of text have what browsers need for them', () => {
   assert.match(kind({ isCode: true, prefix: 'a.b/', hasFocus: true }), /<bdi>a\.b\/<\/bdi>.* autofocus .*class="mono"/)
 })
 
-test('a text area keeps the first line break of its value', () => {
-  const { text } = textArea({ name: 'a', label: 'A', state: { value: '\nx</textarea>', error: null }, rows: 5 })
-  assert.match(text, /rows="5">\n\nx&lt;\/textarea&gt;<\/textarea>/)
-  assert.match(textArea({ name: 'a', label: 'A', state: empty }).text, /rows="3"/)
-})
-
-test('a select has its value chosen, and sends its form on a change if it says so', () => {
+test('a select has its value chosen', () => {
   const options = ['1', '2'].map((value) => ({ value, label: `No. ${value}` }))
-  const state = { value: '2', error: null }
-  const { text } = selectField({ name: 'a', label: 'A', state, options, submits: true })
-  assert.match(text, /data-submit><option value="1">No\. 1<\/option><option value="2" selected>No\. 2<\/option>/)
-  assert.doesNotMatch(selectField({ name: 'a', label: 'A', state, options }).text, /data-submit/)
+  const { text } = selectField({ name: 'a', label: 'A', state: { value: '2', error: null }, options })
+  assert.match(text, /name="a"><option value="1">No\. 1<\/option><option value="2" selected>No\. 2<\/option>/)
 })
 
 test('a checkbox sends true, and is checked with true', () => {

@@ -54,25 +54,15 @@ export function textField(field: TextField): Html {
   return framed(field, html`<div class="prefixed"><span class="prefix"><bdi>${prefix}</bdi></span>${input}</div>`)
 }
 
-/** A field of several lines. */
-export function textArea(field: Field & { readonly rows?: number }): Html {
-  // A browser drops the first line break of a text area.
-  return framed(
-    field,
-    html`<textarea${attributes({ ...common(field), rows: field.rows ?? 3 })}>\n${field.state.value}</textarea>`,
-  )
-}
-
 export interface Choice {
   readonly value: string
   readonly label: string
 }
 
-/** A choice of one from a list. With `submits`, a change sends the form where scripts run. */
-export function selectField(field: Field & { readonly options: readonly Choice[]; readonly submits?: boolean }): Html {
-  const { options, state, submits = false } = field
-  const select = html`<select${attributes({ ...common(field), 'data-submit': submits })}>${optionsOf(options, state.value)}</select>`
-  return framed(field, select)
+/** A choice of one from a list. */
+export function selectField(field: Field & { readonly options: readonly Choice[] }): Html {
+  const { options, state } = field
+  return framed(field, html`<select${attributes(common(field))}>${optionsOf(options, state.value)}</select>`)
 }
 
 /** The options of a select, the chosen one marked. */

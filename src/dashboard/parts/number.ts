@@ -18,7 +18,7 @@ export function percent(share: number): string {
   return (Math.abs(share) < 0.1 ? fine : whole).format(share)
 }
 
-/** "1 link", "214 links"; `many` where an "s" does not make it. */
-export function counted(value: number, one: string, many = `${one}s`): string {
-  return `${count(value)} ${value === 1 ? one : many}`
+/** "1 link", "214 links". */
+export function counted(value: number, one: string): string {
+  return `${count(value)} ${one}${value === 1 ? '' : 's'}`
 }

@@ -40,8 +40,8 @@ test('a notice is read aloud, and can be undone', () => {
     /class="notice done" role="status"><svg .*<p>Deleted &lt;a&gt;\.<\/p><\/div>/,
   )
   assert.match(
-    notice('failed', 'No.', submitButton({ label: 'Undo' })).text,
-    /class="notice failed".*Undo<\/button><\/div>/,
+    notice('warning', 'No.', submitButton({ label: 'Undo' })).text,
+    /class="notice warning".*Undo<\/button><\/div>/,
   )
 })
 

@@ -27,16 +27,14 @@ export interface Table<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly sorting?: Sorting
-  /** For few and narrow columns, which stay columns on a phone. */
-  readonly keepsColumns?: boolean
 }
 
 /** A table. Heads that sort are links; where there is no room for columns, each row is a block. */
-export function table<Row>({ caption, columns, rows, sorting, keepsColumns = false }: Table<Row>): Html {
+export function table<Row>({ caption, columns, rows, sorting }: Table<Row>): Html {
   const heads = columns.map((column) => head(column, sorting))
   const lines = rows.map((row) => html`\n<tr role="row">${columns.map((column) => cell(column, row))}</tr>`)
   // With roles, since browsers forget what a table is when it is laid out in blocks.
-  return html`<div class="${keepsColumns ? 'table' : 'table blocks'}"><table role="table"><caption class="hidden-text">${caption}</caption>
+  return html`<div class="table blocks"><table role="table"><caption class="hidden-text">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${heads}</tr></thead>
 <tbody role="rowgroup">${lines}</tbody></table></div>`
 }

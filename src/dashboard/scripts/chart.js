@@ -5,9 +5,12 @@
 
 /** @typedef {{ readonly x: string, readonly y: string, readonly text: string }} Point */
 
-/** Makes all charts of the page readable point by point. */
-export function watchCharts() {
-  for (const chart of document.querySelectorAll('.chart')) {
+/**
+ * Makes all charts of the page, or of what is new in it, readable point by point.
+ * @param {ParentNode} within
+ */
+export function watchCharts(within = document) {
+  for (const chart of within.querySelectorAll('.chart')) {
     const plot = /** @type {SVGSVGElement} */ (chart.querySelector('.chart-plot'))
     const output = /** @type {HTMLOutputElement} */ (chart.querySelector('.chart-reading'))
     readable(plot, output)

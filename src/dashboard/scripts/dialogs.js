@@ -34,8 +34,6 @@ async function openPage(address) {
   const page = await fetchPage(address).catch(() => null)
   const main = page?.querySelector('main')
   if (!main) return location.assign(address)
-  // A form without an address of its own means that of its page.
-  for (const form of main.querySelectorAll('form:not([action])')) form.setAttribute('action', address)
   openDialog(...main.childNodes)
 }
 

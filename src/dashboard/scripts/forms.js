@@ -1,12 +1,9 @@
-/** Forms: `data-guard` asks before changes are lost, `data-submit` on a select sends its form, and none is sent twice. */
+/** Forms: `data-guard` asks before changes are lost, and none is sent twice. */
 
 export function watchForms() {
   document.addEventListener('input', ({ target }) => {
     const form = target instanceof Element ? target.closest('form[data-guard]') : null
     form?.setAttribute('data-changed', '')
-  })
-  document.addEventListener('change', ({ target }) => {
-    if (target instanceof HTMLSelectElement && 'submit' in target.dataset) target.form?.requestSubmit()
   })
   document.addEventListener('submit', (event) => {
     const { target: form } = event

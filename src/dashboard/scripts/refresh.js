@@ -1,5 +1,6 @@
 /** Elements with `data-refresh` wait for something to happen: the page is asked for again until they say another thing. */
 import { announce } from './announce.js'
+import { watchCharts } from './chart.js'
 import { fetchPage } from './page.js'
 
 const everyMs = 2_000
@@ -21,6 +22,7 @@ async function refresh(waiting) {
     const found = page?.getElementById(waiting.id)
     if (!found || found.hasAttribute('data-refresh')) continue
     waiting.replaceWith(document.adoptNode(found))
+    watchCharts(found)
     announce(found.dataset.arrived ?? '')
     return
   }
