@@ -1,5 +1,6 @@
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
+import type { LookupFunction } from 'node:net'
 
 /** What an instance's fingerprint meets with at an address. */
 export type Answer = 'here' | 'elsewhere' | 'no answer' | 'certificate error'
@@ -9,6 +10,8 @@ export interface ProbeOptions {
   readonly timeoutMs: number
   /** The only port that a redirect to HTTPS may lead to: any other would let the owner of a name have ports tried. */
   readonly httpsPort: number
+  /** Finds the addresses of a host; the system's way if left out. */
+  readonly lookup?: LookupFunction
 }
 
 /** A fingerprint is much shorter. Bytes. */
@@ -23,23 +26,23 @@ const maxInterim = 8
 export async function probe(url: string, fingerprint: string, options: ProbeOptions): Promise<Answer> {
   const signal = AbortSignal.timeout(options.timeoutMs)
   try {
-    const response = await get(url, signal)
+    const response = await get(url, signal, options)
     const secureUrl = secureVersionOf(url, response, options.httpsPort)
     if (secureUrl === null) return await judge(response, fingerprint)
     response.destroy()
-    return await judge(await get(secureUrl, signal), fingerprint)
+    return await judge(await get(secureUrl, signal, options), fingerprint)
   } catch (error) {
     return isTlsError(error) ? 'certificate error' : 'no answer'
   }
 }
 
 /** Not with `fetch`, which reads interim answers and extensions of chunks without end. */
-async function get(url: string, signal: AbortSignal): Promise<IncomingMessage> {
+async function get(url: string, signal: AbortSignal, { lookup }: ProbeOptions): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   // Compressed, a body could be much longer than what was sent.
   const headers = { 'user-agent': 'Waymark', 'accept-encoding': 'identity' }
   const { get } = url.startsWith('https:') ? https : http
-  const request = get(url, { headers, signal, agent: false }, resolve).on('error', reject)
+  const request = get(url, { headers, signal, agent: false, lookup }, resolve).on('error', reject)
   let interim = 0
   request.on('information', () => {
     interim += 1
