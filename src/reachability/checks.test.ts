@@ -109,6 +109,28 @@ test('a silent DNS is not asked again by the system, whose threads would wait fo
   assert.equal((await known.check('localhost')).answer, 'elsewhere')
 })
 
+test('the system is asked for no family of addresses that the DNS is silent on', async (t) => {
+  const [A, AAAA] = [[address], ['2001:db8:0:0:0:0:0:7']]
+  const zones = { 'a.test': { A, AAAA: 'silence' }, 'b.test': { AAAA }, 'c.test': { A, AAAA } } as const
+  const dns = { ...(await startDns(t, zones)), timeoutMs: 500 }
+  const asked: unknown[] = []
+  const lookup: LookupFunction = (host, { family }, callback) => {
+    asked.push([host, family])
+    callback(Object.assign(new Error('gone'), { code: 'ENOTFOUND' }), [])
+  }
+  const checks = checksAt(await freePort(), {
+    dns,
+    probe: { ...patient, lookup },
+    shortUrl: (domain, alias) => `http://${domain}/${alias}`,
+  })
+  for (const name of Object.keys(zones)) await checks.check(name)
+  assert.deepEqual(asked, [
+    ['a.test', 4],
+    ['b.test', 6],
+    ['c.test', 0],
+  ])
+})
+
 test('overloaded while lookups that outlived their checks go on', async (t) => {
   const going: (() => void)[] = []
   const lookup: LookupFunction = (_host, _options, callback) => {

@@ -79,23 +79,31 @@ export class DomainChecks {
     const url = shortUrl(name, fingerprintPath)
     // The system would ask a silent DNS for many seconds, in one of the few threads that the whole process has for that.
     const isSilent = records === 'no answer' && !ownName.test(name)
-    const answer = isSilent ? 'no answer' : await probe(url, fingerprint, this.#counted(how))
+    const answer = isSilent ? 'no answer' : await probe(url, fingerprint, this.#counted(how, familyOf(records)))
     this.#underWay -= 1
     return { records, answer: answer === 'no answer' && hasNoAddress(records) ? 'no DNS' : answer }
   }
 
   /** The probe with lookups that count as under way until they end: the system goes on with them when nobody waits any more. */
-  #counted(how: ProbeOptions): ProbeOptions {
+  #counted(how: ProbeOptions, family: 0 | 4 | 6): ProbeOptions {
     const find = how.lookup ?? (lookup as LookupFunction)
     const counted: LookupFunction = (host, options, callback) => {
       this.#underWay += 1
-      find(host, options, (...found) => {
+      find(host, { ...options, family }, (...found) => {
         this.#underWay -= 1
         callback(...found)
       })
     }
     return { ...how, lookup: counted }
   }
+}
+
+/** The family of addresses that the DNS has; 0 for any. It may be silent when it is asked for the other one. */
+function familyOf(records: FoundRecords): 0 | 4 | 6 {
+  const has = (wanted: string) =>
+    records !== 'no answer' && records !== 'no records' && records.some(({ type }) => type === wanted)
+  if (has('A') === has('AAAA')) return 0
+  return has('A') ? 4 : 6
 }
 
 function hasNoAddress(records: FoundRecords): boolean {
