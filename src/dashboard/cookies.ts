@@ -4,11 +4,15 @@
 import { addHeader } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
 
-/** The value of a cookie; undefined if the request has none of this name. Of several, the first. */
+/**
+ * The value of a cookie; undefined if the request has none of this name. Of several, the first. Pairs are told apart as
+ * browsers write them: to trim more than a space would take a cookie of another name for this one, and browsers hold the
+ * prefix `__Host-` by the name alone.
+ */
 export function cookieOf({ headers }: Pick<Exchange, 'headers'>, name: string): string | undefined {
   for (const pair of (headers.cookie ?? '').split(';')) {
-    const equals = pair.indexOf('=')
-    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim()
+    const from = pair.startsWith(' ') ? 1 : 0
+    if (pair.startsWith(`${name}=`, from)) return pair.slice(from + name.length + 1)
   }
   return undefined
 }

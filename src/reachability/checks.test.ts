@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, LookupFunction } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { startDns } from '../../test/dns-server.ts'
@@ -96,6 +96,56 @@ test('overloaded while too many checks are under way; those under way are told t
   await eventually(() => waiting.length === 3)
   waiting[2]?.end()
   assert.equal((await last).answer, 'elsewhere')
+})
+
+test('a silent DNS is not asked again by the system, whose threads would wait for it', async (t) => {
+  const silence = { A: 'silence', AAAA: 'silence', CNAME: 'silence' } as const
+  const dns = { ...(await startDns(t, { 'silent.test': silence, localhost: silence })), timeoutMs: 50 }
+  const lookup = t.mock.fn<LookupFunction>()
+  const checks = checksAt(await freePort(), { dns, probe: { ...patient, lookup } })
+  assert.equal((await checks.check('silent.test')).answer, 'no answer')
+  assert.equal(lookup.mock.callCount(), 0)
+  const known = checksAt(await serve(t, (response) => void response.end('another')), { dns, probe: patient })
+  assert.equal((await known.check('localhost')).answer, 'elsewhere')
+})
+
+test('the system is asked for no family of addresses that the DNS is silent on', async (t) => {
+  const [A, AAAA] = [[address], ['2001:db8:0:0:0:0:0:7']]
+  const zones = { 'a.test': { A, AAAA: 'silence' }, 'b.test': { AAAA }, 'c.test': { A, AAAA } } as const
+  const dns = { ...(await startDns(t, zones)), timeoutMs: 500 }
+  const asked: unknown[] = []
+  const lookup: LookupFunction = (host, { family }, callback) => {
+    asked.push([host, family])
+    callback(Object.assign(new Error('gone'), { code: 'ENOTFOUND' }), [])
+  }
+  const checks = checksAt(await freePort(), {
+    dns,
+    probe: { ...patient, lookup },
+    shortUrl: (domain, alias) => `http://${domain}/${alias}`,
+  })
+  for (const name of Object.keys(zones)) await checks.check(name)
+  assert.deepEqual(asked, [
+    ['a.test', 4],
+    ['b.test', 6],
+    ['c.test', 0],
+  ])
+})
+
+test('overloaded while lookups that outlived their checks go on', async (t) => {
+  const going: (() => void)[] = []
+  const lookup: LookupFunction = (_host, _options, callback) => {
+    going.push(() => callback(Object.assign(new Error('gone'), { code: 'ENOTFOUND' }), []))
+  }
+  const hurried = { timeoutMs: 50, httpsPort: 443, lookup }
+  const checks = checksAt(await freePort(), { dns: await startDns(t, {}), atOnce: 2, probe: hurried })
+  const told = await Promise.all(['a.test', 'b.test'].map((name) => checks.check(name)))
+  assert.deepEqual(
+    told.map(({ answer }) => answer),
+    ['no DNS', 'no DNS'],
+  )
+  await assert.rejects(checks.check('c.test'), { code: 'overloaded' })
+  for (const end of going) end()
+  assert.equal((await checks.check('c.test')).answer, 'no DNS')
 })
 
 test('without the database, no check is made or kept', async (t) => {

@@ -1,3 +1,5 @@
+import { lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
 import { BoundedMap } from '../bounded-map.ts'
 import { overloaded } from '../errors.ts'
 import { fingerprintOf, fingerprintPath } from '../fingerprint.ts'
@@ -19,11 +21,14 @@ export interface CheckOptions {
   readonly shortUrl: ShortUrl
   readonly dns?: DnsOptions
   readonly probe?: ProbeOptions
-  /** How many checks may be under way. */
+  /** How many checks, and lookups of addresses, may be under way. */
   readonly atOnce?: number
   /** Milliseconds on a clock that is never set. */
   readonly now?: () => number
 }
+
+/** What each machine knows without the DNS (RFC 6761 §6.3). */
+const ownName = /(?:^|\.)localhost$/
 
 interface Check {
   readonly since: number
@@ -32,7 +37,7 @@ interface Check {
 
 const usualDns: DnsOptions = { timeoutMs: 2_000, servers: null }
 const usualProbe: ProbeOptions = { timeoutMs: 3_000, httpsPort: 443 }
-const usuallyAtOnce = 16
+const usuallyAtOnce = 8
 /** For this long, a check of a name is not made again. Milliseconds. */
 const keptForMs = 5_000
 const maxKept = 1_000
@@ -43,6 +48,7 @@ export class DomainChecks {
   readonly #atOnce: number
   readonly #now: () => number
   readonly #checks = new BoundedMap<string, Check>(maxKept)
+  /** Checks, and the lookups of addresses that have outlived theirs. */
   #underWay = 0
 
   constructor(options: CheckOptions) {
@@ -69,11 +75,35 @@ export class DomainChecks {
   async #look(name: string, fingerprint: string): Promise<Reachability> {
     const { shortUrl, dns = usualDns, probe: how = usualProbe } = this.#options
     this.#underWay += 1
+    const records = await findRecords(name, dns)
     const url = shortUrl(name, fingerprintPath)
-    const [records, answer] = await Promise.all([findRecords(name, dns), probe(url, fingerprint, how)])
+    // The system would ask a silent DNS for many seconds, in one of the few threads that the whole process has for that.
+    const isSilent = records === 'no answer' && !ownName.test(name)
+    const answer = isSilent ? 'no answer' : await probe(url, fingerprint, this.#counted(how, familyOf(records)))
     this.#underWay -= 1
     return { records, answer: answer === 'no answer' && hasNoAddress(records) ? 'no DNS' : answer }
   }
+
+  /** The probe with lookups that count as under way until they end: the system goes on with them when nobody waits any more. */
+  #counted(how: ProbeOptions, family: 0 | 4 | 6): ProbeOptions {
+    const find = how.lookup ?? (lookup as LookupFunction)
+    const counted: LookupFunction = (host, options, callback) => {
+      this.#underWay += 1
+      find(host, { ...options, family }, (...found) => {
+        this.#underWay -= 1
+        callback(...found)
+      })
+    }
+    return { ...how, lookup: counted }
+  }
+}
+
+/** The family of addresses that the DNS has; 0 for any. It may be silent when it is asked for the other one. */
+function familyOf(records: FoundRecords): 0 | 4 | 6 {
+  const has = (wanted: string) =>
+    records !== 'no answer' && records !== 'no records' && records.some(({ type }) => type === wanted)
+  if (has('A') === has('AAAA')) return 0
+  return has('A') ? 4 : 6
 }
 
 function hasNoAddress(records: FoundRecords): boolean {

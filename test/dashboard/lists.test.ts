@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { scopes } from '../../src/keys/scope.ts'
-import { listKeys } from '../../src/keys/store.ts'
+import { createKey, listKeys } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
@@ -148,6 +148,23 @@ describe('what is deleted', () => {
 })
 
 describe('keys', () => {
+  test('25 on a page, the newest first', async () => {
+    const own = await startApp()
+    const browser = await signedIn(own)
+    for (let at = 1; at <= 26; at++) {
+      await createKey(own.storage, { account: own.account, name: `Key ${at}.`, scopes: ['*'], lifetimeMs: null })
+    }
+    const shown = async (path: string) => (await browser.get(path)).text.match(/Key \d+\./g)
+    const first = await shown('/app/keys')
+    assert.deepEqual([first?.length, first?.[0], first?.at(-1)], [25, 'Key 26.', 'Key 2.'])
+    assert.deepEqual(await shown('/app/keys?page=2'), ['Key 1.'])
+    assert.deepEqual(await shown('/app/keys?page=9000000000000000'), ['Key 1.'])
+    for (const path of ['/app/keys?page=0', '/app/keys?page=x', '/app/keys?page=1&page=2']) {
+      assert.deepEqual(await shown(path), first)
+    }
+    assert.equal((await browser.get('/app/sessions?page=2')).status, 200)
+  })
+
   test('201 with the secret, which no other page shows; it does what its scopes say', async () => {
     for (const scope of scopes) {
       const typed = { name: `May ${scope}`, '*': undefined, [scope]: 'true', expires: '30d' }

@@ -176,6 +176,17 @@ describe('the cookie of a session', () => {
       assert.ok(!(await isOpen(own)))
     }
   })
+
+  test('is not found under white space that browsers take for a part of its name', async () => {
+    const own = await signedIn(app)
+    const secret = own.cookies.get('waymark') ?? ''
+    const statusWith = async (cookie: string) =>
+      (await app.send('GET', '/app', { key: null, headers: { cookie } })).status
+    assert.equal(await statusWith(`a=b; waymark=${secret}`), 200)
+    assert.equal(await statusWith(`a=b;waymark=${secret}`), 200)
+    for (const blank of ['\u00a0', '\u0085', '\t', '  '])
+      assert.equal(await statusWith(`a=b; ${blank}waymark=${secret}`), 303)
+  })
 })
 
 describe('a session ends at once', () => {

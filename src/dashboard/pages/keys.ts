@@ -1,5 +1,6 @@
 /** API keys: for programs, shown once. */
 import { Failure, found } from '../../errors.ts'
+import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Scope, scopes } from '../../keys/scope.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
@@ -13,12 +14,13 @@ import { emptyState } from '../parts/empty.ts'
 import { checkbox, selectField, textField } from '../parts/fields.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
+import { sliced } from '../sliced.ts'
 
 const home = '/app/keys'
 
 /** `/app/keys` and what lies below. */
 export function keyPages(pages: Pages, db: Db): void {
-  pages.show(home, async ({ account }) => listPage(await listKeys(db, account)))
+  pages.show(home, async ({ account, query }) => listPage(await listKeys(db, account), query))
 
   pages.show(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
 
@@ -49,20 +51,20 @@ export function keyPages(pages: Pages, db: Db): void {
   }
 }
 
-function listPage(keys: readonly Key[]): Shown {
+function listPage(keys: readonly Key[], query: Fields): Shown {
   const action = linkButton({ label: 'New key', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   const why = html`Programs use keys for <a href="/docs">the API</a>. Each may do what its scopes say.`
+  const { rows, pages } = sliced(keys.toReversed(), home, query)
   const body =
-    keys.length === 0 ? emptyState({ title: 'No keys yet', why, action }) : html`<p>${why}</p>${tableOf(keys)}`
+    keys.length === 0 ? emptyState({ title: 'No keys yet', why, action }) : html`<p>${why}</p>${tableOf(rows)}${pages}`
   return { title: 'Keys', place: 'keys', body, ...(keys.length > 0 && { action }) }
 }
 
 function tableOf(keys: readonly Key[]): Html {
   const now = Date.now()
-  const newestFirst = [...keys].reverse()
   return table({
     caption: 'Keys',
-    rows: newestFirst,
+    rows: keys,
     columns: [
       { label: 'Name', kind: 'lead', cell: nameOf },
       { label: 'May', cell: ({ scopes }) => scopes.map(wordsOf).join(', ') },

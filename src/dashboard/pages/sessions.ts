@@ -1,5 +1,6 @@
 /** Who is signed in to the account, and how to end that. */
 import { notFound } from '../../errors.ts'
+import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { listSessions, removeSession, removeSessions } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
@@ -8,13 +9,16 @@ import { postButton } from '../parts/buttons.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
 import { endSession } from '../session-cookie.ts'
+import { sliced } from '../sliced.ts'
 
 const home = '/app/sessions'
 type Listed = Awaited<ReturnType<typeof listSessions>>[number]
 
 /** `/app/sessions`. */
 export function sessionPages(pages: Pages, db: Db): void {
-  pages.show(home, async ({ account, session }) => listPage(await listSessions(db, account), session.id))
+  pages.show(home, async ({ account, session, query }) => {
+    return listPage(await listSessions(db, account), session.id, query)
+  })
 
   pages.act(`${home}/:id/end`, async (asked) => {
     const { exchange, account, session } = asked
@@ -31,7 +35,8 @@ export function sessionPages(pages: Pages, db: Db): void {
   })
 }
 
-function listPage(sessions: readonly Listed[], own: number): Shown {
+function listPage(sessions: readonly Listed[], own: number, query: Fields): Shown {
+  const { rows, pages } = sliced(sessions, home, query)
   const now = Date.now()
   const list = table({
     caption: 'Sessions',
@@ -51,10 +56,10 @@ function listPage(sessions: readonly Listed[], own: number): Shown {
         cell: ({ id }) => postButton({ action: `${home}/${id}/end`, label: id === own ? 'Sign out' : 'End' }),
       },
     ],
-    rows: sessions,
+    rows,
   })
   const others = sessions.length > 1 ? postButton({ action: `${home}/end-others`, label: 'End all others' }) : null
-  const body = html`<p>Browsers that are signed in to this account. A session ends after 30 days.</p>${list}`
+  const body = html`<p>Browsers that are signed in to this account. A session ends after 30 days.</p>${list}${pages}`
   return { title: 'Sessions', place: 'sessions', body, ...(others && { action: others }) }
 }
 

@@ -9,6 +9,13 @@ test('text is cut in the middle, and no sign is cut in two', () => {
   assert.equal(cutInMiddle('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 3), '👩‍👩‍👧…👩‍👩‍👧')
 })
 
+test('a long text is cut without being read: only signs at its ends are asked for', (t) => {
+  const asked = t.mock.method(Object.getPrototypeOf(new Intl.Segmenter('en').segment('')), 'containing')
+  const words = `acme.com/${'👩‍👩‍👧é'.repeat(1_000)}/end`
+  assert.equal(cutInMiddle(words, 20), 'acme.com/👩‍👩‍👧…é👩‍👩‍👧é👩‍👩‍👧é/end')
+  assert.equal(asked.mock.callCount(), 29)
+})
+
 test('a target is its host and path in words, with the whole URL behind it', () => {
   const words = (url: string) => targetOf(url).text.replace(/<.*?>/g, '')
   assert.equal(words('https://user:x@acme.com/'), 'acme.com')

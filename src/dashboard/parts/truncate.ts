@@ -2,12 +2,24 @@ import { type Html, html } from '../../http/html.ts'
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** The text with its middle left out when it has more signs than `length`; both ends stay. No sign is cut in two. */
+/**
+ * The text with its middle left out when it has more signs than `length`; both ends stay. No sign is cut in two. Only the ends
+ * are read: a target may have kilobytes, and a list a hundred of them.
+ */
 export function cutInMiddle(text: string, length: number): string {
-  const signs = Array.from(graphemes.segment(text), ({ segment }) => segment)
-  if (signs.length <= length) return text
-  const end = Math.floor((length - 1) / 2)
-  return `${signs.slice(0, length - 1 - end).join('')}…${signs.slice(-end).join('')}`
+  const segments = graphemes.segment(text)
+  const behind = Math.floor((length - 1) / 2)
+  const before = length - 1 - behind
+  let [read, head, tail] = [0, 0, text.length]
+  for (let signs = 1; signs <= length; signs++) {
+    const sign = segments.containing(read)
+    if (sign === undefined) return text
+    read += sign.segment.length
+    if (signs === before) head = read
+  }
+  if (read === text.length) return text
+  for (let signs = 0; signs < behind; signs++) tail = segments.containing(tail - 1)?.index ?? 0
+  return `${text.slice(0, head)}…${text.slice(tail)}`
 }
 
 /** Where a link leads: host and path, cut in the middle, with the whole URL behind it. */
