@@ -13,7 +13,7 @@ export function aboutPage(pages: Pages): void {
 <dt>Version</dt><dd>${version}</dd>
 <dt>Account</dt><dd><bdi>${session.account.name}</bdi> <span class="muted">(ID ${session.account.id})</span></dd>
 <dt>API</dt><dd><a href="/docs">Interactive reference</a> · <a href="/openapi.json">OpenAPI document</a></dd>
-<dt>Countries</dt><dd>Made of the <a href="https://www.nro.net/" rel="noreferrer">regional internet registries</a>’ data (CC BY 4.0), unless another database is set</dd>
+<dt>Countries</dt><dd>From the <a href="https://www.nro.net/" rel="noreferrer">regional internet registries</a>’ data (CC BY 4.0), unless another database is set</dd>
 </dl>
 <p>Waymark keeps no address and no user agent of the people who follow your links.</p>`,
   }))
