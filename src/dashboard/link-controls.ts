@@ -23,14 +23,14 @@ interface Control {
 /** What can be left out of a link's form, folded by theme. */
 const folds: readonly { readonly title: string; readonly controls: readonly Control[] }[] = [
   {
-    title: 'Name',
+    title: 'Name and space',
     controls: [
       { name: 'title', label: 'Title', help: 'What the link is for.' },
       { name: 'space_id', label: 'Space', kind: 'space' },
     ],
   },
   {
-    title: 'When',
+    title: 'Dates and limits',
     controls: [
       { name: 'active_period_start_at', label: 'Starts working on', kind: 'datetime-local', help: 'In UTC.' },
       { name: 'active_period_end_at', label: 'Stops working on', kind: 'datetime-local', help: 'In UTC.' },
@@ -49,17 +49,17 @@ const folds: readonly { readonly title: string; readonly controls: readonly Cont
     ],
   },
   {
-    title: 'Who',
+    title: 'Access',
     controls: [
       { name: 'disabled', label: 'Disabled: visitors see that there is no such link', kind: 'checkbox' },
       { name: 'redirect_password', label: 'Password', kind: 'password', help: 'Visitors have to enter it first.' },
     ],
   },
   {
-    title: 'How',
+    title: 'Redirect',
     controls: [
       { name: 'forward_query', label: 'Pass the query string on, such as ?utm_source=mail', kind: 'checkbox' },
-      { name: 'redirect_status', label: 'Redirect', kind: 'redirect' },
+      { name: 'redirect_status', label: 'Redirect status', kind: 'redirect' },
     ],
   },
 ]

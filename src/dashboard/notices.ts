@@ -32,6 +32,7 @@ const sentences = {
   'space-saved': () => 'The space is saved.',
   'space-deleted': () => 'The space is deleted. Its links stay.',
   'key-revoked': () => 'The key is revoked.',
+  'signed-in': () => 'You are signed in already. That sign-in link had been used before or has expired.',
   'session-ended': () => 'The session is ended.',
   'sessions-ended': (count: number) => `${are(count, 'session')} ended.`,
 } as const satisfies Record<string, (number: number) => string>
