@@ -10,6 +10,7 @@ import type { FormState } from './form-state.ts'
 import type { Difference } from './parts/collision.ts'
 import { type Choice, checkbox, type Field, selectField, type TextField, textField } from './parts/fields.ts'
 import { fold } from './parts/fold.ts'
+import { withSchemes } from './web-address.ts'
 
 interface Control {
   readonly name: string
@@ -22,14 +23,14 @@ interface Control {
 /** What can be left out of a link's form, folded by theme. */
 const folds: readonly { readonly title: string; readonly controls: readonly Control[] }[] = [
   {
-    title: 'Name',
+    title: 'Name and space',
     controls: [
       { name: 'title', label: 'Title', help: 'What the link is for.' },
       { name: 'space_id', label: 'Space', kind: 'space' },
     ],
   },
   {
-    title: 'When',
+    title: 'Dates and limits',
     controls: [
       { name: 'active_period_start_at', label: 'Starts working on', kind: 'datetime-local', help: 'In UTC.' },
       { name: 'active_period_end_at', label: 'Stops working on', kind: 'datetime-local', help: 'In UTC.' },
@@ -37,39 +38,40 @@ const folds: readonly { readonly title: string; readonly controls: readonly Cont
         name: 'clicks_limit',
         label: 'Clicks until it expires',
         kind: 'number',
-        help: 'Only clicks of people count.',
+        help: 'Only clicks of people count, not those of bots.',
       },
       {
         name: 'expiration_url',
-        label: 'Leads to, once it has expired',
+        label: 'Leads to after it has expired',
         kind: 'url',
-        help: 'If it is empty, visitors go where the domain sends them for unknown links.',
+        help: 'Leave it empty to send visitors to the domain’s page for unknown links.',
       },
     ],
   },
   {
-    title: 'Who',
+    title: 'Access',
     controls: [
-      { name: 'disabled', label: 'Turn visitors away', kind: 'checkbox' },
-      { name: 'redirect_password', label: 'Password', kind: 'password', help: 'Visitors are asked for it.' },
+      { name: 'disabled', label: 'Disabled: visitors see that there is no such link', kind: 'checkbox' },
+      { name: 'redirect_password', label: 'Password', kind: 'password', help: 'Visitors have to enter it first.' },
     ],
   },
   {
-    title: 'How',
+    title: 'Redirect',
     controls: [
-      { name: 'forward_query', label: 'Pass the query string on to the target', kind: 'checkbox' },
-      { name: 'redirect_status', label: 'Redirect', kind: 'redirect' },
+      { name: 'forward_query', label: 'Pass the query string on, such as ?utm_source=mail', kind: 'checkbox' },
+      { name: 'redirect_status', label: 'Redirect status', kind: 'redirect' },
     ],
   },
 ]
 
 const controls = folds.flatMap((each) => each.controls)
+const addressFields = ['url', 'expiration_url']
 
 const redirects: readonly Choice[] = [
-  { value: '302', label: '302, temporary (you can change the target later)' },
-  { value: '307', label: '307, temporary, keeps the method' },
-  { value: '301', label: '301, permanent (browsers remember it)' },
-  { value: '308', label: '308, permanent, keeps the method' },
+  { value: '302', label: '302: temporary (recommended)' },
+  { value: '307', label: '307: temporary, keeps the method' },
+  { value: '301', label: '301: permanent (browsers remember the target)' },
+  { value: '308', label: '308: permanent, keeps the method' },
 ]
 
 /** The folds of the form. Those with an error are open; those that are set say with what. */
@@ -128,7 +130,7 @@ export function sentFields(form: Fields): Fields {
   // An empty password is one that was not touched.
   if (remove_password === 'true') fields.redirect_password = ''
   else if (sent.redirect_password === '') delete fields.redirect_password
-  return fields
+  return withSchemes(fields, addressFields)
 }
 
 function inUtc(text: string): string {

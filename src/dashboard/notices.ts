@@ -14,7 +14,7 @@ const maxAge = 60
 
 /** The sentences; the number is an id or a count. */
 const sentences = {
-  'link-made': () => 'The link works from now on.',
+  'link-made': () => 'The link is created.',
   'link-saved': () => 'The link is saved. Visitors see the change at once.',
   'link-deleted': () => 'The link is deleted.',
   'link-restored': () => 'The link is back.',
@@ -25,13 +25,14 @@ const sentences = {
   'links-disabled': (count: number) => `${are(count, 'link')} disabled.`,
   'links-moved': (count: number) => `${are(count, 'link')} moved.`,
   'links-deleted': (count: number) => `${are(count, 'link')} deleted.`,
-  'domain-made': () => 'The domain is stored.',
+  'domain-made': () => 'The domain is added.',
   'domain-saved': () => 'The domain is saved.',
   'domain-deleted': () => 'The domain is deleted.',
-  'space-made': () => 'The space is stored.',
+  'space-made': () => 'The space is created.',
   'space-saved': () => 'The space is saved.',
   'space-deleted': () => 'The space is deleted. Its links stay.',
   'key-revoked': () => 'The key is revoked.',
+  'signed-in': () => 'You are signed in already. That sign-in link had been used before or has expired.',
   'session-ended': () => 'The session is ended.',
   'sessions-ended': (count: number) => `${are(count, 'session')} ended.`,
 } as const satisfies Record<string, (number: number) => string>

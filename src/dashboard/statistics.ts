@@ -2,6 +2,7 @@
 import { dayText } from '../clicks/days.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
+import type { Link } from '../links/schema.ts'
 import { type DayRange, today } from '../stats/day-range.ts'
 import { rankingOf, seriesOf } from '../stats/reading.ts'
 import type { Counts } from '../stats/series.ts'
@@ -118,11 +119,14 @@ function spanOf({ from, to }: DayRange): string {
 }
 
 /** Stands instead of the figures until the first click; a script looks for it every few seconds. */
-export function noClicksYet(shortUrl: string): Html {
+export function noClicksYet({ short_url, status }: Pick<Link, 'short_url' | 'status'>): Html {
+  const title = 'No clicks yet'
+  if (status !== 'active')
+    return emptyState({ title, why: `The link is ${status}, so visitors do not reach its target.` })
   return emptyState({
-    title: 'No clicks yet',
-    why: 'Open the short link once: the click is here within seconds. Those of bots and link previews are counted apart.',
-    action: linkButton({ label: 'Open the short link', href: shortUrl, inNewTab: true }),
+    title,
+    why: 'Open the short link once, and your click shows here within seconds. Bots and link previews are counted separately.',
+    action: linkButton({ label: 'Open the short link', href: short_url, inNewTab: true }),
   })
 }
 

@@ -46,9 +46,9 @@ async function signsInOnce(app: TestApp, page: Page): Promise<void> {
 async function makesDomain(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Add a domain' }).click()
   await page.getByLabel('Host name').fill('localhost')
-  await page.getByRole('button', { name: 'Add the domain' }).click()
+  await page.getByRole('button', { name: 'Add domain' }).click()
   await page.getByRole('heading', { level: 1, name: 'localhost' }).waitFor()
-  assert.match(await page.getByRole('status').first().innerText(), /The domain is stored/)
+  assert.match(await page.getByRole('status').first().innerText(), /The domain is added/)
   assert.equal(await page.getByText('there is nothing to set').count(), 1)
 }
 
@@ -58,9 +58,9 @@ async function makesLink(page: Page, target: string): Promise<void> {
   await page.locator('[name=url]:focus').waitFor()
   await page.keyboard.type(target)
   await page.getByLabel('Alias').fill('Summer')
-  await page.getByRole('button', { name: 'Make the link' }).click()
+  await page.getByRole('button', { name: 'Create link' }).click()
   await page.waitForURL('**/app/links/1')
-  assert.match(await page.getByRole('status').first().innerText(), /works from now on/)
+  assert.match(await page.getByRole('status').first().innerText(), /link is created/)
   assert.equal(await page.title(), '/Summer on localhost:3080 · Waymark')
   const code = page.getByRole('img', { name: 'QR code of http://localhost:3080/Summer' })
   await code.scrollIntoViewIfNeeded()
@@ -80,7 +80,7 @@ async function followsLink({ visitPort }: TestApp, page: Page, target: string): 
 }
 
 async function isToldWhatIsWrong(page: Page, site: string): Promise<void> {
-  await page.getByRole('textbox', { name: 'Leads to', exact: true }).fill('acme.com')
+  await page.getByRole('textbox', { name: 'Leads to', exact: true }).fill('//acme.com')
   await page.getByLabel('Alias').fill('Winter')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The URL must be absolute').waitFor()
@@ -89,7 +89,7 @@ async function isToldWhatIsWrong(page: Page, site: string): Promise<void> {
   assert.equal(await field.getAttribute('aria-invalid'), 'true')
   const described = await field.getAttribute('aria-describedby')
   assert.match(await page.locator(`#${described}`).innerText(), /write https:\/\/acme\.com/)
-  assert.equal(await field.inputValue(), 'acme.com')
+  assert.equal(await field.inputValue(), '//acme.com')
   assert.equal(await page.getByLabel('Alias').inputValue(), 'Winter')
   await field.fill(`${site}/winter`)
 }

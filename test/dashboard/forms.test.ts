@@ -241,7 +241,7 @@ describe('what a form of a link keeps', () => {
     assert.equal(page.value('url'), 'https://acme.com/?a=1&b')
     const made = await browser.submit(page, '/app/links', { alias: 'Everything', title: 'All', disabled: 'true' })
     const { page: shown } = await browser.follow(made)
-    assert.match(shown.said.join(), /works from now on/)
+    assert.match(shown.said.join(), /link is created/)
     assert.match(shown.heading, /Everything/)
     assert.deepEqual([shown.value('url'), shown.value('title')], ['https://acme.com/?a=1&b', 'All'])
   })
@@ -265,5 +265,5 @@ test('an account without domains is led to its first domain, and then to its fir
 
 async function created(own: Browser, home: string, typed: Form): Promise<Place['domain']> {
   const { page } = await own.follow(await own.submit(await own.open(`${home}/new`), home, typed))
-  assert.match(page.said.join(), /is stored|works from now on/)
+  assert.match(page.said.join(), /is added|is created/)
 }

@@ -14,7 +14,7 @@ test('a notice is shown once, on the next page that there is', async () => {
   assert.ok(browser.cookies.has(notice))
   assert.equal((await browser.get('/app/nowhere')).status, 404)
   const first = await browser.open(String(headers.location))
-  assert.match(first.said.join(), /The space is stored/)
+  assert.match(first.said.join(), /The space is created/)
   assert.ok(!browser.cookies.has(notice))
   assert.deepEqual((await browser.open(String(headers.location))).said, [])
 })

@@ -40,8 +40,17 @@ describe('with a sign-in link', () => {
     assert.doesNotMatch(await ownSession(first), /with the key/)
     const again = await second.post(signIn, { token: secret })
     assert.equal(again.status, 422)
-    assert.match(again.page.errorOf('token'), /has been used or has expired.*npx waymark login-link/)
+    assert.match(again.page.errorOf('token'), /has been used or has expired/)
     assert.ok(!(await isOpen(second)))
+  })
+
+  test('303 for a link that was used, in a browser that is signed in, which is told so', async () => {
+    const own = browser()
+    const secret = await token()
+    await own.post(signIn, { token: secret })
+    const again = await own.post(signIn, { token: secret })
+    assert.deepEqual([again.status, again.headers.location], [303, '/app'])
+    assert.match((await own.open('/app')).said.join(), /signed in already/)
   })
 
   test('303 for the whole address as it was printed, and with blanks around', async () => {

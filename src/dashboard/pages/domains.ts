@@ -9,7 +9,7 @@ import { type Html, html } from '../../http/html.ts'
 import { listLinksQuery } from '../../links/schema.ts'
 import { listLinks } from '../../links/store.ts'
 import type { DomainChecks, Reachability } from '../../reachability/checks.ts'
-import { recordsFor } from '../../reachability/records.ts'
+import { recordsFor, unknownAddress } from '../../reachability/records.ts'
 import { resources } from '../../resources.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
@@ -28,8 +28,10 @@ import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
 import { targetOf } from '../parts/truncate.ts'
 import { stillAt } from '../versions.ts'
+import { withSchemes } from '../web-address.ts'
 
 const home = '/app/domains'
+const addressFields = ['homepage_url', 'not_found_url']
 
 export interface DomainPageParts {
   readonly storage: Storage
@@ -49,7 +51,7 @@ export function domainPages(pages: Pages, { storage, actions, checks, address }:
   pages.show(`${home}/new`, async () => newPage(new FormState({})))
 
   pages.act(home, async ({ account, fields }) => {
-    const domain = await attempted(() => actions.insert(account, fields))
+    const domain = await attempted(() => actions.insert(account, withSchemes(fields, addressFields)))
     if (domain instanceof Refused) return { ...newPage(new FormState(fields, domain.violations)), status: 422 }
     return new Next(`${home}/${domain.record.id}`, { code: 'domain-made' })
   })
@@ -65,7 +67,7 @@ export function domainPages(pages: Pages, { storage, actions, checks, address }:
     const { account, fields } = asked
     const { version, ...sent } = fields
     const id = idOf(asked, 'domain')
-    const saved = await attempted(() => actions.change(account, id, sent, stillAt(version)))
+    const saved = await attempted(() => actions.change(account, id, withSchemes(sent, addressFields), stillAt(version)))
     if (!(saved instanceof Refused)) return new Next(`${home}/${id}`, { code: 'domain-saved' })
     const now = await domainAsked(asked)
     const state = new FormState({ ...fields, version: now.version }, saved.violations)
@@ -94,7 +96,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Domain>):
   const { query } = list
   const action = linkButton({ label: 'Add a domain', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   if (total === 0 && query.search === null) {
-    const why = 'A domain is a host name of yours that short links begin with, such as go.example.com.'
+    const why = 'A domain is a host name that you own, such as go.example.com. Your short links begin with it.'
     return { title: 'Domains', place: 'domains', body: emptyState({ title: 'No domains yet', why, action }) }
   }
   const search = { name: 'search', label: 'Search domains', value: query.search ?? '' }
@@ -142,7 +144,7 @@ function newPage(state: FormState): Shown {
     hasFocus: state.violations.length === 0,
   })
   const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${state.withErrors(html`${name}${addresses(state)}`)}
-<div class="actions">${submitButton({ label: 'Add the domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+<div class="actions">${submitButton({ label: 'Add domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'Add a domain', place: 'domains', body }
 }
 
@@ -151,13 +153,13 @@ function addresses(state: FormState): Html {
     name: 'homepage_url',
     label: 'Homepage',
     type: 'url',
-    help: 'Where the bare domain leads.',
+    help: 'Where visitors go who open the domain itself, without a link.',
     state: state.of('homepage_url'),
   })}${textField({
     name: 'not_found_url',
     label: 'For unknown links',
     type: 'url',
-    help: 'Where visitors of links that do not exist go. If it is empty, they see a page that says so.',
+    help: 'Where visitors go when the link does not exist. Leave it empty to show a plain “There is no such link” page.',
     state: state.of('not_found_url'),
   })}`
 }
@@ -167,8 +169,9 @@ const answers: Readonly<Record<Reachability['answer'], string>> = {
   elsewhere:
     'Something else answers: another server, or a proxy that does not reach this one. If you have just changed the records, wait until the old ones expire.',
   'no answer': 'The name has an address, but nothing answers there. Check that the ports of this server are open.',
-  'certificate error': 'It answers, but its certificate is not valid. Get one for this name.',
-  'no DNS': 'The name has no address yet. Set the records below; a change can take an hour to arrive everywhere.',
+  'certificate error': 'It answers, but its certificate is not valid for this name. Get one that is.',
+  'no DNS':
+    'The name has no address yet. Set the record below, then check again: a new record can take an hour to reach everyone.',
 }
 
 /** The DNS records to set, and what a check has found. */
@@ -177,11 +180,15 @@ function reachOf({ id, name }: Domain, publicHost: string | null, checked: Reach
     checked === null
       ? null
       : html`<p class="reach ${checked.answer === 'here' ? 'success' : 'warning'}" role="status">${answers[checked.answer]}</p>`
-  const records = isOwnMachine(name)
-    ? html`<p>This name leads each machine to itself: there is nothing to set, and only browsers on this machine get here.</p>`
-    : html`<p>Set this record where you manage ${name}:</p>${dnsRecords(recordsFor(name, publicHost, []))}`
-  return html`<section id="dns"><h2>DNS</h2>${verdict}${records}
-<div class="actions">${linkButton({ label: checked === null ? 'Check whether it answers here' : 'Check again', href: `${home}/${id}?check=now` })}</div></section>`
+  const records = recordsFor(name, publicHost, []).map((record) => ({
+    ...record,
+    isWords: record.value === unknownAddress,
+  }))
+  const advice = isOwnMachine(name)
+    ? html`<p>Every machine uses this name for itself: there is nothing to set, and short links on it work on this machine only.</p>`
+    : html`<p>Set this record where you manage ${name}:</p>${dnsRecords(records)}`
+  return html`<section id="dns"><h2>DNS</h2>${verdict}${advice}
+<div class="actions">${linkButton({ label: checked === null ? 'Check that it works' : 'Check again', href: `${home}/${id}?check=now` })}</div></section>`
 }
 
 /** RFC 6761 §6.3. */

@@ -53,7 +53,7 @@ export function keyPages(pages: Pages, db: Db): void {
 
 function listPage(keys: readonly Key[], query: Fields): Shown {
   const action = linkButton({ label: 'New key', href: `${home}/new`, weight: 'primary', icon: 'plus' })
-  const why = html`Programs use keys for <a href="/docs">the API</a>. Each may do what its scopes say.`
+  const why = html`Programs use keys to call <a href="/docs">the API</a>. A key’s scopes say what it may do.`
   const { rows, pages } = sliced(keys.toReversed(), home, query)
   const body =
     keys.length === 0 ? emptyState({ title: 'No keys yet', why, action }) : html`<p>${why}</p>${tableOf(rows)}${pages}`
@@ -67,8 +67,8 @@ function tableOf(keys: readonly Key[]): Html {
     rows: keys,
     columns: [
       { label: 'Name', kind: 'lead', cell: nameOf },
-      { label: 'May', cell: ({ scopes }) => scopes.map(wordsOf).join(', ') },
-      { label: 'Made', cell: ({ created_at }) => timeAgo(created_at, now) },
+      { label: 'Scopes', cell: ({ scopes }) => scopes.map(wordsOf).join(', ') },
+      { label: 'Created', cell: ({ created_at }) => timeAgo(created_at, now) },
       { label: 'Last used', cell: ({ last_used_at }) => (last_used_at ? timeAgo(last_used_at, now) : 'never') },
       { label: 'State', cell: (key) => stateOf(key, now) },
       {
@@ -88,22 +88,28 @@ function nameOf({ name, first_characters, last_characters }: Key): Html {
 function stateOf(key: Key, now: number): Html {
   const { revoked_at, expires_at } = key
   if (revoked_at !== null) return html`Revoked ${timeAgo(revoked_at, now)}`
-  if (expires_at === null) return html`No expiry`
+  if (expires_at === null) return html`Never expires`
   return html`${statusOf(key, now) === 'expired' ? 'Expired' : 'Expires'} ${timeAgo(expires_at, now)}`
 }
 
 const labels: Readonly<Record<Lifetime, string>> = {
-  never: 'No expiry',
-  '30d': '30 days',
-  '90d': '90 days',
-  '365d': 'A year',
+  never: 'Never',
+  '30d': 'In 30 days',
+  '90d': 'In 90 days',
+  '365d': 'In a year',
+}
+
+/** "read links" */
+function wordsOf(scope: Scope): string {
+  if (scope === '*') return 'everything'
+  const [resource = '', action = ''] = scope.split(':')
+  return `${action} ${resource === 'stats' ? 'statistics' : resource}`
 }
 
 /** "Read links" */
-function wordsOf(scope: Scope): string {
-  if (scope === '*') return 'do everything'
-  const [resource = '', action = ''] = scope.split(':')
-  return `${action} ${resource === 'stats' ? 'statistics' : resource}`
+function labelOf(scope: Scope): string {
+  const words = wordsOf(scope)
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
 }
 
 function newPage(state: FormState): Shown {
@@ -118,16 +124,17 @@ function newPage(state: FormState): Shown {
   const boxes = scopes.toReversed().map((scope) =>
     checkbox({
       name: scope,
-      label: html`May ${wordsOf(scope)}${scope === '*' ? ', now and later' : null}`,
+      label: labelOf(scope),
       state: state.of(scope),
+      ...(scope === '*' && { help: 'Also what later versions add. Uncheck it to choose less.' }),
     }),
   )
   const options = Object.entries(labels).map(([value, label]) => ({ value, label }))
   const controls = html`${name}
-<fieldset class="field"><legend>Scopes</legend>${boxes}</fieldset>
-${selectField({ name: 'expires', label: 'Expires after', options, state: state.of('expires') })}`
+<fieldset class="field"><legend>Scopes</legend>${boxes.slice(0, 1)}<div class="narrower">${boxes.slice(1)}</div></fieldset>
+${selectField({ name: 'expires', label: 'Expires', options, state: state.of('expires') })}`
   const body = html`<form method="post" action="${home}" class="form" novalidate>${state.withErrors(controls)}
-<div class="actions">${submitButton({ label: 'Make the key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+<div class="actions">${submitButton({ label: 'Create key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New key', place: 'keys', body }
 }
 

@@ -138,7 +138,7 @@ function forgetPage(id: number, shortUrl: string, clicks: number): Shown {
   const body = confirmation({
     action: `${home}/${id}/forget`,
     consequences: [
-      `This deletes its ${counted(clicks, 'click')} and its statistics, and takes them off those of its domain and its space. It cannot be undone.`,
+      `This deletes its ${counted(clicks, 'click')} and its statistics for good, and takes them out of the totals of its domain and its space.`,
     ],
     verb: 'Forget the clicks',
     cancel: `${home}/${id}`,

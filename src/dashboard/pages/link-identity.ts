@@ -44,8 +44,9 @@ function factsOf(link: Link, space: Space | undefined): (readonly [label: string
     [start !== null && Date.parse(start) > now ? 'Starts working on' : 'Worked from', start && exactTime(start)],
     [end !== null && Date.parse(end) < now ? 'Stopped working on' : 'Stops working on', end && exactTime(end)],
     ['Clicks until it expires', clicks_limit === null ? null : String(clicks_limit)],
-    ['Made', timeAgo(link.created_at, now)],
-    ['Last followed', link.last_clicked_at === null ? 'never' : timeAgo(link.last_clicked_at, now)],
+    ['Password', link.has_redirect_password ? 'Visitors have to enter it first.' : null],
+    ['Created', timeAgo(link.created_at, now)],
+    ['Last click', link.last_clicked_at === null ? 'never' : timeAgo(link.last_clicked_at, now)],
   ]
   return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
 }

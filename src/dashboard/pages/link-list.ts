@@ -74,8 +74,8 @@ function emptyPage({ domains }: Choices, action: Html): Shown {
   const first =
     domains.length === 0
       ? emptyState({
-          title: 'First, a domain',
-          why: 'Short links begin with a domain of yours, such as go.example.com.',
+          title: 'Add a domain first',
+          why: 'Every short link begins with a domain that you own, such as go.example.com.',
           action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
         })
       : emptyState({
@@ -160,7 +160,7 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
       },
       { label: `Clicks in ${recentDays} days`, kind: 'number', cell: ({ daily }) => recent(daily) },
       { label: 'All clicks', kind: 'number', sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
-      { label: 'Made', sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
+      { label: 'Created', sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
       { label: 'Actions', kind: 'menu', cell: ({ link }) => menuOf(link) },
     ],
     sorting: { by: sort_by, isDescending: sort === 'desc', href: (by, isDown) => list.sortHref(by, isDown) },

@@ -85,7 +85,7 @@ ${form(link, state, choices, clash)}`
 function clicksOf(link: Link, period: Period, stats: Html | null): Html {
   const path = `${home}/${link.id}`
   if (stats === null) {
-    return html`<section id="clicks" data-refresh><h2>Clicks</h2>${noClicksYet(link.short_url)}</section>`
+    return html`<section id="clicks" data-refresh><h2>Clicks</h2>${noClicksYet(link)}</section>`
   }
   const forget = linkButton({ label: 'Forget the clicks', href: `${path}/forget`, inDialog: true })
   return html`<section id="clicks" data-arrived="The first click is here"><h2>Clicks</h2>${stats}
@@ -98,7 +98,7 @@ function form(link: Link, state: FormState, choices: Choices, clash: Html | null
   const alias = textField({ name: 'alias', label: 'Alias', state: state.of('alias'), isCode: true, isRequired: true })
   const remove = { name: 'remove_password', label: 'Remove the password', state: state.of('remove_password') }
   const more: Record<string, Html> = link.has_redirect_password
-    ? { Who: html`<p class="help">A password is set. Leave the field empty to keep it.</p>${checkbox(remove)}` }
+    ? { Access: html`<p class="help">A password is set. Leave the field empty to keep it.</p>${checkbox(remove)}` }
     : {}
   return html`<section id="edit"><h2>Edit</h2>${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.of('version').value })}${state.withErrors(html`${url}${alias}${linkFolds(state, choices, more)}`)}

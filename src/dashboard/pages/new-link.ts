@@ -30,8 +30,8 @@ function newPage(state: FormState, choices: Choices): Shown {
   const shown = { title: 'New link', place: 'links' } as const
   if (choices.domains.length === 0) {
     const action = linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' })
-    const why = 'A short link begins with a domain of yours, such as go.example.com.'
-    return { ...shown, body: emptyState({ title: 'First, a domain', why, action }) }
+    const why = 'Every short link begins with a domain that you own, such as go.example.com.'
+    return { ...shown, body: emptyState({ title: 'Add a domain first', why, action }) }
   }
   const url = textField({
     name: 'url',
@@ -43,7 +43,7 @@ function newPage(state: FormState, choices: Choices): Shown {
     hasFocus: state.violations.length === 0,
   })
   const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${state.withErrors(html`${url}${address(state, choices)}${linkFolds(state, choices)}`)}
-<div class="actions">${submitButton({ label: 'Make the link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+<div class="actions">${submitButton({ label: 'Create link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { ...shown, body }
 }
 
@@ -53,7 +53,7 @@ function address(state: FormState, { domains }: Choices): Html {
   const alias = textField({
     name: 'alias',
     label: 'Alias',
-    help: 'The path of the short link. Leave it empty to get one made.',
+    help: 'The end of the short link. Leave it empty and Waymark picks one.',
     state: state.of('alias'),
     isCode: true,
     ...(second === undefined && only !== undefined && { prefix: `${only.name_unicode}/` }),

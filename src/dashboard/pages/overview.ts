@@ -61,7 +61,7 @@ const newLink = linkButton({ label: 'New link', href: '/app/links/new', weight: 
 
 const firstDomain = emptyState({
   title: 'Start with a domain',
-  why: 'Short links begin with a host name of yours, such as go.example.com. On this machine, localhost will do.',
+  why: 'Every short link begins with a host name that you own, such as go.example.com. To try it on this machine, use localhost.',
   action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
 })
 

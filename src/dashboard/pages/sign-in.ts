@@ -44,9 +44,14 @@ export function signInPages(pages: Pages, { db, keyring, address }: SignInParts)
     const attempt = () => begin(fields, browserOf(exchange.headers['user-agent']))
     const begun = await attempts.take(exchange.clientAddress, attempt, (result) => result instanceof NotSignedIn)
     if (begun instanceof Failure) return begun
-    if (begun instanceof NotSignedIn) return pages.send(exchange, 422, signInPage(exchange, next, begun.violations))
-    // A session that the browser had before ends: no secret outlives a sign-in.
     const before = await pages.sessionOf(exchange)
+    if (begun instanceof NotSignedIn) {
+      // Somebody who follows the link a second time in the same browser is signed in already.
+      if (before !== undefined && fields.token !== undefined)
+        return pages.goTo(exchange, new Next(next, { code: 'signed-in' }))
+      return pages.send(exchange, 422, signInPage(exchange, next, begun.violations))
+    }
+    // A session that the browser had before ends: no secret outlives a sign-in.
     if (before !== undefined) await removeSession(db, before.account.id, before.id)
     beginSession(exchange, pages.isSecure(exchange), begun.secret)
     return pages.goTo(exchange, new Next(next))
@@ -90,8 +95,7 @@ class NotSignedIn {
   }
 }
 
-const usedUp =
-  'This sign-in link has been used or has expired. Get another one with "npx waymark login-link" on the server.'
+const usedUp = 'This sign-in link has been used or has expired. Get another one.'
 const lacksScope = 'This API key lacks the scope *. Sign in with a key that has it.'
 
 /** People may paste the whole address. */
@@ -105,14 +109,14 @@ function signInPage(exchange: Exchange, next: string, violations: readonly Viola
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
-    help: html`Get one with <code>npx waymark login-link</code> on the server. It works once, for 30 minutes.`,
+    help: html`Run <code>npx waymark login-link</code> on the server and paste what it prints. A link works once, for 30 minutes.`,
     state: state.of('token'),
   })
   const key = textField({
     name: 'api_key',
     label: 'API key',
     type: 'password',
-    help: 'A key that may do everything: it has the scope *.',
+    help: 'It needs the scope *, which includes everything.',
     state: state.of('api_key'),
     hasFocus: violations.length === 0,
   })

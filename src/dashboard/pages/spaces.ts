@@ -107,7 +107,7 @@ function tableOf(rows: readonly Space[], list: ListState): Html {
         cell: (space: Space) => html`<a class="cover" href="${home}/${space.id}">${spaceName(space)}</a>`,
       },
       { label: 'Links', cell: ({ id }) => html`<a href="/app/links?space_id=${id}">Show links</a>`, isPlain: true },
-      { label: 'Made', sortBy: 'id', cell: ({ created_at }) => timeAgo(created_at, Date.now()) },
+      { label: 'Created', sortBy: 'id', cell: ({ created_at }) => timeAgo(created_at, Date.now()) },
     ],
     rows,
     sorting: { by: sort_by, isDescending: sort === 'desc', href: (by, isDown) => list.sortHref(by, isDown) },
@@ -116,7 +116,7 @@ function tableOf(rows: readonly Space[], list: ListState): Html {
 
 function newPage(state: FormState): Shown {
   const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${controls(state)}
-<div class="actions">${submitButton({ label: 'Make the space' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+<div class="actions">${submitButton({ label: 'Create space' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New space', place: 'spaces', body }
 }
 

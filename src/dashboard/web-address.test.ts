@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withScheme, withSchemes } from './web-address.ts'
+
+test('what begins with a host name gets https', () => {
+  for (const text of [
+    'acme.com',
+    'acme.com/summer?a=b#c',
+    'acme.com:8080/x',
+    'www.bücher.example',
+    'acme.com?q=1',
+    '127.0.0.1',
+  ]) {
+    assert.equal(withScheme(text), `https://${text}`)
+  }
+  assert.equal(withScheme(' acme.com '), 'https://acme.com')
+})
+
+test('all else stays as it was typed, for the API to judge', () => {
+  for (const text of [
+    ...['', 'summer', '/summer', '//acme.com', 'https://acme.com', 'http://acme.com', 'mailto:ana@acme.com'],
+    ...['ana@acme.com', 'javascript:alert(1.5)', 'data:text/html,a.b', 'localhost:4000/docs', 'a b.com', 'C:\\a.txt'],
+  ]) {
+    assert.equal(withScheme(text), text)
+  }
+})
+
+test('only the named fields that are text change', () => {
+  const fields = { url: 'acme.com', alias: 'acme.com', expiration_url: undefined }
+  assert.deepEqual(withSchemes(fields, ['url', 'expiration_url']), { ...fields, url: 'https://acme.com' })
+})
