@@ -118,8 +118,10 @@ async function tabTo(page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab')
   assert.fail(`Tab does not lead to "${name}"`)
 }
 
+/** The page has this heading, and its scripts, which wait for the whole document, have run. */
 async function arrived(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+  await page.waitForLoadState('domcontentloaded')
 }
 
 test('without scripts, forms do it all: domain, link, edit, space, key, selection, deletion, undo, colours', {
