@@ -51,7 +51,7 @@ export function dashboard({ router, storage, keyring, address, shortUrl, forget,
     return send(exchange, 302)
   })
   staticRoute(router)
-  signInPages(pages, { db: storage, keyring, address })
+  signInPages(pages, { db: storage, keyring })
   const ofLinks = { storage, shortUrl, forget, actions: actions.links }
   overviewPage(pages, { storage, shortUrl })
   linkListPage(pages, storage, shortUrl)

@@ -139,15 +139,20 @@ function inUtc(text: string): string {
 }
 
 /** What stands in the form and what is stored, where they differ, in words. */
-export function linkDifferences(form: Fields, stored: Link): Difference[] {
+export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices): Difference[] {
+  const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? typed(id)
   const theirs = valuesOf(stored)
   const named = [{ name: 'url', label: 'Leads to' }, { name: 'alias', label: 'Alias' }, ...controls]
   return named
     .filter(({ name }) => name !== 'redirect_password')
-    .map(({ name, label }) => ({ label, yours: typed(form[name]), theirs: typed(theirs[name]) }))
+    .map(({ name, label }) => {
+      const words = name === 'space_id' ? spaceNamed : typed
+      return { label, yours: words(form[name]), theirs: words(theirs[name]) }
+    })
     .filter(({ yours, theirs }) => yours !== theirs)
 }
 
 function typed(value: unknown): string {
+  if (value === 'true') return 'Yes'
   return value === undefined || value === 'false' ? '' : String(value)
 }

@@ -52,6 +52,11 @@ export class ListState {
     return text === '' ? this.#path : `${this.#path}?${text}`
   }
 
+  /** The address of this page of the list. */
+  get here(): string {
+    return this.pageHref(this.page)
+  }
+
   /** The address of another page of the same list. */
   pageHref(page: number): string {
     return this.href({ page: page === 1 ? null : String(page) })

@@ -104,6 +104,16 @@ export class Pages {
     })
   }
 
+  /** Has the handler answer a form that was sent by POST from one of our own pages, whether or not there is a session. */
+  receive(path: string, handler: (exchange: Exchange, fields: Fields) => Promise<Outcome>): void {
+    this.open('POST', path, async (exchange) => {
+      const fault = crossSiteFault(exchange, this.#parts.address(exchange))
+      if (fault !== undefined) return fault
+      const fields = await readForm(exchange)
+      return fields instanceof Failure ? fields : handler(exchange, fields)
+    })
+  }
+
   /** Has the handler answer whether or not there is a session; what it throws is worded as a page. */
   open(method: 'GET' | 'POST', path: string, handler: (exchange: Exchange) => Promise<Outcome>): void {
     this.#parts.router.add(method, path, handler, { word: wordForPeople })
@@ -157,7 +167,7 @@ export function idOf({ exchange }: Asked, what: string): number {
 }
 
 /** The fields of a form. */
-export async function readForm(exchange: Exchange): Promise<Fields | Failure> {
+async function readForm(exchange: Exchange): Promise<Fields | Failure> {
   const bytes = await receiveBody(exchange, maxForm)
   if (bytes instanceof Failure) return bytes
   const fields = parseFormBytes(bytes, maxFormFields)

@@ -39,6 +39,20 @@ describe('links that are selected', () => {
     assert.equal((await browser.post(selected, { ...rows(one), what: 'move', space_id: '99999' })).status, 422)
   })
 
+  test('leave the list as it was: its search, its filters, its order and its page', async () => {
+    const link = await place.link()
+    const next = '/app/links?search=x&status=active&sort_by=clicks&sort=asc&page=2'
+    for (const [path, form] of [
+      [selected, { ...rows(link), what: 'disable', next }],
+      [`/app/links/${link.id}/enable`, { next }],
+    ] as const) {
+      assert.equal((await browser.post(path, form)).headers.location, next)
+      assert.equal((await browser.post(path, { ...form, next: '//acme.com' })).headers.location, '/app/links')
+    }
+    const list = await browser.open('/app/links?status=active')
+    assert.equal(list.form(selected).next, '/app/links?status=active')
+  })
+
   test('are deleted after a page has asked', async () => {
     const [one, two] = [await place.link(), await place.link()]
     const { status, page } = await browser.post(selected, { ...rows(one, two), what: 'delete' })

@@ -53,6 +53,16 @@ describe('with a sign-in link', () => {
     assert.match((await own.open('/app')).said.join(), /signed in already/)
   })
 
+  test('a browser that is signed in is asked first: a link from somebody else must not change the account', async () => {
+    const wayOf = async (of: Browser) => {
+      const { root } = await of.open(signIn)
+      const forms = allOf(root, 'form').flatMap(({ attributes }) => attributes.get('data-sign-in') ?? [])
+      return { forms, isTold: textOf(root).includes('This browser is signed in to Acme') }
+    }
+    assert.deepEqual(await wayOf(browser()), { forms: ['now'], isTold: false })
+    assert.deepEqual(await wayOf(await signedIn(app)), { forms: ['ask'], isTold: true })
+  })
+
   test('303 for the whole address as it was printed, and with blanks around', async () => {
     const link = `http://127.0.0.1:3000/app/sign-in#${await token()}`
     assert.equal((await browser().post(signIn, { token: ` ${link}\t` })).status, 303)

@@ -7,6 +7,7 @@ import { findLink } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
 import { attempted, Refused } from '../form-state.ts'
+import { nextOf } from '../next.ts'
 import type { Notice } from '../notices.ts'
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { confirmation } from '../parts/confirm.ts'
@@ -29,7 +30,7 @@ export function linkActionPages(pages: Pages, parts: LinkPageParts): void {
   for (const [name, disabled, code] of switches) {
     pages.act(`${home}/:id/${name}`, async (asked) => {
       await actions.change(asked.account, idOf(asked, 'link'), { disabled }, null)
-      return new Next(home, { code, number: 1 })
+      return new Next(listOf(asked), { code, number: 1 })
     })
   }
 
@@ -69,9 +70,10 @@ export function linkActionPages(pages: Pages, parts: LinkPageParts): void {
 
   pages.act(`${home}/selected`, async (asked) => {
     const ids = selectedIn(asked.fields)
-    if (ids.length === 0) return new Next(home)
-    if (asked.fields.what === 'delete' && asked.fields.confirmed !== 'true') return deleteManyPage(ids)
-    return new Next(home, await doneTo(ids, asked, actions))
+    const list = listOf(asked)
+    if (ids.length === 0) return new Next(list)
+    if (asked.fields.what === 'delete' && asked.fields.confirmed !== 'true') return deleteManyPage(ids, list)
+    return new Next(list, await doneTo(ids, asked, actions))
   })
 }
 
@@ -79,6 +81,12 @@ const switches = [
   ['enable', 'false', 'links-enabled'],
   ['disable', 'true', 'links-disabled'],
 ] as const
+
+/** The list that the form was sent from, in the state that it was in. */
+function listOf({ fields }: Asked): string {
+  const next = nextOf(fields.next)
+  return next.startsWith(`${home}?`) ? next : home
+}
 
 /** The links whose boxes are checked. */
 function selectedIn(fields: Fields): number[] {
@@ -146,14 +154,19 @@ function forgetPage(id: number, shortUrl: string, clicks: number): Shown {
   return { title: `Forget the clicks of ${shortUrl}?`, place: 'links', body }
 }
 
-function deleteManyPage(ids: readonly number[]): Shown {
+function deleteManyPage(ids: readonly number[], list: string): Shown {
   const links = counted(ids.length, 'link')
   const body = confirmation({
     action: `${home}/selected`,
     consequences: ['Visitors will see a 404 at once. This cannot be undone.'],
     verb: `Delete ${links}`,
-    cancel: home,
-    fields: { what: 'delete', confirmed: 'true', ...Object.fromEntries(ids.map((id) => [`row-${id}`, 'on'])) },
+    cancel: list,
+    fields: {
+      what: 'delete',
+      confirmed: 'true',
+      next: list,
+      ...Object.fromEntries(ids.map((id) => [`row-${id}`, 'on'])),
+    },
   })
   return { title: `Delete ${links}?`, place: 'links', body }
 }

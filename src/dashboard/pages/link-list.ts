@@ -14,7 +14,7 @@ import { sparkline } from '../charts/sparkline.ts'
 import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
 import { ListState, noRows } from '../list-page.ts'
 import type { Pages, Shown } from '../pages.ts'
-import { linkButton, submitButton } from '../parts/buttons.ts'
+import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
 import { type Choice, optionsOf } from '../parts/fields.ts'
 import { activeFilters, type Chip, filterBar } from '../parts/filters.ts'
@@ -141,7 +141,7 @@ function chipsOf(list: ListState, { domains, spaces }: Choices): Chip[] {
 function results(list: ListState, { rows, total, totalIsExact }: Page<Line>, choices: Choices): Html {
   if (rows.length === 0) return noRows(list, 'No links match. Search for another word, or clear the filters.')
   const pages = { page: list.page, perPage: list.query.per_page, total, totalIsExact }
-  return html`${selectable(`${home}/selected`, tableOf(rows, list), selectedActions(choices))}
+  return html`${selectable(`${home}/selected`, tableOf(rows, list), selectedActions(choices, list))}
 ${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
 }
 
@@ -161,7 +161,7 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
       { label: `Clicks in ${recentDays} days`, kind: 'number', cell: ({ daily }) => recent(daily) },
       { label: 'All clicks', kind: 'number', sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
       { label: 'Created', sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
-      { label: 'Actions', kind: 'menu', cell: ({ link }) => menuOf(link) },
+      { label: 'Actions', kind: 'menu', cell: ({ link }) => menuOf(link, list) },
     ],
     sorting: { by: sort_by, isDescending: sort === 'desc', href: (by, isDown) => list.sortHref(by, isDown) },
   })
@@ -177,21 +177,21 @@ function recent(daily: readonly number[]): Part {
   return html`<span class="trend">${sparkline(daily)}${count(daily.reduce((sum, each) => sum + each, 0))}</span>`
 }
 
-function menuOf({ id, short_url, disabled }: Link): Html {
+function menuOf({ id, short_url, disabled }: Link, list: ListState): Html {
   const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
     { label: 'Edit', href: `${home}/${id}#edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'links' },
-    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: {} },
+    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.here } },
     { label: 'Delete', href: `${home}/${id}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
 }
 
-function selectedActions({ spaces }: Choices): Html {
+function selectedActions({ spaces }: Choices, list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
     submitButton({ name: 'what', value, label, weight })
   const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
-  return html`${what('enable', 'Enable')}${what('disable', 'Disable')}
+  return html`${hiddenFields({ next: list.here })}${what('enable', 'Enable')}${what('disable', 'Disable')}
 <label class="hidden-text" for="move-to">Space</label><select id="move-to" name="space_id">${optionsOf(options, '')}</select>${what('move', 'Move')}
 ${what('delete', 'Delete', 'danger')}`
 }

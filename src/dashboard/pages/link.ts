@@ -37,8 +37,7 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     if (!(saved instanceof Refused)) return new Next(`${home}/${id}`, { code: 'link-saved' })
     const { link, version } = await linkAsked(asked)
     const state = new FormState({ ...fields, version }, saved.violations)
-    const clash = saved.isCollision ? collision(linkDifferences(fields, link)) : null
-    const page = await shownPage(asked, link, state, clash)
+    const page = await shownPage(asked, link, state, saved.isCollision)
     return { ...page, status: saved.isCollision ? 409 : 422 }
   })
 
@@ -56,7 +55,7 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     return sendQr(asked.exchange, { id: link.id, address: link.short_url, query, disposition, headers }, null)
   })
 
-  async function shownPage(asked: Asked, link: Link, state: FormState, clash: Html | null = null): Promise<Shown> {
+  async function shownPage(asked: Asked, link: Link, state: FormState, isCollision = false): Promise<Shown> {
     const { period, violations } = periodOf(asked.query)
     const path = `${home}/${link.id}`
     const subject = { scope: 'link', id: link.id } as const
@@ -71,7 +70,7 @@ export function linkPage(pages: Pages, { storage, actions, shortUrl }: LinkPageP
     const errors = violations.map(({ message }) => formError(message))
     const body = html`${identityOf(link, space, `${path}/qr`)}
 ${errors}${clicksOf(link, period, stats)}
-${form(link, state, choices, clash)}`
+${form(link, state, choices, isCollision ? collision(linkDifferences(asked.fields, link, choices)) : null)}`
     const status = errors.length > 0 ? 422 : 200
     return { ...namesOf(link), place: 'links', action: addressActions(link), body, status }
   }
@@ -88,7 +87,7 @@ function clicksOf(link: Link, period: Period, stats: Html | null): Html {
     return html`<section id="clicks" data-refresh><h2>Clicks</h2>${noClicksYet(link)}</section>`
   }
   const forget = linkButton({ label: 'Forget the clicks', href: `${path}/forget`, inDialog: true })
-  return html`<section id="clicks" data-arrived="The first click is here"><h2>Clicks</h2>${stats}
+  return html`<section id="clicks" data-arrived="${link.clicks > 0 ? 'The first click is here' : 'A bot or a link preview was here first'}"><h2>Clicks</h2>${stats}
 <div class="actions">${csvButton(path, period)}${forget}</div></section>`
 }
 

@@ -15,7 +15,8 @@ const home = '/app/links'
 export function newLinkPage(pages: Pages, { storage, actions }: LinkPageParts): void {
   pages.show(`${home}/new`, async ({ account, query }) => {
     const choices = await choicesOf(storage, account, { domains: [query.domain_id] })
-    return newPage(new FormState({ url: query.url, domain_id: query.domain_id, redirect_status: '302' }), choices)
+    const { url, domain_id = oldestOf(choices) } = query
+    return newPage(new FormState({ url, domain_id, redirect_status: '302' }), choices)
   })
 
   pages.act(home, async ({ account, fields }) => {
@@ -24,6 +25,11 @@ export function newLinkPage(pages: Pages, { storage, actions }: LinkPageParts): 
     const choices = await choicesOf(storage, account, { domains: [fields.domain_id], spaces: [fields.space_id] })
     return { ...newPage(new FormState(fields, link.violations), choices), status: 422 }
   })
+}
+
+/** The domain that the API would take. */
+function oldestOf({ domains }: Choices): number {
+  return Math.min(...domains.map(({ id }) => id))
 }
 
 function newPage(state: FormState, choices: Choices): Shown {

@@ -5,17 +5,16 @@
 import { Failure, type Violation } from '../../errors.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
-import { html } from '../../http/html.ts'
+import { type Html, html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { type NewSession, removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
 import { Attempts } from '../attempts.ts'
 import { browserOf } from '../browser.ts'
-import { crossSiteFault } from '../cross-site.ts'
 import { FormState } from '../form-state.ts'
 import { bareOf } from '../frame.ts'
 import { nextOf } from '../next.ts'
-import { Next, type Pages, readForm } from '../pages.ts'
+import { Next, type Pages } from '../pages.ts'
 import { hiddenFields, submitButton } from '../parts/buttons.ts'
 import { textField } from '../parts/fields.ts'
 import { keepScheme, schemeOf } from '../scheme.ts'
@@ -24,22 +23,19 @@ import { beginSession, endSession } from '../session-cookie.ts'
 export interface SignInParts {
   readonly db: Db
   readonly keyring: Keyring
-  readonly address: (exchange: Exchange) => string
 }
 
 /** `/app/sign-in` and `/app/sign-out`. */
-export function signInPages(pages: Pages, { db, keyring, address }: SignInParts): void {
+export function signInPages(pages: Pages, { db, keyring }: SignInParts): void {
   const attempts = new Attempts()
 
   pages.open('GET', '/app/sign-in', async (exchange) => {
-    return pages.send(exchange, 200, signInPage(exchange, nextOf((exchange.query as Fields).next)))
+    const session = await pages.sessionOf(exchange)
+    const next = nextOf((exchange.query as Fields).next)
+    return pages.send(exchange, 200, signInPage(exchange, { next, account: session?.account.name ?? null }))
   })
 
-  pages.open('POST', '/app/sign-in', async (exchange) => {
-    const fault = crossSiteFault(exchange, address(exchange))
-    if (fault !== undefined) return fault
-    const fields = await readForm(exchange)
-    if (fields instanceof Failure) return fields
+  pages.receive('/app/sign-in', async (exchange, fields) => {
     const next = nextOf(fields.next)
     const attempt = () => begin(fields, browserOf(exchange.headers['user-agent']))
     const begun = await attempts.take(exchange.clientAddress, attempt, (result) => result instanceof NotSignedIn)
@@ -49,7 +45,8 @@ export function signInPages(pages: Pages, { db, keyring, address }: SignInParts)
       // Somebody who follows the link a second time in the same browser is signed in already.
       if (before !== undefined && fields.token !== undefined)
         return pages.goTo(exchange, new Next(next, { code: 'signed-in' }))
-      return pages.send(exchange, 422, signInPage(exchange, next, begun.violations))
+      const page = signInPage(exchange, { next, account: before?.account.name ?? null }, begun.violations)
+      return pages.send(exchange, 422, page)
     }
     // A session that the browser had before ends: no secret outlives a sign-in.
     if (before !== undefined) await removeSession(db, before.account.id, before.id)
@@ -63,11 +60,7 @@ export function signInPages(pages: Pages, { db, keyring, address }: SignInParts)
     return new Next('/app/sign-in')
   })
 
-  pages.open('POST', '/app/scheme', async (exchange) => {
-    const fault = crossSiteFault(exchange, address(exchange))
-    if (fault !== undefined) return fault
-    const fields = await readForm(exchange)
-    if (fields instanceof Failure) return fields
+  pages.receive('/app/scheme', async (exchange, fields) => {
     keepScheme(exchange, fields.scheme, pages.isSecure(exchange))
     return pages.goTo(exchange, new Next(nextOf(fields.next)))
   })
@@ -103,7 +96,18 @@ function tokenIn(text: string): string {
   return text.trim().replace(/^.*#/, '')
 }
 
-function signInPage(exchange: Exchange, next: string, violations: readonly Violation[] = []): string {
+interface Wanted {
+  /** Where the browser goes afterwards. */
+  readonly next: string
+  /** The name of the account that the browser is signed in to; null if it is not. */
+  readonly account: string | null
+}
+
+/**
+ * The two ways to sign in. A script sends the token of a sign-in link by itself, unless somebody is signed in: a link that
+ * another person has sent must not put them into that person's account without a word.
+ */
+function signInPage(exchange: Exchange, { next, account }: Wanted, violations: readonly Violation[] = []): string {
   const state = new FormState({}, violations)
   const link = textField({
     name: 'token',
@@ -123,9 +127,14 @@ function signInPage(exchange: Exchange, next: string, violations: readonly Viola
   return bareOf({
     title: 'Sign in',
     scheme: schemeOf(exchange),
-    body: html`<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
+    body: html`${account === null ? null : alreadyIn(account, next)}<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
 ${key}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
-<form method="post" action="/app/sign-in" class="form" data-sign-in>${hiddenFields({ next })}
+<form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}">${hiddenFields({ next })}
 ${link}<div class="actions">${submitButton({ label: 'Sign in with the link', weight: 'plain' })}</div></form>`,
   })
+}
+
+function alreadyIn(account: string, next: string): Html {
+  return html`<p>This browser is signed in to <bdi>${account}</bdi>. <a href="${next}">Go on there</a>, or sign in to another account.</p>
+`
 }

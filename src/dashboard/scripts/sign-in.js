@@ -1,4 +1,7 @@
-/** Signs in with the token that stands in the fragment of a sign-in link, and takes it out of the address and the history. */
+/**
+ * Signs in with the token that stands in the fragment of a sign-in link, and takes it out of the address and the history. Where
+ * somebody is signed in, it only fills in the form.
+ */
 
 export function signInByLink() {
   // Somebody opened the link in a window that shows this page already.
@@ -14,5 +17,5 @@ function sendToken() {
   const field = form.elements.namedItem('token')
   if (!(field instanceof HTMLInputElement)) return
   field.value = token
-  form.requestSubmit()
+  if (form.dataset.signIn === 'now') form.requestSubmit()
 }
