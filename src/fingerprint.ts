@@ -1,5 +1,5 @@
 /**
- * How one instance of Waymark, all of its nodes, is told from every other one by whoever asks over HTTP.
+ * How one instance of Waymark, all of its nodes, tells itself from every other one over HTTP.
  */
 import { createHash } from 'node:crypto'
 

@@ -84,7 +84,7 @@ export class DomainChecks {
     return { records, answer: answer === 'no answer' && hasNoAddress(records) ? 'no DNS' : answer }
   }
 
-  /** The probe with lookups that count as under way until they end: the system goes on with them when nobody waits any more. */
+  /** The probe with lookups that count as under way until they end: the system goes on with them after we have stopped waiting. */
   #counted(how: ProbeOptions, family: 0 | 4 | 6): ProbeOptions {
     const find = how.lookup ?? (lookup as LookupFunction)
     const counted: LookupFunction = (host, options, callback) => {

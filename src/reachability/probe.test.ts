@@ -62,7 +62,7 @@ test('elsewhere: any other answer', async (t) => {
 })
 
 for (const status of [200, 500]) {
-  test(`elsewhere: ${status} with a body without an end, of which no more is read than a fingerprint needs`, async (t) => {
+  test(`elsewhere: ${status} with a body without an end: only as much is read as a fingerprint needs`, async (t) => {
     const closed = Promise.withResolvers<void>()
     const port = await serve(t, (_, response) => {
       response.on('close', closed.resolve).writeHead(status)

@@ -41,7 +41,7 @@ test('addresses where the server has no public name; an address by which it is r
   assert.deepEqual(set('go.acme.com', `[${ipv6}]`, [ipv4]), [`AAAA ${ipv6}`, `A ${ipv4}`])
 })
 
-test('a text in the place of the address where no public one is known', () => {
+test('a text instead of the address where no public one is known', () => {
   for (const host of [null, 'localhost', ...local, '[::1]'])
     assert.deepEqual(set('go.acme.com', host, [...local, 'nonsense']), [`A ${unknownAddress}`])
   assert.deepEqual(set('acme.com', 'links.acme.com'), ['A the public address of this server'])

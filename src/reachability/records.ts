@@ -3,7 +3,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import { isApex } from '../names/host-name.ts'
 import type { DnsRecord } from './dns.ts'
 
-/** Stands in the place of an address that is not known here. */
+/** Stands for an address that is not known here. */
 export const unknownAddress = 'the public address of this server'
 
 /**

@@ -232,7 +232,7 @@ describe('failures are pages too', () => {
     assert.equal((await slow).status, 200)
   })
 
-  test('503 with Retry-After while the database does not answer; nobody uses up attempts to sign in', async () => {
+  test('503 with Retry-After while the database does not answer; no attempt to sign in is used up', async () => {
     let fault: unknown
     const app = await startApp({ storage: failing(() => fault) })
     const browser = await signedIn(app)

@@ -44,7 +44,7 @@ describe('with a sign-in link', () => {
     assert.ok(!(await isOpen(second)))
   })
 
-  test('303 for a link that was used, in a browser that is signed in, which is told so', async () => {
+  test('303 for a link that was used, in a browser that is signed in, with a notice that says so', async () => {
     const own = browser()
     const secret = await token()
     await own.post(signIn, { token: secret })
