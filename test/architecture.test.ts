@@ -95,6 +95,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...['clicks/days.ts', 'storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts', 'storage/clicks/keys.ts'],
   ],
   'dashboard/': [
+    'bounded-map.ts',
     ...['errors.ts', 'resources.ts', 'http/', 'names/', 'keys/', 'sessions/', 'limits/counts.ts', 'version.ts'],
     // What forms are declared with; nothing of the API's JSON.
     ...['api/choice.ts', 'api/fields.ts', 'api/integer.ts', 'api/json-schema.ts', 'api/list-query.ts'],

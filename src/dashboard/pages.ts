@@ -18,6 +18,7 @@ import { leaveNotice, type Notice, takeNotice } from './notices.ts'
 import { answerHeaders, pageHeaders } from './policy.ts'
 import { schemeOf } from './scheme.ts'
 import { sessionSecretOf } from './session-cookie.ts'
+import { Submissions } from './submissions.ts'
 import { wordForPeople } from './wording.ts'
 
 /** Bytes that a form may have: a link's target alone may have 8 KiB, and three times that when it is encoded. */
@@ -73,6 +74,7 @@ export interface PagesParts {
 
 export class Pages {
   readonly #parts: PagesParts
+  readonly #submissions = new Submissions<Shown | Next>()
 
   constructor(parts: PagesParts) {
     this.#parts = parts
@@ -99,8 +101,13 @@ export class Pages {
       if (fault !== undefined) return fault
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.goTo(exchange, new Next('/app/sign-in'))
-      const fields = await readForm(exchange)
-      return fields instanceof Failure ? fields : this.#answer(askedOf(exchange, session, fields), page)
+      const form = await readForm(exchange)
+      if (form instanceof Failure) return form
+      const { once, ...fields } = form
+      const sent = { session: session.id, path: exchange.target, once }
+      return this.#answer(askedOf(exchange, session, fields), (asked) =>
+        this.#submissions.take(sent, () => page(asked), isDone),
+      )
     })
   }
 
@@ -155,6 +162,11 @@ export class Pages {
     const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
     return this.send(exchange, status, pageOf({ ...rest, ...frame, ...(notice && { notice }) }))
   }
+}
+
+/** Whether the form did what it was sent for. */
+function isDone(result: Shown | Next): boolean {
+  return result instanceof Next || (result.status ?? 200) < 400
 }
 
 function askedOf(exchange: Exchange, session: Session, fields: Fields): Asked {

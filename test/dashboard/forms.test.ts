@@ -267,3 +267,23 @@ async function created(own: Browser, home: string, typed: Form): Promise<Place['
   const { page } = await own.follow(await own.submit(await own.open(`${home}/new`), home, typed))
   assert.match(page.said.join(), /is added|is created/)
 }
+
+for (const [path, typed] of [
+  ['links', { url: 'https://acme.com/twice' }],
+  ['spaces', { name: 'Twice' }],
+  ['keys', { name: 'Twice' }],
+  ['domains', { name: 'twice.example.com' }],
+] as const) {
+  test(`a button that is pressed twice makes one of ${path}, and both answers are the same`, async () => {
+    const page = await browser.open(`/app/${path}/new`)
+    const press = () => browser.submit(page, `/app/${path}`, typed)
+    const [one, two, late] = [...(await Promise.all([press(), press()])), await press()]
+    const wanted = path === 'keys' ? 201 : 303
+    for (const answer of [one, two, late]) {
+      assert.deepEqual([answer?.status, answer?.headers.location], [wanted, one?.headers.location])
+    }
+    if (path === 'keys') return
+    const { body } = await place.send('GET', `/${path}?search=twice`)
+    assert.equal(body.meta.total, 1)
+  })
+}

@@ -27,6 +27,7 @@ import { dnsRecords } from '../parts/records.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
 import { targetOf } from '../parts/truncate.ts'
+import { onceField } from '../submissions.ts'
 import { stillAt } from '../versions.ts'
 import { withSchemes } from '../web-address.ts'
 
@@ -143,7 +144,7 @@ function newPage(state: FormState): Shown {
     isCode: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${state.withErrors(html`${name}${addresses(state)}`)}
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${state.withErrors(html`${name}${addresses(state)}`)}
 <div class="actions">${submitButton({ label: 'Add domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'Add a domain', place: 'domains', body }
 }

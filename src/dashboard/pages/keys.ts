@@ -15,6 +15,7 @@ import { checkbox, selectField, textField } from '../parts/fields.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
 import { sliced } from '../sliced.ts'
+import { onceField } from '../submissions.ts'
 
 const home = '/app/keys'
 
@@ -133,7 +134,7 @@ function newPage(state: FormState): Shown {
   const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes.slice(0, 1)}<div class="narrower">${boxes.slice(1)}</div></fieldset>
 ${selectField({ name: 'expires', label: 'Expires', options, state: state.of('expires') })}`
-  const body = html`<form method="post" action="${home}" class="form" novalidate>${state.withErrors(controls)}
+  const body = html`<form method="post" action="${home}" class="form" novalidate>${onceField()}${state.withErrors(controls)}
 <div class="actions">${submitButton({ label: 'Create key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New key', place: 'keys', body }
 }

@@ -7,6 +7,7 @@ import { Next, type Pages, type Shown } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
 import { selectField, textField } from '../parts/fields.ts'
+import { onceField } from '../submissions.ts'
 import type { LinkPageParts } from './link-actions.ts'
 
 const home = '/app/links'
@@ -48,7 +49,7 @@ function newPage(state: FormState, choices: Choices): Shown {
     isRequired: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${state.withErrors(html`${url}${address(state, choices)}${linkFolds(state, choices)}`)}
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${state.withErrors(html`${url}${address(state, choices)}${linkFolds(state, choices)}`)}
 <div class="actions">${submitButton({ label: 'Create link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { ...shown, body }
 }

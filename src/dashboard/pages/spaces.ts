@@ -24,6 +24,7 @@ import { pagination } from '../parts/pagination.ts'
 import { colorField, spaceName } from '../parts/space.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
+import { onceField } from '../submissions.ts'
 import { stillAt } from '../versions.ts'
 
 const home = '/app/spaces'
@@ -115,7 +116,7 @@ function tableOf(rows: readonly Space[], list: ListState): Html {
 }
 
 function newPage(state: FormState): Shown {
-  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${controls(state)}
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${controls(state)}
 <div class="actions">${submitButton({ label: 'Create space' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New space', place: 'spaces', body }
 }

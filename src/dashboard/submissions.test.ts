@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Submissions } from './submissions.ts'
+
+const sent = { session: 1, path: '/app/links', once: 'a' }
+
+test('a form that is sent twice does its work once, also while that is under way; for a minute', async (t) => {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  const submissions = new Submissions<number>()
+  let made = 0
+  const make = async () => ++made
+  const take = (of: Parameters<typeof submissions.take>[0]) => submissions.take(of, make, () => true)
+  assert.deepEqual(await Promise.all([take(sent), take(sent)]), [1, 1])
+  now = 59_000
+  assert.equal(await take(sent), 1)
+  for (const other of [{ session: 2 }, { path: '/app/spaces' }, { once: 'b' }]) await take({ ...sent, ...other })
+  assert.equal(made, 4)
+  now = 61_000
+  assert.equal(await take(sent), 5)
+})
+
+test('what was refused or failed is done again, and so is a form without the field', async () => {
+  const submissions = new Submissions<number>()
+  const takeWith = (once: unknown, work: () => Promise<number>) =>
+    submissions.take({ ...sent, once }, work, (result) => result < 400)
+  const take = (work: () => Promise<number>) => takeWith('a', work)
+  assert.equal(await take(async () => 422), 422)
+  await assert.rejects(() => take(() => Promise.reject(new Error('not now'))))
+  assert.equal(await take(async () => 200), 200)
+  assert.equal(await take(async () => 201), 200)
+  for (const none of [undefined, 'x'.repeat(65)]) {
+    assert.equal(await takeWith(none, async () => 1), 1)
+    assert.equal(await takeWith(none, async () => 2), 2)
+  }
+})
