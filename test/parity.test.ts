@@ -225,6 +225,6 @@ test('every answer is the same on SQLite and on PostgreSQL, whatever was asked b
   assert.ok(statuses.length >= 3_000)
   // A script in which nothing succeeds, or nothing is refused, would tell nothing.
   for (const status of [200, 201, 204, 404, 409, 422]) {
-    assert.ok(statuses.filter((each) => each === status).length > 50, `${status}: ${statuses.length}`)
+    assert.ok(statuses.filter((each) => each === status).length > 20, `${status}: ${statuses.length}`)
   }
 })
