@@ -17,6 +17,7 @@ import { domainOperations } from './domains/schema.ts'
 import { finishDomainRemovals } from './domains/store.ts'
 import { Connections } from './http/connections.ts'
 import { Drain } from './http/drain.ts'
+import type { Exchange } from './http/exchange.ts'
 import { malformedHost } from './http/gate.ts'
 import { type LogOutput, RequestLog } from './http/request-log.ts'
 import { Router } from './http/router.ts'
@@ -74,7 +75,8 @@ export function apiOf(
   problemPages(router)
   documents(router, operations, address)
   const forget = forgettingOf({ directory, clicks })
-  dashboard({ router, storage, keyring, address, shortUrl, forget, actions })
+  const spend = (session: number, exchange: Exchange) => rateLimits.spendOfSession(session, exchange)
+  dashboard({ router, storage, keyring, address, spend, shortUrl, forget, actions })
   domainRoutes(api, storage, actions.domains)
   spaceRoutes(api, storage, actions.spaces)
   linkRoutes(api, storage, actions.links, shortUrl)

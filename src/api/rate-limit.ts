@@ -19,27 +19,29 @@ const maxAddresses = 100_000
 const toldOfKeys = 0.01
 const toldOfAddresses = 0.1
 
-type Policy = 'key' | 'address'
+type Policy = 'key' | 'session' | 'address'
 
 /**
- * Fixed windows of a minute: requests by key, failed authentications by client address, counted together with the other
- * processes on the database. Every answer of the API says how much is left, in the de-facto `X-RateLimit-*` headers and
- * in those of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
+ * Fixed windows of a minute: requests by key and by session of the dashboard, failed authentications by client address,
+ * counted together with the other processes on the database. Every answer of the API says how much is left, in the de-facto
+ * `X-RateLimit-*` headers and in those of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
  */
 export class RateLimits {
-  /** Requests a minute for each key; null if there is no limit. */
+  /** Requests a minute for each key, and for each session; null if there is no limit. */
   readonly perMinute: number | null
   readonly #limits: Readonly<Record<Policy, number>>
   readonly #counts: Readonly<Record<Policy, Counts>>
   readonly #sharing: Sharing
 
-  /** `requestsPerMinute` is for each key; 0 turns all limits off. */
+  /** `requestsPerMinute` is for each key and each session; 0 turns all limits off. */
   constructor(requestsPerMinute: number, db: Db) {
     this.perMinute = requestsPerMinute > 0 ? requestsPerMinute : null
-    this.#limits = { key: requestsPerMinute, address: failuresPerAddress }
+    this.#limits = { key: requestsPerMinute, session: requestsPerMinute, address: failuresPerAddress }
     const onWorthTelling = () => this.#sharing.hurry()
+    const ofKeys = { limit: requestsPerMinute, toldShare: toldOfKeys, maxSubjects: maxKeys }
     this.#counts = {
-      key: new Counts({ limit: requestsPerMinute, toldShare: toldOfKeys, maxSubjects: maxKeys }, onWorthTelling),
+      key: new Counts(ofKeys, onWorthTelling),
+      session: new Counts(ofKeys, onWorthTelling),
       address: new Counts(
         { limit: failuresPerAddress, toldShare: toldOfAddresses, maxSubjects: maxAddresses },
         onWorthTelling,
@@ -55,7 +57,14 @@ export class RateLimits {
 
   /** Counts a request of the key; the failure that answers it if it is past the limit. */
   spend(caller: Caller, exchange: Exchange): Failure | undefined {
-    return this.#charge('key', String(caller.key), exchange, 'The API key has used up its requests of this minute.')
+    const detail = 'The API key has used up its requests of this minute. Wait as long as Retry-After says.'
+    return this.#charge('key', String(caller.key), exchange, detail)
+  }
+
+  /** Counts a request of a session of the dashboard; the failure that answers it if it is past the limit. */
+  spendOfSession(session: number, exchange: Exchange): Failure | undefined {
+    const detail = 'Your browser has sent more requests in this minute than the server allows. Try again in a minute.'
+    return this.#charge('session', String(session), exchange, detail)
   }
 
   /**
@@ -63,7 +72,7 @@ export class RateLimits {
    * key works even then, so that no one is locked out by a neighbour.
    */
   refuse(exchange: Exchange): Failure | undefined {
-    const detail = 'Too many failed authentications from this address in this minute.'
+    const detail = 'Too many failed authentications from this address in this minute. Wait as long as Retry-After says.'
     return this.#charge('address', networkOf(exchange.clientAddress), exchange, detail)
   }
 
@@ -81,8 +90,7 @@ export class RateLimits {
     if (this.perMinute === null) return undefined
     const standing = this.#add(policy, subject, 1, exchange)
     if (standing.used <= this.#limits[policy]) return undefined
-    const retryAfter = secondsLeft(standing)
-    return new Failure('rate_limited', `${detail} Wait as long as Retry-After says.`, { retryAfter })
+    return new Failure('rate_limited', detail, { retryAfter: secondsLeft(standing) })
   }
 
   #add(policy: Policy, subject: string, requests: number, exchange: Exchange): Standing {

@@ -24,7 +24,7 @@ import { overviewPage } from './pages/overview.ts'
 import { sessionPages } from './pages/sessions.ts'
 import { signInPages } from './pages/sign-in.ts'
 import { spacePages } from './pages/spaces.ts'
-import { Pages } from './pages.ts'
+import { Pages, type PagesParts } from './pages.ts'
 import { staticRoute } from './static-route.ts'
 import { wordForPeople } from './wording.ts'
 
@@ -34,6 +34,7 @@ export interface DashboardParts {
   readonly keyring: Keyring
   /** The public address of the dashboard, without a slash at its end. */
   readonly address: (exchange: Exchange) => string
+  readonly spend: PagesParts['spend']
   readonly shortUrl: ShortUrl
   readonly forget: LinkPageParts['forget']
   readonly actions: {
@@ -44,8 +45,17 @@ export interface DashboardParts {
 }
 
 /** Adds all pages. */
-export function dashboard({ router, storage, keyring, address, shortUrl, forget, actions }: DashboardParts): void {
-  const pages = new Pages({ router, db: storage, address })
+export function dashboard({
+  router,
+  storage,
+  keyring,
+  address,
+  spend,
+  shortUrl,
+  forget,
+  actions,
+}: DashboardParts): void {
+  const pages = new Pages({ router, db: storage, address, spend })
   router.add('GET', '/', (exchange) => {
     addHeader(exchange, 'location', '/app')
     return send(exchange, 302)

@@ -70,6 +70,8 @@ export interface PagesParts {
   readonly db: Db
   /** The public address of the dashboard, without a slash at its end. */
   readonly address: (exchange: Exchange) => string
+  /** Counts a request of the session; the failure that answers it if there have been too many. */
+  readonly spend: (session: number, exchange: Exchange) => Failure | undefined
 }
 
 export class Pages {
@@ -89,8 +91,10 @@ export class Pages {
   serve(path: string, handler: (asked: Asked) => Promise<Outcome>): void {
     this.open('GET', path, async (exchange) => {
       const session = await this.sessionOf(exchange)
-      if (session !== undefined) return handler(askedOf(exchange, session, noFields))
-      return this.goTo(exchange, new Next(`/app/sign-in?next=${encodeURIComponent(exchange.target)}`))
+      if (session === undefined) {
+        return this.goTo(exchange, new Next(`/app/sign-in?next=${encodeURIComponent(exchange.target)}`))
+      }
+      return this.#parts.spend(session.id, exchange) ?? handler(askedOf(exchange, session, noFields))
     })
   }
 
@@ -101,7 +105,7 @@ export class Pages {
       if (fault !== undefined) return fault
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.goTo(exchange, new Next('/app/sign-in'))
-      const form = await readForm(exchange)
+      const form = this.#parts.spend(session.id, exchange) ?? (await readForm(exchange))
       if (form instanceof Failure) return form
       const { once, ...fields } = form
       const sent = { session: session.id, path: exchange.target, once }

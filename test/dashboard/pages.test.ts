@@ -4,10 +4,11 @@ import { describe, test } from 'node:test'
 import { Failure } from '../../src/errors.ts'
 import { send } from '../../src/http/answer.ts'
 import { startApp } from '../app.ts'
+import { stopClock } from '../clock.ts'
 import { Browser, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { failing } from '../failing-storage.ts'
-import { elementsIn } from '../html-page.ts'
+import { elementsIn, textOf } from '../html-page.ts'
 
 const app = await startApp()
 const open = ['/app/sign-in', '/app/static/*']
@@ -33,6 +34,18 @@ test('the dashboard has the pages of the contract', () => {
 test('302 from / to the dashboard', async () => {
   const { status, headers } = await new Browser(app).get('/')
   assert.deepEqual([status, headers.location], [302, '/app'])
+})
+
+test('429 past the limit of the session, as a page that says when to try again; other sessions go on', async (t) => {
+  stopClock(t)
+  const limited = await startApp({ rateLimit: 5 })
+  const [busy, calm] = [await signedIn(limited), await signedIn(limited)]
+  for (let left = 5; left > 0; left--) await busy.open('/app/spaces')
+  const { status, headers, page } = await busy.get('/app/spaces')
+  assert.deepEqual([status, Number(headers['retry-after']) > 0], [429, true])
+  assert.match(textOf(page.root), /more requests in this minute than the server allows\. Try again in a minute\./)
+  assert.equal((await busy.post('/app/spaces', { name: 'Late', color: '1' })).status, 429)
+  assert.doesNotMatch(textOf((await calm.open('/app/spaces')).root), /Late/)
 })
 
 describe('without a session', () => {
