@@ -21,17 +21,20 @@ export interface Chosen {
   readonly spaces?: readonly unknown[]
 }
 
+/** Domains and spaces that a select offers. Those beyond are reached from their own pages. */
+export const offered = 500
+
 /**
- * The account's first hundred domains and spaces by name, and after them those that are chosen: a select that lacks the
+ * The account's first `offered` domains and spaces by name, and after them those that are chosen: a select that lacks the
  * chosen one would send another.
  */
 export async function choicesOf(storage: Storage, account: number, chosen: Chosen = {}): Promise<Choices> {
-  const byName = { sort_by: 'name', sort: 'asc', per_page: '100' }
+  const byName = { sort_by: 'name', sort: 'asc' }
   const ofDomains = new ListState('', byName, listDomainsQuery, resources.domains).request
   const ofSpaces = new ListState('', byName, listSpacesQuery, resources.spaces).request
   const [domains, spaces] = await Promise.all([
-    listDomains(storage, account, ofDomains),
-    listSpaces(storage, account, ofSpaces),
+    listDomains(storage, account, { ...ofDomains, limit: offered }),
+    listSpaces(storage, account, { ...ofSpaces, limit: offered }),
   ])
   return {
     domains: await including(domains.rows, chosen.domains, (id) => findDomain(storage, account, id)),

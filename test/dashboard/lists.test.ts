@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
+import { offered } from '../../src/dashboard/choices.ts'
 import { scopes } from '../../src/keys/scope.ts'
 import { createKey, listKeys } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
@@ -318,12 +319,15 @@ describe('figures', () => {
   })
 })
 
-test('what is chosen stays chosen beyond the first hundred domains and spaces', async () => {
+test('what is chosen stays chosen beyond the domains and spaces that selects offer', async () => {
   const many = await newPlace(app)
   const own = await signedIn(app, many.key)
-  for (let n = 100; n < 200; n++) {
-    await many.stored('/domains', { name: `a${n}.${many.domain.name}` })
-    await many.stored('/spaces', { name: `a${n}` })
+  for (let n = 0; n < offered; n += 25) {
+    const some = Array.from({ length: 25 }, (_, index) => [
+      many.stored('/domains', { name: `a${n + index}.${many.domain.name}` }),
+      many.stored('/spaces', { name: `a${n + index}` }),
+    ])
+    await Promise.all(some.flat())
   }
   const domain = await many.stored('/domains', { name: `z.${many.domain.name}` })
   const space = await many.stored('/spaces', { name: 'Zulu' })
