@@ -4,7 +4,7 @@ import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Link } from '../links/schema.ts'
 import { type DayRange, today } from '../stats/day-range.ts'
-import { rankingOf, seriesOf } from '../stats/reading.ts'
+import { rankingsOf, seriesOf } from '../stats/reading.ts'
 import type { Counts } from '../stats/series.ts'
 import type { Subject } from '../stats/store.ts'
 import type { Db } from '../storage/port.ts'
@@ -31,14 +31,14 @@ interface Asked {
   readonly path: string
 }
 
-const breakdowns = [
-  ['countries', 'Countries'],
-  ['referrers', 'Came from'],
-  ['browsers', 'Browsers'],
-  ['operating_systems', 'Systems'],
-  ['devices', 'Devices'],
-  ['languages', 'Languages'],
-] as const
+const breakdowns = {
+  countries: 'Countries',
+  referrers: 'Came from',
+  browsers: 'Browsers',
+  operating_systems: 'Systems',
+  devices: 'Devices',
+  languages: 'Languages',
+} as const
 
 /** Values that a break-down shows. */
 const shownValues = 8
@@ -51,10 +51,7 @@ export async function hasVisits({ db, account, subject, period }: Asked): Promis
 
 /** Figures, the clicks over time and what they break down into. */
 export async function statistics(asked: Asked): Promise<Html> {
-  const [overTime, ...bars] = await Promise.all([
-    clicksOverTime(asked),
-    ...breakdowns.map(([name, title]) => breakdown(asked, name, title)),
-  ])
+  const [overTime, bars] = await Promise.all([clicksOverTime(asked), breakdownBars(asked)])
   return html`${overTime}<div class="breakdowns">${bars}</div>`
 }
 
@@ -89,15 +86,16 @@ function figuresOf(now: Counts, before: Counts | undefined): Html {
   )
 }
 
-async function breakdown(
-  { db, account, subject, period }: Asked,
-  name: (typeof breakdowns)[number][0],
-  title: string,
-): Promise<Html> {
-  const ranking = await rankingOf(db, account, subject, period.range, name)
-  const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownValues })
-  const rows = values.map(({ value, clicks }) => ({ label: valueLabel(name, value), clicks }))
-  return barChart({ title, rows, total: ranking.total })
+async function breakdownBars({ db, account, subject, period }: Asked): Promise<Html[]> {
+  const names = Object.keys(breakdowns) as (keyof typeof breakdowns)[]
+  const rankings = await rankingsOf(db, account, subject, period.range, names)
+  return Promise.all(
+    names.map(async (name) => {
+      const values = await rankings[name].page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownValues })
+      const rows = values.map(({ value, clicks }) => ({ label: valueLabel(name, value), clicks }))
+      return barChart({ title: breakdowns[name], rows, total: rankings[name].total })
+    }),
+  )
 }
 
 /** Links to the named periods, and a form for any other. */

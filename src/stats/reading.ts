@@ -1,7 +1,7 @@
 /**
  * Statistics from the stored days. Of each day only what the answer needs is read.
  */
-import type { Breakdown } from '../storage/clicks/day-facts.ts'
+import type { Dimension } from '../storage/clicks/day-facts.ts'
 import { decodeHours } from '../storage/clicks/day-parts.ts'
 import type { Db } from '../storage/port.ts'
 import type { DayRange, Interval } from './day-range.ts'
@@ -31,19 +31,30 @@ export async function rankingOf(
   range: DayRange,
   name: Exclude<StatsQuery['name'], 'clicks'>,
 ): Promise<Ranking> {
-  const ranking = new Ranking()
   if (name === 'classes' || (name === 'links' && subject.scope === 'link')) {
+    const ranking = new Ranking()
     const { totals } = await seriesOf(db, account, subject, range, 'month')
     // The days of a link do not name it: it is the only one.
     if (name === 'links' && totals.clicks > 0) ranking.add(subject.id, totals.clicks)
     if (name === 'classes') for (const [value, of] of classes) ranking.add(value, totals[of])
     return ranking
   }
-  const add = (breakdown: Breakdown) => {
-    for (const [value, people] of breakdown) ranking.add(value, people)
-  }
-  await readBreakdowns(db, account, subject, range, { name, read: add })
-  return ranking
+  return (await rankingsOf(db, account, subject, range, [name]))[name]
+}
+
+/** The same for several dimensions, for which the days are read once. The days of a link do not name it. */
+export async function rankingsOf<Name extends Dimension>(
+  db: Db,
+  account: number,
+  subject: Subject,
+  range: DayRange,
+  names: readonly Name[],
+): Promise<Record<Name, Ranking>> {
+  const rankings = Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
+  await readBreakdowns(db, account, subject, range, names, (name, breakdown) => {
+    for (const [value, people] of breakdown) rankings[name].add(value, people)
+  })
+  return rankings
 }
 
 /** Classes and what counts them. All of them are told, even at zero. */

@@ -46,33 +46,35 @@ export async function readHeads(
   })
 }
 
-/** The same with one dimension of each day. */
-export async function readBreakdowns(
+/** The same with these dimensions of each day, one after the other. */
+export async function readBreakdowns<Name extends Dimension>(
   db: Db,
   account: number,
   { scope, id }: Subject,
   range: DayRange,
-  { name, read }: { readonly name: Dimension; readonly read: (breakdown: Breakdown) => void },
+  names: readonly Name[],
+  read: (name: Name, breakdown: Breakdown) => void,
 ): Promise<void> {
   await inGroups(range, async (first) => {
     let heads: readonly Head[] = await db.all(selectHeads[scope], { account, id, ...parametersFrom(first, range.to) })
     while (heads.length > 0) {
       const parts = new Map<number, DayPart & Head>()
       for (const { day, head } of heads) {
-        const span = spanOf(head, name)
-        if (span === null) read(decodeBreakdown(head, name))
+        const span = spanOf(head, names)
+        if (span === null) for (const name of names) read(name, decodeBreakdown(head, name))
         else parts.set(day, { day, head, ...span })
       }
       heads = parts.size === 0 ? [] : await readParts(parts)
     }
   })
 
-  /** Returns the days that were written to meanwhile: they may have the dimension elsewhere by now. */
+  /** Returns the days that were written to meanwhile: they may have the dimensions elsewhere by now. */
   async function readParts(parts: ReadonlyMap<number, DayPart & Head>): Promise<Head[]> {
     const found = await db.all(selectParts[scope], { account, id, ...parametersOf([...parts.values()]) })
     return found.filter(({ day, head, part }) => {
-      const isSame = Buffer.compare(head, parts.get(day)?.head ?? part) === 0
-      if (isSame) read(decodeSpan(head, part, name))
+      const asked = parts.get(day)
+      const isSame = asked !== undefined && Buffer.compare(head, asked.head) === 0
+      if (isSame) for (const name of names) read(name, decodeSpan(head, asked, part, name))
       return !isSame
     })
   }

@@ -17,12 +17,16 @@ export function decodeHours(head: Uint8Array): DayFacts['hours'] {
   return readHours(new Reader(head))
 }
 
-/** Where the bytes of a dimension are that the head of its day does not have; null if it has them. */
-export function spanOf(head: Uint8Array, wanted: Dimension): Span | null {
+/**
+ * Where the bytes of dimensions are that the head of their day does not have, and of those that lie between them; null if it
+ * has them.
+ */
+export function spanOf(head: Uint8Array, wanted: readonly Dimension[]): Span | null {
   const places = placesIn(head)
   if (places === null || head.length >= (places.at(-1) as number)) return null
-  const [at, end] = places.slice(dimensions.indexOf(wanted)) as [number, number]
-  return { at, bytes: end - at }
+  const among = wanted.map((dimension) => dimensions.indexOf(dimension))
+  const at = places[Math.min(...among)] as number
+  return { at, bytes: (places[Math.max(...among) + 1] as number) - at }
 }
 
 /** A dimension that the head of its day has. Values before it are passed over. Throws as `decodeDay` does. */
@@ -36,11 +40,13 @@ export function decodeBreakdown(head: Uint8Array, wanted: Dimension): Breakdown 
   return readBreakdown(reader, isAmong(singles, place), people)
 }
 
-/** A dimension from its own bytes, and the head of its day. Throws as `decodeDay` does. */
-export function decodeSpan(head: Uint8Array, bytes: Uint8Array, wanted: Dimension): Breakdown {
+/** A dimension from the bytes of a span that has it, and the head of its day. Throws as `decodeDay` does. */
+export function decodeSpan(head: Uint8Array, { at }: Span, bytes: Uint8Array, wanted: Dimension): Breakdown {
   const reader = new Reader(head)
   const people = peopleOf({ hours: readHours(reader) })
-  return readBreakdown(new Reader(bytes), isAmong(reader.byte(), dimensions.indexOf(wanted)), people)
+  const place = dimensions.indexOf(wanted)
+  const begin = placesIn(head)?.[place] as number
+  return readBreakdown(new Reader(bytes.subarray(begin - at)), isAmong(reader.byte(), place), people)
 }
 
 function passOver(reader: Reader, isSingle: boolean): void {
