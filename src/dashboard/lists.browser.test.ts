@@ -74,7 +74,7 @@ async function movesThemIntoSpace(page: Page): Promise<void> {
   await select(page, 'summer', 'winter')
   await page.locator('form').filter({ hasText: '2 selected' }).getByLabel('Space').selectOption('Seasons')
   await page.getByRole('button', { name: 'Move' }).click()
-  await page.getByText('2 links are moved').waitFor()
+  await page.getByText('2 links are moved to Seasons').waitFor()
   assert.equal(await page.getByRole('cell', { name: 'Seasons' }).count(), 2)
 }
 

@@ -14,7 +14,8 @@ import { findSession, type Session } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
 import { crossSiteFault } from './cross-site.ts'
 import { type Place, pageOf } from './frame.ts'
-import { leaveNotice, type Notice, takeNotice } from './notices.ts'
+import type { Names, Notice } from './notice-words.ts'
+import { leaveNotice, takeNotice } from './notices.ts'
 import { answerHeaders, pageHeaders } from './policy.ts'
 import { schemeOf } from './scheme.ts'
 import { sessionSecretOf } from './session-cookie.ts'
@@ -68,6 +69,7 @@ export type Page = (asked: Asked) => Promise<Shown | Next>
 export interface PagesParts {
   readonly router: Router
   readonly db: Db
+  readonly shortUrl: Names['shortUrl']
   /** The public address of the dashboard, without a slash at its end. */
   readonly address: (exchange: Exchange) => string
   /** Counts a request of the session; the failure that answers it if there have been too many. */
@@ -161,8 +163,9 @@ export class Pages {
     const { exchange, session } = asked
     const shown = await page(asked)
     if (shown instanceof Next) return this.goTo(exchange, shown)
-    const notice = takeNotice(exchange, this.isSecure(exchange))
     const { status = 200, ...rest } = shown
+    const names = { db: this.#parts.db, shortUrl: this.#parts.shortUrl, account: asked.account }
+    const notice = await takeNotice(exchange, names, this.isSecure(exchange))
     const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
     return this.send(exchange, status, pageOf({ ...rest, ...frame, ...(notice && { notice }) }))
   }

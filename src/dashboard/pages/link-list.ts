@@ -28,6 +28,7 @@ import { stateBadge } from '../parts/state.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
 import { targetOf } from '../parts/truncate.ts'
+import { noSpace } from './selected-links.ts'
 
 const home = '/app/links'
 /** Days that a row's line and figure span. */
@@ -179,19 +180,20 @@ function recent(daily: readonly number[]): Part {
 
 function menuOf({ id, short_url, disabled }: Link, list: ListState): Html {
   const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
+  const remove = list.here === home ? '' : `?${new URLSearchParams({ next: list.here })}`
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
     { label: 'Edit', href: `${home}/${id}#edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'links' },
     { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.here } },
-    { label: 'Delete', href: `${home}/${id}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
+    { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
 }
 
 function selectedActions({ spaces }: Choices, list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
-    submitButton({ name: 'what', value, label, weight })
-  const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
+    submitButton({ name: 'what', value, label, weight, needsNothing: value !== 'move' })
+  const options = [{ value: '', label: 'Move to…' }, { value: noSpace, label: 'No space' }, ...spaces.map(spaceChoice)]
   return html`${hiddenFields({ next: list.here })}${what('enable', 'Enable')}${what('disable', 'Disable')}
-<label class="hidden-text" for="move-to">Space</label><select id="move-to" name="space_id">${optionsOf(options, '')}</select>${what('move', 'Move')}
+<label class="hidden-text" for="move-to">Space</label><select id="move-to" name="space_id" required>${optionsOf(options, '')}</select>${what('move', 'Move')}
 ${what('delete', 'Delete', 'danger')}`
 }
