@@ -20,7 +20,7 @@ import { answerHeaders, pageHeaders } from './policy.ts'
 import { schemeOf } from './scheme.ts'
 import { sessionSecretOf } from './session-cookie.ts'
 import { Submissions } from './submissions.ts'
-import { wordForPeople } from './wording.ts'
+import { refusalPage, wordForPeople } from './wording.ts'
 
 /** Bytes that a form may have: a link's target alone may have 8 KiB, and three times that when it is encoded. */
 const maxForm = 64 * 1024
@@ -161,13 +161,30 @@ export class Pages {
 
   async #answer(asked: Asked, page: Page): Promise<Outcome> {
     const { exchange, session } = asked
-    const shown = await page(asked)
+    const shown = await shownOrRefused(asked, page)
     if (shown instanceof Next) return this.goTo(exchange, shown)
     const { status = 200, ...rest } = shown
+    const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
+    // What a change came to is said on a page that can be shown.
+    if (status >= 400) return this.send(exchange, status, pageOf({ ...rest, ...frame }))
     const names = { db: this.#parts.db, shortUrl: this.#parts.shortUrl, account: asked.account }
     const notice = await takeNotice(exchange, names, this.isSecure(exchange))
-    const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
     return this.send(exchange, status, pageOf({ ...rest, ...frame, ...(notice && { notice }) }))
+  }
+}
+
+/** What the page shows, or why it refuses to; throws what the server failed at. */
+async function shownOrRefused(asked: Asked, page: Page): Promise<Shown | Next> {
+  try {
+    return await page(asked)
+  } catch (error) {
+    const { exchange, fields } = asked
+    const request = { method: exchange.method, path: exchange.target, next: fields.next }
+    const refusal = error instanceof Failure ? refusalPage(error, request) : null
+    if (!(error instanceof Failure) || refusal === null) throw error
+    // For the log.
+    exchange.failure = error.code
+    return refusal
   }
 }
 
