@@ -35,7 +35,7 @@ test('a domain and a link are made, found, deleted and restored by the keyboard 
   await page.keyboard.press('/')
   assert.equal((await stopOf(page)).name, 'Search links')
   await page.keyboard.type('nothing like it')
-  await page.getByRole('status').filter({ hasText: 'No links match' }).waitFor()
+  await page.getByRole('status').filter({ hasText: 'No link matches “nothing like it”' }).waitFor()
   await page.keyboard.press('ControlOrMeta+a')
   await page.keyboard.press('Delete')
   await page.getByRole('rowheader').waitFor()

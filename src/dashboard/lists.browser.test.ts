@@ -99,7 +99,7 @@ async function searches(page: Page, shot: Shot): Promise<void> {
   await page.reload()
   assert.equal(await rows.count(), 2)
   assert.equal(await page.getByLabel('State').inputValue(), 'disabled')
-  await page.getByRole('link', { name: /Remove the filter/ }).click()
+  await page.getByRole('link', { name: 'Clear all' }).click()
   await page.waitForURL('**/app/links')
   assert.equal(await rows.count(), 4)
 }

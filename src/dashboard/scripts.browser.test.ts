@@ -17,7 +17,7 @@ import { emptyState } from './parts/empty.ts'
 import { errorSummary } from './parts/errors.ts'
 import { textField } from './parts/fields.ts'
 import { figures } from './parts/figures.ts'
-import { activeFilters, filterBar } from './parts/filters.ts'
+import { filterBar, foundLine } from './parts/filters.ts'
 import { fold } from './parts/fold.ts'
 import { menu } from './parts/menu.ts'
 import { notice } from './parts/notice.ts'
@@ -66,7 +66,7 @@ function linksPage(search: string): string {
     ...{ action: '/app/links', search: { name: 'search', label: 'Search links', value: search }, results: 'results' },
     filters: [{ name: 'status', label: 'Status', value: '', options: [{ value: '', label: 'Any status' }] }],
   })
-  const chips = activeFilters([{ label: 'Space: Press', href: '/app/links' }], '/app/links')
+  const count = foundLine(`${found.length} links`, '/app/links')
   const list = table({
     caption: 'Links',
     rows: found,
@@ -95,7 +95,7 @@ function linksPage(search: string): string {
     found.length === 0
       ? emptyState({ title: 'No link matches', why: 'Try fewer letters.' })
       : selectable('/app/links/selected', html`${list}${pages}`, submitButton({ label: 'Delete', weight: 'danger' }))
-  const body = html`${figures([{ label: 'Clicks', value: 9, before: 3 }], 'the week before')}${bar}<div class="results" id="results">${chips}${results}</div>`
+  const body = html`${figures([{ label: 'Clicks', value: 9, before: 3 }], 'the week before')}${bar}<div class="results" id="results">${count}${results}</div>`
   return pageOf({ ...page, title: 'Links', action: newLink, notice: notice('done', 'Deleted.'), body })
 }
 
