@@ -107,7 +107,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...['dashboard/parts/number.ts', 'http/form-encoding.ts', 'http/html.ts', 'stats/day-range.ts', 'stats/series.ts'],
   ],
   'dashboard/assets.ts': ['http/static-content.ts'],
-  'dashboard/frame.ts': ['http/html.ts', 'dashboard/parts/'],
+  'dashboard/frame.ts': ['http/html.ts', 'dashboard/assets.ts', 'dashboard/parts/'],
   'dashboard/parts/': ['http/html.ts', 'spaces/space.ts'],
   'dashboard/scripts/': [],
   'stats/statements.ts': [

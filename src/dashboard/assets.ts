@@ -1,4 +1,5 @@
 /** What the pages load: one sheet of styles and small scripts. */
+import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { type StaticContent, staticContent } from '../http/static-content.ts'
 
@@ -8,15 +9,31 @@ const sheets = [
   ...['parts/blocks', 'parts/content', 'parts/charts', 'parts/bars', 'parts/statistics', 'parts/links', 'pages'],
 ]
 
-/** The files of the dashboard, by what follows `/app/static/` in their address. */
+const texts = new Map([
+  ['app.css', sheets.map((name) => textOf(`styles/${name}.css`)).join('')],
+  ...readdirSync(new URL('scripts', import.meta.url))
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => [name, textOf(`scripts/${name}`)] as const),
+])
+
+/**
+ * Names the content of all files together: scripts import each other by relative addresses, so one that changes takes the
+ * others to another folder.
+ */
+export const assetsVersion = hash('sha1', JSON.stringify([...texts].sort()), 'hex').slice(0, 12)
+
+/** The address of a file, under which it never changes. */
+export function assetAddress(name: 'app.css' | 'app.js'): string {
+  return `/app/static/${assetsVersion}/${name}`
+}
+
+/** The files of the dashboard, by their names. */
 export async function dashboardFiles(): Promise<ReadonlyMap<string, StaticContent>> {
-  const style = sheets.map((name) => textOf(`styles/${name}.css`)).join('')
-  const files = new Map([['app.css', await staticContent('text/css; charset=utf-8', style)]])
-  for (const name of readdirSync(new URL('scripts', import.meta.url))) {
-    if (name.endsWith('.js'))
-      files.set(name, await staticContent('text/javascript; charset=utf-8', textOf(`scripts/${name}`)))
-  }
-  return files
+  const files = [...texts].map(async ([name, text]) => {
+    const type = name.endsWith('.css') ? 'text/css' : 'text/javascript'
+    return [name, await staticContent(`${type}; charset=utf-8`, text)] as const
+  })
+  return new Map(await Promise.all(files))
 }
 
 function textOf(file: string): string {

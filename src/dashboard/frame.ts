@@ -1,5 +1,6 @@
 /** The whole document of every page of the dashboard, around what the page shows. */
 import { type Html, html, type Part } from '../http/html.ts'
+import { assetAddress } from './assets.ts'
 import { attributes } from './parts/attributes.ts'
 import { hiddenFields } from './parts/buttons.ts'
 import { type IconName, icon } from './parts/icons.ts'
@@ -90,8 +91,8 @@ function documentOf({ title, scheme }: BarePage, body: Html): string {
 <meta name="robots" content="noindex">
 <title>${title} · Waymark</title>
 <link rel="icon" href="${iconAddress}" type="image/svg+xml">
-<link rel="stylesheet" href="/app/static/app.css">
-<script type="module" src="/app/static/app.js"></script>
+<link rel="stylesheet" href="${assetAddress('app.css')}">
+<script type="module" src="${assetAddress('app.js')}"></script>
 </head>
 ${body}
 </html>
@@ -111,11 +112,11 @@ ${brand('/app')}
 <ul class="places">${Object.entries(places).map((each) => placeLink(each, place))}</ul>
 <button type="button" class="button plain more-button" popovertarget="more">${icon('bars')}Menu</button>
 <div class="more" id="more" popover>
-<ul class="others">${Object.entries(others).map((each) => placeLink(each, place))}
-<li class="needs-script"><button type="button" data-keys>${icon('keyboard')}Keyboard</button></li></ul>
+<ul class="others">${Object.entries(others).map((each) => placeLink(each, place))}</ul>
 <div class="account"><span class="name" title="${account}"><bdi>${account}</bdi></span>
 <form method="post" action="/app/sign-out"><button class="link-like">Sign out</button></form>
-${schemes(scheme, path)}</div>
+${schemes(scheme, path)}
+<button type="button" class="link-like needs-script" data-keys>Keyboard shortcuts</button></div>
 </div>
 </nav>`
 }

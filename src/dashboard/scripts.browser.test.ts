@@ -136,7 +136,7 @@ before(async () => {
   const files = await dashboardFiles()
   server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
-    const file = files.get(pathname.replace('/app/static/', ''))
+    const file = files.get(pathname.replace(/^\/app\/static\/\w+\//, ''))
     if (request.method === 'POST') posted.push(`${pathname} ${Buffer.concat(await request.toArray())}`)
     if (file !== undefined) return response.writeHead(200, { 'content-type': file.type }).end(file.codings.identity)
     const text = pages[pathname]?.(searchParams) ?? pageOf({ ...page, title: 'Elsewhere', body: '' })

@@ -35,13 +35,20 @@ export function plainContent(type: string, text: string): StaticContent {
   return { type, version: hash('sha1', identity, 'base64url'), codings: { identity } }
 }
 
+/** How long a client may keep content without asking: not at all, or for ever, since its address changes with it. */
+export type Keeping = 'no-cache' | 'public, max-age=31536000, immutable'
+
 /** Sends the content in a coding that the client accepts; 304 if the client has it. Throws `precondition_failed`. */
-export function sendStatic(exchange: Exchange, { type, version, codings }: StaticContent): undefined {
+export function sendStatic(
+  exchange: Exchange,
+  { type, version, codings }: StaticContent,
+  keeping: Keeping = 'no-cache',
+): undefined {
   const coding = codingFor(exchange.headers['accept-encoding'], Object.keys(codings) as Coding[])
   // A strong tag names the bytes, and those of each coding differ (RFC 9110 §8.8.3.3).
   const tagged = coding === 'identity' ? version : `${version}-${coding}`
   const isKnown = addEntityTag(exchange, tagged, conditionOf(exchange))
-  addHeader(exchange, 'cache-control', 'no-cache')
+  addHeader(exchange, 'cache-control', keeping)
   addHeader(exchange, 'vary', 'Accept-Encoding')
   if (isKnown) return send(exchange, 304)
   if (coding !== 'identity') addHeader(exchange, 'content-encoding', coding)

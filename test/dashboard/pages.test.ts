@@ -11,7 +11,7 @@ import { failing } from '../failing-storage.ts'
 import { allOf, elementsIn, textOf } from '../html-page.ts'
 
 const app = await startApp()
-const open = ['/app/sign-in', '/app/static/*']
+const open = ['/app/sign-in', '/app/static/:version/:name']
 const declared = app.router.declared.filter(({ template }) => /^\/app(?:\/|$)/.test(template))
 const pages = declared.filter(({ method, template }) => method === 'GET' && !open.includes(template))
 const forms = declared.filter(({ method }) => method === 'POST')
@@ -118,6 +118,12 @@ describe('with a session', () => {
     for (const file of files) {
       const { status, headers } = await new Browser(app).get(file)
       assert.equal(status, 200, file)
+      const isOurs = file.startsWith('/app/static/')
+      const keeping = isOurs ? 'public, max-age=31536000, immutable' : 'no-cache'
+      assert.equal(headers['cache-control'], keeping, file)
+      if (!isOurs) continue
+      const ofAnother = await new Browser(app).get(file.replace(/\w+(?=\/[^/]+$)/, 'another'))
+      assert.deepEqual([ofAnother.status, ofAnother.headers['cache-control']], [200, 'no-cache'])
       assert.match(String(headers['content-type']), /^(?:text\/css|text\/javascript|image\/svg\+xml)/)
     }
   })

@@ -7,6 +7,7 @@ const drawings = {
     '<path d="M6.5 9.5l3-3M7 4.5l1.3-1.3a3.2 3.2 0 0 1 4.5 4.5L11.5 9M9 11.5l-1.3 1.3a3.2 3.2 0 0 1-4.5-4.5L4.5 7"/>',
   domains: '<circle cx="8" cy="8" r="6"/><path d="M2 8h12M8 2c4 4 4 8 0 12M8 2c-4 4-4 8 0 12"/>',
   spaces: '<path d="M8 2l6 3-6 3-6-3zM2 8l6 3 6-3M2 11l6 3 6-3"/>',
+  qr: '<path d="M2.5 2.5h4v4h-4zM9.5 2.5h4v4h-4zM2.5 9.5h4v4h-4zM9.5 9.5h1.5v1.5M13.5 9.5v1.5M9.5 13.5h1.5M13.5 13.5h.1"/>',
   keys: '<circle cx="5" cy="11" r="3"/><path d="M7.2 8.8L13.5 2.5M11 5l2 2"/>',
   sessions: '<rect x="2" y="3" width="12" height="8" rx="1.5"/><path d="M6 14h4"/>',
   docs: '<path d="M3.5 2.5h7a2 2 0 0 1 2 2v9h-7a2 2 0 0 1-2-2zM6 6h4M6 9h3"/>',
@@ -27,8 +28,6 @@ const drawings = {
   off: '<circle cx="8" cy="8" r="6"/><path d="M4 4l8 8"/>',
   remove: '<path d="M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.5 9h7l.5-9"/>',
   edit: '<path d="M3 13l.5-3L11 2.5 13.5 5 6 12.5zM9.5 4L12 6.5"/>',
-  keyboard:
-    '<rect x="1.5" y="4" width="13" height="8" rx="1.5"/><path d="M4 6.5h.1M6.7 6.5h.1M9.3 6.5h.1M12 6.5h.1M5 9.5h6"/>',
   system: '<rect x="2" y="3" width="12" height="8" rx="1.5"/><path d="M6 14h4M8 3v8"/>',
   light:
     '<circle cx="8" cy="8" r="3"/><path d="M8 1.5v1M8 13.5v1M1.5 8h1M13.5 8h1M3.4 3.4l.7.7M11.9 11.9l.7.7M3.4 12.6l.7-.7M11.9 4.1l.7-.7"/>',
