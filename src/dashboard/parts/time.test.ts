@@ -14,8 +14,11 @@ test('a time says how long ago it was or will be, with the exact one behind it',
   assert.equal(words(1_000), 'in a moment')
   assert.equal(words(-90_000), '1 minute ago')
   assert.equal(words(2 * 86_400_000), 'in 2 days')
-  assert.equal(words(-86_400_000), 'yesterday')
-  assert.equal(words(-800 * 86_400_000), '2 years ago')
+  assert.equal(words(-86_400_000), '1 day ago')
+  assert.equal(words(-7 * 86_400_000 + 1), '6 days ago')
+  assert.equal(words(-7 * 86_400_000), '15 Nov 2026')
+  assert.equal(words(30 * 86_400_000), '22 Dec 2026')
+  assert.equal(words(-800 * 86_400_000), '13 Sept 2024')
 })
 
 test('exact times are in UTC', () => {

@@ -2,22 +2,22 @@ import { type Html, html } from '../../http/html.ts'
 
 const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
+
+/** Seconds from now beyond which a date says more than the distance. */
+const near = 7 * 86_400
 
 /** Each unit in seconds, from the largest. */
 const units = [
-  ['year', 31_557_600],
-  ['month', 2_629_800],
-  ['week', 604_800],
   ['day', 86_400],
   ['hour', 3_600],
   ['minute', 60],
 ] as const
 
-/** "3 hours ago" or "in 2 days", with the exact time behind it. Times in milliseconds, or as RFC 3339. */
+/** "3 hours ago", "in 2 days", or a date where that is more than a week away; with the exact time behind it. Times in milliseconds, or as RFC 3339. */
 export function timeAgo(at: number | string, now: number): Html {
   const date = new Date(at)
-  return html`<time datetime="${date.toISOString()}" title="${exactTime(at)}">${distance(date.getTime() - now)}</time>`
+  return html`<time datetime="${date.toISOString()}" title="${exactTime(at)}">${distance(date, now)}</time>`
 }
 
 /** "22 Nov 2026, 17:17 UTC". Times in milliseconds, or as RFC 3339. */
@@ -30,8 +30,9 @@ export function dayOf(at: number | string): string {
   return day.format(new Date(at))
 }
 
-function distance(milliseconds: number): string {
-  const seconds = milliseconds / 1000
+function distance(date: Date, now: number): string {
+  const seconds = (date.getTime() - now) / 1000
+  if (Math.abs(seconds) >= near) return day.format(date)
   for (const [unit, length] of units) {
     if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit)
   }
