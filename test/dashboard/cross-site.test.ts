@@ -56,6 +56,7 @@ async function formsFor(app: TestApp, { account, domain, space, links, key }: Fu
     '/app/keys/:id/revoke': [`/app/keys/${owned?.id}/revoke`, {}],
     '/app/sessions/:id/end': [`/app/sessions/${session?.id}/end`, {}],
     '/app/sessions/end-others': ['/app/sessions/end-others', {}],
+    '/app/sessions/end-all': ['/app/sessions/end-all', {}],
     '/app/sign-out': ['/app/sign-out', {}],
   } as const satisfies Forms as Forms
 }

@@ -245,6 +245,17 @@ describe('a session ends at once', () => {
     assert.deepEqual([gone.headers.location, own.cookies.size], [signIn, 0])
   })
 
+  test('everywhere at once, from the first session on', async () => {
+    const key = await app.createKey({ account: await app.createAccount() })
+    const own = await signedIn(app, key)
+    const everywhere = '/app/sessions/end-all'
+    assert.ok((await own.open('/app/sessions')).actions.includes(everywhere))
+    const [other, stranger] = [await signedIn(app, key), await signedIn(app)]
+    const gone = await own.submit(await own.open('/app/sessions'), everywhere)
+    assert.deepEqual([gone.status, gone.headers.location, own.cookies.size], [303, signIn, 0])
+    assert.deepEqual([await isOpen(own), await isOpen(other), await isOpen(stranger)], [false, false, true])
+  })
+
   test('with the key that it began with, and no other', async () => {
     const { key, secret } = await app.issueKey()
     const [own, other] = [await signedIn(app, secret), await signedIn(app)]

@@ -88,9 +88,10 @@ function nameOf({ name, first_characters, last_characters }: Key): Html {
 
 function stateOf(key: Key, now: number): Html {
   const { revoked_at, expires_at } = key
-  if (revoked_at !== null) return html`Revoked ${timeAgo(revoked_at, now)}`
-  if (expires_at === null) return html`Never expires`
-  return html`${statusOf(key, now) === 'expired' ? 'Expired' : 'Expires'} ${timeAgo(expires_at, now)}`
+  const at = revoked_at ?? expires_at
+  const isOver = statusOf(key, now) === 'expired'
+  const words = revoked_at !== null ? 'Revoked' : at === null ? 'Never expires' : isOver ? 'Expired' : 'Expires'
+  return html`<span class="whole">${words}${at === null ? null : html` ${timeAgo(at, now)}`}</span>`
 }
 
 const labels: Readonly<Record<Lifetime, string>> = {

@@ -29,6 +29,12 @@ export function sessionPages(pages: Pages, db: Db): void {
     return new Next('/app/sign-in')
   })
 
+  pages.act(`${home}/end-all`, async ({ exchange, account }) => {
+    await removeSessions(db, account, null)
+    endSession(exchange, pages.isSecure(exchange))
+    return new Next('/app/sign-in')
+  })
+
   pages.act(`${home}/end-others`, async ({ account, session }) => {
     const ended = await removeSessions(db, account, session.id)
     return new Next(home, { code: 'sessions-ended', number: ended })
@@ -59,8 +65,9 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Show
     rows,
   })
   const others = sessions.length > 1 ? postButton({ action: `${home}/end-others`, label: 'End all others' }) : null
+  const all = postButton({ action: `${home}/end-all`, label: 'Sign out everywhere' })
   const body = html`<p>Browsers that are signed in to this account. A session ends after 30 days.</p>${list}${pages}`
-  return { title: 'Sessions', place: 'sessions', body, ...(others && { action: others }) }
+  return { title: 'Sessions', place: 'sessions', action: html`<div class="actions">${others}${all}</div>`, body }
 }
 
 /** When, and with which key, since the session ends with it. */

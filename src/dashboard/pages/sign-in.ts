@@ -113,8 +113,9 @@ function signInPage(exchange: Exchange, { next, account }: Wanted, violations: r
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
-    help: html`Run <code>npx waymark login-link</code> on the server and paste what it prints. A link works once, for 30 minutes.`,
+    help: html`Paste the one that the server printed when it first started. <code>npx waymark login-link</code> prints another. A link works once, for 30 minutes.`,
     state: state.of('token'),
+    hasFocus: violations.length === 0,
   })
   const key = textField({
     name: 'api_key',
@@ -122,15 +123,15 @@ function signInPage(exchange: Exchange, { next, account }: Wanted, violations: r
     type: 'password',
     help: 'It needs the scope *, which includes everything.',
     state: state.of('api_key'),
-    hasFocus: violations.length === 0,
   })
   return bareOf({
     title: 'Sign in',
     scheme: schemeOf(exchange),
-    body: html`${account === null ? null : alreadyIn(account, next)}<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
-${key}<div class="actions">${submitButton({ label: 'Sign in' })}</div></form>
-<form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}">${hiddenFields({ next })}
-${link}<div class="actions">${submitButton({ label: 'Sign in with the link', weight: 'plain' })}</div></form>`,
+    body: html`${account === null ? null : alreadyIn(account, next)}<form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
+${link}<div class="actions">${submitButton({ label: 'Sign in with the link' })}</div></form>
+<p class="or">or</p>
+<form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
+${key}<div class="actions">${submitButton({ label: 'Sign in with the key', weight: 'plain' })}</div></form>`,
   })
 }
 
