@@ -21,6 +21,7 @@ const files = globSync(
     'test/contract/{after,safe-retries}.test.ts',
     'test/{export-clicks,isolation,lost-updates}.test.ts',
     'test/dashboard/isolation.test.ts',
+    'test/dashboard/link-actions.test.ts',
   ],
   { cwd: repository },
 )

@@ -23,7 +23,6 @@ const drawings = {
   before: '<path d="M10 3.5L5.5 8l4.5 4.5"/>',
   up: '<path d="M8 13V3M4 7l4-4 4 4"/>',
   down: '<path d="M8 3v10M4 9l4 4 4-4"/>',
-  close: '<path d="M4 4l8 8M12 4l-8 8"/>',
   clock: '<circle cx="8" cy="8" r="6"/><path d="M8 4.5V8l2.5 1.5"/>',
   off: '<circle cx="8" cy="8" r="6"/><path d="M4 4l8 8"/>',
   remove: '<path d="M2.5 4.5h11M6 4.5v-2h4v2M4 4.5l.5 9h7l.5-9"/>',
