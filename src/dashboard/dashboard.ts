@@ -22,7 +22,7 @@ import { linkListPage } from './pages/link-list.ts'
 import { newLinkPage } from './pages/new-link.ts'
 import { overviewPage } from './pages/overview.ts'
 import { sessionPages } from './pages/sessions.ts'
-import { signInPages } from './pages/sign-in.ts'
+import { type SignInParts, signInPages } from './pages/sign-in.ts'
 import { spacePages } from './pages/spaces.ts'
 import { Pages, type PagesParts } from './pages.ts'
 import { staticRoute } from './static-route.ts'
@@ -35,6 +35,7 @@ export interface DashboardParts {
   /** The public address of the dashboard, without a slash at its end. */
   readonly address: (exchange: Exchange) => string
   readonly spend: PagesParts['spend']
+  readonly refuse: SignInParts['refuse']
   readonly shortUrl: ShortUrl
   readonly forget: LinkPageParts['forget']
   readonly actions: {
@@ -51,6 +52,7 @@ export function dashboard({
   keyring,
   address,
   spend,
+  refuse,
   shortUrl,
   forget,
   actions,
@@ -61,7 +63,7 @@ export function dashboard({
     return send(exchange, 302)
   })
   staticRoute(router)
-  signInPages(pages, { db: storage, keyring })
+  signInPages(pages, { db: storage, keyring, refuse })
   const ofLinks = { storage, shortUrl, forget, actions: actions.links }
   overviewPage(pages, { storage, shortUrl })
   linkListPage(pages, storage, shortUrl)

@@ -37,6 +37,7 @@ async function serve(t: TestContext, answer: (response: ServerResponse) => void)
 
 test('here, with what the DNS has of the name, or has not; elsewhere for another instance', async (t) => {
   const [app, other] = [await startApp(), await startApp()]
+  assert.equal((await app.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })).status, 201)
   const shortUrl = shortUrls(`http://{domain}:${app.visitPort}`)
   const records = [{ type: 'A', name: 'localhost', value: address }]
   const known = await startDns(t, { localhost: { A: [address] } })
@@ -151,6 +152,7 @@ test('overloaded while lookups that outlived their checks go on', async (t) => {
 test('without the database, no check is made or kept', async (t) => {
   let fault: unknown = databaseUnavailable(new Error('down'))
   const app = await startApp()
+  assert.equal((await app.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })).status, 201)
   const shortUrl = shortUrls(`http://{domain}:${app.visitPort}`)
   const dns = await startDns(t, {})
   const checks = new DomainChecks({ storage: failing(() => fault)(app.storage), shortUrl, dns })
