@@ -12,6 +12,7 @@ export const paths: Readonly<Record<string, string>> = {
   'link-new': '/app/links/new',
   link: '/app/links/1',
   'link-odd': '/app/links/43',
+  'link-edit': '/app/links/43/edit',
   'link-delete': '/app/links/43/delete',
   domains: '/app/domains',
   'domain-new': '/app/domains/new',

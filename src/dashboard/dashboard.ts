@@ -18,6 +18,7 @@ import { domainPages } from './pages/domains.ts'
 import { keyPages } from './pages/keys.ts'
 import { linkPage } from './pages/link.ts'
 import { type LinkPageParts, linkActionPages } from './pages/link-actions.ts'
+import { linkEditPage } from './pages/link-edit.ts'
 import { linkListPage } from './pages/link-list.ts'
 import { newLinkPage } from './pages/new-link.ts'
 import { overviewPage } from './pages/overview.ts'
@@ -70,6 +71,7 @@ export function dashboard({
   newLinkPage(pages, ofLinks)
   linkActionPages(pages, ofLinks)
   linkPage(pages, ofLinks)
+  linkEditPage(pages, ofLinks)
   const checks = new DomainChecks({ storage, shortUrl })
   domainPages(pages, { storage, checks, address, actions: actions.domains })
   spacePages(pages, storage, actions.spaces)

@@ -220,7 +220,7 @@ describe('a page with hostile words', () => {
     for (const path of ['/app/links', '/app/spaces', '/app/keys', '/app/about', `/app/links/${link.id}`]) {
       assert.ok((await browser.open(path)).text.includes(words), path)
     }
-    assert.equal((await browser.open(`/app/links/${link.id}`)).value('title'), words)
+    assert.equal((await browser.open(`/app/links/${link.id}/edit`)).value('title'), words)
     assert.equal((await browser.open(`/app/spaces/${space.id}`)).value('name'), words)
     assert.ok((await browser.open(`/app/spaces/${space.id}`)).title.startsWith(words))
   })

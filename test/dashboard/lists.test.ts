@@ -291,8 +291,8 @@ describe('figures', () => {
     for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(page.text.includes(words), words)
     const backwards = (await browser.get('/app?from=2026-02-02&to=2026-02-01')).page
     assert.deepEqual(
-      [backwards.heading, backwards.said.at(0)],
-      ['Overview', 'The to date must not be before the from date.'],
+      [backwards.heading, backwards.errorOf('to'), backwards.value('from'), backwards.value('to')],
+      ['Overview', 'The to date must not be before the from date.', '2026-02-02', '2026-02-01'],
     )
     for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {
       for (const path of ['/app', `/app/links/${link.id}`, `/app/links/${link.id}/clicks.csv`]) {
@@ -336,7 +336,7 @@ test('what is chosen stays chosen beyond the domains and spaces that selects off
 
   const page = await own.open(path)
   assert.ok(page.links.includes(`/app/links?space_id=${space.id}`), 'the facts of the link lack its space')
-  await own.submit(page, path, { title: 'Only this' })
+  await own.submit(await own.open(`${path}/edit`), path, { title: 'Only this' })
   const { data } = (await many.send('GET', `/links/${link.id}`)).body
   assert.deepEqual([data.title, data.space_id], ['Only this', space.id])
 

@@ -82,10 +82,13 @@ const switches = [
   ['disable', 'true', 'links-disabled'],
 ] as const
 
-/** The list that the form was sent from, in the state that it was in. */
+/** The page of one link. */
+const ofOne = /^\/app\/links\/\d+$/
+
+/** The list that the form was sent from, in the state that it was in; or the page of a link. */
 function listOf({ fields }: Asked): string {
   const next = nextOf(fields.next)
-  return next.startsWith(`${home}?`) ? next : home
+  return next.startsWith(`${home}?`) || ofOne.test(next) ? next : home
 }
 
 /** The links whose boxes are checked. */
@@ -148,10 +151,10 @@ function forgetPage(id: number, shortUrl: string, clicks: number): Shown {
     consequences: [
       `This deletes its ${counted(clicks, 'click')} and its statistics for good, and takes them out of the totals of its domain and its space.`,
     ],
-    verb: 'Forget the clicks',
+    verb: 'Delete the statistics',
     cancel: `${home}/${id}`,
   })
-  return { title: `Forget the clicks of ${shortUrl}?`, place: 'links', body }
+  return { title: `Delete the statistics of ${shortUrl}?`, place: 'links', body }
 }
 
 function deleteManyPage(ids: readonly number[], list: string): Shown {

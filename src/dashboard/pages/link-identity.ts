@@ -3,6 +3,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import type { Link } from '../../links/schema.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { copyButton, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { menu } from '../parts/menu.ts'
 import { shortUrlText } from '../parts/short-url.ts'
 import { spaceName } from '../parts/space.ts'
 import { stateBadge } from '../parts/state.ts'
@@ -20,10 +21,17 @@ export function namesOf({ short_url, status }: Link): { readonly title: string; 
   return { title: `${path} on ${host}`, heading: html`<bdi>${host}/<wbr>${path.slice(1)}</bdi> ${stateBadge(status)}` }
 }
 
-/** Copies the short link, or opens it. */
-export function addressActions({ short_url }: Link): Html {
-  return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy the short link')}
-${linkButton({ label: 'Open', href: short_url, inNewTab: true })}</div>`
+/** What is done with the link: it is copied, opened, edited, switched off or on, and deleted. */
+export function headActions({ id, short_url, disabled }: Link): Html {
+  const path = `/app/links/${id}`
+  const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
+  return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy')}
+${linkButton({ label: 'Open', href: short_url, inNewTab: true })}
+${linkButton({ label: 'Edit', href: `${path}/edit`, weight: 'primary', icon: 'edit' })}
+${menu('link-menu', 'More actions', [
+  { ...state, href: `${path}/${disabled ? 'enable' : 'disable'}`, fields: { next: path } },
+  { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
+])}</div>`
 }
 
 /** The facts of the link beside its QR code, whose pictures are at `path`. */

@@ -14,7 +14,6 @@ import { ListState } from '../list-page.ts'
 import type { Pages, Shown } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
-import { formError } from '../parts/errors.ts'
 import { counted } from '../parts/number.ts'
 import { shortUrlText } from '../parts/short-url.ts'
 import { clicksOverTime, periodOf } from '../statistics.ts'
@@ -32,19 +31,24 @@ export interface OverviewParts {
 export function overviewPage(pages: Pages, parts: OverviewParts): void {
   const { storage } = parts
   pages.show(home, async ({ account, query }) => {
-    const { period, violations } = periodOf(query)
+    const reading = periodOf(query)
     const [domains, links] = await Promise.all([totalOf('domains', account), totalOf('links', account)])
     if (domains === 0) return firstStep(firstDomain)
     if (links === 0) return firstStep(firstLink)
     const subject = { scope: 'account', id: account } as const
     const [chart, top, warnings] = await Promise.all([
-      clicksOverTime({ db: storage, account, subject, period, path: home }),
-      topLinks(parts, account, period),
+      clicksOverTime({ db: storage, account, subject, reading, path: home }),
+      topLinks(parts, account, reading.period),
       attention(storage, account),
     ])
-    const errors = violations.map(({ message }) => formError(message))
-    const body = html`${errors}${warnings}${chart}${top}`
-    return { title: 'Overview', place: 'overview', action: newLink, body, status: errors.length > 0 ? 422 : 200 }
+    const body = html`${warnings}${chart}${top}`
+    return {
+      title: 'Overview',
+      place: 'overview',
+      action: newLink,
+      body,
+      status: reading.violations.length > 0 ? 422 : 200,
+    }
   })
 
   async function totalOf(name: 'domains' | 'links', account: number): Promise<number> {
