@@ -141,7 +141,7 @@ test('without scripts, forms do it all: domain, link, edit, space, key, selectio
   await target.fill('//acme.com')
   await page.getByRole('button', { name: 'Create link' }).click()
   await page.getByText('write https://acme.com').waitFor()
-  await target.fill('acme.com')
+  await target.fill('https://acme.com')
   await page.getByLabel('Alias').fill('summer')
   await page.getByRole('button', { name: 'Create link' }).click()
   await arrived(page, 'localhost:3080/summer')

@@ -232,6 +232,21 @@ test('a form in a dialog asks before its changes are lost, and is sent to its ow
   assert.ok(posted.some((request) => request.startsWith('/made url=https%3A%2F%2Facme.com')))
 })
 
+test('a web address without its scheme gets https when its field is left, or its form is sent', { skip }, async () => {
+  const { page } = await open('/app/links/new')
+  const field = page.getByLabel('Leads to')
+  await field.fill('acme.com/left')
+  await field.blur()
+  assert.equal(await field.inputValue(), 'https://acme.com/left')
+  await field.fill('localhost:3000')
+  await field.blur()
+  assert.equal(await field.inputValue(), 'localhost:3000')
+  await field.fill('acme.com/sent')
+  await field.press('Enter')
+  await page.getByRole('heading', { name: 'Elsewhere' }).waitFor()
+  assert.ok(posted.some((request) => request.startsWith('/made url=https%3A%2F%2Facme.com%2Fsent')))
+})
+
 test('rows are selected one by one or all at once, and their menus post for themselves', { skip }, async () => {
   const { page } = await open('/app/links')
   await page.getByLabel('Select summer').check()

@@ -39,13 +39,28 @@ async function assertRefusedAlike({ page, action, asks, typed, besides = {} }: R
 }
 
 const long = (length: number) => 'x'.repeat(length)
-const web = [{ homepage_url: 'nope' }, { homepage_url: 'javascript:alert(1)' }, { not_found_url: 'ftp://acme.com/' }]
+const web = [
+  ...[{ homepage_url: 'nope' }, { homepage_url: 'javascript:alert(1)' }, { not_found_url: 'ftp://acme.com/' }],
+  ...[{ homepage_url: 'acme.com' }, { not_found_url: 'acme.com/nothing' }],
+]
 const badLinks: readonly Form[] = [
-  ...[{ url: '' }, { url: 'acme' }, { url: 'javascript:alert(1)' }, { url: `https://acme.com/${long(9_000)}` }],
+  ...[
+    { url: '' },
+    { url: 'acme' },
+    { url: 'acme.com/x' },
+    { url: 'javascript:alert(1)' },
+    { url: `https://acme.com/${long(9_000)}` },
+  ],
   ...[{ alias: 'two words' }, { alias: 'robots.txt' }, { alias: '/x' }, { alias: '../x' }, { alias: 'x+' }],
   ...[{ alias: 'taken' }, { alias: 'TAKEN' }, { alias: long(129) }, { title: long(256) }],
   ...[{ clicks_limit: '0' }, { clicks_limit: '-1' }, { clicks_limit: 'many' }, { clicks_limit: '1e3' }],
-  ...[{ expiration_url: 'nope' }, { redirect_status: '303' }, { space_id: '99999' }, { redirect_password: long(129) }],
+  ...[
+    { expiration_url: 'nope' },
+    { expiration_url: 'acme.com/over' },
+    { redirect_status: '303' },
+    { space_id: '99999' },
+    { redirect_password: long(129) },
+  ],
   ...[{ active_period_start_at: '2026-02-30T10:00' }, { active_period_end_at: 'tomorrow' }],
   { active_period_start_at: '2030-01-02 10:00', active_period_end_at: '2030-01-01 10:00' },
   { url: 'nope', alias: 'two words', title: long(256), clicks_limit: 'many' },
@@ -191,16 +206,32 @@ describe('409 with both versions, after another has saved', () => {
     assert.equal((await place.send('GET', `/spaces/${id}`)).body.data.name, 'Mine')
   })
 
-  test('both stored the same; or the form has no version, as none of our pages has', async () => {
+  test('both stored the same; or the version is none that the record has had', async () => {
     const { id } = await place.stored('/spaces', { name: 'Same', color: 1 })
     const path = `/app/spaces/${id}`
     await clash(path, { name: 'Equal' }, { name: 'Equal' }, ['the same values'])
-    for (const version of [undefined, '', 'x']) {
-      assert.equal((await browser.submit(await browser.open(path), path, { version })).status, 409)
-    }
+    assert.equal((await browser.submit(await browser.open(path), path, { version: 'x' })).status, 409)
     await place.send('DELETE', `/spaces/${id}`)
     assert.equal((await browser.post(path, { name: 'Gone' })).status, 404)
   })
+})
+
+test('303 for a form without a version: it changes the record as it is, as the API does without If-Match', async () => {
+  const { id: space } = await place.stored('/spaces', { name: 'Before' })
+  const { id: domain } = await place.stored('/domains', { name: 'unconditional.example.com' })
+  const { id: link } = await place.link({ title: 'Before' })
+  for (const [resource, id, form] of [
+    ['spaces', space, { name: 'After' }],
+    ['domains', domain, { homepage_url: 'https://acme.com/after' }],
+    ['links', link, { title: 'After' }],
+  ] as const) {
+    const path = `/app/${resource}/${id}`
+    for (const version of [undefined, '']) {
+      assert.equal((await browser.submit(await browser.open(path), path, { ...form, version })).status, 303, path)
+    }
+    const { data } = (await place.send('GET', `/${resource}/${id}`)).body
+    assert.partialDeepStrictEqual(data, form)
+  }
 })
 
 describe('what a form of a link keeps', () => {

@@ -29,10 +29,8 @@ import { timeAgo } from '../parts/time.ts'
 import { targetOf } from '../parts/truncate.ts'
 import { onceField } from '../submissions.ts'
 import { stillAt } from '../versions.ts'
-import { withSchemes } from '../web-address.ts'
 
 const home = '/app/domains'
-const addressFields = ['homepage_url', 'not_found_url']
 
 export interface DomainPageParts {
   readonly storage: Storage
@@ -52,7 +50,7 @@ export function domainPages(pages: Pages, { storage, actions, checks, address }:
   pages.show(`${home}/new`, async () => newPage(new FormState({})))
 
   pages.act(home, async ({ account, fields }) => {
-    const domain = await attempted(() => actions.insert(account, withSchemes(fields, addressFields)))
+    const domain = await attempted(() => actions.insert(account, fields))
     if (domain instanceof Refused) return { ...newPage(new FormState(fields, domain.violations)), status: 422 }
     return new Next(`${home}/${domain.record.id}`, { code: 'domain-made' })
   })
@@ -68,7 +66,7 @@ export function domainPages(pages: Pages, { storage, actions, checks, address }:
     const { account, fields } = asked
     const { version, ...sent } = fields
     const id = idOf(asked, 'domain')
-    const saved = await attempted(() => actions.change(account, id, withSchemes(sent, addressFields), stillAt(version)))
+    const saved = await attempted(() => actions.change(account, id, sent, stillAt(version)))
     if (!(saved instanceof Refused)) return new Next(`${home}/${id}`, { code: 'domain-saved' })
     const now = await domainAsked(asked)
     const state = new FormState({ ...fields, version: now.version }, saved.violations)
