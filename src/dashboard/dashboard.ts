@@ -14,6 +14,7 @@ import { DomainChecks } from '../reachability/checks.ts'
 import type { SpaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
 import { aboutPage } from './pages/about.ts'
+import { domainPage } from './pages/domain.ts'
 import { domainPages } from './pages/domains.ts'
 import { keyPages } from './pages/keys.ts'
 import { linkPage } from './pages/link.ts'
@@ -24,6 +25,7 @@ import { newLinkPage } from './pages/new-link.ts'
 import { overviewPage } from './pages/overview.ts'
 import { sessionPages } from './pages/sessions.ts'
 import { type SignInParts, signInPages } from './pages/sign-in.ts'
+import { spacePage } from './pages/space.ts'
 import { spacePages } from './pages/spaces.ts'
 import { Pages, type PagesParts } from './pages.ts'
 import { staticRoute } from './static-route.ts'
@@ -73,8 +75,12 @@ export function dashboard({
   linkPage(pages, ofLinks)
   linkEditPage(pages, ofLinks)
   const checks = new DomainChecks({ storage, shortUrl })
-  domainPages(pages, { storage, checks, address, actions: actions.domains })
-  spacePages(pages, storage, actions.spaces)
+  const ofDomains = { storage, checks, address, shortUrl, actions: actions.domains }
+  domainPages(pages, ofDomains)
+  domainPage(pages, ofDomains)
+  const ofSpaces = { storage, shortUrl, actions: actions.spaces }
+  spacePages(pages, ofSpaces)
+  spacePage(pages, ofSpaces)
   keyPages(pages, storage)
   sessionPages(pages, storage)
   aboutPage(pages)

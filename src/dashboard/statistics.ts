@@ -10,7 +10,7 @@ import type { Subject } from '../stats/store.ts'
 import type { Db } from '../storage/port.ts'
 import { areaChart } from './charts/area-chart.ts'
 import { barChart } from './charts/bars.ts'
-import { type PeriodReading, type Progress, progressOf, readPeriod } from './charts/period.ts'
+import { namedPeriod, type PeriodReading, type Progress, progressOf, readPeriod } from './charts/period.ts'
 import { valueLabel } from './charts/value-label.ts'
 import { linkButton } from './parts/buttons.ts'
 import { emptyState } from './parts/empty.ts'
@@ -49,10 +49,13 @@ export const allBreakdowns = Object.keys(breakdowns) as readonly Breakdown[]
 /** Values that a break-down shows. */
 const shownValues = 8
 
-/** Whether anyone or any program came in the period. */
-export async function hasVisits({ db, account, subject }: StatisticsAsked, range: DayRange): Promise<boolean> {
-  const { clicks, bots, previews } = (await seriesOf(db, account, subject, range, 'month')).totals
-  return clicks + bots + previews > 0
+/** Whether anyone or any program came in the period, or in the last twelve months. */
+export async function hasVisits({ db, account, subject, reading }: StatisticsAsked): Promise<boolean> {
+  for (const { range } of [reading.period, namedPeriod('12m', today())]) {
+    const { clicks, bots, previews } = (await seriesOf(db, account, subject, range, 'month')).totals
+    if (clicks + bots + previews > 0) return true
+  }
+  return false
 }
 
 /** The choice of a period, the figures and the chart. */

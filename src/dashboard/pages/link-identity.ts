@@ -59,8 +59,13 @@ function factsOf(link: Link, space: Space | undefined): (readonly [label: string
   return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
 }
 
+/** The picture of the QR code at `path`. */
+export function codePicture(shortUrl: string, path: string): Html {
+  return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code of ${shortUrl}">`
+}
+
 function code({ short_url }: Link, path: string): Html {
-  return html`<section id="qr" class="qr"><img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code of ${short_url}">
+  return html`<section id="qr" class="qr">${codePicture(short_url, path)}
 <div class="stack"><h2>QR code</h2><p><code>${short_url}</code></p>
 <a class="button plain" href="${path}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
 <form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Pixels</label>

@@ -26,7 +26,7 @@ export function linkPage(pages: Pages, { storage, shortUrl }: Pick<LinkPageParts
     const of = { db: storage, account, subject, reading, path }
     const isRefused = reading.violations.length > 0
     // A refused period is said above the figures.
-    const isQuiet = !isRefused && link.clicks === 0 && !(await hasVisits(of, reading.period.range))
+    const isQuiet = !isRefused && link.clicks === 0 && !(await hasVisits(of))
     const [space, stats] = await Promise.all([
       link.space_id === null ? undefined : findSpace(storage, account, link.space_id),
       isQuiet ? null : Promise.all([clicksOverTime(of), breakdownBars(of, allBreakdowns)]),
