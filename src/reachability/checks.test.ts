@@ -160,3 +160,20 @@ test('without the database, no check is made or kept', async (t) => {
   fault = undefined
   assert.equal((await checks.check('localhost')).answer, 'here')
 })
+
+test('the addresses of a public host are asked for once a minute, and by no more at once than may be', async (t) => {
+  const dns = await startDns(t, {
+    'links.acme.com': { A: [address], CNAME: ['a.acme.com'] },
+    'silent.acme.com': { A: 'silence' },
+  })
+  let now = 0
+  const checks = checksAt(9, { dns, atOnce: 1, now: () => now })
+  assert.deepEqual(await checks.addressesOf('links.acme.com'), [address])
+  const again = { ...dns, servers: ['127.0.0.1:1'] }
+  assert.deepEqual(await checksAt(9, { dns: { ...again, timeoutMs: 100 } }).addressesOf('links.acme.com'), [])
+  now = 59_999
+  assert.equal(await checks.addressesOf('links.acme.com'), await checks.addressesOf('links.acme.com'))
+  for (const host of ['localhost', '127.0.0.1', 'none.acme.com']) assert.deepEqual(await checks.addressesOf(host), [])
+  const busy = checksAt(9, { dns, atOnce: 0 })
+  assert.deepEqual(await busy.addressesOf('links.acme.com'), [])
+})

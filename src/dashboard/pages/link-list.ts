@@ -200,7 +200,7 @@ function menuOf({ id, short_url, disabled }: Link, list: ListState): Html {
   const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
   const remove = list.here === home ? '' : `?${new URLSearchParams({ next: list.here })}`
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
-    { label: 'Edit', href: `${home}/${id}#edit`, icon: 'edit' },
+    { label: 'Edit', href: `${home}/${id}/edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'links' },
     { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.here } },
     { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },
