@@ -125,7 +125,11 @@ function tableOf(rows: readonly Domain[], list: ListState): Html {
         cell: ({ id, name_unicode }: Domain) =>
           html`<a class="cover" href="${home}/${id}"><bdi>${name_unicode}</bdi></a>`,
       },
-      { label: 'Homepage', cell: ({ homepage_url }) => (homepage_url === null ? 'None' : targetOf(homepage_url, 40)) },
+      {
+        label: 'Homepage',
+        width: 'rest',
+        cell: ({ homepage_url }) => (homepage_url === null ? 'None' : targetOf(homepage_url, 40)),
+      },
       { label: 'Links', cell: ({ id }) => html`<a href="/app/links?domain_id=${id}">Show links</a>`, isPlain: true },
       { label: 'Added', sortBy: 'id', cell: ({ created_at }) => timeAgo(created_at, now) },
     ],
