@@ -175,11 +175,20 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => nameOf(link) },
       {
         label: 'Space',
+        width: 'large',
+        leaves: 1,
+        isPlain: true,
         cell: ({ space }) => (space === undefined ? null : spaceName(space)),
       },
-      { label: `Clicks in ${recentDays} days`, kind: 'number', cell: ({ daily }) => recent(daily) },
-      { label: 'All clicks', kind: 'number', sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
-      { label: 'Created', sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
+      {
+        label: `Clicks in ${recentDays} days`,
+        kind: 'number',
+        width: 'large',
+        isPlain: true,
+        cell: ({ daily }) => recent(daily),
+      },
+      { label: 'All clicks', kind: 'number', leaves: 2, sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
+      { label: 'Created', leaves: 3, sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
       { label: 'Actions', kind: 'menu', cell: ({ link }) => menuOf(link, list) },
     ],
     sorting: { by: sort_by, isDescending: sort === 'desc', href: (by, isDown) => list.sortHref(by, isDown) },
@@ -187,13 +196,13 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
 }
 
 function nameOf({ id, short_url, title, url, status }: Link): Html {
-  const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
+  const heading = title === null ? null : html` <bdi class="title">${title}</bdi>`
   return html`${shortUrlOf({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}${stateBadge(status)}
-<span class="leads">${heading}${targetOf(url)}</span>`
+<span class="leads">${targetOf(url)}${heading}</span>`
 }
 
 function recent(daily: readonly number[]): Part {
-  return html`<span class="trend">${sparkline(daily)}${count(daily.reduce((sum, each) => sum + each, 0))}</span>`
+  return html`<span class="trend">${sparkline(daily)}<span>${count(daily.reduce((sum, each) => sum + each, 0))}<span class="in-block"> · ${recentDays} days</span></span></span>`
 }
 
 function menuOf({ id, short_url, disabled }: Link, list: ListState): Html {
