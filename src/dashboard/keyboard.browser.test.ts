@@ -146,6 +146,7 @@ test('without scripts, forms do it all: domain, link, edit, space, key, selectio
   await page.getByLabel('Alias').fill('summer')
   await page.getByRole('button', { name: 'Create link' }).click()
   await arrived(page, 'localhost:3080/summer')
+  await page.getByRole('link', { name: 'Edit' }).click()
   await page.locator('summary', { hasText: /^Name/ }).click()
   await page.getByLabel('Title').fill('Sale')
   await page.getByRole('button', { name: 'Save' }).click()
@@ -175,7 +176,7 @@ async function selectsAndSearches(page: Page): Promise<void> {
 
 async function deletesAndRestores(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'localhost:3080/summer' }).click()
-  await page.getByRole('link', { name: 'Delete' }).click()
+  await page.getByRole('link', { name: 'Delete the link' }).click()
   await arrived(page, 'Delete localhost:3080/summer?')
   await page.getByRole('button', { name: 'Delete localhost:3080/summer' }).click()
   await page.getByRole('button', { name: 'Undo' }).click()

@@ -18,3 +18,9 @@ export function linkListOf(text: unknown): string {
   const next = nextOf(text)
   return next.startsWith(`${links}?`) ? next : links
 }
+
+/** The same, or the page of one link, if `text` names that. */
+export function linkPlaceOf(text: unknown): string {
+  const next = nextOf(text)
+  return /^\/app\/links\/\d+$/.test(next) ? next : linkListOf(next)
+}

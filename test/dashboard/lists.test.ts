@@ -175,6 +175,8 @@ describe('figures', () => {
     for (const [path, subject] of [
       ['/app', ''],
       [`/app/links/${link.id}`, `&link_id=${link.id}`],
+      [`/app/domains/${own.domain.id}`, `&domain_id=${own.domain.id}`],
+      [`/app/spaces/${own.space.id}`, `&space_id=${own.space.id}`],
     ] as const) {
       const { meta } = await stats(`name=clicks${subject}`)
       const page = await browser.open(path)
@@ -196,14 +198,56 @@ describe('figures', () => {
     for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(page.text.includes(words), words)
     const backwards = (await browser.get('/app?from=2026-02-02&to=2026-02-01')).page
     assert.deepEqual(
-      [backwards.heading, backwards.said.at(0)],
-      ['Overview', 'The to date must not be before the from date.'],
+      [backwards.heading, backwards.errorOf('to'), backwards.value('from'), backwards.value('to')],
+      ['Overview', 'The to date must not be before the from date.', '2026-02-02', '2026-02-01'],
     )
     for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {
-      for (const path of ['/app', `/app/links/${link.id}`, `/app/links/${link.id}/clicks.csv`]) {
+      const ofGroups = [`/app/domains/${own.domain.id}`, `/app/spaces/${own.space.id}`]
+      for (const path of ['/app', `/app/links/${link.id}`, `/app/links/${link.id}/clicks.csv`, ...ofGroups]) {
         assert.equal((await browser.get(`${path}?${query}`)).status, 422, `${path}?${query}`)
       }
     }
+  })
+
+  test('of the account break down by country and referrer; those of groups name their top links', async () => {
+    const own = await furnish(app)
+    const browser = await signedIn(app, own.key)
+    for (const path of ['/app', `/app/domains/${own.domain.id}`, `/app/spaces/${own.space.id}`]) {
+      const { text, links } = await browser.open(path)
+      for (const words of ['Germany', 'www.google.com']) assert.ok(text.includes(words), `${words} on ${path}`)
+      assert.ok(links.includes(`/app/links/${own.links[0].id}`), path)
+    }
+    const bare = await own.stored('/spaces', { name: 'Bare' })
+    const page = await browser.open(`/app/spaces/${bare.id}`)
+    assert.match(page.text, /None of its links has been followed/)
+    assert.ok(page.links.includes(`/app/links/new?space_id=${bare.id}`))
+    assert.equal((await browser.open(`/app/links/new?space_id=${bare.id}`)).value('space_id'), String(bare.id))
+  })
+
+  test('wait for the first click: the overview shows the newest link, whatever its state', async () => {
+    const own = await newPlace(app)
+    const browser = await signedIn(app, own.key)
+    const link = await own.link({ alias: 'first' })
+    const page = await browser.open('/app')
+    assert.match(page.text, /No clicks yet/)
+    assert.ok(page.links.includes(link.short_url) && page.links.includes(`/app/links/${link.id}`))
+    const newest = await own.link({ disabled: true })
+    const { text, links } = await browser.open('/app')
+    assert.match(text, /The link is disabled/)
+    assert.ok(!links.includes(newest.short_url))
+    assert.equal((await browser.get('/app?from=x')).page.value('from'), 'x')
+  })
+
+  test('are those of links in lists of domains and spaces, counted in one query', async () => {
+    const own = await furnish(app)
+    const browser = await signedIn(app, own.key)
+    const rowsOf = async (path: string) =>
+      allOf((await browser.open(path)).root, 'tr')
+        .map(textOf)
+        .join('\n')
+    assert.match(await rowsOf('/app/domains'), new RegExp(`${own.domain.name}.*5 links`))
+    assert.match(await rowsOf('/app/domains'), /second\..*0 links/)
+    assert.match(await rowsOf('/app/spaces'), /Plain1 link(?!s)/)
   })
 
   test('a QR code is that of the API, as a picture or a file', async () => {
@@ -241,7 +285,7 @@ test('what is chosen stays chosen beyond the domains and spaces that selects off
 
   const page = await own.open(path)
   assert.ok(page.links.includes(`/app/links?space_id=${space.id}`), 'the facts of the link lack its space')
-  await own.submit(page, path, { title: 'Only this' })
+  await own.submit(await own.open(`${path}/edit`), path, { title: 'Only this' })
   const { data } = (await many.send('GET', `/links/${link.id}`)).body
   assert.deepEqual([data.title, data.space_id], ['Only this', space.id])
 

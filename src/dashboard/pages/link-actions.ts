@@ -5,7 +5,7 @@ import { findLink } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import type { Storage } from '../../storage/port.ts'
 import { attempted, Refused } from '../form-state.ts'
-import { linkListOf } from '../next.ts'
+import { linkListOf, linkPlaceOf } from '../next.ts'
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { confirmation } from '../parts/confirm.ts'
 import { counted } from '../parts/number.ts'
@@ -22,14 +22,14 @@ export interface LinkPageParts {
   readonly forget: (account: number, link: number) => Promise<boolean>
 }
 
-/** The forms that `/app/links/{id}` and its row in the list send. Each leads back to the list as it was. */
+/** The forms that `/app/links/{id}` and its row in the list send. Each leads back to the list as it was, or to the page. */
 export function linkActionPages(pages: Pages, parts: LinkPageParts): void {
   const { storage, actions, shortUrl, forget } = parts
   for (const [name, disabled, code] of switches) {
     pages.act(`${home}/:id/${name}`, async (asked) => {
       const id = idOf(asked, 'link')
       await actions.change(asked.account, id, { disabled }, null)
-      return new Next(linkListOf(asked.fields.next), { code, ids: [id] })
+      return new Next(linkPlaceOf(asked.fields.next), { code, ids: [id] })
     })
   }
 
@@ -80,8 +80,8 @@ function forgetPage(id: number, shortUrl: string, clicks: number): Shown {
     consequences: [
       `This deletes its ${counted(clicks, 'click')} and its statistics for good, and takes them out of the totals of its domain and its space.`,
     ],
-    verb: 'Forget the clicks',
+    verb: 'Delete the statistics',
     cancel: `${home}/${id}`,
   })
-  return { title: `Forget the clicks of ${shortUrl}?`, place: 'links', body }
+  return { title: `Delete the statistics of ${shortUrl}?`, place: 'links', body }
 }

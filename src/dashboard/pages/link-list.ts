@@ -175,11 +175,20 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => nameOf(link) },
       {
         label: 'Space',
+        width: 'large',
+        leaves: 1,
+        isPlain: true,
         cell: ({ space }) => (space === undefined ? null : spaceName(space)),
       },
-      { label: `Clicks in ${recentDays} days`, kind: 'number', cell: ({ daily }) => recent(daily) },
-      { label: 'All clicks', kind: 'number', sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
-      { label: 'Created', sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
+      {
+        label: `Clicks in ${recentDays} days`,
+        kind: 'number',
+        width: 'large',
+        isPlain: true,
+        cell: ({ daily }) => recent(daily),
+      },
+      { label: 'All clicks', kind: 'number', leaves: 2, sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
+      { label: 'Created', leaves: 3, sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
       { label: 'Actions', kind: 'menu', cell: ({ link }) => menuOf(link, list) },
     ],
     sorting: { by: sort_by, isDescending: sort === 'desc', href: (by, isDown) => list.sortHref(by, isDown) },
@@ -187,20 +196,20 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
 }
 
 function nameOf({ id, short_url, title, url, status }: Link): Html {
-  const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
+  const heading = title === null ? null : html` <bdi class="title">${title}</bdi>`
   return html`${shortUrlOf({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}${stateBadge(status)}
-<span class="leads">${heading}${targetOf(url)}</span>`
+<span class="leads">${targetOf(url)}${heading}</span>`
 }
 
 function recent(daily: readonly number[]): Part {
-  return html`<span class="trend">${sparkline(daily)}${count(daily.reduce((sum, each) => sum + each, 0))}</span>`
+  return html`<span class="trend">${sparkline(daily)}<span>${count(daily.reduce((sum, each) => sum + each, 0))}<span class="in-block"> · ${recentDays} days</span></span></span>`
 }
 
 function menuOf({ id, short_url, disabled }: Link, list: ListState): Html {
   const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
   const remove = list.here === home ? '' : `?${new URLSearchParams({ next: list.here })}`
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
-    { label: 'Edit', href: `${home}/${id}#edit`, icon: 'edit' },
+    { label: 'Edit', href: `${home}/${id}/edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'qr' },
     { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.here } },
     { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },

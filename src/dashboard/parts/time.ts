@@ -30,6 +30,11 @@ export function dayOf(at: number | string): string {
   return day.format(new Date(at))
 }
 
+/** "24 Oct – 22 Nov 2026", of two days such as `2026-11-22`. */
+export function daySpan(from: string, to: string): string {
+  return day.formatRange(new Date(from), new Date(to))
+}
+
 function distance(date: Date, now: number): string {
   const seconds = (date.getTime() - now) / 1000
   if (Math.abs(seconds) >= near) return day.format(date)
