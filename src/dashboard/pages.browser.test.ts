@@ -64,13 +64,13 @@ test('on a touch screen, what is pressed is 44 pixels high', { skip }, async () 
   assert.deepEqual(low, [])
 })
 
-/** Links within a sentence or a cell are as high as their text; boxes are pressed on their labels, some links on their row. */
+/** Links within a sentence are as high as their text; boxes are pressed on their labels, some links on their row. */
 const lowTargets = `[...document.querySelectorAll('a, button, input, select, summary')].flatMap((element) => {
   const isRow = getComputedStyle(element, '::after').position === 'absolute'
   const pressed = isRow ? element.closest('tr') : /^(checkbox|radio)$/.test(element.type) ? element.labels[0] : element
   const { height, width } = pressed.getBoundingClientRect()
   const isShown = element.checkVisibility({ visibilityProperty: true }) && element.type !== 'hidden' && width > 1
-  const isText = !isRow && element.matches('a') && getComputedStyle(element).display === 'inline'
+  const isText = element.matches('p a')
   return !isShown || isText || element.matches('a[href="#main"]') || height >= 43.5 ? [] : [element.outerHTML.slice(0, 200) + ' ' + height]
 })`
 
