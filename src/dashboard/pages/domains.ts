@@ -128,9 +128,15 @@ function tableOf(rows: readonly Domain[], list: ListState): Html {
       {
         label: 'Homepage',
         width: 'rest',
+        leaves: 1,
         cell: ({ homepage_url }) => (homepage_url === null ? 'None' : targetOf(homepage_url, 40)),
       },
-      { label: 'Links', cell: ({ id }) => html`<a href="/app/links?domain_id=${id}">Show links</a>`, isPlain: true },
+      {
+        label: 'Links',
+        width: 'small',
+        cell: ({ id }) => html`<a href="/app/links?domain_id=${id}">Show links</a>`,
+        isPlain: true,
+      },
       { label: 'Added', sortBy: 'id', cell: ({ created_at }) => timeAgo(created_at, now) },
     ],
     rows,
