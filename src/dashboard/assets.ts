@@ -5,7 +5,7 @@ import { type StaticContent, staticContent } from '../http/static-content.ts'
 /** In the order of the cascade, which the first declares. */
 const sheets = [
   ...['reset', 'tokens', 'base', 'parts/frame', 'parts/phone', 'parts/buttons', 'parts/floating', 'parts/forms'],
-  ...['parts/tables', 'parts/rows', 'parts/blocks', 'parts/content', 'parts/charts', 'parts/bars'],
+  ...['parts/lists', 'parts/tables', 'parts/blocks', 'parts/content', 'parts/charts', 'parts/bars'],
   ...['parts/statistics', 'parts/links', 'pages'],
 ]
 
