@@ -75,8 +75,7 @@ export function apiOf(
   problemPages(router)
   documents(router, operations, address)
   const forget = forgettingOf({ directory, clicks })
-  const spend = (session: number, exchange: Exchange) => rateLimits.spendOfSession(session, exchange)
-  dashboard({ router, storage, keyring, address, spend, shortUrl, forget, actions })
+  dashboard({ router, storage, keyring, address, ...limiting(rateLimits), shortUrl, forget, actions })
   domainRoutes(api, storage, actions.domains)
   spaceRoutes(api, storage, actions.spaces)
   linkRoutes(api, storage, actions.links, shortUrl)
@@ -114,6 +113,14 @@ function actionsOf(storage: Storage, removals: Removals, shortUrl: ShortUrl, { d
     domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
     spaces: new SpaceActions(storage, removals),
     links: new LinkActions(storage, { shortUrl, onChange: onLinkChange, flush: () => clicks.flush() }),
+  }
+}
+
+/** How the dashboard's requests are limited. */
+function limiting(rateLimits: RateLimits) {
+  return {
+    spend: (session: number, exchange: Exchange) => rateLimits.spendOfSession(session, exchange),
+    refuse: (exchange: Exchange) => rateLimits.refuse(exchange),
   }
 }
 

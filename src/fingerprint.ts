@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto'
 
-/** The path, on any host of the visitors' listener, at which an instance gives its fingerprint. */
+/** The path, on any domain of the instance, at which it gives its fingerprint to visitors. */
 export const fingerprintPath = '.well-known/waymark'
 
 /** The fingerprint of the instance whose database has this id, which it does not reveal: 22 characters of base64url. */

@@ -96,7 +96,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'dashboard/': [
     'bounded-map.ts',
-    ...['errors.ts', 'resources.ts', 'http/', 'names/', 'keys/', 'sessions/', 'limits/counts.ts', 'version.ts'],
+    ...['errors.ts', 'resources.ts', 'http/', 'names/', 'keys/', 'sessions/', 'version.ts'],
     // What forms are declared with; nothing of the API's JSON.
     ...['api/choice.ts', 'api/fields.ts', 'api/integer.ts', 'api/json-schema.ts', 'api/list-query.ts'],
     ...['domains/', 'spaces/', 'links/', 'stats/', 'reachability/', 'clicks/days.ts', 'clicks/software.ts'],

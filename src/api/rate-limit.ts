@@ -72,7 +72,7 @@ export class RateLimits {
    * key works even then, so that no one is locked out by a neighbour.
    */
   refuse(exchange: Exchange): Failure | undefined {
-    const detail = 'Too many failed authentications from this address in this minute. Wait as long as Retry-After says.'
+    const detail = 'Too many attempts from this address have failed in this minute. Try again in a minute.'
     return this.#charge('address', networkOf(exchange.clientAddress), exchange, detail)
   }
 

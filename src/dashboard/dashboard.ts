@@ -14,15 +14,19 @@ import { DomainChecks } from '../reachability/checks.ts'
 import type { SpaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
 import { aboutPage } from './pages/about.ts'
+import { domainPage } from './pages/domain.ts'
 import { domainPages } from './pages/domains.ts'
 import { keyPages } from './pages/keys.ts'
 import { linkPage } from './pages/link.ts'
 import { type LinkPageParts, linkActionPages } from './pages/link-actions.ts'
+import { linkEditPage } from './pages/link-edit.ts'
 import { linkListPage } from './pages/link-list.ts'
 import { newLinkPage } from './pages/new-link.ts'
 import { overviewPage } from './pages/overview.ts'
+import { selectedLinkPages } from './pages/selected-links.ts'
 import { sessionPages } from './pages/sessions.ts'
-import { signInPages } from './pages/sign-in.ts'
+import { type SignInParts, signInPages } from './pages/sign-in.ts'
+import { spacePage } from './pages/space.ts'
 import { spacePages } from './pages/spaces.ts'
 import { Pages, type PagesParts } from './pages.ts'
 import { staticRoute } from './static-route.ts'
@@ -35,6 +39,7 @@ export interface DashboardParts {
   /** The public address of the dashboard, without a slash at its end. */
   readonly address: (exchange: Exchange) => string
   readonly spend: PagesParts['spend']
+  readonly refuse: SignInParts['refuse']
   readonly shortUrl: ShortUrl
   readonly forget: LinkPageParts['forget']
   readonly actions: {
@@ -51,26 +56,33 @@ export function dashboard({
   keyring,
   address,
   spend,
+  refuse,
   shortUrl,
   forget,
   actions,
 }: DashboardParts): void {
-  const pages = new Pages({ router, db: storage, address, spend })
+  const pages = new Pages({ router, db: storage, shortUrl, address, spend })
   router.add('GET', '/', (exchange) => {
     addHeader(exchange, 'location', '/app')
     return send(exchange, 302)
   })
   staticRoute(router)
-  signInPages(pages, { db: storage, keyring })
+  signInPages(pages, { db: storage, keyring, refuse })
   const ofLinks = { storage, shortUrl, forget, actions: actions.links }
   overviewPage(pages, { storage, shortUrl })
   linkListPage(pages, storage, shortUrl)
   newLinkPage(pages, ofLinks)
   linkActionPages(pages, ofLinks)
+  selectedLinkPages(pages, ofLinks)
   linkPage(pages, ofLinks)
+  linkEditPage(pages, ofLinks)
   const checks = new DomainChecks({ storage, shortUrl })
-  domainPages(pages, { storage, checks, address, actions: actions.domains })
-  spacePages(pages, storage, actions.spaces)
+  const ofDomains = { storage, checks, address, shortUrl, actions: actions.domains }
+  domainPages(pages, ofDomains)
+  domainPage(pages, ofDomains)
+  const ofSpaces = { storage, shortUrl, actions: actions.spaces }
+  spacePages(pages, ofSpaces)
+  spacePage(pages, ofSpaces)
   keyPages(pages, storage)
   sessionPages(pages, storage)
   aboutPage(pages)

@@ -10,7 +10,6 @@ import type { FormState } from './form-state.ts'
 import type { Difference } from './parts/collision.ts'
 import { type Choice, checkbox, type Field, selectField, type TextField, textField } from './parts/fields.ts'
 import { fold } from './parts/fold.ts'
-import { withSchemes } from './web-address.ts'
 
 interface Control {
   readonly name: string
@@ -65,7 +64,6 @@ const folds: readonly { readonly title: string; readonly controls: readonly Cont
 ]
 
 const controls = folds.flatMap((each) => each.controls)
-const addressFields = ['url', 'expiration_url']
 
 const redirects: readonly Choice[] = [
   { value: '302', label: '302: temporary (recommended)' },
@@ -130,7 +128,7 @@ export function sentFields(form: Fields): Fields {
   // An empty password is one that was not touched.
   if (remove_password === 'true') fields.redirect_password = ''
   else if (sent.redirect_password === '') delete fields.redirect_password
-  return withSchemes(fields, addressFields)
+  return fields
 }
 
 function inUtc(text: string): string {

@@ -89,3 +89,17 @@ test('nothing moves for those who want no motion, and forced colours show where 
     assert.equal(outline, 'solid')
   }
 })
+
+test('paper has figures and days, and nothing to press', { skip }, async () => {
+  const { page } = await signedIn()
+  await page.emulateMedia({ media: 'print' })
+  for (const name of ['overview', 'links', 'link']) {
+    await page.goto(app.origin + paths[name])
+    const pressed = page
+      .locator('button:not(.periods button), select, input, summary, a.button, nav')
+      .locator('visible=true')
+    assert.equal(await pressed.count(), 0, name)
+  }
+  assert.equal(await page.locator('.periods [popovertarget]').isVisible(), true)
+  assert.equal(await page.evaluate('getComputedStyle(document.documentElement).backgroundImage'), 'none')
+})

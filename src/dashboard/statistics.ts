@@ -10,23 +10,25 @@ import type { Subject } from '../stats/store.ts'
 import type { Db } from '../storage/port.ts'
 import { areaChart } from './charts/area-chart.ts'
 import { barChart } from './charts/bars.ts'
-import { type Period, type PeriodReading, periodQuery, periods, readPeriod } from './charts/period.ts'
+import { namedPeriod, type PeriodReading, type Progress, progressOf, readPeriod } from './charts/period.ts'
 import { valueLabel } from './charts/value-label.ts'
-import { linkButton, submitButton } from './parts/buttons.ts'
+import { linkButton } from './parts/buttons.ts'
 import { emptyState } from './parts/empty.ts'
 import { figures } from './parts/figures.ts'
-import { dayOf } from './parts/time.ts'
+import { daySpan } from './parts/time.ts'
+import { periodBar } from './period-bar.ts'
 
 /** The period that an address asks for, and what is wrong with it. */
 export function periodOf(query: Fields): PeriodReading {
   return readPeriod(query, today())
 }
 
-interface Asked {
+/** Whose statistics, over which period. */
+export interface StatisticsAsked {
   readonly db: Db
   readonly account: number
   readonly subject: Subject
-  readonly period: Period
+  readonly reading: PeriodReading
   /** The page's address without a query. */
   readonly path: string
 }
@@ -40,33 +42,69 @@ const breakdowns = {
   languages: 'Languages',
 } as const
 
+export type Breakdown = keyof typeof breakdowns
+
+export const allBreakdowns = Object.keys(breakdowns) as readonly Breakdown[]
+
 /** Values that a break-down shows. */
 const shownValues = 8
 
-/** Whether anyone or any program came in the period. */
-export async function hasVisits({ db, account, subject, period }: Asked): Promise<boolean> {
-  const { clicks, bots, previews } = (await seriesOf(db, account, subject, period.range, 'month')).totals
-  return clicks + bots + previews > 0
-}
-
-/** Figures, the clicks over time and what they break down into. */
-export async function statistics(asked: Asked): Promise<Html> {
-  const [overTime, bars] = await Promise.all([clicksOverTime(asked), breakdownBars(asked)])
-  return html`${overTime}<div class="breakdowns">${bars}</div>`
+/** Whether anyone or any program came in the period, or in the last twelve months. */
+export async function hasVisits({ db, account, subject, reading }: StatisticsAsked): Promise<boolean> {
+  for (const { range } of [reading.period, namedPeriod('12m', today())]) {
+    const { clicks, bots, previews } = (await seriesOf(db, account, subject, range, 'month')).totals
+    if (clicks + bots + previews > 0) return true
+  }
+  return false
 }
 
 /** The choice of a period, the figures and the chart. */
-export async function clicksOverTime({ db, account, subject, period, path }: Asked): Promise<Html> {
-  const { range, interval, before } = period
+export async function clicksOverTime(asked: StatisticsAsked): Promise<Html> {
+  const { db, account, subject, reading, path } = asked
+  const { range, interval, before } = reading.period
+  const progress = progressOf(reading.period, Date.now())
   const now = await seriesOf(db, account, subject, range, interval)
   const earlier = before && (await seriesOf(db, account, subject, before, interval))
   const chart = areaChart({
     buckets: now.buckets,
+    ...progress,
     interval,
     title: 'Clicks of people over time',
     ...(earlier && { before: earlier.buckets.map(({ clicks }) => clicks) }),
   })
-  return html`${periodBar(period, path)}${figuresOf(now.totals, earlier?.totals)}${chart}`
+  const bar = periodBar(reading, path, subject.scope === 'link')
+  const compared = before && earlier && { before, totals: await totalsUntil(progress, earlier.totals, before, asked) }
+  return html`${bar}${figuresOf(now.totals, compared?.totals)}${compared && comparison(compared.before, progress)}${chart}`
+}
+
+/** The totals of the period before, up to the hour of its last day that it is now. */
+async function totalsUntil(
+  { hour }: Progress,
+  totals: Counts,
+  { to }: DayRange,
+  { db, account, subject }: StatisticsAsked,
+): Promise<Counts> {
+  if (hour === null) return totals
+  const { buckets } = await seriesOf(db, account, subject, { from: to, to }, 'hour')
+  return buckets.slice(hour).reduce(
+    (left, later) => ({
+      clicks: left.clicks - later.clicks,
+      unique_clicks: left.unique_clicks - later.unique_clicks,
+      bots: left.bots - later.bots,
+      previews: left.previews - later.previews,
+    }),
+    totals,
+  )
+}
+
+/** What the changes of the figures are against. */
+function comparison({ from, to }: DayRange, { hour }: Progress): Html {
+  const span = daySpan(dayText(from), dayText(to))
+  const words =
+    hour === null
+      ? `Compared with ${span}`
+      : `So far, compared with ${span} until ${String(hour).padStart(2, '0')}:00 UTC`
+  return html`<p class="compared">${words}</p>`
 }
 
 function figuresOf(now: Counts, before: Counts | undefined): Html {
@@ -86,34 +124,20 @@ function figuresOf(now: Counts, before: Counts | undefined): Html {
   )
 }
 
-async function breakdownBars({ db, account, subject, period }: Asked): Promise<Html[]> {
-  const names = Object.keys(breakdowns) as (keyof typeof breakdowns)[]
-  const rankings = await rankingsOf(db, account, subject, period.range, names)
-  return Promise.all(
+/** What the clicks of the period break down into, as bars; the days are read once. */
+export async function breakdownBars(
+  { db, account, subject, reading }: StatisticsAsked,
+  names: readonly Breakdown[],
+): Promise<Html> {
+  const rankings = await rankingsOf(db, account, subject, reading.period.range, names)
+  const bars = await Promise.all(
     names.map(async (name) => {
       const values = await rankings[name].page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownValues })
       const rows = values.map(({ value, clicks }) => ({ label: valueLabel(name, value), clicks }))
       return barChart({ title: breakdowns[name], rows, total: rankings[name].total })
     }),
   )
-}
-
-/** Links to the named periods, and a form for any other. */
-function periodBar(period: Period, path: string): Html {
-  const links = periods.map(({ name, label }) =>
-    name === period.name
-      ? html`<a href="${path}?period=${name}" aria-current="true">${label}</a>`
-      : html`<a href="${path}?period=${name}">${label}</a>`,
-  )
-  const { from, to } = period.range
-  const dates = html`<label>From <input type="date" name="from" value="${dayText(from)}"></label>
-<label>To <input type="date" name="to" value="${dayText(to)}"></label>`
-  return html`<div class="periods"><nav aria-label="Period">${links}</nav>
-<details><summary>${spanOf(period.range)}</summary><form method="get" action="${path}">${dates}${submitButton({ label: 'Show', weight: 'plain' })}</form></details></div>`
-}
-
-function spanOf({ from, to }: DayRange): string {
-  return `${dayOf(dayText(from))} to ${dayOf(dayText(to))}`
+  return html`<div class="breakdowns">${bars}</div>`
 }
 
 /** Stands instead of the figures until the first click; a script looks for it every few seconds. */
@@ -126,9 +150,4 @@ export function noClicksYet({ short_url, status }: Pick<Link, 'short_url' | 'sta
     why: 'Open the short link once, and your click shows here within seconds. Bots and link previews are counted separately.',
     action: linkButton({ label: 'Open the short link', href: short_url, inNewTab: true }),
   })
-}
-
-/** The button that downloads the clicks over time for spreadsheets. */
-export function csvButton(path: string, period: Period): Html {
-  return linkButton({ label: 'Download CSV', href: `${path}/clicks.csv?${periodQuery(period)}` })
 }

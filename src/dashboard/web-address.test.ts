@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withScheme, withSchemes } from './web-address.ts'
+import { withScheme } from './scripts/web-address.js'
 
 test('what begins with a host name gets https', () => {
   for (const text of [
@@ -16,16 +16,11 @@ test('what begins with a host name gets https', () => {
   assert.equal(withScheme(' acme.com '), 'https://acme.com')
 })
 
-test('all else stays as it was typed, for the API to judge', () => {
+test('all else stays as it was typed, for the server to judge', () => {
   for (const text of [
     ...['', 'summer', '/summer', '//acme.com', 'https://acme.com', 'http://acme.com', 'mailto:ana@acme.com'],
     ...['ana@acme.com', 'javascript:alert(1.5)', 'data:text/html,a.b', 'localhost:4000/docs', 'a b.com', 'C:\\a.txt'],
   ]) {
     assert.equal(withScheme(text), text)
   }
-})
-
-test('only the named fields that are text change', () => {
-  const fields = { url: 'acme.com', alias: 'acme.com', expiration_url: undefined }
-  assert.deepEqual(withSchemes(fields, ['url', 'expiration_url']), { ...fields, url: 'https://acme.com' })
 })

@@ -3,6 +3,7 @@ import { type Generated, type Kysely, sql } from 'kysely'
 import { recordsOf } from '../storage/records.ts'
 import { insertion, statement } from '../storage/statement.ts'
 import { firstRevision } from '../storage/version.ts'
+import { countedAtMost, type Owners, ownersIn } from './counts-parameters.ts'
 import type { Status } from './link.ts'
 
 /** A link as it is stored. Flags are 0 and 1, and times RFC 3339 in UTC with milliseconds. */
@@ -201,6 +202,19 @@ export const selectOfAlias = statement(
       .orderBy('links.id')
       .limit(limit),
 )
+
+/** Counts the links of the account's domains or spaces with these ids, each up to `countedAtMost`. */
+export function countIn(owners: 'domains' | 'spaces', column: 'domain_id' | 'space_id') {
+  const links = sql`select 1 from links where account_id = ${sql.ref(`${owners}.account_id`)}
+    and ${sql.ref(column)} = ${sql.ref(`${owners}.id`)} limit ${sql.lit(countedAtMost)}`
+  return statement((db: Kysely<Tables>, of: { account: number } & Owners) =>
+    db
+      .selectFrom(owners)
+      .select(['id', sql<number>`(select count(*) from (${links}) as some)`.as('links')])
+      .where('account_id', '=', of.account)
+      .where('id', 'in', ownersIn(of)),
+  )
+}
 
 /** Whether the state of any of the account's links may have changed by itself since it was stored. */
 export const selectDue = statement((db: Kysely<Tables>, { account, now }: { account: number; now: string }) =>

@@ -13,6 +13,7 @@ const accepted = [
     ' ',
   ),
   ...'http://пример.example/пример http://例え.jp/ノ http://x/a⁄b http://x/а⠀b'.split(' '),
+  ...['https://fa.wikipedia.org/wiki/می\u200cخواهم', 'http://x/👩\u200d👧', 'http://x#\u200d'],
   ...['http://x/%20%', 'http://x//a//../b', `http://x/${'a'.repeat(2039)}`, `http://x/${'💩'.repeat(2039)}`],
 ]
 
@@ -68,8 +69,14 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     ...['http://x?\u202e', 'http://x#\u200f', 'http://x/\u200b\u202e'],
   ],
   invisible_character: [
-    ...Array.from('\u200b\u200c\u200d\u2060\u2061\u2064\u00ad\u034f\u180e\u3164\u{e0041}', (c) => `http://x/a${c}b`),
-    ...['http://a\u200bb.de', 'http://نامه\u200cای.com', 'http://x?a=\u2060', 'http://x#\u200d', 'http://go\u2800.de'],
+    ...Array.from('\u200b\u2060\u2061\u2064\u00ad\u034f\u180e\u3164\u{e0041}', (c) => `http://x/a${c}b`),
+    ...[
+      'http://a\u200bb.de',
+      'http://نامه\u200cای.com',
+      'http://x?a=\u2060',
+      'http://x#\u200d\u200b',
+      'http://go\u2800.de',
+    ],
   ],
 }
 

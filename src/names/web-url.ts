@@ -41,6 +41,8 @@ const visibleAscii = /^[!-[\]-~]*$/
 const bidiControls = /\p{Bidi_Control}/u
 /** Such as U+200B to U+200D; not the variation selectors, which emoji need. */
 const invisibles = /[[\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]--\p{Variation_Selector}]/v
+/** U+200C and U+200D: words of Arabic and Indic scripts, and emoji, are made with them. A host may not have them. */
+const joiners = /[\u200c\u200d]/g
 
 type Finding = readonly [code: ViolationCode, advice: string]
 
@@ -54,7 +56,7 @@ function examine(text: string): Finding | null {
   const host = isParsable(authority) ? URL.parse(text)?.hostname : undefined
   if (host === undefined || authority.includes('%')) return inUrl('invalid_url')
   if (/^\.*$/.test(host)) return inUrl('host_missing')
-  const hidden = findHidden(text)
+  const hidden = findHidden(authority, text)
   if (hidden !== null) return inUrl(hidden)
   const problem = findHostProblem(host)
   return problem === null ? null : inHost(problem)
@@ -75,10 +77,10 @@ function findMistake(text: string): Problem | null {
   return text.includes('\\') ? 'has_backslash' : null
 }
 
-function findHidden(text: string): Problem | null {
+function findHidden(authority: string, text: string): Problem | null {
   if (visibleAscii.test(text)) return null
   if (bidiControls.test(text)) return 'bidi_control'
-  return invisibles.test(text) ? 'invisible_character' : null
+  return invisibles.test(authority) || invisibles.test(text.replace(joiners, '')) ? 'invisible_character' : null
 }
 
 /** `URL.parse` takes quadratic time to write a host in Punycode. */

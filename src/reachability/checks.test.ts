@@ -37,6 +37,7 @@ async function serve(t: TestContext, answer: (response: ServerResponse) => void)
 
 test('here, with what the DNS has of the name, or has not; elsewhere for another instance', async (t) => {
   const [app, other] = [await startApp(), await startApp()]
+  assert.equal((await app.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })).status, 201)
   const shortUrl = shortUrls(`http://{domain}:${app.visitPort}`)
   const records = [{ type: 'A', name: 'localhost', value: address }]
   const known = await startDns(t, { localhost: { A: [address] } })
@@ -151,10 +152,28 @@ test('overloaded while lookups that outlived their checks go on', async (t) => {
 test('without the database, no check is made or kept', async (t) => {
   let fault: unknown = databaseUnavailable(new Error('down'))
   const app = await startApp()
+  assert.equal((await app.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })).status, 201)
   const shortUrl = shortUrls(`http://{domain}:${app.visitPort}`)
   const dns = await startDns(t, {})
   const checks = new DomainChecks({ storage: failing(() => fault)(app.storage), shortUrl, dns })
   await assert.rejects(checks.check('localhost'), { code: 'database_unavailable' })
   fault = undefined
   assert.equal((await checks.check('localhost')).answer, 'here')
+})
+
+test('the addresses of a public host are asked for once a minute, and by no more at once than may be', async (t) => {
+  const dns = await startDns(t, {
+    'links.acme.com': { A: [address], CNAME: ['a.acme.com'] },
+    'silent.acme.com': { A: 'silence' },
+  })
+  let now = 0
+  const checks = checksAt(9, { dns, atOnce: 1, now: () => now })
+  assert.deepEqual(await checks.addressesOf('links.acme.com'), [address])
+  const again = { ...dns, servers: ['127.0.0.1:1'] }
+  assert.deepEqual(await checksAt(9, { dns: { ...again, timeoutMs: 100 } }).addressesOf('links.acme.com'), [])
+  now = 59_999
+  assert.equal(await checks.addressesOf('links.acme.com'), await checks.addressesOf('links.acme.com'))
+  for (const host of ['localhost', '127.0.0.1', 'none.acme.com']) assert.deepEqual(await checks.addressesOf(host), [])
+  const busy = checksAt(9, { dns, atOnce: 0 })
+  assert.deepEqual(await busy.addressesOf('links.acme.com'), [])
 })

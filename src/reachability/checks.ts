@@ -7,6 +7,7 @@ import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import { type DnsOptions, type FoundRecords, findRecords } from './dns.ts'
 import { type Answer, type ProbeOptions, probe } from './probe.ts'
+import { isPublicName } from './records.ts'
 
 /** What is known of where a domain leads. */
 export interface Reachability {
@@ -33,6 +34,13 @@ const ownName = /(?:^|\.)localhost$/
 interface Check {
   readonly since: number
   readonly result: Promise<Reachability>
+  /** What it has found; undefined until then. */
+  found?: Reachability
+}
+
+interface Lookup {
+  readonly since: number
+  readonly addresses: Promise<readonly string[]>
 }
 
 const usualDns: DnsOptions = { timeoutMs: 2_000, servers: null }
@@ -41,6 +49,9 @@ const usuallyAtOnce = 8
 /** For this long, a check of a name is not made again. Milliseconds. */
 const keptForMs = 5_000
 const maxKept = 1_000
+/** For this long, the addresses of a host are not looked up again. Milliseconds. */
+const addressesKeptForMs = 60_000
+const maxHosts = 100
 
 /** The checks of this process whether domains lead to this instance; one for all who ask. */
 export class DomainChecks {
@@ -48,6 +59,7 @@ export class DomainChecks {
   readonly #atOnce: number
   readonly #now: () => number
   readonly #checks = new BoundedMap<string, Check>(maxKept)
+  readonly #lookups = new BoundedMap<string, Lookup>(maxHosts)
   /** Checks, and the lookups of addresses that have outlived theirs. */
   #underWay = 0
 
@@ -68,8 +80,32 @@ export class DomainChecks {
     if (last !== undefined && this.#now() - last.since < keptForMs) return last.result
     if (this.#underWay >= this.#atOnce) throw overloaded('Too many domains are being checked. Try again shortly.')
     const result = this.#look(name, fingerprintOf(position.database))
-    this.#checks.set(name, { since: this.#now(), result })
+    const check: Check = { since: this.#now(), result }
+    this.#checks.set(name, check)
+    check.found = await result
     return result
+  }
+
+  /** What the last check of this process has found, however long ago; undefined if there was none. */
+  lastOf(name: string): Reachability | undefined {
+    return this.#checks.get(name)?.found
+  }
+
+  /** The addresses that the DNS has of a public host name; none for any other, or while too much is being looked up. Never rejects. */
+  async addressesOf(host: string): Promise<readonly string[]> {
+    const last = this.#lookups.get(host)
+    if (last !== undefined && this.#now() - last.since < addressesKeptForMs) return last.addresses
+    if (!isPublicName(host) || this.#underWay >= this.#atOnce) return []
+    const addresses = this.#addresses(host)
+    this.#lookups.set(host, { since: this.#now(), addresses })
+    return addresses
+  }
+
+  async #addresses(host: string): Promise<readonly string[]> {
+    this.#underWay += 1
+    const records = await findRecords(host, this.#options.dns ?? usualDns)
+    this.#underWay -= 1
+    return addressesIn(records)
   }
 
   async #look(name: string, fingerprint: string): Promise<Reachability> {
@@ -104,6 +140,12 @@ function familyOf(records: FoundRecords): 0 | 4 | 6 {
     records !== 'no answer' && records !== 'no records' && records.some(({ type }) => type === wanted)
   if (has('A') === has('AAAA')) return 0
   return has('A') ? 4 : 6
+}
+
+/** The addresses among the records. */
+export function addressesIn(records: FoundRecords): string[] {
+  if (records === 'no answer' || records === 'no records') return []
+  return records.flatMap(({ type, value }) => (type === 'CNAME' ? [] : [value]))
 }
 
 function hasNoAddress(records: FoundRecords): boolean {

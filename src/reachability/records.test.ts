@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recordsFor, unknownAddress } from './records.ts'
+import { recordsFor } from './records.ts'
 
 const ipv4 = '203.0.113.7'
 const ipv6 = '2001:db8::7'
@@ -41,8 +41,8 @@ test('addresses where the server has no public name; an address by which it is r
   assert.deepEqual(set('go.acme.com', `[${ipv6}]`, [ipv4]), [`AAAA ${ipv6}`, `A ${ipv4}`])
 })
 
-test('a text instead of the address where no public one is known', () => {
+test('no record where no public address is known', () => {
   for (const host of [null, 'localhost', ...local, '[::1]'])
-    assert.deepEqual(set('go.acme.com', host, [...local, 'nonsense']), [`A ${unknownAddress}`])
-  assert.deepEqual(set('acme.com', 'links.acme.com'), ['A the public address of this server'])
+    assert.deepEqual(set('go.acme.com', host, [...local, 'nonsense']), [])
+  assert.deepEqual(set('acme.com', 'links.acme.com'), [])
 })

@@ -3,19 +3,15 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 import { isApex } from '../names/host-name.ts'
 import type { DnsRecord } from './dns.ts'
 
-/** Stands for an address that is not known here. */
-export const unknownAddress = 'the public address of this server'
-
 /**
  * The records to set for a domain, whose name is in ASCII: a CNAME to the public name of the server, where the DNS allows
- * one and the name is known; else its addresses; else one A record with `unknownAddress`. `publicHost` is the host by which
+ * one and the name is known; else its addresses; none where no public one is known. `publicHost` is the host by which
  * the server is reached, as in a URL and without a port, which may be local or an IP address; null if none is known.
  */
 export function recordsFor(name: string, publicHost: string | null, addresses: readonly string[]): DnsRecord[] {
   const host = withoutBrackets(publicHost ?? '')
   if (isPublicName(host) && host !== name && !isApex(name)) return [{ type: 'CNAME', name, value: host }]
   const known = [...new Set([host, ...addresses])].filter(isPublicAddress)
-  if (known.length === 0) return [{ type: 'A', name, value: unknownAddress }]
   return known.map((value) => ({ type: isIPv6(value) ? 'AAAA' : 'A', name, value }))
 }
 
@@ -25,7 +21,7 @@ function withoutBrackets(host: string): string {
 }
 
 /** A name without a dot, or one below `localhost` or `local`, means something on this network alone, or on this machine. */
-function isPublicName(host: string): boolean {
+export function isPublicName(host: string): boolean {
   return isIP(host) === 0 && host.includes('.') && !/\.(?:localhost|local)$/.test(host)
 }
 

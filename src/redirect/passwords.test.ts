@@ -7,7 +7,13 @@ import { hashPassword } from '../links/password.ts'
 const url = 'https://acme.com/#top'
 const secret = 'http://go.acme.com/secret'
 
-async function serving(more: { readonly forward_query?: boolean; readonly endsAt?: number } = {}) {
+interface Secret {
+  readonly forward_query?: boolean
+  readonly endsAt?: number
+  readonly redirect_password?: null
+}
+
+async function serving(more: Secret = {}) {
   const redirect_password = await hashPassword('swordfish', 'test')
   const links = ['secret', 'other'].map((alias) => ({ alias, url, redirect_password, ...more }))
   const listener = await startVisitors({ 'go.acme.com': { links } }, { trustProxy: 1 })
@@ -50,10 +56,13 @@ test('401 again for a wrong password, with the words; as a problem where Accept 
   assert.deepEqual(clicks, [])
 })
 
-test('410, not a form, for a link that has expired', async () => {
+test('410, not a form, for a link that has expired; 405 for a POST to one that never had a form', async () => {
   const { visit } = await serving({ endsAt: 0 })
+  const form = { redirect_password: 'swordfish' }
   assert.equal((await visit(secret)).status, 410)
-  assert.equal((await visit(secret, { method: 'POST', form: { redirect_password: 'swordfish' } })).status, 405)
+  assert.equal((await visit(secret, { method: 'POST', form })).status, 410)
+  const open = await serving({ endsAt: 0, redirect_password: null })
+  assert.equal((await open.visit(secret, { method: 'POST', form })).status, 405)
 })
 
 test('429 after ten wrong passwords of a minute, for that link and that network alone', async (t) => {
@@ -70,6 +79,13 @@ test('429 after ten wrong passwords of a minute, for that link and that network 
   assert.equal((await visit(secret)).status, 401)
   t.mock.timers.tick(60_000)
   assert.equal((await post('swordfish', { from: '2001:db8::99' })).status, 303)
+})
+
+test('what can be no password counts as a wrong one, too', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
+  const { post } = await serving()
+  for (let n = 0; n < 5; n++) for (const wrong of ['', 'x'.repeat(129)]) assert.equal((await post(wrong)).status, 401)
+  assert.equal((await post('swordfish')).status, 429)
 })
 
 test('right passwords are not counted, however many', async () => {

@@ -7,7 +7,7 @@ export type Answer =
   | { readonly kind: 'robots' | 'favicon' }
   | { readonly kind: 'homepage'; readonly url: string }
   | { readonly kind: 'not_found'; readonly url: string | null }
-  | { readonly kind: 'expired'; readonly url: string | null }
+  | { readonly kind: 'expired'; readonly url: string | null; readonly hadForm: boolean }
   /** The link's own redirect. With `clicks_limit`, only for a person, and only if that limit leaves a click to take. */
   | { readonly kind: 'redirect'; readonly link: ServedLink }
   | { readonly kind: 'preview'; readonly link: ServedLink }
@@ -57,7 +57,11 @@ export function isExpired({ endsAt, isUsedUp }: ServedLink, now: number): boolea
 
 /** What a link that has expired is answered with. */
 export function expired(link: ServedLink, domain: ServedDomain): Answer {
-  return { kind: 'expired', url: link.expiration_url ?? domain.not_found_url }
+  return {
+    kind: 'expired',
+    url: link.expiration_url ?? domain.not_found_url,
+    hadForm: link.redirect_password !== null,
+  }
 }
 
 /** What a link that does not exist is answered with. */

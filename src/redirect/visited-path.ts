@@ -33,10 +33,11 @@ export function visitedTarget(target: string): VisitedTarget {
 
 function visitedPath(path: string): VisitedPath {
   if (!path.startsWith('/')) return undecodable
-  const encoded = path.endsWith('/') ? path.slice(1, -1) : path.slice(1)
-  if (encoded === '') return homepage
-  const decoded = isPlain.test(encoded) ? encoded : decode(encoded)
-  if (decoded === null || decoded.length > maxAliasLength) return undecodable
+  const encoded = path.slice(1)
+  const text = isPlain.test(encoded) ? encoded : decode(encoded)
+  if (text === null || text.length > maxAliasLength) return undecodable
+  const decoded = text.endsWith('/') ? text.slice(0, -1) : text
+  if (decoded === '') return homepage
   const asksForPreview = decoded.endsWith('+')
   const alias = foldCase(asksForPreview ? decoded.slice(0, -1) : decoded)
   if (asksForPreview) return { kind: 'alias', alias, asksForPreview }

@@ -56,14 +56,14 @@ export class Visits {
   /** Answers any request of a visitor. Throws what `Directory.linkOf` does for a link that is not in memory. */
   async answer(exchange: Exchange): Promise<Outcome> {
     const { directory } = this.#visited
-    if (exchange.target === fingerprintTarget) return sendFingerprint(exchange, directory.databaseId())
     const name = nameIn(exchange.host)
     const domain = name === null ? undefined : directory.domainNamed(name)
     if (domain === undefined) return this.#counted('unknown_host', noSuchLink)
+    if (exchange.target === fingerprintTarget) return sendFingerprint(exchange, directory.databaseId())
     if (isPrefetch(exchange.headers)) return this.#counted('prefetch', refusePrefetch(exchange))
     const { path, query } = visitedTarget(exchange.target)
     const answer = await this.#resolved(path, domain)
-    const allow = answer.kind === 'password' ? withPost : withoutPost
+    const allow = mayPost(answer) ? withPost : withoutPost
     if (!allow.includes(exchange.method)) return this.#counted('method_not_allowed', notAllowed(exchange.method, allow))
     return this.#give({ exchange, domain, path, query }, answer)
   }
@@ -154,9 +154,14 @@ export class Visits {
 const withoutPost = ['GET', 'HEAD']
 const withPost = ['GET', 'HEAD', 'POST']
 
+/** Where a form for a password is, or was a moment ago: the link may have ended while a visitor typed. */
+function mayPost(answer: Answer): boolean {
+  return answer.kind === 'password' || (answer.kind === 'expired' && answer.hadForm)
+}
+
 const fingerprintTarget = `/${fingerprintPath}`
 
-/** Answers on any host, also one that is not stored: the question is where the name leads. It is no visit. */
+/** Tells whether a domain's name leads here. It is no visit. */
 function sendFingerprint(exchange: Exchange, databaseId: string): Outcome {
   if (!withoutPost.includes(exchange.method)) return notAllowed(exchange.method, withoutPost)
   for (const [name, value] of Object.entries(unkept)) addHeader(exchange, name, value)

@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { Breakdown, Dimension } from '../storage/clicks/day-facts.ts'
 import { decodeBreakdown, decodeSpan, spanOf } from '../storage/clicks/day-parts.ts'
 import type { Db } from '../storage/port.ts'
@@ -46,7 +47,7 @@ export async function readHeads(
   })
 }
 
-/** The same with these dimensions of each day, one after the other. */
+/** The same with these dimensions of each day. */
 export async function readBreakdowns<Name extends Dimension>(
   db: Db,
   account: number,
@@ -58,25 +59,33 @@ export async function readBreakdowns<Name extends Dimension>(
   await inGroups(range, async (first) => {
     let heads: readonly Head[] = await db.all(selectHeads[scope], { account, id, ...parametersFrom(first, range.to) })
     while (heads.length > 0) {
-      const parts = new Map<number, DayPart & Head>()
-      for (const { day, head } of heads) {
-        const span = spanOf(head, names)
-        if (span === null) for (const name of names) read(name, decodeBreakdown(head, name))
-        else parts.set(day, { day, head, ...span })
+      const { readers, changed } = await readersOf(heads)
+      for (const [n, name] of names.entries()) {
+        if (n > 0) await endOfTurn()
+        for (const breakdownOf of readers) read(name, breakdownOf(name))
       }
-      heads = parts.size === 0 ? [] : await readParts(parts)
+      heads = changed
     }
   })
 
-  /** Returns the days that were written to meanwhile: they may have the dimensions elsewhere by now. */
-  async function readParts(parts: ReadonlyMap<number, DayPart & Head>): Promise<Head[]> {
-    const found = await db.all(selectParts[scope], { account, id, ...parametersOf([...parts.values()]) })
-    return found.filter(({ day, head, part }) => {
-      const asked = parts.get(day)
-      const isSame = asked !== undefined && Buffer.compare(head, asked.head) === 0
-      if (isSame) for (const name of names) read(name, decodeSpan(head, asked, part, name))
+  /** How days are read, and those that were written to meanwhile: they may have their dimensions elsewhere by now. */
+  async function readersOf(heads: readonly Head[]) {
+    const readers: ((name: Name) => Breakdown)[] = []
+    const parts = new Map<number, DayPart & Head>()
+    for (const { day, head } of heads) {
+      const span = spanOf(head, names)
+      if (span === null) readers.push((name) => decodeBreakdown(head, name))
+      else parts.set(day, { day, head, ...span })
+    }
+    const found =
+      parts.size === 0 ? [] : await db.all(selectParts[scope], { account, id, ...parametersOf([...parts.values()]) })
+    const changed = found.filter(({ day, head, part }) => {
+      const asked = parts.get(day) as DayPart & Head
+      const isSame = Buffer.compare(head, asked.head) === 0
+      if (isSame) readers.push((name) => decodeSpan(head, asked, part, name))
       return !isSame
     })
+    return { readers, changed }
   }
 }
 

@@ -147,7 +147,7 @@ describe('done', () => {
       const { app, own, browser, forms } = await target()
       const before = await stateOf(app, own)
       const [path, form] = forms[template] ?? ['', {}]
-      const version = /\/\d+$/.test(path) ? (await browser.open(path)).form(path).version : undefined
+      const version = /\/\d+$/.test(path) ? (await browser.open(`${path}/edit`)).form(path).version : undefined
       const { status } = await browser.post(path, { ...form, ...(version && { version }) })
       assert.ok([201, 303].includes(status), `${path} → ${status}`)
       if (!harmless.includes(template)) assert.notDeepEqual(await stateOf(app, own), before, template)

@@ -39,13 +39,28 @@ async function assertRefusedAlike({ page, action, asks, typed, besides = {} }: R
 }
 
 const long = (length: number) => 'x'.repeat(length)
-const web = [{ homepage_url: 'nope' }, { homepage_url: 'javascript:alert(1)' }, { not_found_url: 'ftp://acme.com/' }]
+const web = [
+  ...[{ homepage_url: 'nope' }, { homepage_url: 'javascript:alert(1)' }, { not_found_url: 'ftp://acme.com/' }],
+  ...[{ homepage_url: 'acme.com' }, { not_found_url: 'acme.com/nothing' }],
+]
 const badLinks: readonly Form[] = [
-  ...[{ url: '' }, { url: 'acme' }, { url: 'javascript:alert(1)' }, { url: `https://acme.com/${long(9_000)}` }],
+  ...[
+    { url: '' },
+    { url: 'acme' },
+    { url: 'acme.com/x' },
+    { url: 'javascript:alert(1)' },
+    { url: `https://acme.com/${long(9_000)}` },
+  ],
   ...[{ alias: 'two words' }, { alias: 'robots.txt' }, { alias: '/x' }, { alias: '../x' }, { alias: 'x+' }],
   ...[{ alias: 'taken' }, { alias: 'TAKEN' }, { alias: long(129) }, { title: long(256) }],
   ...[{ clicks_limit: '0' }, { clicks_limit: '-1' }, { clicks_limit: 'many' }, { clicks_limit: '1e3' }],
-  ...[{ expiration_url: 'nope' }, { redirect_status: '303' }, { space_id: '99999' }, { redirect_password: long(129) }],
+  ...[
+    { expiration_url: 'nope' },
+    { expiration_url: 'acme.com/over' },
+    { redirect_status: '303' },
+    { space_id: '99999' },
+    { redirect_password: long(129) },
+  ],
   ...[{ active_period_start_at: '2026-02-30T10:00' }, { active_period_end_at: 'tomorrow' }],
   { active_period_start_at: '2030-01-02 10:00', active_period_end_at: '2030-01-01 10:00' },
   { url: 'nope', alias: 'two words', title: long(256), clicks_limit: 'many' },
@@ -68,35 +83,36 @@ describe('422 with the words of the API beside each field, and all that was type
       const asks = ['POST', '/domains'] as const
       await assertRefusedAlike({ page: '/app/domains/new', action: '/app/domains', asks, typed, besides })
     }
-    const page = `/app/domains/${domain.id}`
+    const action = `/app/domains/${domain.id}`
     for (const typed of [...web, { homepage_url: 'a', not_found_url: 'b' }]) {
-      await assertRefusedAlike({ page, action: page, asks: ['PATCH', `/domains/${domain.id}`], typed })
+      await assertRefusedAlike({ page: `${action}/edit`, action, asks: ['PATCH', `/domains/${domain.id}`], typed })
     }
   })
 
   test('a new space, and a change of one', async () => {
     const space = await place.stored('/spaces', { name: 'Sales' })
-    const page = `/app/spaces/${space.id}`
+    const action = `/app/spaces/${space.id}`
     for (const typed of [{ name: '' }, { name: long(300) }, { name: '\u0000' }, { name: 'a\nb' }]) {
       const besides = { name: 'Fresh' }
       const asks = ['POST', '/spaces'] as const
       await assertRefusedAlike({ page: '/app/spaces/new', action: '/app/spaces', asks, typed, besides })
-      await assertRefusedAlike({ page, action: page, asks: ['PATCH', `/spaces/${space.id}`], typed })
+      await assertRefusedAlike({ page: `${action}/edit`, action, asks: ['PATCH', `/spaces/${space.id}`], typed })
     }
   })
 
   test('a new link, and a change of one', async () => {
     await place.link({ alias: 'taken' })
     const link = await place.link({ alias: 'mine', redirect_password: 'old' })
-    const page = `/app/links/${link.id}`
+    const action = `/app/links/${link.id}`
+    const page = `${action}/edit`
     const besides = { url: 'https://acme.com/', domain_id: String(place.domain.id) }
     for (const typed of badLinks) {
       const asks = ['POST', '/links'] as const
       await assertRefusedAlike({ page: '/app/links/new', action: '/app/links', asks, typed, besides })
-      await assertRefusedAlike({ page, action: page, asks: ['PATCH', `/links/${link.id}`], typed })
+      await assertRefusedAlike({ page, action, asks: ['PATCH', `/links/${link.id}`], typed })
     }
     const loop = { url: link.short_url }
-    await assertRefusedAlike({ page, action: page, asks: ['PATCH', `/links/${link.id}`], typed: loop })
+    await assertRefusedAlike({ page, action, asks: ['PATCH', `/links/${link.id}`], typed: loop })
     assert.deepEqual((await place.send('GET', `/links/${link.id}`)).body.data, link)
   })
 
@@ -104,7 +120,7 @@ describe('422 with the words of the API beside each field, and all that was type
     const space = await place.stored('/spaces', { name: 'Sales' })
     for (const [page, action] of [
       ['/app/spaces/new', '/app/spaces'],
-      [`/app/spaces/${space.id}`, `/app/spaces/${space.id}`],
+      [`/app/spaces/${space.id}/edit`, `/app/spaces/${space.id}`],
     ] as const) {
       const said = await place.send('POST', '/spaces', { form: { name: 'x', color: '99' } })
       const { status, page: again } = await browser.submit(await browser.open(page), action, { color: '99' })
@@ -150,7 +166,7 @@ describe('422 with the words of the API beside each field, and all that was type
 describe('409 with both versions, after another has saved', () => {
   const clash = async (path: string, mine: Form, theirs: Form, shown: readonly string[]) => {
     const other = await signedIn(app, place.key)
-    const [page, opened] = [await browser.open(path), await other.open(path)]
+    const [page, opened] = [await browser.open(`${path}/edit`), await other.open(`${path}/edit`)]
     assert.equal((await other.submit(opened, path, theirs)).status, 303)
     const refused = await browser.submit(page, path, mine)
     assert.equal(refused.status, 409)
@@ -189,16 +205,36 @@ describe('409 with both versions, after another has saved', () => {
     assert.equal((await place.send('GET', `/spaces/${id}`)).body.data.name, 'Mine')
   })
 
-  test('both stored the same; or the form has no version, as none of our pages has', async () => {
+  test('both stored the same; or the version is none that the record has had', async () => {
     const { id } = await place.stored('/spaces', { name: 'Same', color: 1 })
     const path = `/app/spaces/${id}`
     await clash(path, { name: 'Equal' }, { name: 'Equal' }, ['the same values'])
-    for (const version of [undefined, '', 'x']) {
-      assert.equal((await browser.submit(await browser.open(path), path, { version })).status, 409)
-    }
+    assert.equal((await browser.submit(await browser.open(`${path}/edit`), path, { version: 'x' })).status, 409)
     await place.send('DELETE', `/spaces/${id}`)
     assert.equal((await browser.post(path, { name: 'Gone' })).status, 404)
   })
+})
+
+test('303 for a form without a version: it changes the record as it is, as the API does without If-Match', async () => {
+  const { id: space } = await place.stored('/spaces', { name: 'Before' })
+  const { id: domain } = await place.stored('/domains', { name: 'unconditional.example.com' })
+  const { id: link } = await place.link({ title: 'Before' })
+  for (const [resource, id, form] of [
+    ['spaces', space, { name: 'After' }],
+    ['domains', domain, { homepage_url: 'https://acme.com/after' }],
+    ['links', link, { title: 'After' }],
+  ] as const) {
+    const path = `/app/${resource}/${id}`
+    for (const version of [undefined, '']) {
+      assert.equal(
+        (await browser.submit(await browser.open(`${path}/edit`), path, { ...form, version })).status,
+        303,
+        path,
+      )
+    }
+    const { data } = (await place.send('GET', `/${resource}/${id}`)).body
+    assert.partialDeepStrictEqual(data, form)
+  }
 })
 
 describe('what a form of a link keeps', () => {
@@ -209,7 +245,7 @@ describe('what a form of a link keeps', () => {
       ...{ expiration_url: 'https://acme.com/over', redirect_status: 308, redirect_password: 'secret', disabled: true },
     })
     const path = `/app/links/${link.id}`
-    const { page } = await browser.follow(await browser.submit(await browser.open(path), path))
+    const { page } = await browser.follow(await browser.submit(await browser.open(`${path}/edit`), path))
     assert.match(page.said.join(), /is saved/)
     const { data } = (await place.send('GET', `/links/${link.id}`)).body
     assert.deepEqual(data, { ...link, updated_at: data.updated_at })
@@ -219,7 +255,7 @@ describe('what a form of a link keeps', () => {
     const link = await place.link({ title: 'x', disabled: true, clicks_limit: 9, redirect_password: 'secret' })
     const path = `/app/links/${link.id}`
     const save = async (typed: Readonly<Record<string, string | undefined>>) => {
-      assert.equal((await browser.submit(await browser.open(path), path, typed)).status, 303)
+      assert.equal((await browser.submit(await browser.open(`${path}/edit`), path, typed)).status, 303)
       return (await place.send('GET', `/links/${link.id}`)).body.data
     }
     const { title, disabled, clicks_limit, has_redirect_password } = await save({
@@ -243,7 +279,7 @@ describe('what a form of a link keeps', () => {
     const { page: shown } = await browser.follow(made)
     assert.match(shown.said.join(), /link is created/)
     assert.match(shown.heading, /Everything/)
-    assert.deepEqual([shown.value('url'), shown.value('title')], ['https://acme.com/?a=1&b', 'All'])
+    for (const words of ['https://acme.com/?a=1&b', 'All', 'Disabled']) assert.ok(shown.text.includes(words), words)
   })
 })
 

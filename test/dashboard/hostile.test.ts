@@ -141,6 +141,7 @@ async function* pagesOf(
   const ofLink = `/app/links/${link.id}`
   const paths = ['/app', '/app/links', '/app/links/new', ofLink, `${ofLink}/delete`, `${ofLink}/forget`, '/app/domains']
   paths.push(`/app/domains/${domain.id}`, `/app/domains/${domain.id}/delete`, '/app/spaces', `/app/spaces/${space.id}`)
+  paths.push(`${ofLink}/edit`, `/app/domains/${domain.id}/edit`, `/app/spaces/${space.id}/edit`)
   paths.push(`/app/spaces/${space.id}/delete`, '/app/keys', `/app/keys/${key.id}/revoke`, '/app/sessions', '/app/about')
   for (const path of paths) yield [path, await browser.get(path)]
   const asked = encodeURIComponent(words)
@@ -220,8 +221,8 @@ describe('a page with hostile words', () => {
     for (const path of ['/app/links', '/app/spaces', '/app/keys', '/app/about', `/app/links/${link.id}`]) {
       assert.ok((await browser.open(path)).text.includes(words), path)
     }
-    assert.equal((await browser.open(`/app/links/${link.id}`)).value('title'), words)
-    assert.equal((await browser.open(`/app/spaces/${space.id}`)).value('name'), words)
+    assert.equal((await browser.open(`/app/links/${link.id}/edit`)).value('title'), words)
+    assert.equal((await browser.open(`/app/spaces/${space.id}/edit`)).value('name'), words)
     assert.ok((await browser.open(`/app/spaces/${space.id}`)).title.startsWith(words))
   })
 })

@@ -5,8 +5,8 @@ import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
 import type { Html } from '../../http/html.ts'
 import { type DayRange, type Interval, intervals } from '../../stats/day-range.ts'
 import { type Bucket, Series } from '../../stats/series.ts'
-import { areaChart } from './area-chart.ts'
-import { labelledPlaces } from './buckets.ts'
+import { areaChart as areaChartOf } from './area-chart.ts'
+import { type ClicksOverTime, labelledPlaces } from './buckets.ts'
 import { axisOf, plotHeight, plotWidth } from './chart-scale.ts'
 
 const today = Date.parse('2026-11-22') / 86_400_000
@@ -19,6 +19,10 @@ function bucketsOf(range: DayRange, interval: Interval, clicks: readonly number[
     return { ...bucket, clicks: people, unique_clicks: people % 7, bots: people % 5, previews: people % 3 }
   })
 }
+
+/** The chart of a period that is over, unless said otherwise. */
+const areaChart = (chart: Partial<ClicksOverTime> & Pick<ClicksOverTime, 'buckets' | 'interval' | 'title'>) =>
+  areaChartOf({ begun: chart.buckets.length, hour: null, ...chart })
 
 const weekOf = (...clicks: number[]) => bucketsOf(week, 'day', clicks)
 const labelOf = (chart: Html) => chart.text.match(/aria-label="([^"]*)"/)?.[1]
@@ -36,13 +40,15 @@ const charts = fc
     days: fc.oneof(fc.constantFrom(1, 2, 7, 30), fc.integer({ min: 1, max: 120 })),
     figures: fc.array(clicks, { maxLength: 40 }),
     before: fc.option(fc.array(clicks, { maxLength: 40 }), { nil: undefined }),
+    left: fc.nat(3),
+    hour: fc.option(fc.nat(24)),
     title: fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', ']]>', 'é', '💩', 'a') }),
   })
-  .map(({ interval, days, figures, before, title }) => ({
-    buckets: bucketsOf({ from: today - days + 1, to: today }, interval, figures),
-    ...(before && { before }),
-    ...{ interval, title },
-  }))
+  .map(({ interval, days, figures, before, left, hour, title }) => {
+    const buckets = bucketsOf({ from: today - days + 1, to: today }, interval, figures)
+    const begun = Math.max(0, buckets.length - left)
+    return { buckets, begun, hour: begun === 0 ? null : hour, ...(before && { before }), ...{ interval, title } }
+  })
 
 /** Points of lines, columns and what stands at a share of the width. */
 function assertWithinFrame({ text }: Html): void {
@@ -70,11 +76,11 @@ test('any figures make a well-formed drawing that stays within its frame', () =>
   )
 })
 
-test('the table has a row for each bucket, and its columns add up to the totals', () => {
+test('the table has a row for each bucket that has begun, and its columns add up to the totals', () => {
   fc.assert(
     fc.property(charts, ({ before: _, ...chart }) => {
       const rows = textsOf(areaChart(chart), 'tr').slice(1)
-      assert.equal(rows.length, chart.buckets.length + 1)
+      assert.equal(rows.length, chart.begun + 1)
       const cells = [...areaChart(chart).text.matchAll(/<td>([\d,]+)<\/td>/g)].map(([, text = '']) =>
         Number(text.replaceAll(',', '')),
       )
@@ -102,6 +108,7 @@ test('at most four labels on each axis, of whole clicks, the greatest figure bel
         assert.ok(Math.max(1, ...all) <= (ticks.at(-1) as number))
         const places = labelledPlaces(n, interval)
         assert.ok(places.length > 0 && places.length <= 4, `${places}`)
+        assert.ok(places[0] === 0 && places.at(-1) === n - 1)
         assert.ok(places.every((place, at) => place >= 0 && place < n && place > (places[at - 1] ?? -1)))
       },
     ),
@@ -153,20 +160,51 @@ test('the period before has a dashed line, a key and a column of the table; with
   assert.match(textsOf(chart, 'tr').at(0) ?? '', /Clicks in the period before$/)
 })
 
+test('the line ends where time does, and what still runs is dashed and says so', () => {
+  const chart = areaChart({ buckets: weekOf(5, 6, 7), begun: 3, hour: 9, interval: 'day', title: 'Clicks' })
+  const [, solid = ''] = chart.text.match(/class="chart-line" d="([^"]*)"/) ?? []
+  const [, dashed = ''] = chart.text.match(/class="chart-line chart-running" d="(M[^"]{9,})"/) ?? []
+  const xsOf = (path: string) =>
+    path
+      .split(/[ML]/)
+      .slice(1)
+      .map((point) => Math.round(Number(point.split(',')[0])))
+  assert.deepEqual(
+    [xsOf(solid), xsOf(dashed)],
+    [
+      [0, 167],
+      [167, 333],
+    ],
+  )
+  assert.deepEqual(titlesOf(chart).at(-1), 'Wed, 18 Nov 2026, so far: 7 clicks')
+  assert.match(labelOf(chart) ?? '', /^Clicks, Mon, 16 Nov 2026 to Wed, 18 Nov 2026, so far: 18 clicks\./)
+  assert.match(chart.text, /So far<\/span>/)
+  const first = areaChart({ buckets: weekOf(5), begun: 1, hour: 0, interval: 'day', title: 'Clicks' })
+  assert.match(first.text, /<circle class="chart-dot" cx="0%"/)
+  assert.doesNotMatch(first.text, /So far/)
+})
+
+test('a period that has not begun has no line, and words for it', () => {
+  const chart = areaChart({ buckets: weekOf(), begun: 0, interval: 'day', title: 'Clicks' })
+  assert.equal(labelOf(chart), 'Clicks: Mon, 16 Nov 2026 has not begun.')
+  assert.match(chart.text, /This period has not begun/)
+  assert.deepEqual(titlesOf(chart), [])
+})
+
 test('hours are labelled by the days in which they are', () => {
   const buckets = bucketsOf({ from: today - 1, to: today }, 'hour', [])
   const drawn = areaChart({ buckets, interval: 'hour', title: 'Clicks' })
-  assert.deepEqual(textsOf(drawn, 'text').slice(-4), ['21 Nov', '12:00', '22 Nov', '12:00'])
+  assert.deepEqual(textsOf(drawn, 'text').slice(-3), ['21 Nov', '22 Nov', '23:00'])
   assert.equal(titlesOf(drawn)[13], '21 Nov 2026, 13:00: 0 clicks')
 })
 
-test('days and months are labelled up to the last one', () => {
+test('days and months are labelled from the first to the last one', () => {
   for (const [interval, from, expected] of [
-    ['day', today - 29, ['2 Nov', '12 Nov', '22 Nov']],
-    ['month', today - 340, ['Mar 2026', 'Jul 2026', 'Nov 2026']],
+    ['day', today - 29, ['24 Oct', '3 Nov', '12 Nov', '22 Nov']],
+    ['month', today - 340, ['Dec 2025', 'Apr 2026', 'Jul 2026', 'Nov 2026']],
   ] as const) {
     const buckets = bucketsOf({ from, to: today }, interval, [])
     const labels = textsOf(areaChart({ buckets, interval, title: 'Clicks' }), 'text')
-    assert.deepEqual(labels.slice(-3), expected)
+    assert.deepEqual(labels.slice(-4), expected)
   }
 })

@@ -2,7 +2,7 @@ import { area, line } from 'd3-shape'
 import { type Html, html } from '../../http/html.ts'
 import type { Bucket } from '../../stats/series.ts'
 import { count, counted, shortCount } from '../parts/number.ts'
-import { bucketLabel, bucketName, type ClicksOverTime, labelledPlaces } from './buckets.ts'
+import { bucketLabel, bucketName, type ClicksOverTime, labelledPlaces, shownName } from './buckets.ts'
 import { type Axis, axisOf, plotHeight, plotWidth, rounded, xOf } from './chart-scale.ts'
 import { chartTable } from './chart-table.ts'
 
@@ -14,24 +14,34 @@ const height = top + plotHeight + 26
 export function areaChart(chart: ClicksOverTime): Html {
   const { buckets, before, title } = chart
   const axis = axisOf([...buckets.map(({ clicks }) => clicks), ...(before ?? [])])
-  const isEmpty = buckets.every(({ clicks }) => clicks === 0)
   return html`<figure class="chart">
 <figcaption>${title}</figcaption>
-<output class="chart-reading">${isEmpty ? 'No clicks in this period' : null}</output>
-<div class="chart-drawing">${axisDrawing(axis)}${plotDrawing(chart, axis)}</div>
-${before === undefined ? null : key}
+<p class="chart-state">${stateOf(chart)}</p>
+<div class="chart-drawing">${axisDrawing(axis)}${plotDrawing(chart, axis)}<output class="chart-reading"></output></div>
+${keyOf(chart)}
 ${chartTable(chart)}
 </figure>`
 }
 
-/** What the two lines stand for. */
-const key = html`<p class="chart-key" aria-hidden="true">${[
-  ['chart-line', 'This period'],
-  ['chart-before', 'The period before'],
-].map(
-  ([name = '', text = '']) =>
-    html`<span><svg width="20" height="8"><path class="${name}" d="M0,4H20"/></svg> ${text}</span>`,
-)}</p>`
+/** Why the line lies at the bottom. */
+function stateOf({ buckets, begun }: ClicksOverTime): string | null {
+  if (begun === 0) return 'This period has not begun'
+  return buckets.every(({ clicks }) => clicks === 0) ? 'No clicks in this period' : null
+}
+
+/** What the lines stand for. */
+function keyOf({ before, begun, hour }: ClicksOverTime): Html | null {
+  const lines = [
+    ['chart-line', 'This period', before !== undefined || hour !== null],
+    ['chart-line chart-running', 'So far', hour !== null && begun > 1],
+    ['chart-before', 'The period before', before !== undefined],
+  ] as const
+  const shown = lines.filter(([, , isShown]) => isShown)
+  if (shown.length === 0) return null
+  return html`<p class="chart-key" aria-hidden="true">${shown.map(
+    ([name, text]) => html`<span><svg width="20" height="8"><path class="${name}" d="M0,4H20"/></svg> ${text}</span>`,
+  )}</p>`
+}
 
 function axisDrawing({ ticks, y }: Axis): Html {
   const labels = ticks.map((tick) => ({ text: shortCount(tick), y: rounded(top + y(tick)) }))
@@ -55,49 +65,67 @@ ${onlyDot(chart, axis)}
 </svg>`
 }
 
-function lines({ buckets, before }: ClicksOverTime, { y }: Axis): Html {
-  const x = (_: unknown, place: number) => xOf(place, buckets.length)
-  const clicks = buckets.map((bucket) => bucket.clicks)
-  const lineOf = line<number>(x, y)
-  return html`<path class="chart-area" d="${area<number>(x, plotHeight, y)(clicks)}"/>${
-    before ? html`<path class="chart-before" d="${lineOf(before.slice(0, buckets.length))}"/>` : null
-  }<path class="chart-line" d="${lineOf(clicks)}"/>`
+/** The line ends where time does; what still runs is dashed. */
+function lines({ buckets, begun, hour, before }: ClicksOverTime, { y }: Axis): Html {
+  const clicks = buckets.slice(0, begun).map((bucket) => bucket.clicks)
+  const over = hour === null ? begun : begun - 1
+  const from = (first: number) => (_: unknown, place: number) => xOf(first + place, buckets.length)
+  const lineFrom = (first: number, figures: readonly number[]) => line<number>(from(first), y)([...figures])
+  const running =
+    hour === null || begun < 2
+      ? null
+      : html`<path class="chart-line chart-running" d="${lineFrom(over - 1, clicks.slice(-2))}"/>`
+  return html`<path class="chart-area" d="${area<number>(from(0), plotHeight, y)(clicks)}"/>${
+    before ? html`<path class="chart-before" d="${lineFrom(0, before.slice(0, buckets.length))}"/>` : null
+  }<path class="chart-line" d="${lineFrom(0, clicks.slice(0, over))}"/>${running}`
 }
 
 /** A line needs two points. */
-function onlyDot({ buckets: [only, ...others] }: ClicksOverTime, { y }: Axis): Html | null {
-  if (only === undefined || others.length > 0) return null
-  return html`<circle class="chart-dot" cx="50%" cy="${rounded(top + y(only.clicks))}" r="4"/>`
+function onlyDot({ buckets, begun }: ClicksOverTime, { y }: Axis): Html | null {
+  const [only] = buckets
+  if (only === undefined || begun !== 1) return null
+  return html`<circle class="chart-dot" cx="${percentOf(0, buckets.length)}%" cy="${rounded(top + y(only.clicks))}" r="4"/>`
 }
 
 function timeLabels({ buckets, interval }: ClicksOverTime): Html[] {
   return labelledPlaces(buckets.length, interval).map((place) => {
-    const x = xOf(place, buckets.length) / 10
+    const x = percentOf(place, buckets.length)
     const anchor = x < 5 ? 'start' : x > 95 ? 'end' : 'middle'
     const text = bucketLabel((buckets[place] as Bucket).start_at, interval)
-    return html`<text x="${rounded(x)}%" y="${height - 6}" text-anchor="${anchor}">${text}</text>`
+    return html`<text x="${x}%" y="${height - 6}" text-anchor="${anchor}">${text}</text>`
   })
 }
 
-/** A column for each bucket takes the pointer, and says the figure where there is no script. `data-y` is where the line is. */
-function columns({ buckets, before, interval }: ClicksOverTime, { y }: Axis): Html[] {
+/** From the left, in per cent of the drawing's width. */
+function percentOf(place: number, count: number): number {
+  return rounded((xOf(place, count) / plotWidth) * 100)
+}
+
+/**
+ * A column for each bucket that has begun takes the pointer, and says the figure where there is no script. `data-x` and
+ * `data-y` are where the line is.
+ */
+function columns(chart: ClicksOverTime, { y }: Axis): Html[] {
+  const { buckets, begun, before } = chart
   const width = rounded(plotWidth / Math.max(1, buckets.length - 1))
-  return buckets.map(({ start_at, clicks }, place) => {
+  return buckets.slice(0, begun).map(({ clicks }, place) => {
     const left = Math.max(0, xOf(place, buckets.length) - width / 2)
     const right = Math.min(plotWidth, xOf(place, buckets.length) + width / 2)
     const earlier = before?.[place]
-    const text = `${bucketName(start_at, interval)}: ${counted(clicks, 'click')}${earlier === undefined ? '' : `, ${count(earlier)} before`}`
-    return html`<rect class="chart-column" x="${rounded(left)}" width="${rounded(right - left)}" height="${plotHeight}" data-y="${rounded(top + y(clicks))}"><title>${text}</title></rect>`
+    const text = `${shownName(chart, place)}: ${counted(clicks, 'click')}${earlier === undefined ? '' : `, ${count(earlier)} before`}`
+    return html`<rect class="chart-column" x="${rounded(left)}" width="${rounded(right - left)}" height="${plotHeight}" data-x="${percentOf(place, buckets.length)}%" data-y="${rounded(top + y(clicks))}"><title>${text}</title></rect>`
   })
 }
 
 /** What the drawing says, in a sentence or two. */
-function gistOf({ buckets, interval, title }: ClicksOverTime): string {
-  const nameOf = ({ start_at }: Bucket) => bucketName(start_at, interval)
-  const [first, last] = [buckets.at(0) as Bucket, buckets.at(-1) as Bucket]
-  const range = first === last ? nameOf(first) : `${nameOf(first)} to ${nameOf(last)}`
-  const total = buckets.reduce((sum, { clicks }) => sum + clicks, 0)
+function gistOf(chart: ClicksOverTime): string {
+  const { buckets, begun, interval, title } = chart
+  if (begun === 0) return `${title}: ${bucketName((buckets[0] as Bucket).start_at, interval)} has not begun.`
+  const all = buckets.slice(0, begun)
+  const range = begun === 1 ? shownName(chart, 0) : `${shownName(chart, 0)} to ${shownName(chart, begun - 1)}`
+  const total = all.reduce((sum, { clicks }) => sum + clicks, 0)
   if (total === 0) return `${title}, ${range}: no clicks.`
-  const highest = buckets.reduce((most, bucket) => (bucket.clicks > most.clicks ? bucket : most))
-  return `${title}, ${range}: ${counted(total, 'click')}. The peak was ${count(highest.clicks)}: ${nameOf(highest)}.`
+  const highest = all.reduce((most, { clicks }, place) => (clicks > (all[most] as Bucket).clicks ? place : most), 0)
+  const peak = all[highest] as Bucket
+  return `${title}, ${range}: ${counted(total, 'click')}. The peak was ${count(peak.clicks)}: ${bucketName(peak.start_at, interval)}.`
 }

@@ -5,6 +5,10 @@ import type { Bucket } from '../../stats/series.ts'
 export interface ClicksOverTime {
   /** All of a range, empty ones too; at least one. */
   readonly buckets: readonly Bucket[]
+  /** How many of them have begun, from the first. */
+  readonly begun: number
+  /** Null unless the last of those that have begun still runs. */
+  readonly hour: number | null
   /** The clicks of the period before, from its first bucket on. */
   readonly before?: readonly number[]
   readonly interval: Interval
@@ -27,24 +31,31 @@ export function bucketName(startAt: string, interval: Interval): string {
   return long[interval].format(new Date(startAt))
 }
 
+/** The name of the bucket at this place, and whether it still runs. */
+export function shownName({ buckets, begun, hour, interval }: ClicksOverTime, place: number): string {
+  const name = bucketName(buckets[place]?.start_at ?? '', interval)
+  return hour !== null && place === begun - 1 ? `${name}, so far` : name
+}
+
 /** For the axis: `22 Nov`, `15:00`, `Nov 2026`. The hour in which a day begins has the day. */
 export function bucketLabel(startAt: string, interval: Interval): string {
   const date = new Date(startAt)
   return short[interval === 'hour' && date.getUTCHours() === 0 ? 'day' : interval].format(date)
 }
 
-/**
- * The places of at most four labels, ascending. Days and months are counted from the last one; hours from the first, so that
- * the days begin where a label stands.
- */
+/** The places of at most four labels, ascending, the first and the last of all among them. Hours have one where a day begins. */
 export function labelledPlaces(count: number, interval: Interval): number[] {
-  const fromStart = interval === 'hour'
-  const step = fromStart ? hourStep(count) : Math.ceil((count - 1) / 3) || 1
-  const places = Array.from({ length: Math.ceil(count / step) }, (_, n) => n * step)
-  return fromStart ? places : places.map((place) => count - 1 - place).reverse()
+  const last = count - 1
+  if (interval === 'hour') {
+    const step = hourStep(count)
+    const places = Array.from({ length: Math.ceil(count / step) }, (_, n) => n * step)
+    return [...new Set([0, ...places.filter((place) => place <= last - step / 2), last])]
+  }
+  const steps = Math.min(3, last)
+  return steps === 0 ? [0] : Array.from({ length: steps + 1 }, (_, n) => Math.round((n * last) / steps))
 }
 
 function hourStep(count: number): number {
   const days = Math.ceil(count / 24)
-  return days > 2 ? 24 * Math.ceil(days / 4) : 6 * days
+  return days > 2 ? 24 * Math.ceil(days / 3) : 12 * days
 }

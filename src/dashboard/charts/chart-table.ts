@@ -1,7 +1,7 @@
 import { type Html, html } from '../../http/html.ts'
 import type { Counts } from '../../stats/series.ts'
 import { count } from '../parts/number.ts'
-import { bucketName, type ClicksOverTime } from './buckets.ts'
+import { type ClicksOverTime, shownName } from './buckets.ts'
 
 const shown = {
   clicks: 'Clicks',
@@ -12,8 +12,10 @@ const shown = {
 const names = Object.keys(shown) as (keyof Counts)[]
 const firstColumn = { hour: 'Hour (UTC)', day: 'Day', month: 'Month' }
 
-/** The figures of a chart, to be unfolded. */
-export function chartTable({ buckets, before, interval, title }: ClicksOverTime): Html {
+/** The figures of a chart, to be unfolded: those of all that has begun. */
+export function chartTable(chart: ClicksOverTime): Html {
+  const { begun, before, interval, title } = chart
+  const buckets = chart.buckets.slice(0, begun)
   const columns = [...names.map((name) => shown[name]), ...(before ? ['Clicks in the period before'] : [])]
   const row = (name: string, counts: Counts, earlier: number | undefined) =>
     html`<tr><th scope="row">${name}</th>${names.map((each) => html`<td>${count(counts[each])}</td>`)}${
@@ -21,7 +23,7 @@ export function chartTable({ buckets, before, interval, title }: ClicksOverTime)
     }</tr>`
   return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
 <thead><tr><th scope="col">${firstColumn[interval]}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
-<tbody>${buckets.map((bucket, place) => row(bucketName(bucket.start_at, interval), bucket, before?.[place]))}</tbody>
+<tbody>${buckets.map((bucket, place) => row(shownName(chart, place), bucket, before?.[place]))}</tbody>
 <tfoot>${row('Total', totalOf(buckets), before?.reduce(sum, 0))}</tfoot>
 </table></div></details>`
 }

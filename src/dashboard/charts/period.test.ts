@@ -6,7 +6,7 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { repeated } from '../../http/form-encoding.ts'
 import { type DayRange, rangeFaults } from '../../stats/day-range.ts'
 import { Series } from '../../stats/series.ts'
-import { namedPeriod, type Period, periodQuery, periods, readPeriod } from './period.ts'
+import { namedPeriod, type Period, periodQuery, periods, progressOf, readPeriod } from './period.ts'
 
 const dayOf = (date: string) => Date.parse(date) / 86_400_000
 const today = dayOf('2026-11-22')
@@ -91,8 +91,33 @@ test('the period before ends where the other begins at the latest, and has as ma
     fc.property(fc.integer({ min: 800, max: 40_000 }), fc.integer({ min: 1, max: 366 }), (from, length) => {
       const { period } = readPeriod({ from: dayText(from), to: dayText(from + length - 1) }, today)
       const { before, range, interval } = period
+      if (range.from > today) return assert.equal(before, null)
       assert.ok(before !== null && before.to < range.from && before.from <= before.to)
-      assert.equal(new Series(before, interval).buckets.length, new Series(range, interval).buckets.length)
+      const begun = { from: range.from, to: Math.min(range.to, today) }
+      assert.equal(new Series(before, interval).buckets.length, new Series(begun, interval).buckets.length)
     }),
   )
+})
+
+test('a period counts what has begun of it, and knows the hour while it runs', () => {
+  const at = (time: string) => Date.parse(`2026-11-22T${time}Z`)
+  const ofDays = (from: number, to: number) => readPeriod({ from: dayText(from), to: dayText(to) }, today).period
+  for (const [period, now, begun, hour] of [
+    [namedPeriod('2d', today), at('00:00:00'), 25, 0],
+    [namedPeriod('2d', today), at('20:29:59'), 45, 20],
+    [namedPeriod('30d', today), at('23:31:00'), 30, 24],
+    [namedPeriod('12m', today), at('12:00:00'), 12, 12],
+    [ofDays(today - 9, today - 5), at('12:00:00'), 5, null],
+    [ofDays(today - 1, today - 1), at('12:00:00'), 24, null],
+    [ofDays(today - 4, today + 5), at('12:00:00'), 5, 12],
+    [ofDays(today + 4, today + 5), at('12:00:00'), 0, null],
+  ] as const)
+    assert.deepEqual(progressOf(period, now), { begun, hour })
+})
+
+test('bounds that are refused stand as they were typed; others are those of the period', () => {
+  const typedIn = (fields: Fields) => readPeriod(fields, today).typed
+  assert.deepEqual(typedIn({ from: '2026-12-01', to: 'x' }), { from: '2026-12-01', to: 'x' })
+  assert.deepEqual(typedIn({ from: '2026-12-01', to: '' }), { from: '2026-12-01', to: '2026-12-01' })
+  assert.deepEqual(typedIn({ period: '7d' }), { from: '2026-11-16', to: '2026-11-22' })
 })

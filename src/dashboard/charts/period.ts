@@ -18,7 +18,7 @@ import {
 } from '../../stats/day-range.ts'
 
 const labels = {
-  '2d': 'Yesterday and today',
+  '2d': '2 days',
   '7d': '7 days',
   '30d': '30 days',
   '90d': '90 days',
@@ -30,6 +30,7 @@ export type PeriodName = keyof typeof labels
 /** What a page offers, in order. */
 export const periods = Object.entries(labels).map(([name, label]) => ({ name: name as PeriodName, label }))
 
+const [dayMs, hourMs] = [86_400_000, 3_600_000]
 const defaultName = '30d'
 /** By hour, a range of one's own has at most two days, by day three months. */
 const [mostByHour, mostByDay] = [2, 92]
@@ -39,7 +40,7 @@ export interface Period {
   readonly name: PeriodName | null
   readonly range: DayRange
   readonly interval: Interval
-  /** As many days before, or the same days as many months earlier; null where there are none since 1970. */
+  /** As many days before as have begun, or the same days as many months earlier; null where there are none since 1970. */
   readonly before: DayRange | null
 }
 
@@ -47,6 +48,16 @@ export interface PeriodReading {
   /** The default period, if anything is at fault. */
   readonly period: Period
   readonly violations: readonly Violation[]
+  /** The bounds as the form shows them: as they were typed, or else those of the period. */
+  readonly typed: { readonly from: string; readonly to: string }
+}
+
+/** How far a period has come. */
+export interface Progress {
+  /** Hours, days or months that have begun. */
+  readonly begun: number
+  /** The hour of the present day, rounded; null when the period is over or has not begun. */
+  readonly hour: number | null
 }
 
 const day = { schema: Type.String({ format: 'date' }), parse: parseDay }
@@ -66,11 +77,13 @@ export function readPeriod({ period, from, to }: Fields, today: number): PeriodR
   const { values, violations } = periodForm.read({ period, from, to })
   const asked = { from: values.from ?? null, to: values.to ?? null, interval: null }
   const isOwn = values.period === null && (asked.from !== null || asked.to !== null)
-  if (violations.length > 0 || !isOwn) {
-    return { period: namedPeriod((violations.length === 0 && values.period) || defaultName, today), violations }
-  }
-  const range = rangeOf(asked, today)
-  return { period: { name: null, ...periodOver(range, intervalOf(range)) }, violations }
+  const read =
+    violations.length > 0 || !isOwn
+      ? namedPeriod((violations.length === 0 && values.period) || defaultName, today)
+      : { name: null, ...periodOver(rangeOf(asked, today), today) }
+  const typed = (text: unknown, day: number) =>
+    typeof text === 'string' && violations.length > 0 ? text : dayText(day)
+  return { period: read, violations, typed: { from: typed(from, read.range.from), to: typed(to, read.range.to) } }
 }
 
 /** The period with this name that ends today. */
@@ -78,7 +91,21 @@ export function namedPeriod(name: PeriodName, today: number): Period {
   const count = Number.parseInt(name, 10)
   const byMonth = name.endsWith('m')
   const range = { from: byMonth ? firstDayOf(monthOf(today) - count + 1) : today - count + 1, to: today }
-  return { name, ...periodOver(range, byMonth ? 'month' : intervalOf(range)) }
+  return { name, ...periodOver(range, today, byMonth ? 'month' : undefined) }
+}
+
+/** How far the period has come at the time `now`, in milliseconds. */
+export function progressOf({ range: { from, to }, interval }: Period, now: number): Progress {
+  const day = Math.floor(now / dayMs)
+  const sinceMidnight = now - day * dayMs
+  const isRunning = day >= from && day <= to
+  const last = Math.min(day, to)
+  const begun = {
+    hour: (last - from) * 24 + (isRunning ? Math.floor(sinceMidnight / hourMs) + 1 : 24),
+    day: last - from + 1,
+    month: monthOf(last) - monthOf(from) + 1,
+  }[interval]
+  return { begun: day < from ? 0 : begun, hour: isRunning ? Math.round(sinceMidnight / hourMs) : null }
 }
 
 /** The period as the query of an address, without `?`. */
@@ -86,14 +113,16 @@ export function periodQuery({ name, range }: Period): string {
   return name === null ? `from=${dayText(range.from)}&to=${dayText(range.to)}` : `period=${name}`
 }
 
-function periodOver(range: DayRange, interval: Interval): Omit<Period, 'name'> {
-  const { from, to } = range
+function periodOver(range: DayRange, today: number, interval = intervalOf(range)): Omit<Period, 'name'> {
+  const { from } = range
+  // What has not begun cannot be compared.
+  const to = Math.min(range.to, today)
   const months = monthOf(to) - monthOf(from) + 1
   const before =
     interval === 'month'
       ? { from: monthsEarlier(from, months), to: monthsEarlier(to, months) }
       : { from: from - (to - from + 1), to: from - 1 }
-  return { range, interval, before: before.from < 0 ? null : before }
+  return { range, interval, before: before.from < 0 || to < from ? null : before }
 }
 
 function intervalOf({ from, to }: DayRange): Interval {

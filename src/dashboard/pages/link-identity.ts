@@ -3,6 +3,7 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import type { Link } from '../../links/schema.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { copyButton, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
+import { menu } from '../parts/menu.ts'
 import { shortUrlText } from '../parts/short-url.ts'
 import { spaceName } from '../parts/space.ts'
 import { stateBadge } from '../parts/state.ts'
@@ -23,10 +24,17 @@ export function namesOf({ short_url, status }: Link): { readonly title: string; 
   }
 }
 
-/** Copies the short link, or opens it. */
-export function addressActions({ short_url }: Link): Html {
-  return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy the short link')}
-${linkButton({ label: 'Open', href: short_url, inNewTab: true })}</div>`
+/** What is done with the link: it is copied, opened, edited, switched off or on, and deleted. */
+export function headActions({ id, short_url, disabled }: Link): Html {
+  const path = `/app/links/${id}`
+  const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
+  return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy')}
+${linkButton({ label: 'Open', href: short_url, inNewTab: true })}
+${linkButton({ label: 'Edit', href: `${path}/edit`, weight: 'primary', icon: 'edit' })}
+${menu('link-menu', 'More actions', [
+  { ...state, href: `${path}/${disabled ? 'enable' : 'disable'}`, fields: { next: path } },
+  { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
+])}</div>`
 }
 
 /** The facts of the link beside its QR code, whose pictures are at `path`. */
@@ -54,8 +62,13 @@ function factsOf(link: Link, space: Space | undefined): (readonly [label: string
   return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
 }
 
+/** The picture of the QR code at `path`. */
+export function codePicture(shortUrl: string, path: string): Html {
+  return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code of ${shortUrl}">`
+}
+
 function code({ short_url }: Link, path: string): Html {
-  return html`<section id="qr" class="qr"><img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code of ${short_url}">
+  return html`<section id="qr" class="qr">${codePicture(short_url, path)}
 <div class="stack"><h2>QR code</h2><p><code>${short_url}</code></p>
 <a class="button plain" href="${path}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
 <form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Pixels</label>

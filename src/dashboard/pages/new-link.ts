@@ -15,9 +15,9 @@ const home = '/app/links'
 /** `/app/links/new`, and the form that makes a link. */
 export function newLinkPage(pages: Pages, { storage, actions }: LinkPageParts): void {
   pages.show(`${home}/new`, async ({ account, query }) => {
-    const choices = await choicesOf(storage, account, { domains: [query.domain_id] })
-    const { url, domain_id = oldestOf(choices) } = query
-    return newPage(new FormState({ url, domain_id, redirect_status: '302' }), choices)
+    const choices = await choicesOf(storage, account, { domains: [query.domain_id], spaces: [query.space_id] })
+    const { url, space_id, domain_id = oldestOf(choices) } = query
+    return newPage(new FormState({ url, domain_id, space_id, redirect_status: '302' }), choices)
   })
 
   pages.act(home, async ({ account, fields }) => {

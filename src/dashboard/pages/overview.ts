@@ -1,27 +1,24 @@
 /** The first page: what has happened, and what needs a look. */
 import { listDomainsQuery } from '../../domains/schema.ts'
 import { listDomains } from '../../domains/store.ts'
-import { type Html, html, type Part } from '../../http/html.ts'
-import { listLinksQuery } from '../../links/schema.ts'
-import { findLink, listLinks } from '../../links/store.ts'
+import { type Html, html } from '../../http/html.ts'
+import { type Link, listLinksQuery } from '../../links/schema.ts'
+import { linkOf } from '../../links/shown.ts'
+import { listLinks } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { resources } from '../../resources.ts'
-import { rankingOf } from '../../stats/reading.ts'
 import type { Storage } from '../../storage/port.ts'
-import { barChart } from '../charts/bars.ts'
-import type { Period } from '../charts/period.ts'
 import { ListState } from '../list-page.ts'
 import type { Pages, Shown } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
-import { formError } from '../parts/errors.ts'
 import { counted } from '../parts/number.ts'
-import { shortUrlText } from '../parts/short-url.ts'
-import { clicksOverTime, periodOf } from '../statistics.ts'
+import { shortUrlOf } from '../parts/short-url.ts'
+import { breakdownBars, clicksOverTime, hasVisits, periodOf, type StatisticsAsked } from '../statistics.ts'
+import { topLinks } from '../top-links.ts'
+import { codePicture } from './link-identity.ts'
 
 const home = '/app'
-/** Links of the ranking. */
-const shownLinks = 10
 
 export interface OverviewParts {
   readonly storage: Storage
@@ -29,32 +26,19 @@ export interface OverviewParts {
 }
 
 /** `/app`. */
-export function overviewPage(pages: Pages, parts: OverviewParts): void {
-  const { storage } = parts
+export function overviewPage(pages: Pages, { storage, shortUrl }: OverviewParts): void {
   pages.show(home, async ({ account, query }) => {
-    const { period, violations } = periodOf(query)
-    const [domains, links] = await Promise.all([totalOf('domains', account), totalOf('links', account)])
-    if (domains === 0) return firstStep(firstDomain)
-    if (links === 0) return firstStep(firstLink)
-    const subject = { scope: 'account', id: account } as const
-    const [chart, top, warnings] = await Promise.all([
-      clicksOverTime({ db: storage, account, subject, period, path: home }),
-      topLinks(parts, account, period),
-      attention(storage, account),
-    ])
-    const errors = violations.map(({ message }) => formError(message))
-    const body = html`${errors}${warnings}${chart}${top}`
-    return { title: 'Overview', place: 'overview', action: newLink, body, status: errors.length > 0 ? 422 : 200 }
+    const reading = periodOf(query)
+    const asked = { db: storage, account, subject: { scope: 'account', id: account } as const, reading, path: home }
+    const isRefused = reading.violations.length > 0
+    if (!isRefused && !(await hasVisits(asked))) {
+      const link = await newestLink(storage, account, shortUrl)
+      if (link !== undefined) return shown(html`${await attention(storage, account)}${firstClick(link)}`)
+      return firstStep((await hasDomains(storage, account)) ? firstLink : firstDomain)
+    }
+    const warnings = await attention(storage, account)
+    return shown(html`${warnings}${await clicksOf(asked, shortUrl)}`, isRefused ? 422 : 200)
   })
-
-  async function totalOf(name: 'domains' | 'links', account: number): Promise<number> {
-    const of = (form: typeof listDomainsQuery) => new ListState('', { per_page: '10' }, form, resources[name]).request
-    const page =
-      name === 'domains'
-        ? await listDomains(storage, account, of(listDomainsQuery))
-        : await listLinks(storage, account, of(listLinksQuery))
-    return page.total
-  }
 }
 
 const newLink = linkButton({ label: 'New link', href: '/app/links/new', weight: 'primary', icon: 'plus' })
@@ -75,20 +59,42 @@ function firstStep(body: Html): Shown {
   return { title: 'Overview', heading: 'Welcome', place: 'overview', body }
 }
 
-/** The links that were followed most in the period. */
-async function topLinks({ storage, shortUrl }: OverviewParts, account: number, period: Period): Promise<Html> {
-  const ranking = await rankingOf(storage, account, { scope: 'account', id: account }, period.range, 'links')
-  const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownLinks })
-  const rows = await Promise.all(values.map(async ({ value, clicks }) => ({ label: await labelOf(value), clicks })))
-  return barChart({ title: 'Top links', rows, total: ranking.total })
+function shown(body: Html, status = 200): Shown {
+  return { title: 'Overview', place: 'overview', action: newLink, body, status }
+}
 
-  async function labelOf(value: string | number | null): Promise<Part> {
-    if (typeof value !== 'number') return 'Other links'
-    const found = await findLink(storage, account, value)
-    if (found === undefined) return 'A deleted link'
-    const { alias, domain_name } = found.record
-    return html`<a href="/app/links/${value}"><bdi>${shortUrlText(shortUrl(domain_name ?? '', alias))}</bdi></a>`
-  }
+async function hasDomains(storage: Storage, account: number): Promise<boolean> {
+  const { request } = new ListState('', { per_page: '10' }, listDomainsQuery, resources.domains)
+  return (await listDomains(storage, account, request)).total > 0
+}
+
+async function newestLink(storage: Storage, account: number, shortUrl: ShortUrl): Promise<Link | undefined> {
+  const newest = { per_page: '10', sort_by: 'id', sort: 'desc' }
+  const { request } = new ListState('', newest, listLinksQuery, resources.links)
+  const [row] = (await listLinks(storage, account, request)).rows
+  return row && linkOf(row, shortUrl)
+}
+
+/** Until the first visit, the newest link stands where its figures will be; a script looks for them every few seconds. */
+function firstClick({ id, short_url: shortUrl, status }: Link): Html {
+  const next =
+    status === 'active'
+      ? html`<p>Share this short link, or scan its code with a phone. Open it once, and your click shows here within seconds.</p>
+<div class="actions">${linkButton({ label: 'Open it once', href: shortUrl, inNewTab: true })}</div>`
+      : html`<p>The link is ${status}, so visitors do not reach its target.</p>`
+  return html`<section id="clicks" data-refresh><h2>No clicks yet</h2>
+<div class="qr">${codePicture(shortUrl, `/app/links/${id}/qr`)}<div class="stack">
+<p>${shortUrlOf({ shortUrl, href: `/app/links/${id}` })}</p>${next}</div></div></section>`
+}
+
+async function clicksOf(asked: StatisticsAsked, shortUrl: ShortUrl): Promise<Html> {
+  const [overTime, top, bars] = await Promise.all([
+    clicksOverTime(asked),
+    topLinks(asked, shortUrl),
+    breakdownBars(asked, ['countries', 'referrers']),
+  ])
+  return html`<section id="clicks" data-arrived="The first click is here"><h2>Clicks</h2>${overTime}</section>
+<section id="where"><h2>What is followed, and from where</h2>${top}${bars}</section>`
 }
 
 /** What needs a look: links that have stopped working. */

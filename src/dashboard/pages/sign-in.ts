@@ -9,7 +9,6 @@ import { type Html, html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { type NewSession, removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
-import { Attempts } from '../attempts.ts'
 import { browserOf } from '../browser.ts'
 import { FormState } from '../form-state.ts'
 import { bareOf } from '../frame.ts'
@@ -23,12 +22,12 @@ import { beginSession, endSession } from '../session-cookie.ts'
 export interface SignInParts {
   readonly db: Db
   readonly keyring: Keyring
+  /** Counts an attempt that failed; the failure that answers it if there have been too many from its address. */
+  readonly refuse: (exchange: Exchange) => Failure | undefined
 }
 
 /** `/app/sign-in` and `/app/sign-out`. */
-export function signInPages(pages: Pages, { db, keyring }: SignInParts): void {
-  const attempts = new Attempts()
-
+export function signInPages(pages: Pages, { db, keyring, refuse }: SignInParts): void {
   pages.open('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
     const next = nextOf((exchange.query as Fields).next)
@@ -37,14 +36,14 @@ export function signInPages(pages: Pages, { db, keyring }: SignInParts): void {
 
   pages.receive('/app/sign-in', async (exchange, fields) => {
     const next = nextOf(fields.next)
-    const attempt = () => begin(fields, browserOf(exchange.headers['user-agent']))
-    const begun = await attempts.take(exchange.clientAddress, attempt, (result) => result instanceof NotSignedIn)
-    if (begun instanceof Failure) return begun
+    const begun = await begin(fields, browserOf(exchange.headers['user-agent']))
     const before = await pages.sessionOf(exchange)
     if (begun instanceof NotSignedIn) {
       // Somebody who follows the link a second time in the same browser is signed in already.
       if (before !== undefined && fields.token !== undefined)
         return pages.goTo(exchange, new Next(next, { code: 'signed-in' }))
+      const tooMany = refuse(exchange)
+      if (tooMany !== undefined) return tooMany
       const page = signInPage(exchange, { next, account: before?.account.name ?? null }, begun.violations)
       return pages.send(exchange, 422, page)
     }

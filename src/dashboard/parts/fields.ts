@@ -24,7 +24,7 @@ export interface Field {
 }
 
 export interface TextField extends Field {
-  readonly type?: 'text' | 'url' | 'search' | 'number' | 'password' | 'datetime-local'
+  readonly type?: 'text' | 'url' | 'search' | 'number' | 'password' | 'date' | 'datetime-local'
   readonly placeholder?: string
   /** `off`, unless said otherwise. */
   readonly autocomplete?: string

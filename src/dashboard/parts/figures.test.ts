@@ -15,6 +15,7 @@ test('a figure says its change against the period before, in words too', () => {
   assert.match(changeOf(900, 1_000), />down<\/span> 10%</)
   assert.match(changeOf(5, 0), />up<\/span> from 0</)
   assert.match(changeOf(5, 5), />no change</)
+  assert.doesNotMatch(changeOf(0, 0), /change/)
   assert.doesNotMatch(figures([{ label: 'Links', value: 3 }], period).text, /change/)
 })
 

@@ -18,7 +18,8 @@ export function figures(all: readonly Figure[], period: string): Html {
   return html`<dl class="figures">${entries}</dl>`
 }
 
-function changeOf(value: number, before: number, period: string): Html {
+function changeOf(value: number, before: number, period: string): Html | null {
+  if (value === 0 && before === 0) return null
   const title = `${count(before)} in ${period}`
   if (value === before) return html`<span class="change" title="${title}">no change</span>`
   const direction = value > before ? 'up' : 'down'

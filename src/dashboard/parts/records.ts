@@ -7,8 +7,6 @@ export interface DnsRecord {
   readonly type: string
   readonly name: string
   readonly value: string
-  /** Whether `value` says in words what to set, and cannot be copied. */
-  readonly isWords?: boolean
 }
 
 /** DNS records to set, each with buttons that copy its name and its value. */
@@ -19,7 +17,7 @@ export function dnsRecords(records: readonly DnsRecord[]): Html {
     columns: [
       { label: 'Type', cell: ({ type }) => type },
       { label: 'Name', cell: ({ name }) => copied(name, 'the name') },
-      { label: 'Value', cell: ({ value, isWords }) => (isWords ? value : copied(value, 'the value')) },
+      { label: 'Value', cell: ({ value }) => copied(value, 'the value') },
     ],
   })
 }

@@ -30,6 +30,11 @@ export function dayOf(at: number | string): string {
   return day.format(new Date(at))
 }
 
+/** "24 Oct – 22 Nov 2026", of two days such as `2026-11-22`. */
+export function daySpan(from: string, to: string): string {
+  return day.formatRange(new Date(from), new Date(to))
+}
+
 function distance(milliseconds: number): string {
   const seconds = milliseconds / 1000
   for (const [unit, length] of units) {

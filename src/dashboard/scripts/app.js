@@ -6,6 +6,7 @@ import { watchForms } from './forms.js'
 import { watchKeys } from './keys.js'
 import { watchLiveForms } from './live.js'
 import { watchRefreshing } from './refresh.js'
+import { watchSchemes } from './schemes.js'
 import { watchSelection } from './selection.js'
 import { signInByLink } from './sign-in.js'
 
@@ -16,5 +17,6 @@ watchForms()
 watchKeys()
 watchLiveForms()
 watchRefreshing()
+watchSchemes()
 watchSelection()
 signInByLink()

@@ -3,7 +3,7 @@
  * titles, and the table has them all.
  */
 
-/** @typedef {{ readonly x: string, readonly y: string, readonly text: string }} Point */
+/** @typedef {{ readonly x: number, readonly y: string, readonly text: string }} Point */
 
 /**
  * Makes all charts of the page, or of what is new in it, readable point by point.
@@ -24,8 +24,8 @@ export function watchCharts(within = document) {
  */
 function readable(plot, output) {
   const points = pointsOf(plot)
+  if (points.length === 0) return
   const last = points.length - 1
-  const resting = output.textContent
   let at = last
 
   /** @param {number} place */
@@ -36,9 +36,10 @@ function readable(plot, output) {
     plot.setAttribute('aria-valuenow', `${at}`)
     plot.setAttribute('aria-valuetext', point.text)
     mark(plot, point)
+    follow(output, plot, point)
   }
   const rest = () => {
-    output.textContent = resting
+    output.textContent = ''
     mark(plot, null)
   }
 
@@ -47,12 +48,14 @@ function readable(plot, output) {
   // The slider says its value itself.
   output.setAttribute('aria-live', 'off')
 
-  const follow = (/** @type {PointerEvent} */ event) => {
+  const choose = (/** @type {PointerEvent} */ event) => {
     const { left, width } = plot.getBoundingClientRect()
-    show(Math.round(((event.clientX - left) / width) * last))
+    const x = ((event.clientX - left) / width) * 100
+    const distances = points.map((point) => Math.abs(point.x - x))
+    show(distances.indexOf(Math.min(...distances)))
   }
-  plot.addEventListener('pointermove', follow)
-  plot.addEventListener('pointerdown', follow)
+  plot.addEventListener('pointermove', choose)
+  plot.addEventListener('pointerdown', choose)
   plot.addEventListener('pointerleave', (event) => {
     // What a finger has chosen stays when it is lifted.
     if (event.pointerType === 'mouse' && document.activeElement !== plot) rest()
@@ -73,14 +76,27 @@ function readable(plot, output) {
  * @returns {Point[]}
  */
 function pointsOf(plot) {
-  const columns = [...plot.querySelectorAll('.chart-column')]
-  return columns.map((column, place) => {
+  return [...plot.querySelectorAll('.chart-column')].map((column) => {
     const title = column.querySelector('title')
     const text = title?.textContent ?? ''
     title?.remove()
-    const x = columns.length > 1 ? (place / (columns.length - 1)) * 100 : 50
-    return { x: `${x}%`, y: column.getAttribute('data-y') ?? '0', text }
+    return { x: parseFloat(column.getAttribute('data-x') ?? '0'), y: column.getAttribute('data-y') ?? '0', text }
   })
+}
+
+/**
+ * Puts the figure above its point, as far as there is room.
+ * @param {HTMLOutputElement} output
+ * @param {SVGSVGElement} plot
+ * @param {Point} point
+ */
+function follow(output, plot, { x, y }) {
+  const drawing = /** @type {HTMLElement} */ (output.parentElement).getBoundingClientRect()
+  const { left, width } = plot.getBoundingClientRect()
+  const middle = left - drawing.left + (width * x) / 100
+  const most = drawing.width - output.offsetWidth
+  output.style.left = `${Math.max(0, Math.min(most, middle - output.offsetWidth / 2))}px`
+  output.style.bottom = `${drawing.height - Number(y) + 10}px`
 }
 
 /**
@@ -104,7 +120,8 @@ function placeAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
  */
 function mark(plot, point) {
   const visibility = point === null ? 'hidden' : 'visible'
-  const { x, y } = point ?? { x: '0', y: '0' }
+  const x = `${point?.x ?? 0}%`
+  const y = point?.y ?? '0'
   set(plot.querySelector('.chart-cursor'), { visibility, x1: x, x2: x })
   set(plot.querySelector('.chart-pointed'), { visibility, cx: x, cy: y })
 }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startDns } from '../../../test/dns-server.ts'
+import { textsOf } from '../../../test/well-formed.ts'
+import { fingerprintOf } from '../../fingerprint.ts'
+import { DomainChecks } from '../../reachability/checks.ts'
+import type { Changes } from '../../storage/port.ts'
+import { dnsPart, reachBadge } from './domain-dns.ts'
+
+const [ipv4, ipv6, other] = ['203.0.113.7', '2001:db8::7', '203.0.113.9'] as const
+const storage = {
+  changesAfter: async (): Promise<Changes> => ({ position: { database: 'a', seq: 0, snapshot: '' }, changes: [] }),
+}
+
+/** Checks of names that all lead to a server here, which answers as this instance does. */
+async function checksWith(t: TestContext, dns: Awaited<ReturnType<typeof startDns>>): Promise<DomainChecks> {
+  const server = createServer((_, response) => void response.end(fingerprintOf('a'))).listen(0, 'localhost')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const shortUrl = (_: string, alias: string) => `http://localhost:${port}/${alias}`
+  return new DomainChecks({ storage, shortUrl, dns, probe: { timeoutMs: 10_000, httpsPort: 443 } })
+}
+
+const named = (name: string) => ({
+  id: 1,
+  name,
+  name_unicode: name,
+  homepage_url: null,
+  not_found_url: null,
+  created_at: '',
+  updated_at: '',
+})
+
+test('a CNAME where the DNS allows one; else the addresses of the public host, each to be copied', async (t) => {
+  const checks = await checksWith(
+    t,
+    await startDns(t, { 'links.acme.com': { A: [ipv4], AAAA: ['2001:db8:0:0:0:0:0:7'] } }),
+  )
+  const part = async (name: string, publicHost: string | null) =>
+    dnsPart({ domain: named(name), publicHost, checks, isAsked: false })
+  assert.deepEqual(textsOf(await part('go.acme.com', 'links.acme.com'), 'code'), ['go.acme.com', 'links.acme.com'])
+  const apex = await part('acme.com', 'links.acme.com')
+  assert.deepEqual(textsOf(apex, 'code'), ['acme.com', ipv4, 'acme.com', ipv6])
+  assert.match(apex.text, new RegExp(`data-copy="${ipv4}"`))
+  for (const host of [null, 'localhost', 'unknown.acme.com']) {
+    const { text } = await part('acme.com', host)
+    assert.match(text, /set an A record for <code>acme\.com<\/code> with the public IPv4 address of this server/)
+    assert.doesNotMatch(text, /data-copy/)
+  }
+  assert.match((await part('localhost', null)).text, /there is nothing to set/)
+})
+
+test('a domain that is known to lead here tells the addresses of this server, and its state', async (t) => {
+  const checks = await checksWith(t, await startDns(t, { 'acme.com': { A: [other] } }))
+  assert.equal(checks.lastOf('acme.com'), undefined)
+  const asked = { domain: named('acme.com'), publicHost: null, checks, isAsked: true }
+  assert.match((await dnsPart(asked)).text, /It answers here[\s\S]*203\.0\.113\.9/)
+  const last = checks.lastOf('acme.com') ?? assert.fail('the check is forgotten')
+  assert.match(reachBadge(last).text, /class="state works">.*Works</)
+  assert.match(reachBadge({ ...last, answer: 'no DNS' }).text, /No DNS record/)
+})
