@@ -5,17 +5,9 @@ import { type StaticContent, staticContent } from '../http/static-content.ts'
 
 /** In the order of the cascade, which the first declares. */
 const sheets = [
-  ...['reset', 'tokens', 'base', 'parts/frame', 'parts/phone', 'parts/buttons', 'parts/forms', 'parts/lists'],
-  ...[
-    'parts/tables',
-    'parts/blocks',
-    'parts/content',
-    'parts/charts',
-    'parts/bars',
-    'parts/statistics',
-    'parts/links',
-    'pages',
-  ],
+  ...['reset', 'tokens', 'base', 'parts/frame', 'parts/phone', 'parts/buttons', 'parts/floating', 'parts/forms'],
+  ...['parts/lists', 'parts/tables', 'parts/blocks', 'parts/content', 'parts/charts', 'parts/bars'],
+  ...['parts/statistics', 'parts/links', 'pages'],
 ]
 
 const texts = new Map([

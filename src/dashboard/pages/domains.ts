@@ -88,7 +88,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Line>): S
 function tableOf(rows: readonly Line[], list: ListState): Html {
   const { sort_by, sort } = list.query
   const now = Date.now()
-  const state: Column<Line> = { label: 'State', cell: ({ reach }) => reach && reachBadge(reach) }
+  const state: Column<Line> = { label: 'State', width: 'small', cell: ({ reach }) => reach && reachBadge(reach) }
   return table({
     caption: 'Domains',
     columns: [
@@ -103,9 +103,15 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
       {
         label: 'Homepage',
         width: 'rest',
+        leaves: 1,
         cell: ({ domain: { homepage_url: url } }) => (url === null ? 'None' : targetOf(url, 40)),
       },
-      { label: 'Links', cell: ({ domain, links }) => linksOf(`domain_id=${domain.id}`, links), isPlain: true },
+      {
+        label: 'Links',
+        width: 'small',
+        cell: ({ domain, links }) => linksOf(`domain_id=${domain.id}`, links),
+        isPlain: true,
+      },
       { label: 'Added', sortBy: 'id', cell: ({ domain }) => timeAgo(domain.created_at, now) },
     ],
     rows,

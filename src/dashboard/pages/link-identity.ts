@@ -18,7 +18,10 @@ export function namesOf({ short_url, status }: Link): { readonly title: string; 
   const words = shortUrlText(short_url)
   const [host, path] = [words.slice(0, words.indexOf('/')), words.slice(words.indexOf('/'))]
   // A phone breaks it after the host.
-  return { title: `${path} on ${host}`, heading: html`<bdi>${host}/<wbr>${path.slice(1)}</bdi> ${stateBadge(status)}` }
+  return {
+    title: `${path} on ${host}`,
+    heading: html`<bdi class="short-url" dir="ltr">${host}/<wbr>${path.slice(1)}</bdi> ${stateBadge(status)}`,
+  }
 }
 
 /** What is done with the link: it is copied, opened, edited, switched off or on, and deleted. */

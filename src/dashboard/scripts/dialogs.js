@@ -49,7 +49,10 @@ export function openDialog(...content) {
   close.className = 'button close'
   close.dataset.close = ''
   close.textContent = 'Close'
-  dialog.append(close, ...content)
+  dialog.append(...content)
+  // A question has its own way back.
+  const back = dialog.querySelector('a[data-close]')
+  if (back === null) dialog.prepend(close)
   const heading = dialog.querySelector('h1')
   if (heading !== null) {
     heading.id = 'dialog-title'
@@ -68,4 +71,6 @@ export function openDialog(...content) {
   dialog.addEventListener('close', () => dialog.remove())
   document.body.append(dialog)
   dialog.showModal()
+  // Enter alone must not remove anything.
+  if (back instanceof HTMLElement) back.focus()
 }
