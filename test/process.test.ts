@@ -113,15 +113,17 @@ test('HOST may be localhost, every IPv4 or every IPv6 address: the curl line wor
   }
 })
 
-test('BOOTSTRAP_KEY is registered at the first start, and never printed', async (t) => {
+test('BOOTSTRAP_KEY is registered at the first start, and never printed; the sign-in link is, once', async (t) => {
   const key = generateKey()
   const variables = { ...newDatabase(t).variables, BOOTSTRAP_KEY: key }
   const server = await startServer(t, variables)
   assert.equal((await server.send('GET', domains, { key })).status, 200)
-  assert.doesNotMatch((await server.end('SIGTERM')).stdout, /wml?_/)
+  const { stdout } = await server.end('SIGTERM')
+  assert.doesNotMatch(stdout, /wm_/)
+  assert.match(stdout, /^Open the dashboard: http:\/\/localhost:\d+\/app\/sign-in#wml_[\w-]{43} /m)
   const again = await startServer(t, variables)
   assert.equal((await again.send('GET', domains, { key })).status, 200)
-  assert.doesNotMatch((await again.end('SIGTERM')).stdout, /BOOTSTRAP_KEY/)
+  assert.doesNotMatch((await again.end('SIGTERM')).stdout, /BOOTSTRAP_KEY|wml_/)
 })
 
 test('BOOTSTRAP_KEY_FILE names a file that holds the key', async (t) => {

@@ -4,8 +4,17 @@ import { type StaticContent, staticContent } from '../http/static-content.ts'
 
 /** In the order of the cascade, which the first declares. */
 const sheets = [
-  ...['reset', 'tokens', 'base', 'parts/frame', 'parts/phone', 'parts/buttons', 'parts/forms', 'parts/tables'],
-  ...['parts/blocks', 'parts/content', 'parts/charts', 'parts/bars', 'parts/statistics', 'parts/links', 'pages'],
+  ...['reset', 'tokens', 'base', 'parts/frame', 'parts/phone', 'parts/buttons', 'parts/forms', 'parts/lists'],
+  ...[
+    'parts/tables',
+    'parts/blocks',
+    'parts/content',
+    'parts/charts',
+    'parts/bars',
+    'parts/statistics',
+    'parts/links',
+    'pages',
+  ],
 ]
 
 /** The files of the dashboard, by what follows `/app/static/` in their address. */

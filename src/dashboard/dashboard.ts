@@ -23,6 +23,7 @@ import { linkEditPage } from './pages/link-edit.ts'
 import { linkListPage } from './pages/link-list.ts'
 import { newLinkPage } from './pages/new-link.ts'
 import { overviewPage } from './pages/overview.ts'
+import { selectedLinkPages } from './pages/selected-links.ts'
 import { sessionPages } from './pages/sessions.ts'
 import { type SignInParts, signInPages } from './pages/sign-in.ts'
 import { spacePage } from './pages/space.ts'
@@ -60,7 +61,7 @@ export function dashboard({
   forget,
   actions,
 }: DashboardParts): void {
-  const pages = new Pages({ router, db: storage, address, spend })
+  const pages = new Pages({ router, db: storage, shortUrl, address, spend })
   router.add('GET', '/', (exchange) => {
     addHeader(exchange, 'location', '/app')
     return send(exchange, 302)
@@ -72,6 +73,7 @@ export function dashboard({
   linkListPage(pages, storage, shortUrl)
   newLinkPage(pages, ofLinks)
   linkActionPages(pages, ofLinks)
+  selectedLinkPages(pages, ofLinks)
   linkPage(pages, ofLinks)
   linkEditPage(pages, ofLinks)
   const checks = new DomainChecks({ storage, shortUrl })

@@ -35,7 +35,7 @@ test('a domain and a link are made, found, deleted and restored by the keyboard 
   await page.keyboard.press('/')
   assert.equal((await stopOf(page)).name, 'Search links')
   await page.keyboard.type('nothing like it')
-  await page.getByRole('status').filter({ hasText: 'No links match' }).waitFor()
+  await page.getByRole('status').filter({ hasText: 'No link matches “nothing like it”' }).waitFor()
   await page.keyboard.press('ControlOrMeta+a')
   await page.keyboard.press('Delete')
   await page.getByRole('rowheader').waitFor()
@@ -64,10 +64,11 @@ async function deletesByMenu(page: Page): Promise<void> {
   await page.getByRole('dialog').waitFor()
   await tabTo(page, 'Delete localhost:3080/summer')
   await page.keyboard.press('Enter')
-  await page.getByText('The link is deleted').waitFor()
+  await page.getByText('localhost:3080/summer is deleted').waitFor()
   await tabTo(page, 'Undo')
   await page.keyboard.press('Enter')
-  await arrived(page, 'localhost:3080/summer')
+  await page.getByText('localhost:3080/summer is back').waitFor()
+  await page.getByRole('rowheader').waitFor()
 }
 
 test('? lists the keys, which can be turned off', { skip }, async () => {
@@ -165,7 +166,7 @@ async function selectsAndSearches(page: Page): Promise<void> {
   assert.equal(await page.getByRole('button', { name: /^Copy/ }).locator('visible=true').count(), 0)
   await page.getByLabel('Select localhost:3080/summer').check()
   await page.getByRole('button', { name: 'Disable' }).locator('visible=true').click()
-  await page.getByText('1 link is disabled').waitFor()
+  await page.getByText('localhost:3080/summer is disabled').waitFor()
   await page.getByRole('searchbox').fill('sale')
   await page.getByLabel('State').selectOption('Disabled')
   await page.getByRole('button', { name: 'Apply' }).click()
@@ -179,7 +180,7 @@ async function deletesAndRestores(page: Page): Promise<void> {
   await arrived(page, 'Delete localhost:3080/summer?')
   await page.getByRole('button', { name: 'Delete localhost:3080/summer' }).click()
   await page.getByRole('button', { name: 'Undo' }).click()
-  await page.getByText('The link is back').waitFor()
+  await page.getByText('localhost:3080/summer is back').waitFor()
 }
 
 test('without scripts, a phone shows the places and the account', { skip }, async () => {

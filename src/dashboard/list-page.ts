@@ -70,6 +70,10 @@ export class ListState {
 
 /** Stands instead of the rows where there are none; `why` where the first page has none either. Scripts say it aloud. */
 export function noRows(list: ListState, why: string): Html {
-  if (list.page === 1) return html`<p data-count>${why}</p>`
+  return list.page === 1 ? html`<p data-count>${why}</p>` : beyondLast(list)
+}
+
+/** Stands instead of the rows on a page of the list that has none. */
+export function beyondLast(list: ListState): Html {
   return html`<p data-count>This page of the list is empty. <a href="${list.pageHref(1)}">Go to the first page</a></p>`
 }

@@ -74,7 +74,7 @@ async function movesThemIntoSpace(page: Page): Promise<void> {
   await select(page, 'summer', 'winter')
   await page.locator('form').filter({ hasText: '2 selected' }).getByLabel('Space').selectOption('Seasons')
   await page.getByRole('button', { name: 'Move' }).click()
-  await page.getByText('2 links are moved').waitFor()
+  await page.getByText('2 links are moved to Seasons').waitFor()
   assert.equal(await page.getByRole('cell', { name: 'Seasons' }).count(), 2)
 }
 
@@ -99,7 +99,7 @@ async function searches(page: Page, shot: Shot): Promise<void> {
   await page.reload()
   assert.equal(await rows.count(), 2)
   assert.equal(await page.getByLabel('State').inputValue(), 'disabled')
-  await page.getByRole('link', { name: /Remove the filter/ }).click()
+  await page.getByRole('link', { name: 'Clear all' }).click()
   await page.waitForURL('**/app/links')
   assert.equal(await rows.count(), 4)
 }

@@ -1,4 +1,4 @@
-/** Where a browser goes after it has signed in. */
+/** Where a browser goes next, when an address or a form says so. */
 
 const home = '/app'
 
@@ -9,4 +9,18 @@ export function nextOf(text: unknown): string {
   if (url === null || url.origin !== 'http://own.invalid') return home
   const isPage = url.pathname === home || url.pathname.startsWith(`${home}/`)
   return isPage && !url.pathname.startsWith(`${home}/sign-in`) ? url.pathname + url.search : home
+}
+
+const links = `${home}/links`
+
+/** The list of links in the state that `text` names, such as `/app/links?search=summer`; else the whole list. */
+export function linkListOf(text: unknown): string {
+  const next = nextOf(text)
+  return next.startsWith(`${links}?`) ? next : links
+}
+
+/** The same, or the page of one link, if `text` names that. */
+export function linkPlaceOf(text: unknown): string {
+  const next = nextOf(text)
+  return /^\/app\/links\/\d+$/.test(next) ? next : linkListOf(next)
 }

@@ -14,12 +14,13 @@ import { findSession, type Session } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
 import { crossSiteFault } from './cross-site.ts'
 import { type Place, pageOf } from './frame.ts'
-import { leaveNotice, type Notice, takeNotice } from './notices.ts'
+import type { Names, Notice } from './notice-words.ts'
+import { leaveNotice, takeNotice } from './notices.ts'
 import { answerHeaders, pageHeaders } from './policy.ts'
 import { schemeOf } from './scheme.ts'
 import { sessionSecretOf } from './session-cookie.ts'
 import { Submissions } from './submissions.ts'
-import { wordForPeople } from './wording.ts'
+import { refusalPage, wordForPeople } from './wording.ts'
 
 /** Bytes that a form may have: a link's target alone may have 8 KiB, and three times that when it is encoded. */
 const maxForm = 64 * 1024
@@ -68,6 +69,7 @@ export type Page = (asked: Asked) => Promise<Shown | Next>
 export interface PagesParts {
   readonly router: Router
   readonly db: Db
+  readonly shortUrl: Names['shortUrl']
   /** The public address of the dashboard, without a slash at its end. */
   readonly address: (exchange: Exchange) => string
   /** Counts a request of the session; the failure that answers it if there have been too many. */
@@ -159,12 +161,30 @@ export class Pages {
 
   async #answer(asked: Asked, page: Page): Promise<Outcome> {
     const { exchange, session } = asked
-    const shown = await page(asked)
+    const shown = await shownOrRefused(asked, page)
     if (shown instanceof Next) return this.goTo(exchange, shown)
-    const notice = takeNotice(exchange, this.isSecure(exchange))
     const { status = 200, ...rest } = shown
     const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
+    // What a change came to is said on a page that can be shown.
+    if (status >= 400) return this.send(exchange, status, pageOf({ ...rest, ...frame }))
+    const names = { db: this.#parts.db, shortUrl: this.#parts.shortUrl, account: asked.account }
+    const notice = await takeNotice(exchange, names, this.isSecure(exchange))
     return this.send(exchange, status, pageOf({ ...rest, ...frame, ...(notice && { notice }) }))
+  }
+}
+
+/** What the page shows, or why it refuses to; throws what the server failed at. */
+async function shownOrRefused(asked: Asked, page: Page): Promise<Shown | Next> {
+  try {
+    return await page(asked)
+  } catch (error) {
+    const { exchange, fields } = asked
+    const request = { method: exchange.method, path: exchange.target, next: fields.next }
+    const refusal = error instanceof Failure ? refusalPage(error, request) : null
+    if (!(error instanceof Failure) || refusal === null) throw error
+    // For the log.
+    exchange.failure = error.code
+    return refusal
   }
 }
 

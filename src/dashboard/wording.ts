@@ -2,21 +2,68 @@
 import type { Failure } from '../errors.ts'
 import type { WordedFailure } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
-import { html } from '../http/html.ts'
-import { bareOf } from './frame.ts'
+import { type Html, html } from '../http/html.ts'
+import { bareOf, type Place } from './frame.ts'
+import { linkListOf } from './next.ts'
+import { linkButton } from './parts/buttons.ts'
 import { pageHeaders } from './policy.ts'
 
 /** Words a failure as a page. */
 export function wordForPeople({ code, message, facts }: Failure, requestId: string): WordedFailure {
   const { status } = failures[code]
-  const title = code === 'route_not_found' ? 'There is no such page' : failures[code].title
+  const isNoPage = code === 'route_not_found'
+  const title = isNoPage ? noPage : failures[code].title
   // Only what the server failed at is in the log.
   const request = status >= 500 ? html`<p>Request <code>${requestId}</code></p>` : null
-  const body = html`<p>${message}</p>${request}<p><a href="/app">Go to the overview</a></p>`
+  const body = html`${isNoPage ? null : html`<p>${message}</p>`}${request}<p><a href="/app">Go to the overview</a></p>`
   const headers = {
     ...pageHeaders,
     ...(facts.retryAfter !== undefined && { 'retry-after': String(facts.retryAfter) }),
     ...(facts.allow !== undefined && { allow: facts.allow.join(', ') }),
   }
   return { status, headers, body: bareOf({ title, scheme: 'system', body }) }
+}
+
+const noPage = 'There is no such page'
+
+/** A failure as somebody sees it who is signed in: within the frame. */
+export interface FailurePage {
+  readonly title: string
+  readonly place: Place
+  readonly body: Html
+  readonly status: number
+}
+
+interface Request {
+  readonly method: string
+  /** The path that was asked for. */
+  readonly path: string
+  /** The list that the form was sent from, as it says. */
+  readonly next: unknown
+}
+
+/** A refusal as a page with the way to the list that was meant; null for what the server itself failed at. */
+export function refusalPage(failure: Failure, { method, path, next }: Request): FailurePage | null {
+  const { status } = failures[failure.code]
+  if (status >= 500) return null
+  const [, , name = ''] = path.split('/')
+  const place = isList(name) ? name : 'overview'
+  const href = place === 'links' ? linkListOf(next) : place === 'overview' ? '/app' : `/app/${place}`
+  const back = linkButton({ label: place === 'overview' ? 'Go to the overview' : `Go to ${place}`, href })
+  const { title, sentences } = wordsFor(failure, method)
+  const body = html`${sentences.map((sentence) => html`<p>${sentence}</p>`)}<div class="actions">${back}</div>`
+  return { title, place, body, status }
+}
+
+function wordsFor({ code, message, facts }: Failure, method: string) {
+  if (code === 'route_not_found') return { title: noPage, sentences: [] }
+  if (code === 'not_found') return { title: 'Not found', sentences: [`${message} It may have been deleted.`] }
+  const title = method === 'POST' ? 'Nothing was changed' : 'This page cannot be shown'
+  return { title, sentences: facts.violations?.map((violation) => violation.message) ?? [message] }
+}
+
+const lists = ['links', 'domains', 'spaces', 'keys', 'sessions'] as const
+
+function isList(name: string): name is (typeof lists)[number] {
+  return (lists as readonly string[]).includes(name)
 }

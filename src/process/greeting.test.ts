@@ -24,6 +24,11 @@ test('a first start shows the way to the dashboard, the key, and curl lines that
   ])
 })
 
+test('a first start with a key of the operator shows the way to the dashboard alone', () => {
+  const text = greeting(listening, { ...first, secret: null })
+  assert.equal(text, `${banner}\nOpen the dashboard: ${first.signInUrl}  (works once, for 30 minutes)\n`)
+})
+
 test('without a listener for visitors nothing is said of it, and the curl line lists domains', () => {
   const text = greeting({ api, redirect: undefined }, first)
   assert.doesNotMatch(text, /Short links|http:\/\/localhost:3080/)

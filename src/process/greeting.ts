@@ -3,10 +3,10 @@ import { version } from '../version.ts'
 import type { Listening } from './listen.ts'
 
 /**
- * What a start tells the operator about the ways in: the first key and the first address that signs in, which are shown
- * this once; `kept`, when keys that were issued before are good; `none`, when no key is good.
+ * What a start tells the operator about the ways in: the first key, unless it is the operator's own, and the first address that
+ * signs in, which are shown this once; `kept`, when keys that were issued before are good; `none`, when no key is good.
  */
-export type AccessNews = { readonly secret: string; readonly signInUrl: string } | 'kept' | 'none'
+export type AccessNews = { readonly secret: string | null; readonly signInUrl: string } | 'kept' | 'none'
 
 /** Where the API and the visitors' listener can be reached; the latter undefined if it is turned off. */
 export interface Addresses {
@@ -23,8 +23,10 @@ export function greeting({ api, redirect }: Addresses, news: AccessNews): string
   const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)\n${ofVisitors}`
   if (news === 'none') return `${banner}${signIn}No API key is good. Issue one: ${issue}\n`
   if (news === 'kept') return `${banner}${signIn}Lost your API key? Issue another: ${issue}\n`
+  const dashboard = `Open the dashboard: ${news.signInUrl}  (works once, for 30 minutes)`
+  if (news.secret === null) return `${banner}\n${dashboard}\n`
   return `${banner}
-Open the dashboard: ${news.signInUrl}  (works once, for 30 minutes)
+${dashboard}
 
 This API key is shown once; keep it safe:
 

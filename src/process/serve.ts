@@ -8,7 +8,7 @@ import { Failure, StartupFailure } from '../errors.ts'
 import { signInUrl } from '../sessions/sign-in-url.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
-import { isWithoutKeys, makeFirstAccess, registerBootstrapKey } from './first-access.ts'
+import { type FirstAccess, isKnownKey, isWithoutKeys, makeFirstAccess } from './first-access.ts'
 import { type AccessNews, type Addresses, dashboardUrl, greet, greeting } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
@@ -40,13 +40,14 @@ async function start(): Promise<void> {
   endInGoodOrder({ app, storage, log })
   try {
     // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
-    if (isFirst()) await register(config, storage, logger)
+    const ownAccess = isFirst() ? await registerOwnKey(config, storage, logger) : undefined
     if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
     const listening = await listenAll(config, app)
     announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
     if (isFirst()) {
       const addresses = addressesOf(listening)
-      greet(greeting(addresses, await accessNews(storage, config.baseUrl ?? dashboardUrl(addresses.api))))
+      const first = ownAccess ?? (await makeFirstAccess(storage))
+      greet(greeting(addresses, await accessNews(storage, first, config.baseUrl ?? dashboardUrl(addresses.api))))
       for (const sentence of config.ignored) logger.warn(sentence)
     }
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
@@ -86,16 +87,20 @@ function opsHostsOf({ listeners }: Config): string[] {
   return ['localhost', ...listeners.filter(({ name }) => name === 'ops').map(({ host }) => host.toLowerCase())]
 }
 
-async function register({ bootstrapKey }: Config, storage: Storage, logger: Logger): Promise<void> {
-  if (bootstrapKey === null || (await registerBootstrapKey(storage, bootstrapKey))) return
-  logger.warn(
-    'BOOTSTRAP_KEY is not a key of this database: it is registered at the first start only. Issue a key with "npx waymark keys create", or unset BOOTSTRAP_KEY.',
-  )
+/** Registers the operator's own key at the first start; later it changes nothing. */
+async function registerOwnKey({ bootstrapKey }: Config, storage: Storage, logger: Logger) {
+  if (bootstrapKey === null) return undefined
+  const first = await makeFirstAccess(storage, bootstrapKey)
+  if (first === undefined && !(await isKnownKey(storage, bootstrapKey))) {
+    logger.warn(
+      'BOOTSTRAP_KEY is not a key of this database: it is registered at the first start only. Issue a key with "npx waymark keys create", or unset BOOTSTRAP_KEY.',
+    )
+  }
+  return first
 }
 
-/** Makes the first key and sign-in link if there is no account yet. `base` is where browsers find the dashboard. */
-async function accessNews(storage: Storage, base: string): Promise<AccessNews> {
-  const first = await makeFirstAccess(storage)
+/** `base` is where browsers find the dashboard. */
+async function accessNews(storage: Storage, first: FirstAccess | undefined, base: string): Promise<AccessNews> {
   if (first !== undefined) return { secret: first.secret, signInUrl: signInUrl(base, first.token) }
   return (await isWithoutKeys(storage)) ? 'none' : 'kept'
 }

@@ -81,6 +81,13 @@ test('429 after ten wrong passwords of a minute, for that link and that network 
   assert.equal((await post('swordfish', { from: '2001:db8::99' })).status, 303)
 })
 
+test('what can be no password counts as a wrong one, too', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
+  const { post } = await serving()
+  for (let n = 0; n < 5; n++) for (const wrong of ['', 'x'.repeat(129)]) assert.equal((await post(wrong)).status, 401)
+  assert.equal((await post('swordfish')).status, 429)
+})
+
 test('right passwords are not counted, however many', async () => {
   const { post } = await serving()
   for (let n = 0; n < 12; n += 1) assert.equal((await post('swordfish')).status, 303)

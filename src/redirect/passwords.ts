@@ -36,7 +36,6 @@ export class Passwords {
   async judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
     this.#sweep()
     const text = password.trim()
-    if (!isPossible(text)) return false
     const network = networkOf(address)
     const subject = `${link} ${network}`
     const pending = this.#pending.get(subject) ?? { last: Promise.resolve(), count: 0 }
@@ -56,7 +55,7 @@ export class Passwords {
   async #judgeOne(subject: string, network: string, password: string, stored: string): Promise<boolean | Failure> {
     const standing = this.#wrong.add(subject, 0)
     if (standing.used >= wrongPerMinute) return tooMany(standing)
-    const isRight = await verifyPassword(password, stored, `network ${network}`)
+    const isRight = isPossible(password) && (await verifyPassword(password, stored, `network ${network}`))
     if (!isRight) this.#wrong.add(subject, 1)
     return isRight
   }

@@ -7,7 +7,7 @@ import { scopes } from '../../src/keys/scope.ts'
 import { createKey, listKeys } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { type Page, signedIn, type Visited } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { allOf, textOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
@@ -15,118 +15,14 @@ import { newPlace } from '../links-api.ts'
 const app = await startApp()
 const place = await newPlace(app)
 const browser = await signedIn(app, place.key)
-const selected = '/app/links/selected'
 
-const rows = (...links: Json[]): Form => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
 const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
 /** The page that a form leads to, with what it says. */
 async function after(answer: Visited): Promise<Page> {
   return (await browser.follow(answer)).page
 }
 
-describe('links that are selected', () => {
-  test('are disabled, enabled, and put into a space or out of it; the next page says how many', async () => {
-    const [one, two, other] = [await place.link(), await place.link(), await place.link()]
-    const space = await place.stored('/spaces', { name: 'Sales' })
-    const act = async (form: Form) =>
-      (await after(await browser.post(selected, { ...rows(one, two), ...form }))).said.join()
-    assert.match(await act({ what: 'disable', space_id: '' }), /2 links are disabled/)
-    assert.deepEqual([(await shown(one)).disabled, (await shown(other)).disabled], [true, false])
-    assert.match(await act({ what: 'enable', space_id: '' }), /2 links are enabled/)
-    assert.match(await act({ what: 'move', space_id: String(space.id) }), /2 links are moved/)
-    assert.deepEqual([(await shown(two)).space_id, (await shown(other)).space_id], [space.id, null])
-    assert.match(await act({ what: 'move', space_id: '' }), /2 links are moved/)
-    assert.equal((await shown(two)).space_id, null)
-    assert.equal((await browser.post(selected, { ...rows(one), what: 'move', space_id: '99999' })).status, 422)
-  })
-
-  test('leave the list as it was: its search, its filters, its order and its page', async () => {
-    const link = await place.link()
-    const next = '/app/links?search=x&status=active&sort_by=clicks&sort=asc&page=2'
-    for (const [path, form] of [
-      [selected, { ...rows(link), what: 'disable', next }],
-      [`/app/links/${link.id}/enable`, { next }],
-    ] as const) {
-      assert.equal((await browser.post(path, form)).headers.location, next)
-      assert.equal((await browser.post(path, { ...form, next: '//acme.com' })).headers.location, '/app/links')
-    }
-    const list = await browser.open('/app/links?status=active')
-    assert.equal(list.form(selected).next, '/app/links?status=active')
-  })
-
-  test('are deleted after a page has asked', async () => {
-    const [one, two] = [await place.link(), await place.link()]
-    const { status, page } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
-    assert.equal(status, 200)
-    assert.match(page.heading, /Delete 2 links\?/)
-    // The colours can be chosen there too.
-    const list = await browser.follow(
-      await browser.follow(await browser.submit(page, '/app/scheme', { scheme: 'dark' })),
-    )
-    assert.equal(list.page.heading, 'Links')
-    assert.equal((await shown(one)).id, one.id)
-    // One is gone meanwhile.
-    await place.send('DELETE', `/links/${two.id}`)
-    assert.match((await after(await browser.submit(page, selected))).said.join(), /1 link is deleted/)
-    assert.equal(await shown(one), undefined)
-  })
-
-  test('are as many as a page of the list has', async () => {
-    const many = await newPlace(app)
-    const own = await signedIn(app, many.key)
-    for (let i = 0; i < 100; i++) await many.link()
-    const list = await own.open('/app/links?per_page=100')
-    const boxes = allOf(list.root, 'input', { type: 'checkbox' }).flatMap(
-      ({ attributes }) => attributes.get('name') ?? [],
-    )
-    assert.equal(boxes.length, 100)
-    const form = Object.fromEntries(boxes.map((name) => [name, 'on']))
-    const { page } = await own.post(selected, { ...form, ...list.form(selected), what: 'delete' })
-    const answer = await own.follow(await own.submit(page, selected))
-    assert.match(answer.page.said.join(), /100 links are deleted/)
-  })
-
-  test('are none, or what is to be done is not said: nothing is done', async () => {
-    const one = await place.link()
-    const none = await browser.post(selected, { what: 'delete', 'row-0': 'on', 'row-x': 'on', 'row-': 'on', row: 'on' })
-    assert.deepEqual([none.status, none.headers.location], [303, '/app/links'])
-    for (const what of ['', 'explode', '__proto__']) {
-      assert.equal((await browser.post(selected, { ...rows(one), what })).status, 400)
-    }
-    assert.equal((await browser.post(selected, { ...rows({ id: '9'.repeat(16) }), what: 'disable' })).status, 303)
-    assert.deepEqual(await shown(one), one)
-  })
-
-  test('one is enabled or disabled from its menu', async () => {
-    const one = await place.link()
-    const page = await after(await browser.post(`/app/links/${one.id}/disable`, rows(one)))
-    assert.ok(page.actions.includes(`/app/links/${one.id}/enable`))
-    assert.equal((await shown(one)).disabled, true)
-    assert.match((await after(await browser.post(`/app/links/${one.id}/enable`))).said.join(), /1 link is enabled/)
-  })
-})
-
 describe('what is deleted', () => {
-  test('a link, and it comes back', async () => {
-    const link = await place.link({ title: 'Back' })
-    const path = `/app/links/${link.id}/delete`
-    const page = await after(await browser.submit(await browser.open(path), path))
-    assert.match(page.said.join(), /deleted/)
-    assert.equal(await shown(link), undefined)
-    const back = await after(await browser.submit(page, `/app/links/${link.id}/restore`))
-    assert.match(back.said.join(), /is back/)
-    assert.deepEqual(await shown(link), link)
-    assert.match((await after(await browser.post('/app/links/99999/restore'))).said.join(), /could not be brought back/)
-  })
-
-  test('a link whose alias is taken meanwhile does not come back', async () => {
-    const link = await place.link({ alias: 'wanted' })
-    await browser.post(`/app/links/${link.id}/delete`)
-    await place.link({ alias: 'wanted' })
-    const page = await after(await browser.post(`/app/links/${link.id}/restore`))
-    assert.match(page.said.join(), /another link has its alias/)
-  })
-
   test('the clicks of a link', async () => {
     const own = await furnish(app)
     const browser = await signedIn(app, own.key)
@@ -249,6 +145,15 @@ describe('lists', () => {
         query,
       )
     }
+    const none = await other.open(`/app/links?search=nothing+like+it&status=active&sort_by=clicks`)
+    assert.match(none.text, /No link matches “nothing like it”/)
+    assert.match(none.text, /with these filters were searched: Active\./)
+    for (const link of ['status=active&sort_by=clicks', 'search=nothing+like+it&sort_by=clicks'])
+      assert.ok(none.links.includes(`/app/links?${link}`), link)
+    assert.match((await other.open(`/app/links?space_id=99999`)).text, /No link matches the filters/)
+    const found = await other.open('/app/links?search=odd&sort_by=alias')
+    assert.match(found.text, /13 links\s*Clear all/)
+    assert.ok(found.links.includes('/app/links?sort_by=alias'))
     const beyond = await other.open('/app/links?status=active&page=9')
     assert.match(beyond.text, /This page of the list is empty/)
     assert.ok(beyond.links.includes('/app/links?status=active'))

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { startApp } from '../app.ts'
 import { Browser, signedIn } from '../dashboard.ts'
 import { allOf } from '../html-page.ts'
+import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
 const notice = 'waymark_notice'
@@ -27,7 +28,8 @@ test('what was not done does not look done', async () => {
     return allOf(root, 'div', { role: 'status' }).map(({ attributes }) => attributes.get('class'))
   }
   assert.deepEqual(await classes('link-restored.1'), ['notice done'])
-  for (const code of ['too-late', 'alias-taken']) assert.deepEqual(await classes(`${code}.0`), ['notice warning'])
+  for (const code of ['too-late', 'alias-taken', 'links-lost'])
+    assert.deepEqual(await classes(`${code}.0`), ['notice warning'])
 })
 
 test('a cookie from elsewhere puts no words into a page', async () => {
@@ -36,7 +38,7 @@ test('a cookie from elsewhere puts no words into a page', async () => {
   for (const value of [
     ...['', 'x', '.', 'space-made', 'space-made.', '.1', 'toString.1', '__proto__.1', 'constructor.0', 'space-made.-1'],
     ...[
-      'space-made.1.2',
+      'space-made.1.2.',
       '<script>alert(1)</script>',
       'space-made.<b>',
       'links-deleted.1e9',
@@ -49,8 +51,30 @@ test('a cookie from elsewhere puts no words into a page', async () => {
     assert.deepEqual([page.said, page.text], [plain.said, plain.text], value)
     assert.ok(!browser.cookies.has(notice))
   }
+  for (const rest of ['.1.2', '.0', '.999999', `.${'9'.repeat(16)}`, '.1.x']) {
+    browser.cookies.set(notice, `link-restored.0${rest}`)
+    assert.doesNotMatch((await browser.open('/app/about')).said.join(), /999|x/)
+  }
   browser.cookies.set(notice, 'links-deleted.3')
   assert.match((await browser.open('/app/about')).said.join(), /^3 links are deleted\.$/)
+})
+
+test('a cookie names no record of another account', async () => {
+  const [own, other] = [await newPlace(app), await newPlace(app)]
+  const browser = await signedIn(app, own.key)
+  const [link, removed] = [await other.link({ alias: 'others-link' }), await other.link({ alias: 'others-removed' })]
+  const space = await other.stored('/spaces', { name: 'others-space' })
+  await app.actions.links.removeForNow(other.account, removed.id, null)
+  for (const [value, words] of [
+    [`link-restored.0.${link.id}`, 'The link is back.'],
+    [`link-deleted.0.${removed.id}`, 'The link is deleted. Undo'],
+    [`links-moved.2.${space.id}`, '2 links are moved to another space.'],
+  ]) {
+    browser.cookies.set(notice, value ?? '')
+    const { said, text } = await browser.open('/app/about')
+    assert.equal(said.join(), words)
+    assert.doesNotMatch(text, /others-/)
+  }
 })
 
 test('the chosen colours stay, for the sign-in page too; anything else stands for those of the system', async () => {

@@ -8,7 +8,7 @@ import { stopClock } from '../clock.ts'
 import { Browser, signedIn } from '../dashboard.ts'
 import { furnish } from '../dashboard-records.ts'
 import { failing } from '../failing-storage.ts'
-import { elementsIn, textOf } from '../html-page.ts'
+import { allOf, elementsIn, textOf } from '../html-page.ts'
 
 const app = await startApp()
 const open = ['/app/sign-in', '/app/static/*']
@@ -165,9 +165,35 @@ describe('failures are pages too', () => {
       const { status, page } = await browser.get(path)
       assert.deepEqual([status, page.heading.length > 0], [404, true], path)
     }
-    assert.equal((await browser.get('/app/static/nowhere.css')).status, 404)
+    for (const path of ['/app/static/nowhere.css', '/app/static/x/nowhere.css', '/app/static/']) {
+      assert.equal((await browser.get(path)).status, 404)
+    }
     assert.equal((await browser.post('/app/links/99999/delete')).status, 404)
     assert.equal((await browser.get(`/app/links/${'9'.repeat(40)}`)).status, 404)
+  })
+
+  test('404 within the frame, with the way to the list that was meant', async () => {
+    const browser = await signedIn(app)
+    for (const [path, list, words] of [
+      ['/app/links/99999', '/app/links', 'There is no such link. It may have been deleted.'],
+      ['/app/domains/99999/delete', '/app/domains', 'There is no such domain. It may have been deleted.'],
+      ['/app/spaces/99999?next=/app/links', '/app/spaces', 'There is no such space. It may have been deleted.'],
+      ['/app/keys/99999/revoke', '/app/keys', 'There is no such key. It may have been deleted.'],
+      ['/app/links/1/nowhere', '/app/links', 'There is no such page'],
+      ['/app/nowhere', '/app', 'There is no such page'],
+    ] as const) {
+      const { status, page } = await browser.get(path)
+      const [main] = allOf(page.root, 'main')
+      assert.ok(main && page.links.includes('/app/sessions'), path)
+      const links = allOf(main, 'a').flatMap(({ attributes }) => attributes.get('href') ?? [])
+      assert.deepEqual([status, links], [404, [list]])
+      assert.equal(page.text.split(words).length, 2, path)
+    }
+    const next = '/app/links?search=gone'
+    const sent = await browser.post('/app/links/99999/disable', { next })
+    assert.ok(sent.page.links.includes(next))
+    const last = app.logs.findLast(({ path, status }) => path === '/app/links/:id/disable' || status === 404)
+    assert.equal(last?.code, 'not_found')
   })
 
   test('405 with what is allowed, as a page; 204 for OPTIONS', async () => {

@@ -100,7 +100,11 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
           html`<a class="cover" href="${home}/${domain.id}"><bdi>${domain.name_unicode}</bdi></a>`,
       },
       ...(rows.some(({ reach }) => reach !== null) ? [state] : []),
-      { label: 'Homepage', cell: ({ domain: { homepage_url: url } }) => (url === null ? 'None' : targetOf(url, 40)) },
+      {
+        label: 'Homepage',
+        width: 'rest',
+        cell: ({ domain: { homepage_url: url } }) => (url === null ? 'None' : targetOf(url, 40)),
+      },
       { label: 'Links', cell: ({ domain, links }) => linksOf(`domain_id=${domain.id}`, links), isPlain: true },
       { label: 'Added', sortBy: 'id', cell: ({ domain }) => timeAgo(domain.created_at, now) },
     ],

@@ -68,13 +68,18 @@ function tableOf(keys: readonly Key[]): Html {
     rows: keys,
     columns: [
       { label: 'Name', kind: 'lead', cell: nameOf },
-      { label: 'Scopes', cell: ({ scopes }) => scopes.map(wordsOf).join(', ') },
-      { label: 'Created', cell: ({ created_at }) => timeAgo(created_at, now) },
-      { label: 'Last used', cell: ({ last_used_at }) => (last_used_at ? timeAgo(last_used_at, now) : 'never') },
+      { label: 'Scopes', width: 'rest', cell: ({ scopes }) => scopes.map(wordsOf).join(', ') },
+      { label: 'Created', leaves: 1, cell: ({ created_at }) => timeAgo(created_at, now) },
+      {
+        label: 'Last used',
+        leaves: 1,
+        cell: ({ last_used_at }) => (last_used_at ? timeAgo(last_used_at, now) : 'never'),
+      },
       { label: 'State', cell: (key) => stateOf(key, now) },
       {
         label: 'Revoke it',
         kind: 'menu',
+        width: 'medium',
         cell: (key) => (statusOf(key, now) === 'active' ? confirmLink(html`Revoke`, `${home}/${key.id}/revoke`) : null),
       },
     ],

@@ -12,14 +12,14 @@ import { today } from '../../stats/day-range.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { sparkline } from '../charts/sparkline.ts'
 import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
-import { ListState, noRows } from '../list-page.ts'
+import { beyondLast, ListState } from '../list-page.ts'
 import type { Pages, Shown } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
 import { type Choice, optionsOf } from '../parts/fields.ts'
-import { activeFilters, type Chip, filterBar } from '../parts/filters.ts'
+import { filterBar, foundLine } from '../parts/filters.ts'
 import { menu } from '../parts/menu.ts'
-import { count } from '../parts/number.ts'
+import { count, counted } from '../parts/number.ts'
 import { pagination } from '../parts/pagination.ts'
 import { selectable, selectRow } from '../parts/selection.ts'
 import { shortUrlOf, shortUrlText } from '../parts/short-url.ts'
@@ -27,7 +27,8 @@ import { spaceName } from '../parts/space.ts'
 import { stateBadge } from '../parts/state.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
-import { targetOf } from '../parts/truncate.ts'
+import { cutInMiddle, targetOf } from '../parts/truncate.ts'
+import { noSpace } from './selected-links.ts'
 
 const home = '/app/links'
 /** Days that a row's line and figure span. */
@@ -37,7 +38,7 @@ const recentDays = 30
 export function linkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl): void {
   pages.show(home, async ({ account, query }) => {
     const list = new ListState(home, query, listLinksQuery, resources.links)
-    const { rows, ...counted } = await listLinks(storage, account, list.request)
+    const { rows, ...counts } = await listLinks(storage, account, list.request)
     const ids = rows.map(({ id }) => id)
     const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
     const [choices, daily] = await Promise.all([
@@ -50,7 +51,7 @@ export function linkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl)
       space: spaces.get(row.space_id ?? 0),
       daily: daily.get(row.id) ?? [],
     }))
-    return listPage(list, { rows: lines, ...counted }, choices)
+    return listPage(list, { rows: lines, ...counts }, choices)
   })
 }
 
@@ -63,10 +64,10 @@ interface Line {
 
 function listPage(list: ListState, page: Page<Line>, choices: Choices): Shown {
   const action = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
-  const chips = chipsOf(list, choices)
-  if (page.total === 0 && chips.length === 0) return emptyPage(choices, action)
+  const isWhole = filtersIn(list, choices).length === 0 && list.query.search === null
+  if (page.total === 0 && isWhole) return emptyPage(choices, action)
   const body = html`${filters(list, choices)}
-<div id="results" class="results">${activeFilters(chips, home)}${results(list, page, choices)}</div>`
+<div id="results" class="results">${results(list, page, choices)}</div>`
   return { title: 'Links', place: 'links', action, body }
 }
 
@@ -125,24 +126,42 @@ function filters(list: ListState, { domains, spaces }: Choices): Html {
   })
 }
 
-/** What narrows the list, each with the list without it. */
-function chipsOf(list: ListState, { domains, spaces }: Choices): Chip[] {
+/** What narrows the list beside the search, in words. */
+function filtersIn(list: ListState, { domains, spaces }: Choices): string[] {
   const [domain, space, status] = ['domain_id', 'space_id', 'status'].map((name) => list.valueOf(name))
   const spaceWords = space === '0' ? 'No space' : spaces.find(({ id }) => String(id) === space)?.name
-  const all: readonly (readonly [name: string, words: string | undefined])[] = [
-    ['search', list.query.search === null ? undefined : `“${list.query.search}”`],
-    ['domain_id', domain && (domains.find(({ id }) => String(id) === domain)?.name_unicode ?? `Domain ${domain}`)],
-    ['space_id', space && (spaceWords ?? `Space ${space}`)],
-    ['status', status && stateWords[status as Status]],
+  const all = [
+    domain && (domains.find(({ id }) => String(id) === domain)?.name_unicode ?? `Domain ${domain}`),
+    space && (spaceWords ?? `Space ${space}`),
+    status && stateWords[status as Status],
   ]
-  return all.flatMap(([name, label]) => (label ? [{ label, href: list.href({ [name]: null }) }] : []))
+  return all.flatMap((words) => words || [])
 }
 
+const noFilters = { domain_id: null, space_id: null, status: null }
+
 function results(list: ListState, { rows, total, totalIsExact }: Page<Line>, choices: Choices): Html {
-  if (rows.length === 0) return noRows(list, 'No links match. Search for another word, or clear the filters.')
+  const filters = filtersIn(list, choices)
+  const isNarrowed = filters.length > 0 || list.query.search !== null
+  const clear = isNarrowed ? list.href({ search: null, ...noFilters }) : null
+  if (rows.length === 0) return list.page === 1 ? noMatch(list, filters) : beyondLast(list)
   const pages = { page: list.page, perPage: list.query.per_page, total, totalIsExact }
-  return html`${selectable(`${home}/selected`, tableOf(rows, list), selectedActions(choices, list))}
+  const found = foundLine(`${totalIsExact ? '' : 'More than '}${counted(total, 'link')}`, clear)
+  return html`${found}${selectable(`${home}/selected`, tableOf(rows, list), selectedActions(choices, list))}
 ${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
+}
+
+/** Stands where nothing was found: what was asked for, and the ways on. */
+function noMatch(list: ListState, filters: readonly string[]): Html {
+  const { search } = list.query
+  const among = `Only links with these filters were searched: ${filters.join(', ')}.`
+  const why = filters.length > 0 ? among : 'The search looks at aliases, titles, and the addresses that links lead to.'
+  const action = html`<div class="actions">
+${search === null ? null : linkButton({ label: 'Clear search', href: list.href({ search: null }) })}
+${filters.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) })}
+${linkButton({ label: 'New link', href: `${home}/new` })}</div>`
+  const title = search === null ? 'No link matches the filters' : `No link matches “${cutInMiddle(search, 60)}”`
+  return emptyState({ title, why, action })
 }
 
 function tableOf(rows: readonly Line[], list: ListState): Html {
@@ -156,11 +175,20 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
       { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => nameOf(link) },
       {
         label: 'Space',
+        width: 'large',
+        leaves: 1,
+        isPlain: true,
         cell: ({ space }) => (space === undefined ? null : spaceName(space)),
       },
-      { label: `Clicks in ${recentDays} days`, kind: 'number', cell: ({ daily }) => recent(daily) },
-      { label: 'All clicks', kind: 'number', sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
-      { label: 'Created', sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
+      {
+        label: `Clicks in ${recentDays} days`,
+        kind: 'number',
+        width: 'large',
+        isPlain: true,
+        cell: ({ daily }) => recent(daily),
+      },
+      { label: 'All clicks', kind: 'number', leaves: 2, sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
+      { label: 'Created', leaves: 3, sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
       { label: 'Actions', kind: 'menu', cell: ({ link }) => menuOf(link, list) },
     ],
     sorting: { by: sort_by, isDescending: sort === 'desc', href: (by, isDown) => list.sortHref(by, isDown) },
@@ -168,30 +196,31 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
 }
 
 function nameOf({ id, short_url, title, url, status }: Link): Html {
-  const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
+  const heading = title === null ? null : html` <bdi class="title">${title}</bdi>`
   return html`${shortUrlOf({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}${stateBadge(status)}
-<span class="leads">${heading}${targetOf(url)}</span>`
+<span class="leads">${targetOf(url)}${heading}</span>`
 }
 
 function recent(daily: readonly number[]): Part {
-  return html`<span class="trend">${sparkline(daily)}${count(daily.reduce((sum, each) => sum + each, 0))}</span>`
+  return html`<span class="trend">${sparkline(daily)}<span>${count(daily.reduce((sum, each) => sum + each, 0))}<span class="in-block"> · ${recentDays} days</span></span></span>`
 }
 
 function menuOf({ id, short_url, disabled }: Link, list: ListState): Html {
   const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
+  const remove = list.here === home ? '' : `?${new URLSearchParams({ next: list.here })}`
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
     { label: 'Edit', href: `${home}/${id}/edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'links' },
     { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.here } },
-    { label: 'Delete', href: `${home}/${id}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
+    { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
 }
 
 function selectedActions({ spaces }: Choices, list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
-    submitButton({ name: 'what', value, label, weight })
-  const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
+    submitButton({ name: 'what', value, label, weight, needsNothing: value !== 'move' })
+  const options = [{ value: '', label: 'Move to…' }, { value: noSpace, label: 'No space' }, ...spaces.map(spaceChoice)]
   return html`${hiddenFields({ next: list.here })}${what('enable', 'Enable')}${what('disable', 'Disable')}
-<label class="hidden-text" for="move-to">Space</label><select id="move-to" name="space_id">${optionsOf(options, '')}</select>${what('move', 'Move')}
+<label class="hidden-text" for="move-to">Space</label><select id="move-to" name="space_id" required>${optionsOf(options, '')}</select>${what('move', 'Move')}
 ${what('delete', 'Delete', 'danger')}`
 }

@@ -47,12 +47,13 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Show
         cell: ({ id, browser }: Listed) =>
           html`${browser}${id === own ? html` <span class="muted">(this one)</span>` : null}`,
       },
-      { label: 'Signed in', cell: (each) => signedIn(each, now) },
+      { label: 'Signed in', width: 'large', cell: (each) => signedIn(each, now) },
       { label: 'Last used', cell: ({ last_used_at }) => timeAgo(last_used_at, now) },
-      { label: 'Ends', cell: ({ expires_at }) => timeAgo(expires_at, now) },
+      { label: 'Ends', leaves: 1, cell: ({ expires_at }) => timeAgo(expires_at, now) },
       {
         label: 'End it',
         kind: 'menu',
+        width: 'small',
         cell: ({ id }) => postButton({ action: `${home}/${id}/end`, label: id === own ? 'Sign out' : 'End' }),
       },
     ],

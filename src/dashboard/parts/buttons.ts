@@ -29,21 +29,25 @@ export interface SubmitButton {
   /** What the form sends when this button was pressed. */
   readonly name?: string
   readonly value?: string
+  /** Whether the form is sent though a field that it must have is empty: the button needs none. */
+  readonly needsNothing?: boolean
 }
 
 /** The button that sends a form. */
 export function submitButton(button: SubmitButton): Html {
-  const { label, weight = 'primary', name = null, value = null } = button
-  return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value })}>${label}</button>`
+  const { label, weight = 'primary', name = null, value = null, needsNothing = false } = button
+  return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value, formnovalidate: needsNothing })}>${label}</button>`
 }
 
 export interface PostButton extends SubmitButton {
   readonly action: string
+  /** What the form sends beside. */
+  readonly fields?: Readonly<Record<string, string>>
 }
 
 /** A button with a form of its own, for what one press does. */
-export function postButton({ action, ...button }: PostButton): Html {
-  return html`<form method="post" action="${action}">${submitButton({ weight: 'plain', ...button })}</form>`
+export function postButton({ action, fields = {}, ...button }: PostButton): Html {
+  return html`<form method="post" action="${action}">${hiddenFields(fields)}${submitButton({ weight: 'plain', ...button })}</form>`
 }
 
 /** What a form sends along unseen. */

@@ -21,8 +21,8 @@ export function collision(differences: readonly Difference[]): Html {
           caption: 'Your values and those that are stored now',
           columns: [
             { label: 'Field', kind: 'lead', cell: ({ label }: Difference) => label },
-            { label: 'Yours', cell: ({ yours }) => html`<bdi>${yours}</bdi>` },
-            { label: 'Stored now', cell: ({ theirs }) => html`<bdi>${theirs}</bdi>` },
+            { label: 'Yours', width: 'rest', cell: ({ yours }) => html`<bdi>${yours}</bdi>` },
+            { label: 'Stored now', width: 'rest', cell: ({ theirs }) => html`<bdi>${theirs}</bdi>` },
           ],
           rows: differences,
         })

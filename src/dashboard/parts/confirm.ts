@@ -6,6 +6,8 @@ export interface Confirmation {
   readonly action: string
   /** What happens, with figures, a sentence each. */
   readonly consequences: readonly Part[]
+  /** What it happens to, where that is more than one thing. */
+  readonly things?: readonly Part[]
   /** Repeats what is done to what: "Delete go.acme.com". */
   readonly verb: Part
   /** The way back. */
@@ -14,9 +16,11 @@ export interface Confirmation {
 }
 
 /** The question before something is destroyed. Its page's title names the thing. */
-export function confirmation({ action, consequences, verb, cancel, fields = {} }: Confirmation): Html {
+export function confirmation({ action, consequences, things = [], verb, cancel, fields = {} }: Confirmation): Html {
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
-  return html`<form method="post" action="${action}" class="form">${hiddenFields(fields)}<div class="stack">${sentences}</div>
+  const list =
+    things.length === 0 ? null : html`<ul class="things">${things.map((each) => html`<li>${each}</li>`)}</ul>`
+  return html`<form method="post" action="${action}" class="form">${hiddenFields(fields)}<div class="stack">${list}${sentences}</div>
 <div class="actions">${submitButton({ label: verb, weight: 'danger' })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
 }
 

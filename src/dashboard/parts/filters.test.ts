@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { activeFilters, filterBar } from './filters.ts'
+import { filterBar, foundLine } from './filters.ts'
 
 test('the bar is a form that keeps the order, and marks the filters that are set', () => {
   const options = [
@@ -25,13 +25,7 @@ test('the bar is a form that keeps the order, and marks the filters that are set
   assert.match(text, /<input type="hidden" name="sort_by" value="clicks"><button [^>]*>Apply</)
 })
 
-test('active filters each lead to the list without them, and several to the whole list', () => {
-  assert.equal(activeFilters([], '/l').text, '')
-  const status = { label: 'Status: <active>', href: '/l?a' }
-  assert.match(
-    activeFilters([status], '/l').text,
-    /href="\/l\?a">.*Remove the filter.*<bdi>Status: &lt;active&gt;<\/bdi>/,
-  )
-  assert.doesNotMatch(activeFilters([status], '/l').text, /Clear all/)
-  assert.match(activeFilters([status, status], '/l').text, /<a class="small" href="\/l">Clear all<\/a>/)
+test('what was found stands in words, beside the way to the whole list', () => {
+  assert.equal(foundLine('2 links', null).text, '<div class="found"><p data-count>2 links</p></div>')
+  assert.match(foundLine('2 links', '/l?a&b').text, /<a class="small" href="\/l\?a&amp;b">Clear all<\/a><\/div>$/)
 })

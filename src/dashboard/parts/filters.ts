@@ -34,18 +34,8 @@ export function filterBar({ action, search, filters, kept = {}, results }: Filte
 ${selects}${hiddenFields(kept)}<button class="button plain without-script">Apply</button></form>`
 }
 
-export interface Chip {
-  readonly label: string
-  /** The list without this filter. */
-  readonly href: string
-}
-
-/** The filters that hold, each a link to the list without it; `clear` is the address of the whole list. */
-export function activeFilters(chips: readonly Chip[], clear: string): Html {
-  if (chips.length === 0) return html``
-  const links = chips.map(
-    ({ label, href }) =>
-      html`<a class="chip" href="${href}"><span class="hidden-text">Remove the filter</span><bdi>${label}</bdi>${icon('close')}</a>`,
-  )
-  return html`<div class="chips">${links}${chips.length > 1 ? html`<a class="small" href="${clear}">Clear all</a>` : null}</div>`
+/** How much was found, in words that scripts say aloud. `clear`: the list without search and filters; null where there are none. */
+export function foundLine(words: string, clear: string | null): Html {
+  const link = clear === null ? null : html`<a class="small" href="${clear}">Clear all</a>`
+  return html`<div class="found"><p data-count>${words}</p>${link}</div>`
 }

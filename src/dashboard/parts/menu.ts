@@ -12,18 +12,25 @@ export interface MenuItem {
   readonly isDangerous?: boolean
   /** Opens what the link leads to in a dialog, where scripts run. */
   readonly inDialog?: boolean
+  /** Whether the line stands for what is shown now. */
+  readonly isCurrent?: boolean
 }
 
 /** A button that opens a menu; the browser closes it with Esc or a press elsewhere. `id` is unique on the page, and `label` names what it is for. */
 export function menu(id: string, label: string, items: readonly MenuItem[]): Html {
   return html`<button type="button" class="button bare-icon" popovertarget="${id}">${icon('menu')}<span class="hidden-text">${label}</span></button>
-<div class="menu" id="${id}" popover><ul class="items">${items.map((item) => html`<li>${entry(item)}</li>`)}</ul></div>`
+${menuItems(id, items)}`
 }
 
-function entry({ label, href, icon: name, fields, isDangerous = false, inDialog = false }: MenuItem): Html {
+/** The menu itself, which a button with its `id` as `popovertarget` opens. */
+export function menuItems(id: string, items: readonly MenuItem[]): Html {
+  return html`<div class="menu" id="${id}" popover><ul class="items">${items.map((item) => html`<li>${entry(item)}</li>`)}</ul></div>`
+}
+
+function entry({ label, href, icon: name, fields, isDangerous = false, ...rest }: MenuItem): Html {
   const className = isDangerous ? 'danger' : null
   const words = html`${name === undefined ? null : icon(name)}${label}`
   if (fields === undefined)
-    return html`<a${attributes({ href, class: className, 'data-dialog': inDialog })}>${words}</a>`
+    return html`<a${attributes({ href, class: className, 'data-dialog': rest.inDialog ?? false, 'aria-current': rest.isCurrent ? 'true' : null })}>${words}</a>`
   return html`<form method="post" action="${href}">${hiddenFields(fields)}<button${attributes({ class: className })}>${words}</button></form>`
 }

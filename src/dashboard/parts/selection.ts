@@ -8,6 +8,11 @@ export function selectRow(id: number, what: string): Html {
   return html`<label><input type="checkbox" form="${formId}" name="row-${id}"><span class="hidden-text">Select ${what}</span></label>`
 }
 
+/** What a form sends for these rows when they are selected. */
+export function selectedRows(ids: readonly number[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(ids.map((id) => [`row-${id}`, 'on']))
+}
+
 /** A list whose rows can be selected, one on a page. The bar with what can be done with them appears with the first. */
 export function selectable(action: string, list: Part, actions: Part): Html {
   return html`<div class="results" data-select>${list}

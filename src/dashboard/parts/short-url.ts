@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url'
 import { type Html, html } from '../../http/html.ts'
 import { copyButton } from './buttons.ts'
 import { cutInMiddle } from './truncate.ts'
@@ -10,15 +11,32 @@ export interface ShortUrlShown {
   readonly coversRow?: boolean
 }
 
-/** A short link without its scheme, and the button that copies it whole. */
+/** Signs of a host or of a path. */
+const shownPart = 48
+
+/**
+ * A short link in people's words, and the button that copies it whole, as it is sent. Where there is no room, the host gives way
+ * before the path.
+ */
 export function shortUrlOf({ shortUrl, href = shortUrl, coversRow = false }: ShortUrlShown): Html {
   const className = coversRow ? 'short-url cover' : 'short-url'
-  return html`<span class="short"><a class="${className}" href="${href}"><bdi>${shortUrlText(shortUrl)}</bdi></a>${copyButton(shortUrl, 'the short link')}</span>`
+  const parts = partsOf(shortUrl)
+  const [host, path] = [cutInMiddle(parts.host, shownPart), cutInMiddle(parts.path, shownPart)]
+  // With a name of its own, since parts in boxes are read with a pause between them.
+  const link = html`<a class="${className}" href="${href}" aria-label="${host}${path}"><bdi dir="ltr"><span class="host">${host}</span><span class="path">${path}</span></bdi></a>`
+  return html`<span class="short">${link}${copyButton(shortUrl, 'the short link')}</span>`
 }
 
-/** "go.acme.com/été": the short link in words, at most 60 signs of it. */
+/** "bücher.example/été": the short link in words, at most 60 signs of it. */
 export function shortUrlText(shortUrl: string): string {
-  return cutInMiddle(decoded(shortUrl.replace(/^https?:\/\//, '')), 60)
+  const { host, path } = partsOf(shortUrl)
+  return cutInMiddle(host + path, 60)
+}
+
+/** Host and path, each in its own script. */
+function partsOf(shortUrl: string): { readonly host: string; readonly path: string } {
+  const [, name = '', port = '', path = ''] = /^(?:https?:\/\/)?([^/:]*)(:\d+)?(.*)$/s.exec(shortUrl) ?? []
+  return { host: (domainToUnicode(name) || name) + port, path: decoded(path) }
 }
 
 function decoded(text: string): string {

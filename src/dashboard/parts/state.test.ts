@@ -41,7 +41,7 @@ test('a notice is read aloud, and can be undone', () => {
   )
   assert.match(
     notice('warning', 'No.', submitButton({ label: 'Undo' })).text,
-    /class="notice warning".*Undo<\/button><\/div>/,
+    /class="notice warning".*<div class="line"><p>No\.<\/p> <button.*Undo<\/button><\/div><\/div>/,
   )
 })
 

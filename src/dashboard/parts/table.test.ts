@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { html } from '../../http/html.ts'
 import { dnsRecords } from './records.ts'
 import { selectable, selectRow } from './selection.ts'
-import { type Column, type Sorting, table } from './table.ts'
+import type { Sorting } from './sort-menu.ts'
+import { type Column, table } from './table.ts'
 
 interface Row {
   readonly name: string
@@ -25,8 +26,11 @@ const sorting = (by: string, isDescending: boolean): Sorting => ({
 
 test('a table has a caption, heads with their scope, and rows whose values have labels for phones', () => {
   const { text } = table({ caption: 'Links', columns, rows })
-  assert.match(text, /<div class="table blocks"><table role="table"><caption class="hidden-text">Links<\/caption>/)
-  assert.match(text, /<th scope="col" role="columnheader" class="select-cell tight"><span class="hidden-text">Select</)
+  assert.match(
+    text,
+    /<div class="table blocks"><table role="table" class="fixed"><caption class="hidden-text">Links<\/caption>/,
+  )
+  assert.match(text, /<th scope="col" role="columnheader" class="select-cell"><span class="hidden-text">Select</)
   assert.match(text, /<th scope="row" role="rowheader" class="lead-cell">&lt;a&gt;<\/th>/)
   assert.match(text, /<td role="cell" class="number" data-label="Clicks">7<\/td><td role="cell"><\/td>/)
   assert.match(text, /<td role="cell"><b>x<\/b><\/td>/)
@@ -36,10 +40,28 @@ test('a table has a caption, heads with their scope, and rows whose values have 
 test('heads lead to the other order; figures are first asked for from the top', () => {
   const ascending = table({ caption: 'Links', columns, rows, sorting: sorting('name', false) }).text
   assert.match(ascending, /aria-sort="ascending"><a href="\/l\?sort_by=name&amp;sort=desc">Name<svg/)
-  assert.match(ascending, /class="number"><a href="\/l\?sort_by=clicks&amp;sort=desc">Clicks<\/a>/)
+  assert.match(
+    ascending,
+    /class="number"><a href="\/l\?sort_by=clicks&amp;sort=desc">Clicks<\/a><span class="in-block">Clicks<\/span><\/th>/,
+  )
   const descending = table({ caption: 'Links', columns, rows, sorting: sorting('clicks', true) }).text
   assert.match(descending, /aria-sort="descending"><a href="\/l\?sort_by=clicks&amp;sort=asc">Clicks<svg/)
   assert.match(descending, /<a href="\/l\?sort_by=name&amp;sort=asc">Name<\/a>/)
+})
+
+test('a menu has all orders, for where the heads are not shown', () => {
+  const { text } = table({ caption: 'Links', columns, rows, sorting: sorting('clicks', true) })
+  assert.match(
+    text,
+    /<div class="sort"><button [^>]*popovertarget="sort-by">.*Sort by.*<span>Clicks, most first<\/span>/,
+  )
+  assert.match(text, /<a href="\/l\?sort_by=clicks&amp;sort=desc" aria-current="true">Clicks, most first<\/a>/)
+  assert.match(text, /<a href="\/l\?sort_by=name&amp;sort=asc">Name, A to Z<\/a>/)
+  const dated: Column<Row> = { label: 'Added', leaves: 1, width: 'small', sortBy: 'id', cell: () => 'today' }
+  const leaving = table({ caption: 'Links', columns: [dated], rows, sorting: sorting('alias', true) }).text
+  assert.match(leaving, /<div class="sort early">.*<span>another field<\/span>/)
+  assert.match(leaving, /<td role="cell" class="width-small leaves-1" data-label="Added">/)
+  assert.match(leaving, /<table role="table"><caption/)
 })
 
 test('rows that can be selected belong to a form with what can be done, and may have forms of their own', () => {

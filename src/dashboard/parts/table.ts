@@ -1,6 +1,7 @@
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes } from './attributes.ts'
 import { icon } from './icons.ts'
+import { type Sorting, type SortKey, sortMenu } from './sort-menu.ts'
 
 export interface Column<Row> {
   /** Stands in the head of the table, and before the value where each row is a block. */
@@ -12,13 +13,10 @@ export interface Column<Row> {
   readonly sortBy?: string
   /** Whether the block of a row shows no label before the value. */
   readonly isPlain?: boolean
-}
-
-export interface Sorting {
-  readonly by: string
-  readonly isDescending: boolean
-  /** The address of the list in another order. */
-  readonly href: (by: string, isDescending: boolean) => string
+  /** The room it takes, whatever stands in it; `rest` shares what the others leave. A lead has the rest, other kinds one of their own. */
+  readonly width?: 'small' | 'medium' | 'large' | 'rest'
+  /** Goes where there is no room for all columns: 1 first. Only 1 comes back where each row is a block. */
+  readonly leaves?: 1 | 2 | 3
 }
 
 export interface Table<Row> {
@@ -29,23 +27,38 @@ export interface Table<Row> {
   readonly sorting?: Sorting
 }
 
-/** A table. Heads that sort are links; where there is no room for columns, each row is a block. */
+/**
+ * A table. Heads that sort are links; where there is no room for columns, each row is a block, and a menu sorts. With a lead, the
+ * columns keep their places from page to page.
+ */
 export function table<Row>({ caption, columns, rows, sorting }: Table<Row>): Html {
   const heads = columns.map((column) => head(column, sorting))
   const lines = rows.map((row) => html`\n<tr role="row">${columns.map((column) => cell(column, row))}</tr>`)
   // With roles, since browsers forget what a table is when it is laid out in blocks.
-  return html`<div class="table blocks"><table role="table"><caption class="hidden-text">${caption}</caption>
+  const layout = columns.some(({ kind }) => kind === 'lead') ? html` class="fixed"` : null
+  return html`<div class="table blocks">${sorting === undefined ? null : menuOf(columns, sorting)}<table role="table"${layout}><caption class="hidden-text">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${heads}</tr></thead>
 <tbody role="rowgroup">${lines}</tbody></table></div>`
 }
 
-function head<Row>({ label, kind = 'text', sortBy }: Column<Row>, sorting: Sorting | undefined): Html {
+/** For where not all heads that sort are shown. */
+function menuOf<Row>(columns: readonly Column<Row>[], sorting: Sorting): Html {
+  const sorted = columns.filter(({ sortBy }) => sortBy !== undefined)
+  const keys = sorted.map(({ label, kind = 'text', sortBy = '' }): SortKey => {
+    return { label, by: sortBy, of: kind === 'lead' ? 'names' : kind === 'number' ? 'numbers' : 'times' }
+  })
+  const className = sorted.some(({ leaves }) => leaves !== undefined) ? 'sort early' : 'sort'
+  return html`<div class="${className}">${sortMenu(keys, sorting)}</div>`
+}
+
+function head<Row>(column: Column<Row>, sorting: Sorting | undefined): Html {
+  const { label, kind = 'text', sortBy } = column
   const isSorted = sorting !== undefined && sortBy === sorting.by
   const order = sorting?.isDescending ? 'descending' : 'ascending'
   const all = attributes({
     scope: 'col',
     role: 'columnheader',
-    class: classesOf(kind),
+    class: classesOf(column),
     'aria-sort': isSorted ? order : null,
   })
   if (kind === 'menu' || kind === 'select') return html`<th${all}><span class="hidden-text">${label}</span></th>`
@@ -53,18 +66,21 @@ function head<Row>({ label, kind = 'text', sortBy }: Column<Row>, sorting: Sorti
   // What is counted is first asked for from the top.
   const isDescendingNext = isSorted ? !sorting.isDescending : kind === 'number'
   const arrow = isSorted ? icon(sorting.isDescending ? 'down' : 'up') : null
-  return html`<th${all}><a href="${sorting.href(sortBy, isDescendingNext)}">${label}${arrow}</a></th>`
+  return html`<th${all}><a href="${sorting.href(sortBy, isDescendingNext)}">${label}${arrow}</a><span class="in-block">${label}</span></th>`
 }
 
-function cell<Row>({ label, kind = 'text', isPlain = false, cell: show }: Column<Row>, row: Row): Html {
-  const shown = html`${show(row)}`
+function cell<Row>(column: Column<Row>, row: Row): Html {
+  const { label, kind = 'text', isPlain = false } = column
+  const shown = html`${column.cell(row)}`
   const hasLabel = (kind === 'text' || kind === 'number') && !isPlain && shown.text !== ''
-  const all = { class: classesOf(kind), 'data-label': hasLabel ? label : null }
+  const all = { class: classesOf(column), 'data-label': hasLabel ? label : null }
   if (kind === 'lead') return html`<th${attributes({ scope: 'row', role: 'rowheader', ...all })}>${shown}</th>`
   return html`<td${attributes({ role: 'cell', ...all })}>${shown}</td>`
 }
 
-function classesOf(kind: NonNullable<Column<unknown>['kind']>): string | null {
-  if (kind === 'text') return null
-  return kind === 'number' ? 'number' : kind === 'lead' ? 'lead-cell' : `${kind}-cell tight`
+const classes = { lead: 'lead-cell', text: null, number: 'number', menu: 'menu-cell', select: 'select-cell' } as const
+
+function classesOf<Row>({ kind = 'text', width, leaves }: Column<Row>): string | null {
+  const all = [classes[kind], width && `width-${width}`, leaves && `leaves-${leaves}`]
+  return all.filter(Boolean).join(' ') || null
 }

@@ -25,18 +25,24 @@ test('a target is its host and path in words, with the whole URL behind it', () 
   const long = targetOf(`https://acme.com/a?${'x'.repeat(99)}&y`, 20).text
   assert.match(
     long,
-    /^<span class="target" title="https:\/\/acme\.com\/a\?x{99}&amp;y"><bdi>acme\.com\/a…x{7}&amp;y<\/bdi>/,
+    /^<span class="target" title="https:\/\/acme\.com\/a\?x{99}&amp;y"><bdi dir="ltr">acme\.com\/…<\/bdi><bdi dir="ltr">x{8}&amp;y<\/bdi>/,
+  )
+  assert.equal(
+    words(`https://${'x'.repeat(60)}.com/${'y'.repeat(60)}`),
+    `${'x'.repeat(12)}…${'x'.repeat(8)}.com/…${'y'.repeat(9)}`,
   )
 })
 
-test('a short link shows no scheme, and is copied whole', () => {
-  const { text } = shortUrlOf({ shortUrl: 'https://go.acme.com/%C3%A9t%C3%A9' })
+test('a short link shows no scheme and each part in its own script, and is copied whole', () => {
+  const { text } = shortUrlOf({ shortUrl: 'https://xn--bcher-kva.example/%C3%A9t%C3%A9' })
   assert.match(
     text,
-    /<a class="short-url" href="https:\/\/go\.acme\.com\/%C3%A9t%C3%A9"><bdi>go\.acme\.com\/été<\/bdi><\/a>/,
+    /<a class="short-url" href="https:\/\/xn--bcher-kva\.example\/%C3%A9t%C3%A9" aria-label="bücher\.example\/été">/,
   )
-  assert.match(text, /data-copy="https:\/\/go\.acme\.com\/%C3%A9t%C3%A9"/)
+  assert.match(text, /<span class="host">bücher\.example<\/span><span class="path">\/été<\/span>/)
+  assert.match(text, /data-copy="https:\/\/xn--bcher-kva\.example\/%C3%A9t%C3%A9"/)
   const inRow = shortUrlOf({ shortUrl: 'http://localhost:3080/a', href: '/app/links/1', coversRow: true }).text
-  assert.match(inRow, /<a class="short-url cover" href="\/app\/links\/1"><bdi>localhost:3080\/a</)
+  assert.match(inRow, /<a class="short-url cover" href="\/app\/links\/1" aria-label="localhost:3080\/a">/)
   assert.equal(shortUrlText('https://a.b/%ff'), 'a.b/%ff')
+  assert.equal(shortUrlText(`https://go.acme.com/${'x'.repeat(60)}`), `go.acme.com/${'x'.repeat(18)}…${'x'.repeat(29)}`)
 })

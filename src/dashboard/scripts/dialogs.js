@@ -1,6 +1,7 @@
 /**
  * Links with `data-dialog` open the page they lead to in a dialog. The browser closes it with Esc, and gives the focus back.
  */
+import { hasChanges } from './forms.js'
 import { fetchPage } from './page.js'
 
 export function watchDialogs() {
@@ -54,8 +55,7 @@ export function openDialog(...content) {
     heading.id = 'dialog-title'
     dialog.setAttribute('aria-labelledby', heading.id)
   }
-  const mayLeave = () =>
-    dialog.querySelector('form[data-changed]') === null || confirm('Close without saving what you changed?')
+  const mayLeave = () => !hasChanges(dialog) || confirm('Close without saving what you changed?')
   dialog.addEventListener('cancel', (event) => {
     if (!mayLeave()) event.preventDefault()
   })

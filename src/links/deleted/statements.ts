@@ -74,16 +74,16 @@ export const keepDays = statement((db: Kysely<Tables>, { id }: { id: number }) =
     .where('id', '=', id),
 )
 
-export const selectDeletedToChange = toChange(
-  statement((db: Kysely<Tables>, { account, id, since }: Owned & { readonly since: string }) =>
+export const selectDeleted = statement(
+  (db: Kysely<Tables>, { account, id, since }: Owned & { readonly since: string }) =>
     db
       .selectFrom('deleted_links')
       .select('link')
       .where('id', '=', id)
       .where('account_id', '=', account)
       .where('deleted_at', '>', since),
-  ),
 )
+export const selectDeletedToChange = toChange(selectDeleted)
 
 export const deleteDeleted = statement((db: Kysely<Tables>, { account, id }: Owned) =>
   db.deleteFrom('deleted_links').where('id', '=', id).where('account_id', '=', account),

@@ -2,7 +2,7 @@ import { aliasTaken, notFound } from '../../errors.ts'
 import type { Db } from '../../storage/port.ts'
 import { restorableSince } from '../../storage/restoring.ts'
 import { type Precondition, type Versioned, versionOf } from '../../storage/version.ts'
-import { deleteServed, type LinkRow } from '../statements.ts'
+import { deleteServed, type LinkRow, selectDomain } from '../statements.ts'
 import { findLink } from '../store.ts'
 import {
   deleteDeleted,
@@ -10,6 +10,7 @@ import {
   insertDeleted,
   insertMove,
   keepDays,
+  selectDeleted,
   selectDeletedToChange,
   selectDomainToChange,
   selectSpaceToChange,
@@ -40,6 +41,23 @@ export async function removeLinkForNow(
     await tx.all(deleteServed, own)
     await tx.all(keepDays, { id })
   })
+}
+
+/**
+ * The address of the account's link that can be restored at `now`, in Unix milliseconds; undefined if there is none, or its
+ * domain is gone.
+ */
+export async function findRemovedLink(
+  db: Db,
+  account: number,
+  id: number,
+  now: number,
+): Promise<Pick<LinkRow, 'alias' | 'domain_name'> | undefined> {
+  const [deleted] = await db.all(selectDeleted, { account, id, since: restorableSince(now) })
+  if (deleted === undefined) return undefined
+  const { alias, domain_id } = JSON.parse(deleted.link) as WholeLink
+  const [domain] = await db.all(selectDomain, { account, id: domain_id })
+  return domain && { alias, domain_name: domain.name }
 }
 
 /**

@@ -1,0 +1,212 @@
+/** What is done to links from their list: to one, or to all that are selected; and how it is undone. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../app.ts'
+import type { Json } from '../client.ts'
+import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { allOf } from '../html-page.ts'
+import { newPlace } from '../links-api.ts'
+
+const app = await startApp()
+const place = await newPlace(app)
+const browser = await signedIn(app, place.key)
+const selected = '/app/links/selected'
+
+const rows = (...links: Json[]): Form => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
+const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
+const nameOf = ({ short_url }: Json) => short_url.replace('http://', '')
+/** The page that a form leads to, with what it says. */
+async function after(answer: Visited): Promise<Page> {
+  return (await browser.follow(answer)).page
+}
+
+describe('links that are selected', () => {
+  test('are disabled, enabled, and put into a space or out of it; the next page says how many', async () => {
+    const [one, two, other] = [await place.link(), await place.link(), await place.link()]
+    const space = await place.stored('/spaces', { name: 'Sales' })
+    const act = async (form: Form) =>
+      (await after(await browser.post(selected, { ...rows(one, two), ...form }))).said.join()
+    assert.match(await act({ what: 'disable', space_id: '' }), /2 links are disabled/)
+    assert.deepEqual([(await shown(one)).disabled, (await shown(other)).disabled], [true, false])
+    assert.match(await act({ what: 'enable', space_id: '' }), /2 links are enabled/)
+    assert.match(await act({ what: 'move', space_id: String(space.id) }), /2 links are moved to Sales\./)
+    assert.deepEqual([(await shown(two)).space_id, (await shown(other)).space_id], [space.id, null])
+    assert.match(await act({ what: 'move', space_id: '0' }), /2 links are in no space now/)
+    assert.equal((await shown(two)).space_id, null)
+  })
+
+  test('stay where they are until a space is chosen', async () => {
+    const space = await place.stored('/spaces', { name: 'Kept' })
+    const link = await place.link({ space_id: space.id })
+    const list = await browser.open('/app/links')
+    assert.deepEqual([list.form(selected).space_id, list.control('space_id').attributes.has('required')], ['', false])
+    for (const [space_id, words] of [
+      ['', /Choose the space that the links move to/],
+      [undefined, /Choose the space that the links move to/],
+      ['99999', /no such space|space/],
+      ['x', /space/],
+    ] as const) {
+      const { status, page } = await browser.post(selected, {
+        ...rows(link),
+        what: 'move',
+        ...(space_id !== undefined && { space_id }),
+      })
+      assert.deepEqual([status, words.test(page.text)], [422, true], page.text)
+    }
+    const twice = `row-${link.id}=on&what=move&space_id=0&space_id=0`
+    assert.equal((await browser.post(selected, {}, { form: twice })).status, 422)
+    assert.equal((await shown(link)).space_id, space.id)
+  })
+
+  test('leave the list as it was: its search, its filters, its order and its page', async () => {
+    const link = await place.link()
+    const next = '/app/links?search=x&status=active&sort_by=clicks&sort=asc&page=2'
+    for (const [path, form] of [
+      [selected, { ...rows(link), what: 'disable', next }],
+      [`/app/links/${link.id}/enable`, { next }],
+      [`/app/links/${link.id}/delete`, { next }],
+      [`/app/links/${link.id}/restore`, { next }],
+    ] as const) {
+      assert.equal((await browser.post(path, form)).headers.location, next)
+    }
+    for (const elsewhere of ['//acme.com', 'https://acme.com', '/app', '/app/links/1', '/app/links?/..//acme.com']) {
+      const { headers } = await browser.post(selected, { ...rows(link), what: 'disable', next: elsewhere })
+      assert.match(String(headers.location), /^\/app\/links(?:\?|$)/, elsewhere)
+    }
+    const list = await browser.open('/app/links?status=active')
+    assert.equal(list.form(selected).next, '/app/links?status=active')
+  })
+
+  test('one is deleted from a list that is filtered, and comes back to it', async () => {
+    const link = await place.link({ title: 'Filtered' })
+    const here = '/app/links?search=filtered&sort_by=clicks'
+    const path = `/app/links/${link.id}/delete`
+    const asks = `${path}?next=${encodeURIComponent(here)}`
+    assert.ok((await browser.open(here)).links.includes(asks))
+    const question = await browser.open(asks)
+    assert.ok(question.links.includes(here), 'Cancel leads elsewhere')
+    const deleted = await browser.submit(question, path)
+    assert.equal(deleted.headers.location, here)
+    const restore = `/app/links/${link.id}/restore`
+    const restored = await browser.submit(await after(deleted), restore)
+    assert.equal(restored.headers.location, here)
+    for (const next of ['//acme.com', '/app/sign-in', 'https://acme.com/app/links?x']) {
+      const page = await browser.open(`${path}?next=${encodeURIComponent(next)}`)
+      assert.equal(page.form(path).next, '/app/links')
+    }
+  })
+
+  test('are deleted after a page has asked', async () => {
+    const [one, two] = [await place.link(), await place.link()]
+    const { status, page } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
+    assert.equal(status, 200)
+    assert.match(page.heading, /Delete 2 links\?/)
+    assert.match(page.text, /Visitors will see a 404 at once/)
+    // The colours can be chosen there too.
+    const list = await browser.follow(
+      await browser.follow(await browser.submit(page, '/app/scheme', { scheme: 'dark' })),
+    )
+    assert.equal(list.page.heading, 'Links')
+    assert.equal((await shown(one)).id, one.id)
+    // One is gone meanwhile.
+    await place.send('DELETE', `/links/${two.id}`)
+    assert.match((await after(await browser.submit(page, selected))).said.join(), /^Undo|is deleted\./)
+    assert.equal(await shown(one), undefined)
+    assert.equal((await browser.post(selected, { ...rows(one, two), what: 'delete' })).headers.location, '/app/links')
+  })
+
+  test('are named, five of them, with their clicks and what their visitors will find', async () => {
+    const own = await newPlace(app)
+    const browser = await signedIn(app, own.key)
+    const homepage = 'https://acme.com/nothing-here'
+    const second = await own.stored('/domains', { name: `second.${own.domain.name}`, not_found_url: homepage })
+    const here = []
+    for (let at = 1; at <= 6; at++) here.push(await own.link({ alias: `many-${at}` }))
+    const there = await own.link({ domain_id: second.id })
+    const asks = async (...links: Json[]) =>
+      (await browser.post(selected, { ...rows(...links), what: 'delete' })).page.text
+    assert.match(await asks(...here), /many-5: 0 clicks\s*and 1 more/)
+    assert.doesNotMatch(await asks(...here.slice(0, 5)), /more/)
+    assert.match(await asks(there), /Visitors will be led to acme\.com\/nothing-here at once/)
+    assert.match(await asks(there, here[0]), /a 404 at once, or the page that the domain has for unknown links/)
+  })
+
+  test('come back together, those that can', async () => {
+    const [one, two, three] = [await place.link({ alias: 'together' }), await place.link(), await place.link()]
+    const next = '/app/links?search=x'
+    const remove = async (...links: Json[]) =>
+      after(await browser.post(selected, { ...rows(...links), what: 'delete', confirmed: 'true', next }))
+    const deleted = await remove(one, two, three)
+    assert.match(deleted.said.join(), /3 links are deleted\./)
+    const back = await browser.submit(deleted, selected)
+    assert.equal(back.headers.location, next)
+    assert.match((await after(back)).said.join(), /3 links are back\./)
+    for (const link of [one, two, three]) assert.deepEqual(await shown(link), link)
+    const again = await remove(one, two)
+    await place.link({ alias: 'together' })
+    const { said } = await after(await browser.submit(again, selected))
+    assert.match(said.join(), /1 link could not be brought back/)
+    assert.deepEqual([await shown(one), await shown(two)], [undefined, two])
+    const single = await remove(two)
+    assert.match((await after(await browser.submit(single, `/app/links/${two.id}/restore`))).said.join(), /is back/)
+  })
+
+  test('are as many as a page of the list has', async () => {
+    const many = await newPlace(app)
+    const own = await signedIn(app, many.key)
+    for (let i = 0; i < 100; i++) await many.link()
+    const list = await own.open('/app/links?per_page=100')
+    const boxes = allOf(list.root, 'input', { type: 'checkbox' }).flatMap(
+      ({ attributes }) => attributes.get('name') ?? [],
+    )
+    assert.equal(boxes.length, 100)
+    const form = Object.fromEntries(boxes.map((name) => [name, 'on']))
+    const { page } = await own.post(selected, { ...form, ...list.form(selected), what: 'delete' })
+    const answer = await own.follow(await own.submit(page, selected))
+    assert.match(answer.page.said.join(), /100 links are deleted/)
+  })
+
+  test('are none, or what is to be done is not said: nothing is done', async () => {
+    const one = await place.link()
+    const none = await browser.post(selected, { what: 'delete', 'row-0': 'on', 'row-x': 'on', 'row-': 'on', row: 'on' })
+    assert.deepEqual([none.status, none.headers.location], [303, '/app/links'])
+    for (const what of ['', 'explode', '__proto__']) {
+      assert.equal((await browser.post(selected, { ...rows(one), what })).status, 400)
+    }
+    assert.equal((await browser.post(selected, { ...rows({ id: '9'.repeat(16) }), what: 'disable' })).status, 303)
+    assert.deepEqual(await shown(one), one)
+  })
+
+  test('one is enabled or disabled from its menu', async () => {
+    const one = await place.link()
+    const name = nameOf(one)
+    const page = await after(await browser.post(`/app/links/${one.id}/disable`, rows(one)))
+    assert.ok(page.said.join().includes(`${name} is disabled.`), page.said.join())
+    assert.equal((await shown(one)).disabled, true)
+    const undone = await after(await browser.submit(page, `/app/links/${one.id}/enable`))
+    assert.ok(undone.said.join().includes(`${name} is enabled.`), undone.said.join())
+  })
+})
+
+describe('a link that is deleted', () => {
+  test('comes back', async () => {
+    const link = await place.link({ title: 'Back' })
+    const path = `/app/links/${link.id}/delete`
+    const page = await after(await browser.submit(await browser.open(path), path))
+    const name = nameOf(link)
+    assert.ok(page.said.join().includes(`${name} is deleted.`), page.said.join())
+    assert.equal(await shown(link), undefined)
+    const back = await after(await browser.submit(page, `/app/links/${link.id}/restore`))
+    assert.ok(back.said.join().includes(`${name} is back.`), back.said.join())
+    assert.deepEqual(await shown(link), link)
+    assert.match((await after(await browser.post('/app/links/99999/restore'))).said.join(), /could not be brought back/)
+  })
+
+  test('does not come back when its alias is taken meanwhile', async () => {
+    const link = await place.link({ alias: 'wanted' })
+    await browser.post(`/app/links/${link.id}/delete`)
+    await place.link({ alias: 'wanted' })
+    const page = await after(await browser.post(`/app/links/${link.id}/restore`))
+    assert.match(page.said.join(), /another link has its alias/)
+  })
+})
