@@ -10,55 +10,90 @@ import type { FormState } from './form-state.ts'
 import type { Difference } from './parts/collision.ts'
 import { type Choice, checkbox, type Field, selectField, type TextField, textField } from './parts/fields.ts'
 import { fold } from './parts/fold.ts'
+import { dayOf } from './parts/time.ts'
+import { cutInMiddle } from './parts/truncate.ts'
 
 interface Control {
   readonly name: string
   readonly label: string
   readonly help?: string
+  /** What the closed fold says of a value. */
+  readonly said: (value: string) => string
   /** How it is drawn; a line of text unless said otherwise. */
   readonly kind?: TextField['type'] | 'checkbox' | 'space' | 'redirect'
 }
+
+/** Signs of a name in a closed fold. */
+const shownSigns = 24
 
 /** What can be left out of a link's form, folded by theme. */
 const folds: readonly { readonly title: string; readonly controls: readonly Control[] }[] = [
   {
     title: 'Name and space',
     controls: [
-      { name: 'title', label: 'Title', help: 'What the link is for.' },
-      { name: 'space_id', label: 'Space', kind: 'space' },
+      { name: 'title', label: 'Title', help: 'What the link is for.', said: (title) => cutInMiddle(title, shownSigns) },
+      { name: 'space_id', label: 'Space', kind: 'space', said: (id) => id },
     ],
   },
   {
     title: 'Dates and limits',
     controls: [
-      { name: 'active_period_start_at', label: 'Starts working on', kind: 'datetime-local', help: 'In UTC.' },
-      { name: 'active_period_end_at', label: 'Stops working on', kind: 'datetime-local', help: 'In UTC.' },
+      {
+        name: 'active_period_start_at',
+        label: 'Starts working on',
+        kind: 'datetime-local',
+        said: (at) => `from ${dayIn(at)}`,
+      },
+      {
+        name: 'active_period_end_at',
+        label: 'Stops working on',
+        kind: 'datetime-local',
+        said: (at) => `until ${dayIn(at)}`,
+      },
       {
         name: 'clicks_limit',
         label: 'Clicks until it expires',
         kind: 'number',
         help: 'Only clicks of people count, not those of bots.',
+        said: (limit) => `${limit} ${limit === '1' ? 'click' : 'clicks'}`,
       },
       {
         name: 'expiration_url',
         label: 'Leads to after it has expired',
         kind: 'url',
         help: 'Leave it empty to send visitors to the domain’s page for unknown links.',
+        said: (url) => `then ${URL.parse(url)?.hostname ?? 'elsewhere'}`,
       },
     ],
   },
   {
     title: 'Access',
     controls: [
-      { name: 'disabled', label: 'Disabled: visitors see that there is no such link', kind: 'checkbox' },
-      { name: 'redirect_password', label: 'Password', kind: 'password', help: 'Visitors have to enter it first.' },
+      {
+        name: 'disabled',
+        label: 'Disabled: visitors see that there is no such link',
+        kind: 'checkbox',
+        said: () => 'disabled',
+      },
+      {
+        name: 'redirect_password',
+        label: 'Password',
+        kind: 'password',
+        help: 'Visitors have to enter it first.',
+        said: () => 'password',
+      },
     ],
   },
   {
     title: 'Redirect',
     controls: [
-      { name: 'forward_query', label: 'Pass the query string on, such as ?utm_source=mail', kind: 'checkbox' },
-      { name: 'redirect_status', label: 'Redirect status', kind: 'redirect' },
+      {
+        name: 'forward_query',
+        label: 'Pass the query string on, such as ?utm_source=mail',
+        kind: 'checkbox',
+        said: () => 'query string',
+      },
+      { name: 'redirect_status', label: 'Redirect status', kind: 'redirect', said: (status) => status },
     ],
   },
 ]
@@ -72,29 +107,51 @@ const redirects: readonly Choice[] = [
   { value: '308', label: '308: permanent, keeps the method' },
 ]
 
-/** The folds of the form. Those with an error are open; those that are set say with what. */
-export function linkFolds(state: FormState, choices: Choices, more: Readonly<Record<string, Html>> = {}): Html {
+/** The folds of the form. Those with an error are open; those that are set say to what. A password that is set is not shown. */
+export function linkFolds(state: FormState, choices: Choices, hasPassword = false): Html {
   return html`${folds.map(({ title, controls }) => {
-    const set = controls.filter(({ name }) => isSet(name, state.of(name).value)).map(({ label }) => label)
-    const body = html`${controls.map((control) => drawn(control, state, choices))}${more[title] ?? null}`
+    const set = controls.flatMap((control) => saidOf(control, state, choices, hasPassword))
+    const body = html`${controls.map((control) => drawn(control, state, choices, hasPassword))}`
     const isOpen = controls.some(({ name }) => state.of(name).error !== null)
     return fold({ title, body, isOpen, ...(set.length > 0 && { set: set.join(', ') }) })
   })}`
 }
 
-/** Whether a value is another than that of a link which says nothing of it. */
-function isSet(name: string, value: string): boolean {
-  return value !== '' && value !== 'false' && !(name === 'redirect_status' && value === '302')
+/** What a control is set to, where that is another value than that of a link which says nothing of it. */
+function saidOf({ name, kind, said }: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): string[] {
+  const { value } = state.of(name)
+  if (kind === 'password' && hasPassword) return [said(value)]
+  if (value === '' || value === 'false' || (kind === 'redirect' && value === '302')) return []
+  const space = kind === 'space' ? spaces.find(({ id }) => String(id) === value) : undefined
+  return [space === undefined ? said(value) : cutInMiddle(space.name, shownSigns)]
 }
 
-function drawn({ name, label, help, kind = 'text' }: Control, state: FormState, { spaces }: Choices): Html {
+/** The day of a time in UTC; what was typed if it is none. */
+function dayIn(text: string): string {
+  const time = Date.parse(`${text}Z`)
+  return Number.isNaN(time) ? text : dayOf(time)
+}
+
+function drawn(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): Html {
+  const { name, label, help, kind = 'text' } = control
   const field: Field = { name, label, state: state.of(name), ...(help !== undefined && { help }) }
   if (kind === 'checkbox') return checkbox(field)
   if (kind === 'redirect') return selectField({ ...field, options: redirects })
-  if (kind !== 'space')
-    return textField({ ...field, type: kind, ...(kind === 'password' && { autocomplete: 'new-password' }) })
+  if (kind === 'password') return passwordFields(field, state, hasPassword)
+  // Where scripts run, they name the zone of the browser, and show its time.
+  if (kind === 'datetime-local')
+    return textField({ ...field, type: kind, label: html`${label} (<span data-zone>UTC</span>)` })
+  if (kind !== 'space') return textField({ ...field, type: kind })
   const options = [{ value: '', label: 'No space' }, ...spaces.map(spaceChoice)]
   return selectField({ ...field, options })
+}
+
+function passwordFields(field: Field, state: FormState, hasPassword: boolean): Html {
+  const password = { type: 'password', autocomplete: 'new-password' } as const
+  if (!hasPassword) return textField({ ...field, ...password })
+  const help = 'A password is set. Leave this empty to keep it.'
+  const remove = { name: 'remove_password', label: 'Remove the password', state: state.of('remove_password') }
+  return html`${textField({ ...field, ...password, label: 'New password', help })}${checkbox(remove)}`
 }
 
 /** What the controls show of a link. */

@@ -210,7 +210,7 @@ export function countIn(owners: 'domains' | 'spaces', column: 'domain_id' | 'spa
   return statement((db: Kysely<Tables>, of: { account: number } & Owners) =>
     db
       .selectFrom(owners)
-      .select(['id', sql<number>`(select count(*) from (${links}) as some)`.as('links')])
+      .select(['id', sql<number>`(select count(*) from (${links}) as counted)`.as('links')])
       .where('account_id', '=', of.account)
       .where('id', 'in', ownersIn(of)),
   )

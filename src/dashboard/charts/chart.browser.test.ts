@@ -33,7 +33,13 @@ ${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], 
 
 const files: Readonly<Record<string, readonly [type: string, body: string]>> = {
   '/': ['text/html', markup.text],
-  '/charts.css': ['text/css', file('styles/parts/charts.css') + file('styles/parts/bars.css')],
+  '/charts.css': [
+    'text/css',
+    file('styles/reset.css') +
+      file('styles/tokens.css') +
+      file('styles/parts/charts.css') +
+      file('styles/parts/bars.css'),
+  ],
   '/chart.js': ['text/javascript', file('scripts/chart.js')],
   '/page.js': ['text/javascript', "import { watchCharts } from './chart.js'\nwatchCharts()"],
 }
@@ -86,8 +92,17 @@ test('the nearest day to the pointer is marked and said, until the pointer leave
   const { width } = (await plot.boundingBox()) ?? assert.fail()
   await plot.hover({ position: { x: width * 0.55, y: 100 } })
   assert.equal(await reading(page), 'Fri, 20 Nov 2026: 20 clicks')
+  const said = (await page.locator('.chart-reading').boundingBox()) ?? assert.fail()
+  const drawing = (await page.locator('.chart-drawing').boundingBox()) ?? assert.fail()
+  const pointed = (await plot.boundingBox())?.x ?? assert.fail()
+  assert.ok(Math.abs(said.x + said.width / 2 - (pointed + width / 2)) < 2, 'the figure is far from its point')
+  await page.keyboard.press('Tab')
+  const last = (await page.locator('.chart-reading').boundingBox()) ?? assert.fail()
+  assert.ok(last.x + last.width <= drawing.x + drawing.width + 1, 'the figure leaves the chart')
+  await plot.hover({ position: { x: width * 0.55, y: 100 } })
   const mark = page.locator('.chart-pointed')
   assert.deepEqual([await mark.getAttribute('cx'), await mark.getAttribute('visibility')], ['50%', 'visible'])
+  await page.keyboard.press('Tab')
   await page.mouse.move(0, 0)
   assert.deepEqual([await reading(page), await mark.getAttribute('visibility')], ['', 'hidden'])
 })

@@ -10,7 +10,7 @@ import { linkDifferences, linkFolds, sentFields, valuesOf } from '../link-contro
 import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { collision } from '../parts/collision.ts'
-import { checkbox, textField } from '../parts/fields.ts'
+import { textField } from '../parts/fields.ts'
 import { shortUrlText } from '../parts/short-url.ts'
 import { stillAt } from '../versions.ts'
 import type { LinkPageParts } from './link-actions.ts'
@@ -48,12 +48,8 @@ function editPage(link: Link, state: FormState, choices: Choices, clash: Html | 
   const words = shortUrlText(link.short_url)
   const url = textField({ name: 'url', label: 'Leads to', type: 'url', state: state.of('url'), isRequired: true })
   const alias = textField({ name: 'alias', label: 'Alias', state: state.of('alias'), isCode: true, isRequired: true })
-  const remove = { name: 'remove_password', label: 'Remove the password', state: state.of('remove_password') }
-  const more: Record<string, Html> = link.has_redirect_password
-    ? { Access: html`${checkbox(remove)}<p class="help">A password is set. Leave the field empty to keep it.</p>` }
-    : {}
   const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
-${hiddenFields({ version: state.of('version').value })}${state.withErrors(html`${url}${alias}${linkFolds(state, choices, more)}`)}
+${hiddenFields({ version: state.of('version').value })}${state.withErrors(html`${url}${alias}${linkFolds(state, choices, link.has_redirect_password)}`)}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
   return { title: `Edit ${words}`, heading: html`Edit <bdi>${words}</bdi>`, place: 'links', body }
 }

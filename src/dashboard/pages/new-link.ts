@@ -54,7 +54,7 @@ function newPage(state: FormState, choices: Choices): Shown {
   return { ...shown, body }
 }
 
-/** Domain and alias; a choice of domains only where there is one. */
+/** Domain and alias as one; a choice of domains only where there is one. */
 function address(state: FormState, { domains }: Choices): Html {
   const [only, second] = domains
   const alias = textField({
@@ -66,11 +66,7 @@ function address(state: FormState, { domains }: Choices): Html {
     ...(second === undefined && only !== undefined && { prefix: `${only.name_unicode}/` }),
   })
   if (only === undefined || second === undefined) return html`${hiddenFields({ domain_id: String(only?.id) })}${alias}`
-  const domain = selectField({
-    name: 'domain_id',
-    label: 'Domain',
-    state: state.of('domain_id'),
-    options: domains.map(domainChoice),
-  })
-  return html`${domain}${alias}`
+  const options = domains.map(domainChoice).map(({ value, label }) => ({ value, label: `${label}/` }))
+  const domain = selectField({ name: 'domain_id', label: 'Domain', state: state.of('domain_id'), options })
+  return html`<div class="joined">${domain}${alias}</div>`
 }

@@ -85,7 +85,7 @@ function editPage(space: Space, state: FormState, clash: Html | null): Shown {
   const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.of('version').value })}${controls(state)}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
-  return { title: `Edit ${space.name}`, heading: html`Edit ${spaceName(space)}`, place: 'spaces', body }
+  return { title: `Edit ${space.name}`, heading: html`Edit <bdi>${space.name}</bdi>`, place: 'spaces', body }
 }
 
 function differences(sent: Fields, stored: Space): Difference[] {

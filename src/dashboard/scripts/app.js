@@ -5,6 +5,7 @@ import { watchDialogs } from './dialogs.js'
 import { watchForms } from './forms.js'
 import { watchKeys } from './keys.js'
 import { watchLiveForms } from './live.js'
+import { watchLocalTimes } from './local-times.js'
 import { watchRefreshing } from './refresh.js'
 import { watchSchemes } from './schemes.js'
 import { watchSelection } from './selection.js'
@@ -16,6 +17,7 @@ watchDialogs()
 watchForms()
 watchKeys()
 watchLiveForms()
+watchLocalTimes()
 watchRefreshing()
 watchSchemes()
 watchSelection()

@@ -1,0 +1,38 @@
+/** Dates and times of forms in a browser that is not in UTC. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { browserForTests, demoApp, signIn, skip } from '../../test/dashboard-browser.ts'
+
+const openWindow = browserForTests()
+
+test('times are shown and typed in the zone of the browser, and stored in UTC', { skip }, async () => {
+  const app = await demoApp()
+  const at = { active_period_start_at: '2026-01-02T03:04:05.678Z', active_period_end_at: '2090-07-01T12:00:00Z' }
+  const changed = await app.send('PATCH', '/api/v1/links/1', { json: at })
+  assert.equal(changed.status, 200, changed.text)
+  const { page, complaints } = await openWindow({ timezoneId: 'America/New_York' })
+  await signIn(app, page)
+  const stored = async () => (await app.send('GET', '/api/v1/links/1')).body.data
+  const open = async () => {
+    await page.goto(`${app.origin}/app/links/1/edit`)
+    await page.locator('summary', { hasText: /^Dates/ }).click()
+  }
+  await open()
+  const [starts, stops] = ['Starts', 'Stops'].map((word) => page.getByLabel(`${word} working on (America/New_York)`))
+  assert.equal(await starts?.inputValue(), '2026-01-01T22:04:05.678')
+  assert.equal(await stops?.inputValue(), '2090-07-01T08:00')
+  await stops?.fill('2090-07-02T09:30')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The link is saved').waitFor()
+  const { active_period_start_at, active_period_end_at } = await stored()
+  assert.deepEqual(
+    [active_period_start_at, active_period_end_at],
+    [at.active_period_start_at, '2090-07-02T13:30:00.000Z'],
+  )
+  await open()
+  await stops?.fill('')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The link is saved').waitFor()
+  assert.equal((await stored()).active_period_end_at, null)
+  assert.deepEqual(complaints, [])
+})

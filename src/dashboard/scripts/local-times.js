@@ -1,0 +1,48 @@
+/** Fields for dates and times: people type them in their own time zone, and forms send them in UTC, as without scripts. */
+
+export function watchLocalTimes() {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  for (const field of document.querySelectorAll('input[type="datetime-local"]')) {
+    if (field instanceof HTMLInputElement) makeLocal(field, zone)
+  }
+}
+
+/**
+ * Has a hidden field send the time in the place of this one.
+ * @type {(field: HTMLInputElement, zone: string) => void}
+ */
+function makeLocal(field, zone) {
+  const sent = document.createElement('input')
+  sent.type = 'hidden'
+  sent.name = field.name
+  sent.value = field.value
+  field.removeAttribute('name')
+  // As if the page had come with it: it is no change of the form.
+  field.defaultValue = localTime(field.value)
+  field.after(sent)
+  field.addEventListener('input', () => {
+    sent.value = field.value === '' ? '' : shortened(new Date(field.value))
+  })
+  const named = field.labels?.[0]?.querySelector('[data-zone]')
+  if (named) named.textContent = zone
+}
+
+/**
+ * A time in UTC as the clock here shows it; nothing for what is no time.
+ * @type {(text: string) => string}
+ */
+function localTime(text) {
+  const time = Date.parse(`${text}Z`)
+  return Number.isNaN(time) ? '' : shortened(new Date(time - new Date(time).getTimezoneOffset() * 60_000))
+}
+
+/**
+ * No longer than it must be, as the pages write times.
+ * @type {(date: Date) => string}
+ */
+function shortened(date) {
+  return date
+    .toISOString()
+    .slice(0, -1)
+    .replace(/(?::00)?\.000$/, '')
+}
