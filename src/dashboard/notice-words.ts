@@ -14,6 +14,8 @@ export interface Notice {
   readonly code: Code
   /** How many records it is about. */
   readonly number?: number
+  /** To how many others it could not be done. */
+  readonly others?: number
   /** The records that it names, or that can be brought back. */
   readonly ids?: readonly number[]
 }
@@ -29,6 +31,7 @@ export interface Names {
 
 interface Facts {
   readonly number: number
+  readonly others: number
   /** The name of the one record that the notice is about, if it is found; else what stands for it. */
   readonly named: (otherwise: string) => Part
 }
@@ -43,14 +46,16 @@ const sentences = {
   'clicks-forgotten': () => 'The statistics of this link are deleted.',
   'link-enabled': ({ named }) => html`${named('The link')} is enabled.`,
   'link-disabled': ({ named }) => html`${named('The link')} is disabled.`,
-  'links-enabled': ({ number }) => `${are(number, 'link')} enabled.`,
-  'links-disabled': ({ number }) => `${are(number, 'link')} disabled.`,
-  'links-moved': ({ number, named }) => html`${are(number, 'link')} moved to ${named('another space')}.`,
-  'links-taken-out': ({ number }) => `${are(number, 'link')} in no space now.`,
-  'links-deleted': ({ number }) => `${are(number, 'link')} deleted.`,
-  'links-restored': ({ number }) => `${are(number, 'link')} back.`,
-  'links-lost': ({ number }) =>
-    `${counted(number, 'link')} could not be brought back: more than a minute has passed, the domain is gone, or another link has the alias by now.`,
+  'links-enabled': ({ number, others }) => `${are(number, 'link')} enabled.${notDone(others)}`,
+  'links-disabled': ({ number, others }) => `${are(number, 'link')} disabled.${notDone(others)}`,
+  'links-moved': ({ number, others, named }) =>
+    html`${are(number, 'link')} moved to ${named('another space')}.${notDone(others)}`,
+  'links-taken-out': ({ number, others }) => `${are(number, 'link')} in no space now.${notDone(others)}`,
+  'links-deleted': ({ number, others }) => `${are(number, 'link')} deleted.${notDone(others)}`,
+  'links-gone': () => 'Nothing was changed: the links are gone.',
+  'links-restored': ({ number, others }) =>
+    others === 0 ? `${are(number, 'link')} back.` : `${are(number, 'link')} back. ${lost(counted(others, 'other'))}`,
+  'links-lost': ({ number }) => lost(counted(number, 'link')),
   'domain-made': () => 'The domain is added.',
   'domain-saved': () => 'The domain is saved.',
   'domain-deleted': () => 'The domain is deleted.',
@@ -64,21 +69,28 @@ const sentences = {
 } as const satisfies Record<string, (facts: Facts) => Part>
 
 /** What was asked for and not done. */
-const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-lost']
+const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-gone', 'links-lost']
 
 export function isCode(text: string): text is Code {
   return Object.hasOwn(sentences, text)
 }
 
 /** Whether the notice says that something was not done. */
-export function isWarning(code: Code): boolean {
-  return warnings.includes(code)
+export function isWarning({ code, others = 0 }: Notice): boolean {
+  return others > 0 || warnings.includes(code)
 }
 
 /** The sentence, with the name of the record that it is about. */
-export async function sentenceOf({ code, number = 0, ids: [id] = [] }: Notice, names: Names): Promise<Part> {
+export async function sentenceOf(
+  { code, number = 0, others = 0, ids: [id] = [] }: Notice,
+  names: Names,
+): Promise<Part> {
   const name = id === undefined ? undefined : await nameFinders[code]?.(names, id)
-  return sentences[code]({ number, named: (otherwise) => (name === undefined ? otherwise : html`<bdi>${name}</bdi>`) })
+  return sentences[code]({
+    number,
+    others,
+    named: (otherwise) => (name === undefined ? otherwise : html`<bdi>${name}</bdi>`),
+  })
 }
 
 const nameFinders: Readonly<Partial<Record<Code, (names: Names, id: number) => Promise<string | undefined>>>> = {
@@ -125,4 +137,12 @@ export function undoOf({ code, ids = [] }: Notice, next: string): Html | null {
 
 function are(count: number, what: string): string {
   return `${counted(count, what)} ${count === 1 ? 'is' : 'are'}`
+}
+
+function notDone(others: number): string {
+  return others === 0 ? '' : ` ${counted(others, 'other')} could not be.`
+}
+
+function lost(what: string): string {
+  return `${what} could not be brought back: more than a minute has passed, the domain is gone, or another link has the alias by now.`
 }

@@ -1,6 +1,6 @@
 /**
  * What the next page says of a change that was made: one line, kept in a cookie until it is shown. The cookie names a sentence,
- * a number and ids, so that no other site's cookie can put words into a page; names are looked up among the account's records.
+ * numbers and ids, so that no other site's cookie can put words into a page; names are looked up among the account's records.
  */
 import { positiveInteger } from '../api/integer.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -14,8 +14,9 @@ const cookie = 'waymark_notice'
 const maxAge = 60
 
 /** Has the next page of this browser show the notice. */
-export function leaveNotice(exchange: Exchange, { code, number = 0, ids = [] }: Notice, isSecure: boolean): void {
-  setCookie(exchange, cookie, [code, number, ...ids].join('.'), { isSecure, maxAge })
+export function leaveNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
+  const { code, number = 0, others = 0, ids = [] } = notice
+  setCookie(exchange, cookie, [code, number, others, ...ids].join('.'), { isSecure, maxAge })
 }
 
 /** The line that the page before has left, which no later page shows again; null if there is none. */
@@ -26,12 +27,20 @@ export async function takeNotice(exchange: Exchange, names: Names, isSecure: boo
   const sentence = left === null ? null : await sentenceOf(left, names)
   setCookie(exchange, cookie, '', { isSecure, maxAge: 0 })
   if (left === null || sentence === null) return null
-  return notice(isWarning(left.code) ? 'warning' : 'done', sentence, undoOf(left, exchange.target))
+  return notice(isWarning(left) ? 'warning' : 'done', sentence, undoOf(left, exchange.target))
 }
+
+/** A code, two numbers and ids. */
+const written = /^([a-z-]+)\.(\d{1,15})\.(\d{1,15})((?:\.\d{1,16}){0,200})$/
 
 /** Null for what no page has left. */
 function noticeIn(value: string): Notice | null {
-  const [, code = '', number = '', rest = ''] = /^([a-z-]+)\.(\d{1,15})((?:\.\d{1,16}){0,200})$/.exec(value) ?? []
+  const [, code = '', number, others, rest = ''] = written.exec(value) ?? []
   if (!isCode(code)) return null
-  return { code, number: Number(number), ids: rest.split('.').flatMap((id) => positiveInteger(id) ?? []) }
+  return {
+    code,
+    number: Number(number),
+    others: Number(others),
+    ids: rest.split('.').flatMap((id) => positiveInteger(id) ?? []),
+  }
 }

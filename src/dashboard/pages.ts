@@ -179,7 +179,7 @@ async function shownOrRefused(asked: Asked, page: Page): Promise<Shown | Next> {
     return await page(asked)
   } catch (error) {
     const { exchange, fields } = asked
-    const request = { method: exchange.method, path: exchange.target, next: fields.next }
+    const request = { method: exchange.method, target: exchange.target, next: fields.next }
     const refusal = error instanceof Failure ? refusalPage(error, request) : null
     if (!(error instanceof Failure) || refusal === null) throw error
     // For the log.

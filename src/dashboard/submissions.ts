@@ -1,18 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { BoundedMap } from '../bounded-map.ts'
-import type { Html } from '../http/html.ts'
-import { hiddenFields } from './parts/buttons.ts'
 
-/** The field by which a form that is sent twice is known again. */
-const field = 'once'
 /** What a form came to is kept for so long, in milliseconds: people press a button twice within seconds. */
 const keptForMs = 60_000
 const maxKept = 10_000
-
-/** Stands in each form that makes something: what is pressed twice makes one thing. */
-export function onceField(): Html {
-  return hiddenFields({ [field]: randomUUID() })
-}
 
 interface Kept<T> {
   readonly result: Promise<T>

@@ -36,17 +36,17 @@ export interface FailurePage {
 
 interface Request {
   readonly method: string
-  /** The path that was asked for. */
-  readonly path: string
+  /** What was asked for: a path, perhaps with a query. */
+  readonly target: string
   /** The list that the form was sent from, as it says. */
   readonly next: unknown
 }
 
 /** A refusal as a page with the way to the list that was meant; null for what the server itself failed at. */
-export function refusalPage(failure: Failure, { method, path, next }: Request): FailurePage | null {
+export function refusalPage(failure: Failure, { method, target, next }: Request): FailurePage | null {
   const { status } = failures[failure.code]
   if (status >= 500) return null
-  const [, , name = ''] = path.split('/')
+  const [, , name = ''] = target.split(/[/?]/)
   const place = isList(name) ? name : 'overview'
   const href = place === 'links' ? linkListOf(next) : place === 'overview' ? '/app' : `/app/${place}`
   const back = linkButton({ label: place === 'overview' ? 'Go to the overview' : `Go to ${place}`, href })

@@ -1,9 +1,12 @@
 /** What is done to links from their list: to one, or to all that are selected; and how it is undone. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { databaseUnavailable } from '../../src/errors.ts'
+import type { Storage } from '../../src/storage/port.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
+import { failing } from '../failing-storage.ts'
 import { allOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
@@ -43,8 +46,8 @@ describe('links that are selected', () => {
     for (const [space_id, words] of [
       ['', /Choose the space that the links move to/],
       [undefined, /Choose the space that the links move to/],
-      ['99999', /no such space|space/],
-      ['x', /space/],
+      ['99999', /There is no space with the id 99999/],
+      ['x', /Choose a space of the list/],
     ] as const) {
       const { status, page } = await browser.post(selected, {
         ...rows(link),
@@ -145,10 +148,60 @@ describe('links that are selected', () => {
     const again = await remove(one, two)
     await place.link({ alias: 'together' })
     const { said } = await after(await browser.submit(again, selected))
-    assert.match(said.join(), /1 link could not be brought back/)
+    assert.match(said.join(), /1 link is back\. 1 other could not be brought back: more than a minute/)
     assert.deepEqual([await shown(one), await shown(two)], [undefined, two])
     const single = await remove(two)
     assert.match((await after(await browser.submit(single, `/app/links/${two.id}/restore`))).said.join(), /is back/)
+  })
+
+  test('are deleted once by a question that is answered twice, and can still be brought back', async () => {
+    const [one, two] = [await place.link(), await place.link()]
+    const { page: many } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
+    await browser.submit(many, selected)
+    const twice = await after(await browser.submit(many, selected))
+    assert.match(twice.said.join(), /2 links are deleted\./)
+    assert.match((await after(await browser.submit(twice, selected))).said.join(), /2 links are back\./)
+    const path = `/app/links/${one.id}/delete`
+    const single = await browser.open(path)
+    await browser.submit(single, path)
+    const again = await after(await browser.submit(single, path))
+    assert.match((await after(await browser.submit(again, `/app/links/${one.id}/restore`))).said.join(), /is back/)
+  })
+
+  test('are gone: the next page says that nothing was changed', async () => {
+    const gone = { id: 999_999 }
+    const said = async (form: Form) => (await after(await browser.post(selected, { ...rows(gone), ...form }))).said
+    for (const form of [{ what: 'disable' }, { what: 'move', space_id: '0' }, { what: 'delete', confirmed: 'true' }]) {
+      assert.match((await said(form)).join(), /Nothing was changed: the links are gone\./)
+    }
+    assert.match((await said({ what: 'restore' })).join(), /^1 link could not be brought back/)
+  })
+
+  test('are changed until something fails: the next page says how many are, and brings them back', async () => {
+    let left = Number.POSITIVE_INFINITY
+    const failsAfter = (real: Storage): Storage => {
+      const write = async (...of: Parameters<Storage['write']>) => {
+        left -= 1
+        if (left < 0) throw databaseUnavailable(new Error('down'))
+        return real.write(...of)
+      }
+      return { ...failing(() => undefined)(real), write: write as Storage['write'] }
+    }
+    const own = await startApp({ storage: failsAfter })
+    const ofOwn = await newPlace(own)
+    const browser = await signedIn(own, ofOwn.key)
+    const links = [await ofOwn.link(), await ofOwn.link(), await ofOwn.link()]
+    const form = { ...rows(...links), what: 'delete', confirmed: 'true' }
+    left = 0
+    assert.equal((await browser.post(selected, form)).status, 503)
+    left = 1
+    const answer = await browser.post(selected, form)
+    left = Number.POSITIVE_INFINITY
+    const { page } = await browser.follow(answer)
+    assert.match(page.said.join(), /1 link is deleted\. 2 others could not be\./)
+    const back = await browser.follow(await browser.submit(page, selected))
+    assert.match(back.page.said.join(), /1 link is back\./)
+    for (const { id } of links) assert.equal((await ofOwn.send('GET', `/links/${id}`)).status, 200)
   })
 
   test('are as many as a page of the list has', async () => {

@@ -27,24 +27,37 @@ test('what was not done does not look done', async () => {
     const { root } = await browser.open('/app/about')
     return allOf(root, 'div', { role: 'status' }).map(({ attributes }) => attributes.get('class'))
   }
-  assert.deepEqual(await classes('link-restored.1'), ['notice done'])
+  assert.deepEqual(await classes('link-restored.1.0'), ['notice done'])
   for (const code of ['too-late', 'alias-taken', 'links-lost'])
-    assert.deepEqual(await classes(`${code}.0`), ['notice warning'])
+    assert.deepEqual(await classes(`${code}.0.0`), ['notice warning'])
+  assert.deepEqual(await classes('links-enabled.2.1'), ['notice warning'])
 })
 
 test('a cookie from elsewhere puts no words into a page', async () => {
   const browser = await signedIn(app)
   const plain = await browser.open('/app/about')
   for (const value of [
-    ...['', 'x', '.', 'space-made', 'space-made.', '.1', 'toString.1', '__proto__.1', 'constructor.0', 'space-made.-1'],
     ...[
-      'space-made.1.2.',
+      '',
+      'x',
+      '.',
+      'space-made',
+      'space-made.',
+      '.1',
+      'space-made.1',
+      'toString.1.0',
+      '__proto__.1.0',
+      'constructor.0.0',
+      'space-made.-1.0',
+    ],
+    ...[
+      'space-made.1.2.3.',
       '<script>alert(1)</script>',
       'space-made.<b>',
-      'links-deleted.1e9',
-      `links-deleted.${'9'.repeat(16)}`,
+      'links-deleted.1e9.0',
+      `links-deleted.${'9'.repeat(16)}.0`,
     ],
-    ...['"space-made.1"', '%73pace-made.1', 'SPACE-MADE.1'],
+    ...['"space-made.1.0"', '%73pace-made.1.0', 'SPACE-MADE.1.0'],
   ]) {
     browser.cookies.set(notice, value)
     const page = await browser.open('/app/about')
@@ -52,10 +65,10 @@ test('a cookie from elsewhere puts no words into a page', async () => {
     assert.ok(!browser.cookies.has(notice))
   }
   for (const rest of ['.1.2', '.0', '.999999', `.${'9'.repeat(16)}`, '.1.x']) {
-    browser.cookies.set(notice, `link-restored.0${rest}`)
+    browser.cookies.set(notice, `link-restored.0.0${rest}`)
     assert.doesNotMatch((await browser.open('/app/about')).said.join(), /999|x/)
   }
-  browser.cookies.set(notice, 'links-deleted.3')
+  browser.cookies.set(notice, 'links-deleted.3.0')
   assert.match((await browser.open('/app/about')).said.join(), /^3 links are deleted\.$/)
 })
 
@@ -66,9 +79,9 @@ test('a cookie names no record of another account', async () => {
   const space = await other.stored('/spaces', { name: 'others-space' })
   await app.actions.links.removeForNow(other.account, removed.id, null)
   for (const [value, words] of [
-    [`link-restored.0.${link.id}`, 'The link is back.'],
-    [`link-deleted.0.${removed.id}`, 'The link is deleted. Undo'],
-    [`links-moved.2.${space.id}`, '2 links are moved to another space.'],
+    [`link-restored.0.0.${link.id}`, 'The link is back.'],
+    [`link-deleted.0.0.${removed.id}`, 'The link is deleted. Undo'],
+    [`links-moved.2.0.${space.id}`, '2 links are moved to another space.'],
   ]) {
     browser.cookies.set(notice, value ?? '')
     const { said, text } = await browser.open('/app/about')

@@ -48,6 +48,19 @@ test('429 past the limit of the session, as a page that says when to try again; 
   assert.doesNotMatch(textOf((await calm.open('/app/spaces')).root), /Late/)
 })
 
+test('a list whose address is refused leads back to that list', async () => {
+  const browser = await signedIn(app)
+  for (const [path, list] of [
+    ['/app/links?status=bogus', '/app/links'],
+    ['/app/links?per_page=7x', '/app/links'],
+    ['/app/domains?sort_by=x', '/app/domains'],
+  ] as const) {
+    const { status, page } = await browser.get(path)
+    assert.equal(status, 422, path)
+    assert.match(textOf(page.root), new RegExp(`Go to ${list.slice('/app/'.length)}`))
+  }
+})
+
 describe('without a session', () => {
   test('303 from every page to the sign-in page, and back after signing in, with the query', async () => {
     for (const { template } of pages) {

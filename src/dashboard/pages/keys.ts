@@ -12,10 +12,10 @@ import { copyButton, linkButton, submitButton } from '../parts/buttons.ts'
 import { confirmation, confirmLink } from '../parts/confirm.ts'
 import { emptyState } from '../parts/empty.ts'
 import { checkbox, selectField, textField } from '../parts/fields.ts'
+import { onceField } from '../parts/once.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
 import { sliced } from '../sliced.ts'
-import { onceField } from '../submissions.ts'
 
 const home = '/app/keys'
 

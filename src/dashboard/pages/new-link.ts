@@ -7,7 +7,7 @@ import { Next, type Pages, type Shown } from '../pages.ts'
 import { hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
 import { emptyState } from '../parts/empty.ts'
 import { selectField, textField } from '../parts/fields.ts'
-import { onceField } from '../submissions.ts'
+import { onceField } from '../parts/once.ts'
 import type { LinkPageParts } from './link-actions.ts'
 
 const home = '/app/links'

@@ -37,12 +37,19 @@ function selectedIn(fields: Fields): number[] {
   return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
 }
 
-/** Does what the pressed button says, to each. Returns what to say of those to which it was done. */
+/** Does what the pressed button says, to each. Returns what to say of those to which it was done, and of the others. */
 async function doneTo(ids: readonly number[], { account, fields }: Asked, parts: LinkPageParts): Promise<Notice> {
   const { act, notice } = workOf(fields, account, parts)
   const done: number[] = []
   for (const id of ids) {
-    if (await act(id).then((isDone) => isDone !== false, isGone)) done.push(id)
+    try {
+      if ((await act(id)) !== false) done.push(id)
+    } catch (error) {
+      if (isGone(error)) continue
+      // What is done already must be told, and can be undone.
+      if (done.length > 0 && error instanceof Failure) break
+      throw error
+    }
   }
   return notice(done, ids.length - done.length)
 }
@@ -75,30 +82,41 @@ function workOf({ what, space_id }: Fields, account: number, { actions }: LinkPa
 }
 
 function switched(to: 'enabled' | 'disabled'): Work['notice'] {
-  return (done) =>
-    done.length === 1 ? { code: `link-${to}`, ids: done } : { code: `links-${to}`, number: done.length }
+  return (done, others) => {
+    if (done.length === 1 && others === 0) return { code: `link-${to}`, ids: done }
+    return toMany({ code: `links-${to}` }, done, others)
+  }
 }
 
-function deleted(done: readonly number[]): Notice {
-  return done.length === 1
-    ? { code: 'link-deleted', ids: done }
-    : { code: 'links-deleted', number: done.length, ids: done }
+const deleted: Work['notice'] = (done, others) => {
+  if (done.length === 1 && others === 0) return { code: 'link-deleted', ids: done }
+  return toMany({ code: 'links-deleted', ids: done }, done, others)
 }
 
-function restored(done: readonly number[], others: number): Notice {
-  return others > 0 ? { code: 'links-lost', number: others } : { code: 'links-restored', number: done.length }
+const restored: Work['notice'] = (done, others) => {
+  if (done.length === 0) return { code: 'links-lost', number: others }
+  return { code: 'links-restored', number: done.length, others }
+}
+
+function toMany(notice: Notice, done: readonly number[], others: number): Notice {
+  return done.length === 0 ? { code: 'links-gone' } : { ...notice, number: done.length, others }
 }
 
 function moveTo(space: unknown, change: (fields: Fields) => Work['act']): Work {
   if (space === undefined || space === '') {
-    const message = 'Choose the space that the links move to, or “No space”.'
-    throw validationFailed([{ field: 'space_id', code: 'required', message }])
+    throw refusedSpace('required', 'Choose the space that the links move to, or “No space”.')
   }
   if (space === noSpace) {
-    return { act: change({ space_id: '' }), notice: (done) => ({ code: 'links-taken-out', number: done.length }) }
+    return { act: change({ space_id: '' }), notice: (...of) => toMany({ code: 'links-taken-out' }, ...of) }
   }
-  const ids = [positiveInteger(String(space)) ?? 0]
-  return { act: change({ space_id: space }), notice: (done) => ({ code: 'links-moved', number: done.length, ids }) }
+  const id = positiveInteger(String(space))
+  if (id === undefined) throw refusedSpace('out_of_range', 'Choose a space of the list, or “No space”.')
+  const ids = [id]
+  return { act: change({ space_id: space }), notice: (...of) => toMany({ code: 'links-moved', ids }, ...of) }
+}
+
+function refusedSpace(code: 'required' | 'out_of_range', message: string): Failure {
+  return validationFailed([{ field: 'space_id', code, message }])
 }
 
 /** Whether the link is back; false as well if another has its alias. */
@@ -107,8 +125,6 @@ async function isBack(restore: () => Promise<unknown>): Promise<boolean> {
   return link !== undefined && !(link instanceof Refused)
 }
 
-/** False for a link that is gone; throws any other error. */
-function isGone(error: unknown): false {
-  if (error instanceof Failure && error.code === 'not_found') return false
-  throw error
+function isGone(error: unknown): boolean {
+  return error instanceof Failure && error.code === 'not_found'
 }

@@ -15,11 +15,11 @@ import { emptyState } from '../parts/empty.ts'
 import { textField } from '../parts/fields.ts'
 import { filterBar } from '../parts/filters.ts'
 import { linksOf } from '../parts/links-count.ts'
+import { onceField } from '../parts/once.ts'
 import { pagination } from '../parts/pagination.ts'
 import { colorField, spaceName } from '../parts/space.ts'
 import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
-import { onceField } from '../submissions.ts'
 
 const home = '/app/spaces'
 

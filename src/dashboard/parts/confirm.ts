@@ -1,5 +1,6 @@
 import { type Html, html, type Part } from '../../http/html.ts'
 import { hiddenFields, linkButton, submitButton } from './buttons.ts'
+import { onceField } from './once.ts'
 
 export interface Confirmation {
   /** Where the form is sent. */
@@ -20,7 +21,7 @@ export function confirmation({ action, consequences, things = [], verb, cancel, 
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
   const list =
     things.length === 0 ? null : html`<ul class="things">${things.map((each) => html`<li>${each}</li>`)}</ul>`
-  return html`<form method="post" action="${action}" class="form">${hiddenFields(fields)}<div class="stack">${list}${sentences}</div>
+  return html`<form method="post" action="${action}" class="form">${onceField()}${hiddenFields(fields)}<div class="stack">${list}${sentences}</div>
 <div class="actions">${submitButton({ label: verb, weight: 'danger' })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
 }
 
