@@ -1,20 +1,18 @@
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { generateKey, hashKey } from '../keys/key.ts'
 import { createKey, findKeyByHash, listKeys, statusOf } from '../keys/store.ts'
-import { insertLoginToken } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
 
-/** The ways into an instance that has just been made. */
+/** The account of an instance that has just been made. */
 export interface FirstAccess {
-  /** Of an API key with every scope; null for the operator's own, which is not to be shown. */
+  readonly account: number
+  /** Its API key with every scope; null for the operator's own, which is not to be shown. */
   readonly secret: string | null
-  /** Of a sign-in link. */
-  readonly token: string
 }
 
 /**
- * Makes an account, a key and a sign-in token when the database is empty, and returns their secrets; else undefined. The key
- * is the operator's own, if there is one. Of processes that start at once on one database, one finds it empty.
+ * Makes an account and a key when the database is empty; else undefined. The key is the operator's own, if there is one. Of
+ * processes that start at once on one database, one finds it empty.
  */
 export async function makeFirstAccess(db: Db, ownKey: string | null = null): Promise<FirstAccess | undefined> {
   if (await hasAccounts(db)) return undefined
@@ -23,7 +21,7 @@ export async function makeFirstAccess(db: Db, ownKey: string | null = null): Pro
     if (await hasAccounts(tx)) return undefined
     const { id } = await createAccount(tx, 'First account')
     await createKey(tx, { account: id, name: 'First key', scopes: ['*'], lifetimeMs: null }, secret)
-    return { secret: ownKey === null ? secret : null, token: await insertLoginToken(tx, id) }
+    return { account: id, secret: ownKey === null ? secret : null }
   }, 'serializable')
 }
 

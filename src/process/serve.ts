@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../config.ts'
 import type { Place } from '../config-listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { signInUrl } from '../sessions/sign-in-url.ts'
+import { insertLoginToken } from '../sessions/store.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { type FirstAccess, isKnownKey, isWithoutKeys, makeFirstAccess } from './first-access.ts'
@@ -99,8 +100,10 @@ async function registerOwnKey({ bootstrapKey }: Config, storage: Storage, logger
   return first
 }
 
-/** `base` is where browsers find the dashboard. */
+/** Makes the first sign-in link. `base` is where browsers find the dashboard. */
 async function accessNews(storage: Storage, first: FirstAccess | undefined, base: string): Promise<AccessNews> {
-  if (first !== undefined) return { secret: first.secret, signInUrl: signInUrl(base, first.token) }
+  if (first !== undefined) {
+    return { secret: first.secret, signInUrl: signInUrl(base, await insertLoginToken(storage, first.account)) }
+  }
   return (await isWithoutKeys(storage)) ? 'none' : 'kept'
 }
