@@ -108,7 +108,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'dashboard/assets.ts': ['http/static-content.ts'],
   'dashboard/frame.ts': ['http/html.ts', 'dashboard/assets.ts', 'dashboard/parts/'],
-  'dashboard/parts/': ['http/html.ts', 'spaces/space.ts'],
+  'dashboard/parts/': ['http/html.ts', 'links/counts-parameters.ts', 'spaces/space.ts'],
   'dashboard/scripts/': [],
   'stats/statements.ts': [
     ...['storage/clicks/day-form.ts', 'storage/clicks/tables.ts', 'storage/statement.ts', 'stats/day-parameters.ts'],

@@ -3,7 +3,7 @@
 /** As many as the longest page of a list has. */
 export const ownersAtOnce = 100
 
-/** Links are counted no further than this: the rows of a page then take a few milliseconds. */
+/** Links are counted no further than this, which stands for all that is more: the rows of a page then take a few milliseconds. */
 export const countedAtMost = 1_001
 
 /** `owner0`, `owner1` and so on. */

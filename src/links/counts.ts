@@ -5,8 +5,8 @@ import { countIn } from './statements.ts'
 const statements = { domain_id: countIn('domains', 'domain_id'), space_id: countIn('spaces', 'space_id') }
 
 /**
- * How many links each of these domains or spaces of the account has, by its id. Counts up to 1,001, which stands for all that
- * is more. For at most 100 of them, as many as a page of a list has.
+ * How many links each of these domains or spaces of the account has, by its id. Counts up to `countedAtMost`. For at most
+ * `ownersAtOnce` of them.
  */
 export async function countLinksIn(
   db: Db,

@@ -174,6 +174,17 @@ test('the addresses of a public host are asked for once a minute, and by no more
   now = 59_999
   assert.equal(await checks.addressesOf('links.acme.com'), await checks.addressesOf('links.acme.com'))
   for (const host of ['localhost', '127.0.0.1', 'none.acme.com']) assert.deepEqual(await checks.addressesOf(host), [])
+  now = 60_000
+  assert.deepEqual(checks.knownAddressesOf('links.acme.com'), [address], 'forgotten while they are looked up again')
   const busy = checksAt(9, { dns, atOnce: 0 })
   assert.deepEqual(await busy.addressesOf('links.acme.com'), [])
+})
+
+test('checks and lookups that fail are under way no longer', async () => {
+  const checks = checksAt(9, { dns: { timeoutMs: 100, servers: ['no address'] }, atOnce: 1 })
+  for (const host of ['a.acme.com', 'b.acme.com']) {
+    assert.deepEqual(await checks.addressesOf(host), [])
+    assert.deepEqual(checks.knownAddressesOf(host), [])
+    await assert.rejects(checks.check(host), { code: 'ERR_INVALID_IP_ADDRESS' })
+  }
 })

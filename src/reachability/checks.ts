@@ -34,13 +34,13 @@ const ownName = /(?:^|\.)localhost$/
 interface Check {
   readonly since: number
   readonly result: Promise<Reachability>
-  /** What it has found; undefined until then. */
-  found?: Reachability
 }
 
 interface Lookup {
   readonly since: number
   readonly addresses: Promise<readonly string[]>
+  /** What it has found; until then, what the one before has. */
+  found: readonly string[]
 }
 
 const usualDns: DnsOptions = { timeoutMs: 2_000, servers: null }
@@ -80,15 +80,8 @@ export class DomainChecks {
     if (last !== undefined && this.#now() - last.since < keptForMs) return last.result
     if (this.#underWay >= this.#atOnce) throw overloaded('Too many domains are being checked. Try again shortly.')
     const result = this.#look(name, fingerprintOf(position.database))
-    const check: Check = { since: this.#now(), result }
-    this.#checks.set(name, check)
-    check.found = await result
+    this.#checks.set(name, { since: this.#now(), result })
     return result
-  }
-
-  /** What the last check of this process has found, however long ago; undefined if there was none. */
-  lastOf(name: string): Reachability | undefined {
-    return this.#checks.get(name)?.found
   }
 
   /** The addresses that the DNS has of a public host name; none for any other, or while too much is being looked up. Never rejects. */
@@ -97,27 +90,43 @@ export class DomainChecks {
     if (last !== undefined && this.#now() - last.since < addressesKeptForMs) return last.addresses
     if (!isPublicName(host) || this.#underWay >= this.#atOnce) return []
     const addresses = this.#addresses(host)
-    this.#lookups.set(host, { since: this.#now(), addresses })
+    const lookup: Lookup = { since: this.#now(), addresses, found: last?.found ?? [] }
+    this.#lookups.set(host, lookup)
+    lookup.found = await addresses
     return addresses
+  }
+
+  /** What is known without waiting, with the rules of `addressesOf`: a lookup that is due goes on by itself, for those who ask later. */
+  knownAddressesOf(host: string): readonly string[] {
+    void this.addressesOf(host)
+    return this.#lookups.get(host)?.found ?? []
   }
 
   async #addresses(host: string): Promise<readonly string[]> {
     this.#underWay += 1
-    const records = await findRecords(host, this.#options.dns ?? usualDns)
-    this.#underWay -= 1
-    return addressesIn(records)
+    try {
+      return addressesIn(await findRecords(host, this.#options.dns ?? usualDns))
+    } catch {
+      // Perhaps no one waits for it, and advice without addresses is still advice.
+      return []
+    } finally {
+      this.#underWay -= 1
+    }
   }
 
   async #look(name: string, fingerprint: string): Promise<Reachability> {
     const { shortUrl, dns = usualDns, probe: how = usualProbe } = this.#options
     this.#underWay += 1
-    const records = await findRecords(name, dns)
-    const url = shortUrl(name, fingerprintPath)
-    // The system would ask a silent DNS for many seconds, in one of the few threads that the whole process has for that.
-    const isSilent = records === 'no answer' && !ownName.test(name)
-    const answer = isSilent ? 'no answer' : await probe(url, fingerprint, this.#counted(how, familyOf(records)))
-    this.#underWay -= 1
-    return { records, answer: answer === 'no answer' && hasNoAddress(records) ? 'no DNS' : answer }
+    try {
+      const records = await findRecords(name, dns)
+      const url = shortUrl(name, fingerprintPath)
+      // The system would ask a silent DNS for many seconds, in one of the few threads that the whole process has for that.
+      const isSilent = records === 'no answer' && !ownName.test(name)
+      const answer = isSilent ? 'no answer' : await probe(url, fingerprint, this.#counted(how, familyOf(records)))
+      return { records, answer: answer === 'no answer' && hasNoAddress(records) ? 'no DNS' : answer }
+    } finally {
+      this.#underWay -= 1
+    }
   }
 
   /** The probe with lookups that count as under way until they end: the system goes on with them after we have stopped waiting. */

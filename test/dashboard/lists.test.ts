@@ -250,6 +250,16 @@ describe('figures', () => {
     assert.match(await rowsOf('/app/spaces'), /Plain1 link(?!s)/)
   })
 
+  test('the page of a link leads to its deletion once, and leaves it to the question what visitors then find', async () => {
+    const not_found_url = 'https://acme.com/gone'
+    const { id: domain_id } = await place.stored('/domains', { name: `gone.${place.domain.name}`, not_found_url })
+    const { id } = await place.link({ domain_id })
+    const page = await browser.open(`/app/links/${id}`)
+    assert.equal(page.links.filter((link) => link === `/app/links/${id}/delete`).length, 1)
+    assert.doesNotMatch(page.text, /404/)
+    assert.match((await browser.open(`/app/links/${id}/delete`)).text, /will be led to acme\.com\/gone/)
+  })
+
   test('a QR code is that of the API, as a picture or a file', async () => {
     const link = await place.link()
     for (const query of ['', '?format=svg', '?format=png&size=256']) {
@@ -293,6 +303,8 @@ test('what is chosen stays chosen beyond the domains and spaces that selects off
   assert.deepEqual([list.value('domain_id'), list.value('space_id')], [String(domain.id), String(space.id)])
   assert.ok((await own.open('/app/links')).text.includes('Zulu'), 'the row lacks its space')
 
+  const untouched = await own.open('/app/links/new')
+  assert.equal(untouched.value('domain_id'), String(many.domain.id), 'not the domain that the API takes')
   const blank = await own.open(`/app/links/new?domain_id=${domain.id}`)
   assert.equal(blank.value('domain_id'), String(domain.id))
   const { page: refused } = await own.submit(blank, '/app/links', { url: 'nope', space_id: String(space.id) })

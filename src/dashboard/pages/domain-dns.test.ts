@@ -8,7 +8,7 @@ import { textsOf } from '../../../test/well-formed.ts'
 import { fingerprintOf } from '../../fingerprint.ts'
 import { DomainChecks } from '../../reachability/checks.ts'
 import type { Changes } from '../../storage/port.ts'
-import { dnsPart, reachBadge } from './domain-dns.ts'
+import { dnsPart } from './domain-dns.ts'
 
 const [ipv4, ipv6, other] = ['203.0.113.7', '2001:db8::7', '203.0.113.9'] as const
 const storage = {
@@ -41,7 +41,7 @@ test('a CNAME where the DNS allows one; else the addresses of the public host, e
     await startDns(t, { 'links.acme.com': { A: [ipv4], AAAA: ['2001:db8:0:0:0:0:0:7'] } }),
   )
   const part = async (name: string, publicHost: string | null) =>
-    dnsPart({ domain: named(name), publicHost, checks, isAsked: false })
+    dnsPart({ domain: named(name), publicHost, checks, isAsked: true })
   assert.deepEqual(textsOf(await part('go.acme.com', 'links.acme.com'), 'code'), ['go.acme.com', 'links.acme.com'])
   const apex = await part('acme.com', 'links.acme.com')
   assert.deepEqual(textsOf(apex, 'code'), ['acme.com', ipv4, 'acme.com', ipv6])
@@ -54,12 +54,16 @@ test('a CNAME where the DNS allows one; else the addresses of the public host, e
   assert.match((await part('localhost', null)).text, /there is nothing to set/)
 })
 
-test('a domain that is known to lead here tells the addresses of this server, and its state', async (t) => {
+test('a domain that was just found to lead here tells the addresses of this server', async (t) => {
   const checks = await checksWith(t, await startDns(t, { 'acme.com': { A: [other] } }))
-  assert.equal(checks.lastOf('acme.com'), undefined)
   const asked = { domain: named('acme.com'), publicHost: null, checks, isAsked: true }
   assert.match((await dnsPart(asked)).text, /It answers here[\s\S]*203\.0\.113\.9/)
-  const last = checks.lastOf('acme.com') ?? assert.fail('the check is forgotten')
-  assert.match(reachBadge(last).text, /class="state works">.*Works</)
-  assert.match(reachBadge({ ...last, answer: 'no DNS' }).text, /No DNS record/)
+})
+
+test('a page does not wait for the DNS: it shows what is known, and a later one what was found meanwhile', async (t) => {
+  const checks = await checksWith(t, await startDns(t, { 'links.acme.com': { A: [ipv4] } }))
+  const asked = { domain: named('acme.com'), publicHost: 'links.acme.com', checks, isAsked: false }
+  assert.match((await dnsPart(asked)).text, /the public IPv4 address of this server/)
+  await checks.addressesOf('links.acme.com')
+  assert.deepEqual(textsOf(await dnsPart(asked), 'code'), ['acme.com', ipv4])
 })

@@ -5,7 +5,6 @@ import { addressesIn, type DomainChecks, type Reachability } from '../../reachab
 import type { DnsRecord } from '../../reachability/dns.ts'
 import { recordsFor } from '../../reachability/records.ts'
 import { linkButton } from '../parts/buttons.ts'
-import { icon } from '../parts/icons.ts'
 import { dnsRecords } from '../parts/records.ts'
 
 const home = '/app/domains'
@@ -17,20 +16,6 @@ interface DnsAsked {
   readonly checks: DomainChecks
   /** Whether to check now. */
   readonly isAsked: boolean
-}
-
-const states: Readonly<Record<Reachability['answer'], string>> = {
-  here: 'Works',
-  elsewhere: 'Leads elsewhere',
-  'no answer': 'No answer',
-  'certificate error': 'Bad certificate',
-  'no DNS': 'No DNS record',
-}
-
-/** What the last check came to, in a word or two. */
-export function reachBadge({ answer }: Reachability): Html {
-  const isHere = answer === 'here'
-  return html`<span class="state ${isHere ? 'works' : 'expired'}">${icon(isHere ? 'done' : 'warning')}${states[answer]}</span>`
 }
 
 const answers: Readonly<Record<Reachability['answer'], string>> = {
@@ -54,7 +39,7 @@ export async function dnsPart(asked: DnsAsked): Promise<Html> {
       : html`<p class="reach ${checked.answer === 'here' ? 'success' : 'warning'}" role="status">${answers[checked.answer]}</p>`
   const advice = isOwnMachine(name)
     ? html`<p>Every machine uses this name for itself: there is nothing to set, and short links on it work on this machine only.</p>`
-    : adviceFor(domain, await recordsOf(asked))
+    : adviceFor(domain, await recordsOf(asked, checked))
   return html`<section id="dns"><h2>DNS</h2>${verdict}${advice}
 <div class="actions">${linkButton({ label: checked === null ? 'Check that it works' : 'Check again', href: `${home}/${id}?check=now` })}</div></section>`
 }
@@ -66,14 +51,18 @@ function adviceFor({ name, name_unicode }: Domain, records: readonly DnsRecord[]
   return html`<p>${where}, set an A record for <code>${name}</code> with the public IPv4 address of this server. If it has a public IPv6 address as well, set an AAAA record with that.</p>`
 }
 
-/** A CNAME needs no address; else they are those of the public host, and of the name itself if it is known to lead here. */
-async function recordsOf({ domain: { name }, publicHost, checks }: DnsAsked): Promise<readonly DnsRecord[]> {
-  const plain = recordsFor(name, publicHost, [])
+/**
+ * A CNAME needs no address; else they are those of the public host, and of the name itself if it was just found to lead here. The
+ * DNS is waited for only when a check was asked for: it may be silent, and the page is there for more.
+ */
+async function recordsOf(asked: DnsAsked, checked: Reachability | null): Promise<readonly DnsRecord[]> {
+  const { domain, publicHost, checks, isAsked } = asked
+  const plain = recordsFor(domain.name, publicHost, [])
   if (plain.length > 0) return plain
-  const last = checks.lastOf(name)
-  const own = last?.answer === 'here' ? addressesIn(last.records) : []
-  const ofHost = publicHost === null ? [] : await checks.addressesOf(publicHost)
-  return recordsFor(name, publicHost, [...ofHost, ...own])
+  const host = publicHost ?? ''
+  const ofHost = isAsked ? await checks.addressesOf(host) : checks.knownAddressesOf(host)
+  const own = checked?.answer === 'here' ? addressesIn(checked.records) : []
+  return recordsFor(domain.name, publicHost, [...ofHost, ...own])
 }
 
 /** RFC 6761 §6.3. */

@@ -6,7 +6,7 @@ import type { Exchange } from '../../http/exchange.ts'
 import { type Html, html } from '../../http/html.ts'
 import { countLinksIn } from '../../links/counts.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
-import type { DomainChecks, Reachability } from '../../reachability/checks.ts'
+import type { DomainChecks } from '../../reachability/checks.ts'
 import { resources } from '../../resources.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
@@ -19,10 +19,9 @@ import { filterBar } from '../parts/filters.ts'
 import { linksOf } from '../parts/links-count.ts'
 import { onceField } from '../parts/once.ts'
 import { pagination } from '../parts/pagination.ts'
-import { type Column, table } from '../parts/table.ts'
+import { table } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
 import { targetOf } from '../parts/truncate.ts'
-import { reachBadge } from './domain-dns.ts'
 
 const home = '/app/domains'
 
@@ -36,17 +35,13 @@ export interface DomainPageParts {
 }
 
 /** `/app/domains` and the form that adds one. */
-export function domainPages(pages: Pages, { storage, actions, checks }: DomainPageParts): void {
+export function domainPages(pages: Pages, { storage, actions }: Pick<DomainPageParts, 'storage' | 'actions'>): void {
   pages.show(home, async ({ account, query }) => {
     const list = new ListState(home, query, listDomainsQuery, resources.domains)
     const { rows, ...counted } = await listDomains(storage, account, list.request)
     const ids = rows.map(({ id }) => id)
     const links = await countLinksIn(storage, account, 'domain_id', ids)
-    const lines = rows.map((domain) => ({
-      domain,
-      links: links.get(domain.id) ?? 0,
-      reach: checks.lastOf(domain.name) ?? null,
-    }))
+    const lines = rows.map((domain) => ({ domain, links: links.get(domain.id) ?? 0 }))
     return listPage(list, { rows: lines, ...counted })
   })
 
@@ -62,8 +57,6 @@ export function domainPages(pages: Pages, { storage, actions, checks }: DomainPa
 interface Line {
   readonly domain: Domain
   readonly links: number
-  /** Null if this process has not checked it. */
-  readonly reach: Reachability | null
 }
 
 function listPage(list: ListState, { rows, total, totalIsExact }: Page<Line>): Shown {
@@ -88,7 +81,6 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Line>): S
 function tableOf(rows: readonly Line[], list: ListState): Html {
   const { sort_by, sort } = list.query
   const now = Date.now()
-  const state: Column<Line> = { label: 'State', width: 'small', cell: ({ reach }) => reach && reachBadge(reach) }
   return table({
     caption: 'Domains',
     columns: [
@@ -99,7 +91,6 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
         cell: ({ domain }: Line) =>
           html`<a class="cover" href="${home}/${domain.id}"><bdi>${domain.name_unicode}</bdi></a>`,
       },
-      ...(rows.some(({ reach }) => reach !== null) ? [state] : []),
       {
         label: 'Homepage',
         width: 'rest',

@@ -2,9 +2,8 @@
 import { type Html, html, type Part } from '../../http/html.ts'
 import type { Link } from '../../links/schema.ts'
 import type { Space } from '../../spaces/schema.ts'
-import { copyButton, hiddenFields, linkButton, submitButton } from '../parts/buttons.ts'
-import { menu } from '../parts/menu.ts'
-import { shortUrlText } from '../parts/short-url.ts'
+import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '../parts/buttons.ts'
+import { shortUrlParts } from '../parts/short-url.ts'
 import { spaceName } from '../parts/space.ts'
 import { stateBadge } from '../parts/state.ts'
 import { exactTime, timeAgo } from '../parts/time.ts'
@@ -14,9 +13,11 @@ import { cutInMiddle } from '../parts/truncate.ts'
 const shownUrl = 160
 
 /** What the page is called: in lists of windows, and on itself. */
-export function namesOf({ short_url, status }: Link): { readonly title: string; readonly heading: Html } {
-  const words = shortUrlText(short_url)
-  const [host, path] = [words.slice(0, words.indexOf('/')), words.slice(words.indexOf('/'))]
+export function namesOf({ short_url, status }: Pick<Link, 'short_url' | 'status'>): {
+  readonly title: string
+  readonly heading: Html
+} {
+  const { host, path } = shortUrlParts(short_url)
   // A phone breaks it after the host.
   return {
     title: `${path} on ${host}`,
@@ -24,17 +25,14 @@ export function namesOf({ short_url, status }: Link): { readonly title: string; 
   }
 }
 
-/** What is done with the link: it is copied, opened, edited, switched off or on, and deleted. */
+/** What is done with the link: it is copied, opened, edited, and switched off or on. */
 export function headActions({ id, short_url, disabled }: Link): Html {
   const path = `/app/links/${id}`
-  const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
+  const [label, action] = disabled ? ['Enable', 'enable'] : ['Disable', 'disable']
   return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy')}
 ${linkButton({ label: 'Open', href: short_url, inNewTab: true })}
 ${linkButton({ label: 'Edit', href: `${path}/edit`, weight: 'primary', icon: 'edit' })}
-${menu('link-menu', 'More actions', [
-  { ...state, href: `${path}/${disabled ? 'enable' : 'disable'}`, fields: { next: path } },
-  { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
-])}</div>`
+${postButton({ label, action: `${path}/${action}`, fields: { next: path } })}</div>`
 }
 
 /** The facts of the link beside its QR code, whose pictures are at `path`. */

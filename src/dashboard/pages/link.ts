@@ -64,10 +64,10 @@ function clicksOf(link: Link, stats: readonly Html[] | null): Html {
   return html`<section id="clicks" data-arrived="${link.clicks > 0 ? 'The first click is here' : 'A bot or a link preview was here first'}"><h2>Clicks</h2>${stats}</section>`
 }
 
-/** What can be destroyed, and what then happens. */
+/** What can be destroyed; the questions say what then happens. */
 function removals({ id }: Link, hasStatistics: boolean): Html {
   const path = `${home}/${id}`
   const forget = html`<div><p>Its clicks go back to 0. The link goes on working.</p>${confirmLink('Delete the statistics', `${path}/forget`)}</div>`
   return html`<section id="delete"><h2>Delete</h2><div class="removals">${hasStatistics ? forget : null}
-<div><p>Visitors will see a 404 at once.</p>${confirmLink('Delete the link', `${path}/delete`)}</div></div></section>`
+<div>${confirmLink('Delete the link', `${path}/delete`)}</div></div></section>`
 }

@@ -1,5 +1,6 @@
 /** A new link: paste a URL, done; the rest is folded away. */
 import { type Html, html } from '../../http/html.ts'
+import { findLinkDomain } from '../../links/references.ts'
 import { type Choices, choicesOf, domainChoice } from '../choices.ts'
 import { attempted, FormState, Refused } from '../form-state.ts'
 import { linkFolds, sentFields } from '../link-controls.ts'
@@ -15,8 +16,8 @@ const home = '/app/links'
 /** `/app/links/new`, and the form that makes a link. */
 export function newLinkPage(pages: Pages, { storage, actions }: LinkPageParts): void {
   pages.show(`${home}/new`, async ({ account, query }) => {
-    const choices = await choicesOf(storage, account, { domains: [query.domain_id], spaces: [query.space_id] })
-    const { url, space_id, domain_id = oldestOf(choices) } = query
+    const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
+    const choices = await choicesOf(storage, account, { domains: [domain_id], spaces: [space_id] })
     return newPage(new FormState({ url, domain_id, space_id, redirect_status: '302' }), choices)
   })
 
@@ -26,11 +27,6 @@ export function newLinkPage(pages: Pages, { storage, actions }: LinkPageParts): 
     const choices = await choicesOf(storage, account, { domains: [fields.domain_id], spaces: [fields.space_id] })
     return { ...newPage(new FormState(fields, link.violations), choices), status: 422 }
   })
-}
-
-/** The domain that the API would take. */
-function oldestOf({ domains }: Choices): number {
-  return Math.min(...domains.map(({ id }) => id))
 }
 
 function newPage(state: FormState, choices: Choices): Shown {

@@ -20,8 +20,7 @@ const shownPart = 48
  */
 export function shortUrlOf({ shortUrl, href = shortUrl, coversRow = false }: ShortUrlShown): Html {
   const className = coversRow ? 'short-url cover' : 'short-url'
-  const parts = partsOf(shortUrl)
-  const [host, path] = [cutInMiddle(parts.host, shownPart), cutInMiddle(parts.path, shownPart)]
+  const { host, path } = shortUrlParts(shortUrl)
   // With a name of its own, since parts in boxes are read with a pause between them.
   const link = html`<a class="${className}" href="${href}" aria-label="${host}${path}"><bdi dir="ltr"><span class="host">${host}</span><span class="path">${path}</span></bdi></a>`
   return html`<span class="short">${link}${copyButton(shortUrl, 'the short link')}</span>`
@@ -31,6 +30,12 @@ export function shortUrlOf({ shortUrl, href = shortUrl, coversRow = false }: Sho
 export function shortUrlText(shortUrl: string): string {
   const { host, path } = partsOf(shortUrl)
   return cutInMiddle(host + path, 60)
+}
+
+/** Host and path in words, at most 48 signs of each. The path begins with its slash. */
+export function shortUrlParts(shortUrl: string): { readonly host: string; readonly path: string } {
+  const { host, path } = partsOf(shortUrl)
+  return { host: cutInMiddle(host, shownPart), path: cutInMiddle(path, shownPart) }
 }
 
 /** Host and path, each in its own script. */
