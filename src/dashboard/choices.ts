@@ -22,7 +22,7 @@ export interface Chosen {
 }
 
 /** Domains and spaces that a select offers. Those beyond are reached from their own pages. */
-export const offered = 500
+export const offered = 250
 
 /**
  * The account's first `offered` domains and spaces by name, and after them those that are chosen: a select that lacks the

@@ -1,5 +1,6 @@
 import { validationFailed } from '../errors.ts'
 import { addHeader, sendText } from '../http/answer.ts'
+import { dispositionOf } from '../http/disposition.ts'
 import type { Outcome } from '../http/exchange.ts'
 import { seriesOf } from '../stats/reading.ts'
 import type { Subject } from '../stats/store.ts'
@@ -27,6 +28,6 @@ export async function sendClicks(
   )
   for (const header in answerHeaders) addHeader(exchange, header, answerHeaders[header] as string)
   addHeader(exchange, 'content-type', 'text/csv; charset=utf-8')
-  addHeader(exchange, 'content-disposition', `attachment; filename="${name}"`)
+  addHeader(exchange, 'content-disposition', dispositionOf('attachment', name))
   return sendText(exchange, 200, `${['start_at,clicks,unique_clicks,bots,previews', ...lines].join('\r\n')}\r\n`)
 }

@@ -22,8 +22,8 @@ import { sessionSecretOf } from './session-cookie.ts'
 import { Submissions } from './submissions.ts'
 import { refusalPage, wordForPeople } from './wording.ts'
 
-/** Bytes that a form may have: a link's target alone may have 8 KiB, and three times that when it is encoded. */
-const maxForm = 64 * 1024
+/** Bytes that a form may have: the addresses of a link have 10 240 characters together, of up to 12 bytes when they are encoded. */
+const maxForm = 160 * 1024
 /** Fields that a form may have: a list has a box for each of its rows, and more beside them. */
 const maxFormFields = 200
 
@@ -100,14 +100,18 @@ export class Pages {
     })
   }
 
-  /** Has the page answer a form that was sent by POST from one of our own pages. */
-  act(path: string, page: Page): void {
+  /**
+   * Has the page answer a form that was sent by POST from one of our own pages. What ends a session is not `isLimited`: a
+   * thief of one cannot keep its owner from that.
+   */
+  act(path: string, page: Page, { isLimited = true } = {}): void {
     this.open('POST', path, async (exchange) => {
       const fault = crossSiteFault(exchange, this.#parts.address(exchange))
       if (fault !== undefined) return fault
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.goTo(exchange, new Next('/app/sign-in'))
-      const form = this.#parts.spend(session.id, exchange) ?? (await readForm(exchange))
+      const spent = isLimited ? this.#parts.spend(session.id, exchange) : undefined
+      const form = spent ?? (await readForm(exchange))
       if (form instanceof Failure) return form
       const { once, ...fields } = form
       const sent = { session: session.id, path: exchange.target, once }
@@ -168,7 +172,8 @@ export class Pages {
     // What a change came to is said on a page that can be shown.
     if (status >= 400) return this.send(exchange, status, pageOf({ ...rest, ...frame }))
     const names = { db: this.#parts.db, shortUrl: this.#parts.shortUrl, account: asked.account }
-    const notice = await takeNotice(exchange, names, this.isSecure(exchange))
+    // HEAD shows nothing.
+    const notice = exchange.method === 'HEAD' ? null : await takeNotice(exchange, names, this.isSecure(exchange))
     return this.send(exchange, status, pageOf({ ...rest, ...frame, ...(notice && { notice }) }))
   }
 }

@@ -77,6 +77,8 @@ async function followsLink({ visitPort }: TestApp, page: Page, target: string): 
   await page.getByRole('slider', { name: /: 1 click\./ }).waitFor()
   const figure = page.getByRole('term').filter({ hasText: /^Clicks$/ })
   assert.match(await figure.locator('xpath=following-sibling::dd').innerText(), /^1\b/)
+  const last = page.getByRole('term').filter({ hasText: 'Last click' })
+  assert.match(await last.locator('xpath=following-sibling::dd').innerText(), /ago|just now/)
 }
 
 async function isToldWhatIsWrong(page: Page, site: string): Promise<void> {

@@ -4,6 +4,7 @@ import type { Api } from '../api/routes.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
 import { addEntityTag, type Condition, conditionOf } from '../http/conditions.ts'
+import { dispositionOf } from '../http/disposition.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -20,14 +21,15 @@ export function linkQrRoute(api: Api, storage: Storage, shortUrl: ShortUrl): voi
     const address = shortUrl(record.domain_name ?? '', record.alias)
     return sendQr(
       exchange,
-      { id: record.id, address, query: exchange.query as Fields, disposition: 'inline' },
+      { name: `link-${record.id}`, address, query: exchange.query as Fields, disposition: 'inline' },
       condition,
     )
   })
 }
 
 export interface QrAsked {
-  readonly id: number
+  /** Of the file, without what says its format. */
+  readonly name: string
   /** The short URL of the link. */
   readonly address: string
   readonly query: Fields
@@ -40,7 +42,7 @@ export interface QrAsked {
 /** Sends the QR code of a link as the query asks; 304 if the client has it. Returns `validation_failed`. */
 export async function sendQr(
   exchange: Exchange,
-  { id, address, query: sent, disposition, headers = {} }: QrAsked,
+  { name: file, address, query: sent, disposition, headers = {} }: QrAsked,
   condition: Condition | null,
 ): Promise<Outcome> {
   const query = qrQuery.check(sent)
@@ -52,7 +54,7 @@ export async function sendQr(
   const picture = isSvg ? svgOf(modules, query) : await pictureOf(modules, query)
   if (addEntityTag(exchange, hash('sha1', picture, 'base64url'), condition)) return send(exchange, 304)
   addHeader(exchange, 'content-type', isSvg ? 'image/svg+xml' : 'image/png')
-  addHeader(exchange, 'content-disposition', `${disposition}; filename="link-${id}.${query.format}"`)
+  addHeader(exchange, 'content-disposition', dispositionOf(disposition, `${file}.${query.format}`))
   // A browser that opens an SVG document by itself runs what is in it.
   addHeader(exchange, 'content-security-policy', "default-src 'none'; sandbox")
   return send(exchange, 200, picture)

@@ -118,6 +118,22 @@ export const deleteExpiredSessions = statement((db: Kysely<Tables>, { now }: { n
   db.deleteFrom('sessions').where('expires_at', '<=', now),
 )
 
+/** Deletes the account's sessions that began first, but for the `kept` that began last. */
+export const deleteOldestSessions = statement(
+  (db: Kysely<Tables>, { account, kept }: { account: number; kept: number }) =>
+    db
+      .deleteFrom('sessions')
+      .where('account_id', '=', account)
+      .where('id', '<=', ({ selectFrom }) =>
+        selectFrom('sessions')
+          .select('id')
+          .where('account_id', '=', account)
+          .orderBy('id', 'desc')
+          .limit(1)
+          .offset(kept),
+      ),
+)
+
 /** The sessions that are open at this time. One that began with a key is open for as long as its account's key is good. */
 function open(db: Kysely<Tables>, now: string) {
   return db

@@ -12,6 +12,7 @@ import {
   findSession,
   insertLoginToken,
   listSessions,
+  maxSessions,
   removeSession,
   removeSessions,
   sessionLifetimeMs,
@@ -228,4 +229,21 @@ test('all sessions of an account are removed, or all but one; those of others st
   assert.equal(await removeSessions(storage, 1, null), 1)
   assert.deepEqual(await listSessions(storage, 1, start), [])
   assert.notEqual(await findSession(storage, other.secret, start), undefined)
+})
+
+test('an account has so many sessions at most: the one that began first ends; those of others stay', async (t) => {
+  const storage = await opened(t)
+  const [key, others] = [await newKey(storage, 1), await newKey(storage, 2)]
+  const other = await signInByKey(storage, 2, others, firefox)
+  const first = await signInByKey(storage, 1, key, firefox)
+  const second = await signInByKey(storage, 1, key, firefox)
+  for (let n = 0; n < maxSessions - 2; n += 25) {
+    const more = Math.min(25, maxSessions - 2 - n)
+    await Promise.all(Array.from({ length: more }, () => signInByKey(storage, 1, key, firefox)))
+  }
+  assert.equal((await listSessions(storage, 1)).length, maxSessions)
+  const last = await signInByKey(storage, 1, key, firefox)
+  assert.equal((await listSessions(storage, 1)).length, maxSessions)
+  assert.equal(await findSession(storage, first.secret), undefined)
+  for (const { id, secret } of [second, last, other]) assert.equal((await findSession(storage, secret))?.id, id)
 })

@@ -3,6 +3,7 @@ import type { Db } from '../storage/port.ts'
 import {
   deleteExpiredSessions,
   deleteExpiredTokens,
+  deleteOldestSessions,
   deleteOtherSessions,
   deleteSession,
   deleteToken,
@@ -31,6 +32,8 @@ export interface NewSession {
 export const loginLifetimeMs = 30 * 60 * 1_000
 /** How long a session lasts, however much it is used. Milliseconds. */
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1_000
+/** Open sessions of an account; the one that began first ends when another begins. */
+export const maxSessions = 500
 /** A use within this time of the last one is not written down. Milliseconds. */
 const noteUseEveryMs = 5 * 60 * 1_000
 
@@ -114,10 +117,11 @@ interface Beginning {
   readonly now: number
 }
 
-/** Also forgets the sessions that have expired. */
+/** Also forgets the sessions that have expired, and those beyond `maxSessions`. */
 async function begin(tx: Db, { account, key, browser, now }: Beginning): Promise<NewSession> {
   const secret = generateToken('session')
   await tx.all(deleteExpiredSessions, { now: timeOf(now) })
+  await tx.all(deleteOldestSessions, { account, kept: maxSessions - 1 })
   const times = { now: timeOf(now), expires_at: timeOf(now + sessionLifetimeMs) }
   const [row] = await tx.all(insertSession, { account, key, hash: hashToken(secret), browser, ...times })
   return { id: (row as { id: number }).id, account_id: account, secret }

@@ -323,3 +323,13 @@ for (const [path, typed] of [
     assert.equal(body.meta.total, 1)
   })
 }
+
+test('a link whose address is as long as can be is saved by its form', async () => {
+  const { id } = await place.link()
+  const url = `https://acme.com/${'\u{1f517}'.repeat(8_192 - 'https://acme.com/'.length)}`
+  assert.equal((await place.send('PATCH', `/links/${id}`, { json: { url } })).status, 200)
+  const path = `/app/links/${id}`
+  assert.equal((await browser.submit(await browser.open(`${path}/edit`), path, { title: 'Long' })).status, 303)
+  const { data } = (await place.send('GET', `/links/${id}`)).body
+  assert.deepEqual([data.url, data.title], [url, 'Long'])
+})

@@ -14,6 +14,7 @@ test('a notice is shown once, on the next page that there is', async () => {
   const { headers } = await browser.post('/app/spaces', { name: 'Sales' })
   assert.ok(browser.cookies.has(notice))
   assert.equal((await browser.get('/app/nowhere')).status, 404)
+  assert.equal((await browser.ask('HEAD', '/app', {})).status, 200)
   const first = await browser.open(String(headers.location))
   assert.match(first.said.join(), /The space is created/)
   assert.ok(!browser.cookies.has(notice))

@@ -45,6 +45,7 @@ test('429 past the limit of the session, as a page that says when to try again; 
   assert.deepEqual([status, Number(headers['retry-after']) > 0], [429, true])
   assert.match(textOf(page.root), /more requests in this minute than the server allows\. Try again in a minute\./)
   assert.equal((await busy.post('/app/spaces', { name: 'Late', color: '1' })).status, 429)
+  assert.equal((await busy.post('/app/sign-out')).headers.location, '/app/sign-in')
   assert.doesNotMatch(textOf((await calm.open('/app/spaces')).root), /Late/)
 })
 
@@ -244,16 +245,16 @@ describe('failures are pages too', () => {
     assert.deepEqual(body.data, [])
   })
 
-  test('413 for a form of more than 64 KiB; one of that much is read', async () => {
+  test('413 for a form of more than 160 KiB; one of that much is read', async () => {
     const browser = await signedIn(app)
     const form = (bytes: number) => `name=${'x'.repeat(bytes - 5)}`
     const { status, page } = await browser.post('/app/spaces', {}, { form: form(200 * 1024) })
     assert.equal(status, 413)
-    assert.match(page.text, /64 KiB/)
-    assert.equal((await browser.post('/app/spaces', {}, { form: form(64 * 1024 + 1) })).status, 413)
-    const refused = await browser.post('/app/spaces', {}, { form: form(64 * 1024) })
+    assert.match(page.text, /160 KiB/)
+    assert.equal((await browser.post('/app/spaces', {}, { form: form(160 * 1024 + 1) })).status, 413)
+    const refused = await browser.post('/app/spaces', {}, { form: form(160 * 1024) })
     assert.equal(refused.status, 422)
-    assert.equal(refused.page.value('name').length, 64 * 1024 - 5)
+    assert.equal(refused.page.value('name').length, 160 * 1024 - 5)
   })
 
   test('503 with Retry-After while the server stops', async () => {

@@ -37,7 +37,7 @@ ${postButton({ label, action: `${path}/${action}`, fields: { next: path } })}</d
 
 /** The facts of the link beside its QR code, whose pictures are at `path`. */
 export function identityOf(link: Link, space: Space | undefined, path: string): Html {
-  return html`<div class="identity"><dl class="facts">${factsOf(link, space).map(
+  return html`<div class="identity"><dl id="facts" class="facts" data-with="clicks">${factsOf(link, space).map(
     ([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`,
   )}</dl>${code(link, path)}</div>`
 }

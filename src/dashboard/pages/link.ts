@@ -39,16 +39,16 @@ ${removals(link, stats !== null)}`
   })
 
   pages.serve(`${home}/:id/clicks.csv`, async (asked) => {
-    const { id } = await linkAsked(asked)
-    return sendClicks(asked, storage, { scope: 'link', id }, `link-${id}-clicks.csv`)
+    const { id, alias } = await linkAsked(asked)
+    return sendClicks(asked, storage, { scope: 'link', id }, `${alias}-clicks.csv`)
   })
 
   pages.serve(`${home}/:id/qr`, async (asked) => {
-    const { id, short_url: address } = await linkAsked(asked)
+    const { alias: name, short_url: address } = await linkAsked(asked)
     const { download, ...query } = asked.query
     const disposition = download === undefined ? 'inline' : 'attachment'
     const headers = { 'cache-control': 'no-store' }
-    return sendQr(asked.exchange, { id, address, query, disposition, headers }, null)
+    return sendQr(asked.exchange, { name, address, query, disposition, headers }, null)
   })
 
   async function linkAsked(asked: Asked): Promise<Link> {

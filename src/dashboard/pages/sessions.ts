@@ -20,25 +20,37 @@ export function sessionPages(pages: Pages, db: Db): void {
     return listPage(await listSessions(db, account), session.id, query)
   })
 
-  pages.act(`${home}/:id/end`, async (asked) => {
-    const { exchange, account, session } = asked
-    const id = idOf(asked, 'session')
-    if (!(await removeSession(db, account, id))) throw notFound('session')
-    if (id !== session.id) return new Next(home, { code: 'session-ended' })
-    endSession(exchange, pages.isSecure(exchange))
-    return new Next('/app/sign-in')
-  })
+  pages.act(
+    `${home}/:id/end`,
+    async (asked) => {
+      const { exchange, account, session } = asked
+      const id = idOf(asked, 'session')
+      if (!(await removeSession(db, account, id))) throw notFound('session')
+      if (id !== session.id) return new Next(home, { code: 'session-ended' })
+      endSession(exchange, pages.isSecure(exchange))
+      return new Next('/app/sign-in')
+    },
+    { isLimited: false },
+  )
 
-  pages.act(`${home}/end-all`, async ({ exchange, account }) => {
-    await removeSessions(db, account, null)
-    endSession(exchange, pages.isSecure(exchange))
-    return new Next('/app/sign-in')
-  })
+  pages.act(
+    `${home}/end-all`,
+    async ({ exchange, account }) => {
+      await removeSessions(db, account, null)
+      endSession(exchange, pages.isSecure(exchange))
+      return new Next('/app/sign-in')
+    },
+    { isLimited: false },
+  )
 
-  pages.act(`${home}/end-others`, async ({ account, session }) => {
-    const ended = await removeSessions(db, account, session.id)
-    return new Next(home, { code: 'sessions-ended', number: ended })
-  })
+  pages.act(
+    `${home}/end-others`,
+    async ({ account, session }) => {
+      const ended = await removeSessions(db, account, session.id)
+      return new Next(home, { code: 'sessions-ended', number: ended })
+    },
+    { isLimited: false },
+  )
 }
 
 function listPage(sessions: readonly Listed[], own: number, query: Fields): Shown {

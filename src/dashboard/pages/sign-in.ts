@@ -53,11 +53,15 @@ export function signInPages(pages: Pages, { db, keyring, refuse }: SignInParts):
     return pages.goTo(exchange, new Next(next))
   })
 
-  pages.act('/app/sign-out', async ({ exchange, account, session }) => {
-    await removeSession(db, account, session.id)
-    endSession(exchange, pages.isSecure(exchange))
-    return new Next('/app/sign-in')
-  })
+  pages.act(
+    '/app/sign-out',
+    async ({ exchange, account, session }) => {
+      await removeSession(db, account, session.id)
+      endSession(exchange, pages.isSecure(exchange))
+      return new Next('/app/sign-in')
+    },
+    { isLimited: false },
+  )
 
   pages.receive('/app/scheme', async (exchange, fields) => {
     keepScheme(exchange, fields.scheme, pages.isSecure(exchange))

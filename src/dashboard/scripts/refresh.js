@@ -1,4 +1,7 @@
-/** Elements with `data-refresh` wait for something to happen: the page is asked for again until they say another thing. */
+/**
+ * Elements with `data-refresh` wait for something to happen: the page is asked for again until they say another thing. Those whose
+ * `data-with` names such an element change with it.
+ */
 import { announce } from './announce.js'
 import { watchCharts } from './chart.js'
 import { fetchPage } from './page.js'
@@ -21,9 +24,21 @@ async function refresh(waiting) {
     if (page === null) return
     const found = page?.getElementById(waiting.id)
     if (!found || found.hasAttribute('data-refresh')) continue
+    replaceOthers(waiting.id, page)
     waiting.replaceWith(document.adoptNode(found))
     watchCharts(found)
     announce(found.dataset.arrived ?? '')
     return
+  }
+}
+
+/**
+ * Shows what changes with an element as the newer page has it.
+ * @type {(id: string, page: Document | undefined) => void}
+ */
+function replaceOthers(id, page) {
+  for (const other of document.querySelectorAll(`[data-with="${id}"]`)) {
+    const fresh = page?.getElementById(other.id)
+    if (fresh) other.replaceWith(document.adoptNode(fresh))
   }
 }
