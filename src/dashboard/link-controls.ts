@@ -10,7 +10,7 @@ import type { FormState } from './form-state.ts'
 import type { Difference } from './parts/collision.ts'
 import { type Choice, checkbox, type Field, selectField, type TextField, textField } from './parts/fields.ts'
 import { fold } from './parts/fold.ts'
-import { dayOf } from './parts/time.ts'
+import { dayOf, exactTime } from './parts/time.ts'
 import { cutInMiddle } from './parts/truncate.ts'
 
 interface Control {
@@ -126,10 +126,10 @@ function saidOf({ name, kind, said }: Control, state: FormState, { spaces }: Cho
   return [space === undefined ? said(value) : cutInMiddle(space.name, shownSigns)]
 }
 
-/** The day of a time in UTC; what was typed if it is none. */
+/** The day of a time; what was typed if it is none. */
 function dayIn(text: string): string {
   const time = Date.parse(`${text}Z`)
-  return Number.isNaN(time) ? text : dayOf(time)
+  return Number.isNaN(time) ? text : `${dayOf(time)} UTC`
 }
 
 function drawn(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): Html {
@@ -193,18 +193,27 @@ function inUtc(text: string): string {
   return minute === undefined ? text : `${minute}${rest || ':00'}Z`
 }
 
-/** What stands in the form and what is stored, where they differ, in words. */
+/** What stands in the form and what is stored, where they differ, in words. A field that was not sent stays as it is stored. */
 export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices): Difference[] {
   const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? typed(id)
-  const theirs = valuesOf(stored)
-  const named = [{ name: 'url', label: 'Leads to' }, { name: 'alias', label: 'Alias' }, ...controls]
+  const [yours, theirs] = [sentFields(form), sentFields(valuesOf(stored))]
+  const named: readonly Pick<Control, 'name' | 'label' | 'kind'>[] = [
+    { name: 'url', label: 'Leads to' },
+    { name: 'alias', label: 'Alias' },
+    ...controls,
+  ]
   return named
-    .filter(({ name }) => name !== 'redirect_password')
-    .map(({ name, label }) => {
-      const words = name === 'space_id' ? spaceNamed : typed
-      return { label, yours: words(form[name]), theirs: words(theirs[name]) }
+    .filter(({ name, kind }) => kind !== 'password' && yours[name] !== undefined && yours[name] !== theirs[name])
+    .map(({ name, label, kind }) => {
+      const words = kind === 'space' ? spaceNamed : kind === 'datetime-local' ? timeSaid : typed
+      return { label, yours: words(yours[name]), theirs: words(theirs[name]) }
     })
-    .filter(({ yours, theirs }) => yours !== theirs)
+}
+
+/** A time as it is sent: in words where they lose nothing of it. */
+function timeSaid(text: unknown): string {
+  const isWhole = typeof text === 'string' && /T\d\d:\d\d:00Z$/.test(text) && !Number.isNaN(Date.parse(text))
+  return isWhole ? exactTime(text) : typed(text)
 }
 
 function typed(value: unknown): string {

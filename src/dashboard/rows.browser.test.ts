@@ -79,7 +79,7 @@ test('on a phone, a row has three lines', { skip }, async () => {
   assert.ok(height <= 108, `a row is ${height} high`)
 })
 
-test('on a phone, a menu sorts, and the heads that nobody sees are out of reach', { skip }, async () => {
+test('on a phone, a menu sorts, and hidden heads are out of reach', { skip }, async () => {
   const page = await listOn(phone())
   assert.equal(await page.locator('thead a').locator('visible=true').count(), 0)
   await page.getByRole('columnheader', { name: 'Link' }).waitFor({ state: 'attached' })

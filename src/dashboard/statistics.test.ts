@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noClicksYet } from './statistics.ts'
+import { stopClock } from '../../test/clock.ts'
+import { emptyDay, hourOf } from '../storage/clicks/day-facts.ts'
+import { encodeDay } from '../storage/clicks/day-form.ts'
+import { dayOf } from '../storage/clicks/keys.ts'
+import type { Db } from '../storage/port.ts'
+import { clicksOverTime, noClicksYet, periodOf } from './statistics.ts'
 
 test('an active link without clicks is offered to open; one that leads no one on says why', () => {
   const short_url = 'https://go.acme.com/summer'
@@ -8,5 +13,35 @@ test('an active link without clicks is offered to open; one that leads no one on
   for (const status of ['scheduled', 'expired', 'disabled'] as const) {
     const { text } = noClicksYet({ short_url, status })
     assert.ok(text.includes(`The link is ${status}`) && !text.includes('href'))
+  }
+})
+
+test('the table adds up to the figures that stand above it', async (t) => {
+  stopClock(t)
+  const facts = emptyDay()
+  for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { people: hour + 1, unique: 1 })
+  const head = encodeDay(facts)
+  const all = async (_: unknown, days: object) =>
+    Object.entries(days).flatMap(([name, day]) => (/^day\d+$/.test(name) && day >= 0 ? [{ day, head }] : []))
+  const subject = { scope: 'account', id: 1 } as const
+  for (const hour of [0, 0.2, 9.3, 9.7, 23.9]) {
+    t.mock.timers.setTime((dayOf(Date.now()) + hour / 24) * 86_400_000)
+    for (const period of ['2d', '30d', '12m']) {
+      const shown = await clicksOverTime({
+        db: { all } as Db,
+        account: 1,
+        subject,
+        path: '/app',
+        reading: periodOf({ period }),
+      })
+      const [, figure] = shown.text.match(/title="([\d,]+) in the period before"/) ?? []
+      const last = [...shown.text.matchAll(/<td>([\d,]+)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)
+      assert.equal(last.at(-1), figure, `${period} at ${hour}`)
+      const clicks = last.map((text) => Number(text.replaceAll(',', '')))
+      assert.equal(
+        clicks.slice(0, -1).reduce((sum, each) => sum + each, 0),
+        clicks.at(-1),
+      )
+    }
   }
 })

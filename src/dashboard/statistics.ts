@@ -65,15 +65,16 @@ export async function clicksOverTime(asked: StatisticsAsked): Promise<Html> {
   const progress = progressOf(reading.period, Date.now())
   const now = await seriesOf(db, account, subject, range, interval)
   const earlier = before && (await seriesOf(db, account, subject, before, interval))
+  const compared = before && earlier && { before, totals: await totalsUntil(progress, earlier.totals, before, asked) }
   const chart = areaChart({
     buckets: now.buckets,
     ...progress,
     interval,
     title: 'Clicks of people over time',
     ...(earlier && { before: earlier.buckets.map(({ clicks }) => clicks) }),
+    ...(compared && { beforeUntilNow: compared.totals.clicks }),
   })
   const bar = periodBar(reading, path, subject.scope === 'link')
-  const compared = before && earlier && { before, totals: await totalsUntil(progress, earlier.totals, before, asked) }
   return html`${bar}${figuresOf(now.totals, compared?.totals)}${compared && comparison(compared.before, progress)}${chart}`
 }
 

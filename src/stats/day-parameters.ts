@@ -5,8 +5,8 @@
 
 import type { Span } from '../storage/clicks/day-parts.ts'
 
-/** Days that one statement reads: they take the event loop a few milliseconds. */
-export const readAtOnce = 24
+/** Days that one statement reads: full ones take the event loop a few milliseconds, and those of two statements may share a turn. */
+export const readAtOnce = 12
 
 /** `day0`, `day1` and so on. */
 export type Days = Readonly<Record<`day${number}`, number>>

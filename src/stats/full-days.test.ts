@@ -12,6 +12,7 @@ import { dayOf } from '../storage/clicks/keys.ts'
 import { maxDays, startOf } from './day-range.ts'
 
 const maxMs = 20
+const maxPageMs = 12
 const people = 5
 const app = await startApp()
 const today = dayOf(Date.now())
@@ -81,18 +82,20 @@ test('a year of full days takes the event loop less than 20 ms at a time', async
   }
 })
 
-test('the page of a link with a year of full days takes the event loop less than 20 ms at a time', async () => {
-  const { link, key } = await newPlaceWith(maxDays)
+test('a page with a year of full days takes the event loop less than 12 ms at a time', async () => {
+  const { link, domain, key } = await newPlaceWith(maxDays)
   const browser = await signedIn(app, key)
-  const turns: number[] = []
-  for (let round = 0; round < 4; round++) {
-    const show = async () => {
-      const { text } = await browser.open(`/app/links/${link}?period=12m`)
-      assert.match(text, /value-\d+\.example\.com/)
+  for (const path of ['/app', `/app/links/${link}`, `/app/domains/${domain.id}`]) {
+    const turns: number[] = []
+    for (let round = 0; round < 6; round++) {
+      const show = async () => {
+        const { text } = await browser.open(`${path}?period=12m`)
+        assert.match(text, /value-\d+\.example\.com/)
+      }
+      turns.push(await longestTurn(show))
     }
-    turns.push(await longestTurn(show))
+    assert.ok(Math.min(...turns) < maxPageMs, `${path}: ${turns}`)
   }
-  assert.ok(Math.min(...turns) < maxMs, `${turns}`)
 })
 
 test('forgetting full days takes the event loop less than 20 ms at a time', async () => {

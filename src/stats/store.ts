@@ -1,6 +1,6 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { Breakdown, Dimension } from '../storage/clicks/day-facts.ts'
-import { decodeBreakdown, decodeSpan, spanOf } from '../storage/clicks/day-parts.ts'
+import { decoderOf, spanOf } from '../storage/clicks/day-parts.ts'
 import type { Db } from '../storage/port.ts'
 import {
   type DayPart,
@@ -60,8 +60,8 @@ export async function readBreakdowns<Name extends Dimension>(
     let heads: readonly Head[] = await db.all(selectHeads[scope], { account, id, ...parametersFrom(first, range.to) })
     while (heads.length > 0) {
       const { readers, changed } = await readersOf(heads)
-      for (const [n, name] of names.entries()) {
-        if (n > 0) await endOfTurn()
+      for (const name of names) {
+        if (names.length > 1) await endOfTurn()
         for (const breakdownOf of readers) read(name, breakdownOf(name))
       }
       heads = changed
@@ -74,7 +74,7 @@ export async function readBreakdowns<Name extends Dimension>(
     const parts = new Map<number, DayPart & Head>()
     for (const { day, head } of heads) {
       const span = spanOf(head, names)
-      if (span === null) readers.push((name) => decodeBreakdown(head, name))
+      if (span === null) readers.push(decoderOf(head))
       else parts.set(day, { day, head, ...span })
     }
     const found =
@@ -82,7 +82,7 @@ export async function readBreakdowns<Name extends Dimension>(
     const changed = found.filter(({ day, head, part }) => {
       const asked = parts.get(day) as DayPart & Head
       const isSame = Buffer.compare(head, asked.head) === 0
-      if (isSame) readers.push((name) => decodeSpan(head, asked, part, name))
+      if (isSame) readers.push(decoderOf(head, asked.at, part))
       return !isSame
     })
     return { readers, changed }

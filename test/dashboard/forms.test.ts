@@ -213,6 +213,28 @@ describe('409 with both versions, after another has saved', () => {
     await place.send('DELETE', `/spaces/${id}`)
     assert.equal((await browser.post(path, { name: 'Gone' })).status, 404)
   })
+
+  test('fields that were not sent are none in which the two differ', async () => {
+    const space = await place.stored('/spaces', { name: 'Kept', color: 1 })
+    const address = 'https://acme.com/kept'
+    const domain = await place.stored('/domains', { name: 'kept.example.com', homepage_url: address })
+    const sent = [
+      [`/app/spaces/${space.id}`, { color: '2' }, ['Colour']],
+      [`/app/spaces/${space.id}`, { name: 'Mine' }, ['Name']],
+      [`/app/domains/${domain.id}`, { not_found_url: address }, ['For unknown links']],
+      [`/app/domains/${domain.id}`, { homepage_url: '' }, ['Homepage']],
+    ] as const
+    for (const [path, form, labels] of sent) {
+      const { status, page } = await browser.post(path, { version: 'x', ...form })
+      assert.equal(status, 409)
+      const all = ['Name', 'Colour', 'Homepage', 'For unknown links']
+      const told = page.said.join().replace(/.*Stored now/s, '')
+      assert.deepEqual(
+        all.filter((label) => told.includes(label)),
+        labels,
+      )
+    }
+  })
 })
 
 test('303 for a form without a version: it changes the record as it is, as the API does without If-Match', async () => {

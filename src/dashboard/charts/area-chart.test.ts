@@ -160,6 +160,25 @@ test('the period before has a dashed line, a key and a column of the table; with
   assert.match(textsOf(chart, 'tr').at(0) ?? '', /Clicks in the period before$/)
 })
 
+test('what is beside the buckets that have begun adds up to the clicks of the period before until now', () => {
+  const chart = {
+    buckets: weekOf(1, 2, 3),
+    begun: 3,
+    before: [4, 5, 60, 700],
+    interval: 'day',
+    title: 'Clicks',
+  } as const
+  const beside = (some: Partial<ClicksOverTime>) =>
+    textsOf(areaChart({ ...chart, ...some }), 'td').filter((_, place) => place % 5 === 4)
+  assert.deepEqual(beside({}), ['4', '5', '60', '69'])
+  assert.deepEqual(beside({ hour: 9, beforeUntilNow: 29 }), ['4', '5', '20', '29'])
+  assert.ok(
+    titlesOf(areaChart({ ...chart, hour: 9, beforeUntilNow: 29 })).includes(
+      'Wed, 18 Nov 2026, so far: 3 clicks, 20 before',
+    ),
+  )
+})
+
 test('the line ends where time does, and what still runs is dashed and says so', () => {
   const chart = areaChart({ buckets: weekOf(5, 6, 7), begun: 3, hour: 9, interval: 'day', title: 'Clicks' })
   const [, solid = ''] = chart.text.match(/class="chart-line" d="([^"]*)"/) ?? []

@@ -2,7 +2,7 @@ import { area, line } from 'd3-shape'
 import { type Html, html } from '../../http/html.ts'
 import type { Bucket } from '../../stats/series.ts'
 import { count, counted, shortCount } from '../parts/number.ts'
-import { bucketLabel, bucketName, type ClicksOverTime, labelledPlaces, shownName } from './buckets.ts'
+import { bucketLabel, bucketName, type ClicksOverTime, clicksBefore, labelledPlaces, shownName } from './buckets.ts'
 import { type Axis, axisOf, plotHeight, plotWidth, rounded, xOf } from './chart-scale.ts'
 import { chartTable } from './chart-table.ts'
 
@@ -106,7 +106,8 @@ function percentOf(place: number, count: number): number {
  * `data-y` are where the line is.
  */
 function columns(chart: ClicksOverTime, { y }: Axis): Html[] {
-  const { buckets, begun, before } = chart
+  const { buckets, begun } = chart
+  const before = clicksBefore(chart)
   const width = rounded(plotWidth / Math.max(1, buckets.length - 1))
   return buckets.slice(0, begun).map(({ clicks }, place) => {
     const left = Math.max(0, xOf(place, buckets.length) - width / 2)

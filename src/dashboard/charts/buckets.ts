@@ -11,6 +11,8 @@ export interface ClicksOverTime {
   readonly hour: number | null
   /** The clicks of the period before, from its first bucket on. */
   readonly before?: readonly number[]
+  /** The clicks of the period before up to the time of it that it is now. */
+  readonly beforeUntilNow?: number
   readonly interval: Interval
   readonly title: string
 }
@@ -35,6 +37,16 @@ export function bucketName(startAt: string, interval: Interval): string {
 export function shownName({ buckets, begun, hour, interval }: ClicksOverTime, place: number): string {
   const name = bucketName(buckets[place]?.start_at ?? '', interval)
   return hour !== null && place === begun - 1 ? `${name}, so far` : name
+}
+
+/**
+ * The clicks of the period before, beside each bucket that has begun. What still runs has those up to the same time, so that all
+ * of them add up to `beforeUntilNow`.
+ */
+export function clicksBefore({ before, beforeUntilNow, begun }: ClicksOverTime): readonly number[] | undefined {
+  if (before === undefined || beforeUntilNow === undefined) return before?.slice(0, begun)
+  const over = before.slice(0, Math.max(0, begun - 1))
+  return [...over, beforeUntilNow - over.reduce((sum, clicks) => sum + clicks, 0)]
 }
 
 /** For the axis: `22 Nov`, `15:00`, `Nov 2026`. The hour in which a day begins has the day. */

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../http/html.ts'
 import type { Counts } from '../../stats/series.ts'
 import { count } from '../parts/number.ts'
-import { type ClicksOverTime, shownName } from './buckets.ts'
+import { type ClicksOverTime, clicksBefore, shownName } from './buckets.ts'
 
 const shown = {
   clicks: 'Clicks',
@@ -14,7 +14,8 @@ const firstColumn = { hour: 'Hour (UTC)', day: 'Day', month: 'Month' }
 
 /** The figures of a chart, to be unfolded: those of all that has begun. */
 export function chartTable(chart: ClicksOverTime): Html {
-  const { begun, before, interval, title } = chart
+  const { begun, interval, title } = chart
+  const before = clicksBefore(chart)
   const buckets = chart.buckets.slice(0, begun)
   const columns = [...names.map((name) => shown[name]), ...(before ? ['Clicks in the period before'] : [])]
   const row = (name: string, counts: Counts, earlier: number | undefined) =>

@@ -97,10 +97,10 @@ ${hiddenFields({ version: state.of('version').value })}${state.withErrors(addres
 
 function differences(sent: Fields, stored: Domain): Difference[] {
   const all = [
-    { label: 'Homepage', yours: String(sent.homepage_url ?? ''), theirs: stored.homepage_url ?? '' },
-    { label: 'For unknown links', yours: String(sent.not_found_url ?? ''), theirs: stored.not_found_url ?? '' },
+    { label: 'Homepage', yours: sent.homepage_url, theirs: stored.homepage_url ?? '' },
+    { label: 'For unknown links', yours: sent.not_found_url, theirs: stored.not_found_url ?? '' },
   ]
-  return all.filter(({ yours, theirs }) => yours !== theirs)
+  return all.filter((each): each is Difference => typeof each.yours === 'string' && each.yours !== each.theirs)
 }
 
 function deletePage({ id, name_unicode }: Domain, { total, totalIsExact }: Page<unknown>): Shown {

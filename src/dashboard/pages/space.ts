@@ -90,10 +90,15 @@ ${hiddenFields({ version: state.of('version').value })}${controls(state)}
 
 function differences(sent: Fields, stored: Space): Difference[] {
   const all = [
-    { label: 'Name', yours: String(sent.name), theirs: stored.name },
-    { label: 'Colour', yours: colors[Number(sent.color) - 1] ?? '', theirs: colors[stored.color - 1] ?? '' },
+    { field: 'name', label: 'Name', yours: String(sent.name), theirs: stored.name },
+    {
+      field: 'color',
+      label: 'Colour',
+      yours: colors[Number(sent.color) - 1] ?? '',
+      theirs: colors[stored.color - 1] ?? '',
+    },
   ]
-  return all.filter(({ yours, theirs }) => yours !== theirs)
+  return all.filter(({ field, yours, theirs }) => sent[field] !== undefined && yours !== theirs)
 }
 
 function deletePage(space: Space, { total, totalIsExact }: Page<unknown>): Shown {

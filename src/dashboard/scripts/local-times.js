@@ -8,7 +8,7 @@ export function watchLocalTimes() {
 }
 
 /**
- * Has a hidden field send the time in the place of this one.
+ * Has a hidden field send the time instead of this one.
  * @type {(field: HTMLInputElement, zone: string) => void}
  */
 function makeLocal(field, zone) {
@@ -21,19 +21,21 @@ function makeLocal(field, zone) {
   field.defaultValue = localTime(field.value)
   field.after(sent)
   field.addEventListener('input', () => {
-    sent.value = field.value === '' ? '' : shortened(new Date(field.value))
+    const date = new Date(field.value)
+    // What is no time is sent as it is, and refused beside the field.
+    sent.value = Number.isNaN(date.getTime()) ? field.value : shortened(date)
   })
   const named = field.labels?.[0]?.querySelector('[data-zone]')
   if (named) named.textContent = zone
 }
 
 /**
- * A time in UTC as the clock here shows it; nothing for what is no time.
+ * A time in UTC as the clock here shows it; the text itself if it is no time.
  * @type {(text: string) => string}
  */
 function localTime(text) {
   const time = Date.parse(`${text}Z`)
-  return Number.isNaN(time) ? '' : shortened(new Date(time - new Date(time).getTimezoneOffset() * 60_000))
+  return Number.isNaN(time) ? text : shortened(new Date(time - new Date(time).getTimezoneOffset() * 60_000))
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   type Value,
 } from './day-facts.ts'
 import { common, decodeDay, encodeDay, headBytes } from './day-form.ts'
-import { decodeBreakdown, decodeHours, decodeSpan, spanOf } from './day-parts.ts'
+import { decodeHours, decoderOf, spanOf } from './day-parts.ts'
 
 const text = fc.oneof(fc.constantFrom('Chrome', 'de', 'DE', ''), fc.string({ unit: 'grapheme', maxLength: 300 }))
 const value: fc.Arbitrary<Value> = fc.oneof(text, fc.nat(), fc.constantFrom(null, 2 ** 53 - 1))
@@ -80,8 +80,9 @@ test('the hours and each dimension of a day are read by themselves as they are r
     fc.property(day, (facts) => {
       const bytes = encodeDay(facts)
       assert.deepEqual(decodeHours(bytes), facts.hours)
+      const decode = decoderOf(bytes)
       for (const dimension of dimensions) {
-        assert.deepEqual(decodeBreakdown(bytes, dimension), facts.breakdowns[dimension])
+        assert.deepEqual(decode(dimension), facts.breakdowns[dimension])
       }
     }),
   )
@@ -101,8 +102,9 @@ test('any dimensions of a large day are read from their own bytes as they are re
       if (span === null) return
       large += 1
       const own = bytes.subarray(span.at, span.at + span.bytes)
+      const decode = decoderOf(head, span.at, own)
       for (const dimension of wanted) {
-        assert.deepEqual(decodeSpan(head, span, own, dimension), facts.breakdowns[dimension])
+        assert.deepEqual(decode(dimension), facts.breakdowns[dimension])
       }
     }),
     { examples: [...dimensions.map((each) => [manyVisits, [each]] as const), [manyVisits, [...dimensions]]] },
@@ -117,7 +119,7 @@ test('other bytes are refused, and never read as a day of another size', () => {
       for (let end = 0; end < bytes.length; end++) {
         const start = bytes.slice(0, end)
         assert.throws(() => decodeDay(start), /cut short/)
-        if (peopleOf(facts) > 0) assert.throws(() => decodeBreakdown(start, 'links'), /cut short/)
+        if (peopleOf(facts) > 0) assert.throws(() => decoderOf(start)('links'), /cut short/)
       }
     }),
     { numRuns: 20 },

@@ -209,6 +209,11 @@ export class Reader {
     }
   }
 
+  /** What has not been read. */
+  rest(): Uint8Array {
+    return this.#bytes.subarray(this.#at)
+  }
+
   skip(bytes: number): void {
     this.#at += bytes
   }

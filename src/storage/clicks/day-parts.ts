@@ -29,24 +29,24 @@ export function spanOf(head: Uint8Array, wanted: readonly Dimension[]): Span | n
   return { at, bytes: (places[Math.max(...among) + 1] as number) - at }
 }
 
-/** A dimension that the head of its day has. Values before it are passed over. Throws as `decodeDay` does. */
-export function decodeBreakdown(head: Uint8Array, wanted: Dimension): Breakdown {
-  const reader = new Reader(head)
-  const people = peopleOf({ hours: readHours(reader) })
-  if (people === 0) return new Map()
-  const singles = reader.byte()
-  const place = dimensions.indexOf(wanted)
-  for (let before = 0; before < place; before++) passOver(reader, isAmong(singles, before))
-  return readBreakdown(reader, isAmong(singles, place), people)
-}
-
-/** A dimension from the bytes of a span that has it, and the head of its day. Throws as `decodeDay` does. */
-export function decodeSpan(head: Uint8Array, { at }: Span, bytes: Uint8Array, wanted: Dimension): Breakdown {
-  const reader = new Reader(head)
-  const people = peopleOf({ hours: readHours(reader) })
-  const place = dimensions.indexOf(wanted)
-  const begin = placesIn(head)?.[place] as number
-  return readBreakdown(new Reader(bytes.subarray(begin - at)), isAmong(reader.byte(), place), people)
+/**
+ * Decodes dimensions of a day whose head this is: those that the head has, or those in `bytes`, which begin at `at`. What all of
+ * them need is read once. Both functions throw as `decodeDay` does.
+ */
+export function decoderOf(head: Uint8Array, at = 0, bytes = head): (wanted: Dimension) => Breakdown {
+  const start = new Reader(head)
+  const people = peopleOf({ hours: readHours(start) })
+  if (people === 0) return () => new Map()
+  const singles = start.byte()
+  const places = placesIn(head)
+  const rest = start.rest()
+  return (wanted) => {
+    const place = dimensions.indexOf(wanted)
+    const reader = new Reader(places === null ? rest : bytes.subarray((places[place] as number) - at))
+    // A day that is not large does not say where its dimensions begin.
+    if (places === null) for (let before = 0; before < place; before++) passOver(reader, isAmong(singles, before))
+    return readBreakdown(reader, isAmong(singles, place), people)
+  }
 }
 
 function passOver(reader: Reader, isSingle: boolean): void {
