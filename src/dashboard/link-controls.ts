@@ -156,17 +156,14 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
 
 /** What the controls show of a link. */
 export function valuesOf(link: Link): Fields {
+  const named: readonly Pick<Control, 'name' | 'kind'>[] = [{ name: 'url' }, { name: 'alias' }, ...controls]
   return Object.fromEntries(
-    ['url', 'alias', ...controls.map(({ name }) => name)].map((name) => [name, shownValue(link[name as keyof Link])]),
+    named.map(({ name, kind }) => {
+      const text = String(link[name as keyof Link] ?? '')
+      return [name, kind === 'datetime-local' ? localTime(text) : text]
+    }),
   )
 }
-
-function shownValue(value: Link[keyof Link] | undefined): string {
-  if (value === null || value === undefined) return ''
-  return typeof value === 'string' && time.test(value) ? localTime(value) : String(value)
-}
-
-const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 /** As a control for dates and times takes it: no longer than it must be, so that what is not edited stays what it was. */
 function localTime(text: string): string {
@@ -218,5 +215,5 @@ function timeSaid(text: unknown): string {
 
 function typed(value: unknown): string {
   if (value === 'true') return 'Yes'
-  return value === undefined || value === 'false' ? '' : String(value)
+  return typeof value !== 'string' || value === 'false' ? '' : value
 }

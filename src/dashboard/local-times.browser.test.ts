@@ -29,6 +29,19 @@ test('times are shown and typed in the zone of the browser, and stored in UTC', 
     [active_period_start_at, active_period_end_at],
     [at.active_period_start_at, '2090-07-02T13:30:00.000Z'],
   )
+  const told = page.getByRole('term').filter({ hasText: 'Stops working on' })
+  assert.match(
+    await told.locator('xpath=following-sibling::dd').first().innerText(),
+    /^2 Jul 2090, 09:30 (?:GMT-4|EDT)$/,
+  )
+  await open()
+  // A part of the date is taken away: the field has no value, and is not empty.
+  await stops?.press('Delete')
+  assert.equal(await stops?.inputValue(), '')
+  await page.getByRole('button', { name: 'Save' }).click()
+  assert.ok(page.url().endsWith('/edit'))
+  assert.equal((await stored()).active_period_end_at, '2090-07-02T13:30:00.000Z')
+  page.once('dialog', (dialog) => dialog.accept())
   await open()
   await stops?.fill('')
   await page.getByRole('button', { name: 'Save' }).click()

@@ -355,3 +355,11 @@ test('a link whose address is as long as can be is saved by its form', async () 
   const { data } = (await place.send('GET', `/links/${id}`)).body
   assert.deepEqual([data.url, data.title], [url, 'Long'])
 })
+
+test('a title that looks like a time is saved as it is', async () => {
+  const title = '2026-01-01T00:00:00.000Z'
+  const { id } = await place.link({ title })
+  const path = `/app/links/${id}`
+  assert.equal((await browser.submit(await browser.open(`${path}/edit`), path)).status, 303)
+  assert.equal((await place.send('GET', `/links/${id}`)).body.data.title, title)
+})

@@ -6,7 +6,7 @@ import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '
 import { shortUrlParts } from '../parts/short-url.ts'
 import { spaceName } from '../parts/space.ts'
 import { stateBadge } from '../parts/state.ts'
-import { exactTime, timeAgo } from '../parts/time.ts'
+import { exactTimeOf, timeAgo } from '../parts/time.ts'
 import { cutInMiddle } from '../parts/truncate.ts'
 
 /** Signs of the target. */
@@ -50,8 +50,8 @@ function factsOf(link: Link, space: Space | undefined): (readonly [label: string
     ['Leads to', html`<a href="${url}" title="${url}" rel="noreferrer"><bdi>${cutInMiddle(url, shownUrl)}</bdi></a>`],
     ['Title', title && html`<bdi>${title}</bdi>`],
     ['Space', space ? html`<a href="/app/links?space_id=${space.id}">${spaceName(space)}</a>` : null],
-    [start !== null && Date.parse(start) > now ? 'Starts working on' : 'Worked from', start && exactTime(start)],
-    [end !== null && Date.parse(end) < now ? 'Stopped working on' : 'Stops working on', end && exactTime(end)],
+    [start !== null && Date.parse(start) > now ? 'Starts working on' : 'Worked from', start && exactTimeOf(start)],
+    [end !== null && Date.parse(end) < now ? 'Stopped working on' : 'Stops working on', end && exactTimeOf(end)],
     ['Clicks until it expires', clicks_limit === null ? null : String(clicks_limit)],
     ['Password', link.has_redirect_password ? 'Visitors have to enter it first.' : null],
     ['Created', timeAgo(link.created_at, now)],

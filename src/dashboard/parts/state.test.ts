@@ -54,7 +54,7 @@ test('a confirmation says what happens, and its button repeats the verb', () => 
     cancel: '/b',
     fields: { a: 'b' },
   })
-  assert.match(text, /^<form method="post" action="\/d" class="form"><input type="hidden" name="a" value="b">/)
+  assert.match(text, /^<form method="post" action="\/d" class="form"><input type="hidden" name="once" value="[\w-]{36}"><input type="hidden" name="a" value="b">/)
   assert.match(text, /<p>Visitors will see a 404\.<\/p><p>Clicks are forgotten\.<\/p>/)
   assert.match(text, /<button type="submit" class="button danger">Delete go\.acme\.com<\/button>/)
   assert.match(text, /<a class="button plain" href="\/b" data-close>Cancel<\/a>/)

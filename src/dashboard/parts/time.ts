@@ -25,6 +25,11 @@ export function exactTime(at: number | string): string {
   return `${exact.format(new Date(at))} UTC`
 }
 
+/** The exact time as an element, which a script shows in the time zone of the browser. As RFC 3339. */
+export function exactTimeOf(at: string): Html {
+  return html`<time datetime="${at}" data-local>${exactTime(at)}</time>`
+}
+
 /** "22 Nov 2026", in UTC. */
 export function dayOf(at: number | string): string {
   return day.format(new Date(at))

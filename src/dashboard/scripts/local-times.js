@@ -1,9 +1,34 @@
-/** Fields for dates and times: people type them in their own time zone, and forms send them in UTC, as without scripts. */
+/** Dates and times: people read and type them in their own time zone, and forms send them in UTC, as without scripts. */
+
+const exact = new Intl.DateTimeFormat('en-GB', {
+  ...{ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' },
+  timeZoneName: 'short',
+})
 
 export function watchLocalTimes() {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const { timeZone } = exact.resolvedOptions()
   for (const field of document.querySelectorAll('input[type="datetime-local"]')) {
-    if (field instanceof HTMLInputElement) makeLocal(field, zone)
+    if (field instanceof HTMLInputElement) makeLocal(field, timeZone)
+  }
+  for (const time of document.querySelectorAll('time[data-local]')) {
+    if (time instanceof HTMLTimeElement) time.textContent = exact.format(new Date(time.dateTime))
+  }
+  // Before anything else takes the form for sent.
+  document.addEventListener('submit', askForWhole, true)
+}
+
+/**
+ * Has people complete a date that is there in part: its field has no value, and would be taken for an empty one.
+ * @type {(event: SubmitEvent) => void}
+ */
+function askForWhole(event) {
+  if (!(event.target instanceof HTMLFormElement)) return
+  for (const field of event.target.querySelectorAll('input[type="datetime-local"]')) {
+    if (!(field instanceof HTMLInputElement) || !field.validity.badInput) continue
+    event.preventDefault()
+    event.stopImmediatePropagation()
+    field.reportValidity()
+    return
   }
 }
 
