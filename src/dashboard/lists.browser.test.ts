@@ -58,9 +58,16 @@ async function disablesTwo(page: Page, shot: Shot): Promise<void> {
   await select(page, 'summer', 'winter')
   await page.getByText('2 selected').waitFor()
   await shot('selected')
+  await openActions(page)
   await page.getByRole('button', { name: 'Disable' }).first().click()
   await page.getByText('2 links are disabled').waitFor()
   assert.equal(await page.getByText('Disabled', { exact: true }).locator('visible=true').count(), 2)
+}
+
+/** What can be done to the selected rows, which a phone has in a menu. */
+async function openActions(page: Page): Promise<void> {
+  const button = page.getByRole('button', { name: 'Actions', exact: true })
+  if (await button.isVisible()) await button.click()
 }
 
 async function movesThemIntoSpace(page: Page): Promise<void> {
@@ -72,6 +79,7 @@ async function movesThemIntoSpace(page: Page): Promise<void> {
   await page.getByText('The space is created').waitFor()
   await goTo(page, 'Links')
   await select(page, 'summer', 'winter')
+  await openActions(page)
   await page.locator('form').filter({ hasText: '2 selected' }).getByLabel('Space').selectOption('Seasons')
   await page.getByRole('button', { name: 'Move' }).click()
   await page.getByText('2 links are moved to Seasons').waitFor()

@@ -72,11 +72,97 @@ test('columns stand where they stand whatever is on the page', { skip }, async (
   }
 })
 
-test('on a phone, a row has three lines', { skip }, async () => {
+test('on a phone, a row has three lines, and four where a title and a target need one each', { skip }, async () => {
   const page = await listOn(phone())
   const { height } = await measured(page)
   await shoot(page, '390-light-rows')
-  assert.ok(height <= 108, `a row is ${height} high`)
+  assert.ok(height <= 128, `a row is ${height} high`)
+  assert.match(await page.locator('tbody tr').first().innerText(), /\d clicks? in 30 days/)
+  await page.goto(`${app.origin}/app/links?search=gift-card`)
+  assert.ok((await measured(page)).height <= 108)
+})
+
+test('a title is shown before the target, which gives way first', { skip }, async () => {
+  const page = await listOn()
+  for (const width of [1280, 1024, 768, 390]) {
+    await page.setViewportSize({ width, height: 800 })
+    const rows = await page.evaluate<
+      readonly Record<string, number>[]
+    >(`(() => [...document.querySelectorAll('.leads:has(.title)')].map((line) => {
+      const [leads, title, target] = [line, line.querySelector('.title'), line.querySelector('.target')].map((part) => part.getBoundingClientRect())
+      return { top: title.top - leads.top, room: leads.width, title: title.width, below: target.top - title.top, after: target.left - title.right }
+    }))()`)
+    assert.ok(rows.length > 20)
+    for (const { top, room, title, below, after } of rows) {
+      assert.ok(Number(top) < 8 && Number(title) >= Math.min(24, Number(room)), `at ${width}, a title is ${title} wide`)
+      assert.ok(Number(below) > 8 || Number(after) > 0, `at ${width}, the target is before the title`)
+    }
+  }
+})
+
+test('on 1280 pixels, a short link of 28 signs is whole', { skip }, async () => {
+  const page = await listOn(undefined, '?search=gift-card')
+  const { room, needed } = await page.evaluate<Record<string, number>>(`(() => {
+    const link = document.querySelector('tbody .short-url')
+    link.querySelector('.host').textContent = 'localhost:34180'
+    link.querySelector('.path').textContent = '/Sommer-Aktion'
+    const host = link.querySelector('.host')
+    return { room: host.clientWidth, needed: host.scrollWidth }
+  })()`)
+  assert.equal(room, needed)
+})
+
+test('figures end where their head ends, on any width', { skip }, async () => {
+  const page = await listOn()
+  for (const width of [1280, 1024, 768, 560]) {
+    await page.setViewportSize({ width, height: 800 })
+    const [head, figure] = await page.evaluate<readonly number[]>(`(() => {
+      const range = document.createRange()
+      return ['thead th.number', 'tbody td.number .trend > span'].map((selector) => {
+        range.selectNodeContents(document.querySelector(selector))
+        return Math.round(range.getBoundingClientRect().right)
+      })
+    })()`)
+    assert.equal(figure, head, `at ${width}`)
+  }
+})
+
+test('what can be done to the selected rows is in reach on any width', { skip }, async () => {
+  for (const width of [1280, 768, 390, 320]) {
+    const page = await listOn(width < 768 ? phone(width) : { viewport: { width, height: 800 } })
+    await page
+      .getByRole('checkbox', { name: /^Select / })
+      .first()
+      .check()
+    if (width < 768) {
+      await page.getByRole('button', { name: 'Actions', exact: true }).focus()
+      await page.keyboard.press('Enter')
+    }
+    await shoot(page, `${width}-light-selection`)
+    for (const name of ['Enable', 'Disable', 'Move', 'Delete']) {
+      const button = page.locator('form.selection').getByRole('button', { name, exact: true })
+      const { x, y, width: wide, height } = (await button.boundingBox()) ?? assert.fail(`${name} is hidden at ${width}`)
+      assert.ok(x >= 0 && x + wide <= width && y >= 0 && y + height <= (width < 768 ? 844 : 800), `${name} at ${width}`)
+      await button.click({ trial: true })
+    }
+    const { scroll, client } = await page
+      .locator('form.selection')
+      .evaluate((bar: { scrollWidth: number; clientWidth: number }) => ({
+        scroll: bar.scrollWidth,
+        client: bar.clientWidth,
+      }))
+    assert.equal(scroll, client, `the bar scrolls at ${width}`)
+    await page.context().close()
+  }
+})
+
+test('the keyboard shortcuts stand in one line under their neighbours', { skip }, async () => {
+  const page = await listOn({ viewport: { width: 768, height: 900 } })
+  const [keys, signOut] = await Promise.all(
+    ['Keyboard shortcuts', 'Sign out'].map((name) => page.getByRole('button', { name }).boundingBox()),
+  )
+  assert.equal(keys?.x, signOut?.x)
+  assert.equal(keys?.height, signOut?.height)
 })
 
 test('on a phone, a menu sorts, and hidden heads are out of reach', { skip }, async () => {

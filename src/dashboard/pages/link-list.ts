@@ -196,13 +196,15 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
 }
 
 function nameOf({ id, short_url, title, url, status }: Link): Html {
-  const heading = title === null ? null : html` <bdi class="title">${title}</bdi>`
-  return html`${shortUrlOf({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}${stateBadge(status)}
-<span class="leads">${targetOf(url)}${heading}</span>`
+  const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
+  return html`${shortUrlOf({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}
+<span class="leads">${stateBadge(status)}${heading}${targetOf(url, 60)}</span>`
 }
 
 function recent(daily: readonly number[]): Part {
-  return html`<span class="trend">${sparkline(daily)}<span>${count(daily.reduce((sum, each) => sum + each, 0))}<span class="in-block"> · ${recentDays} days</span></span></span>`
+  const clicks = daily.reduce((sum, each) => sum + each, 0)
+  const words = ` ${clicks === 1 ? 'click' : 'clicks'} in ${recentDays} days`
+  return html`<span class="trend">${sparkline(daily)}<span>${count(clicks)}<span class="in-block">${words}</span></span></span>`
 }
 
 function menuOf({ id, short_url, disabled }: Link, list: ListState): Html {

@@ -72,7 +72,7 @@ test('rows that can be selected belong to a form with what can be done, and may 
     /<input type="checkbox" form="selection" name="row-7"><span class="hidden-text">Select &lt;a&gt;<\/span>/,
   )
   assert.match(text, /<form method="post" action="\/app\/links\/selected" class="selection" id="selection">/)
-  assert.match(text, /<div class="actions">Delete<\/div>/)
+  assert.match(text, /<div class="actions" id="selection-actions" popover>Delete<\/div>/)
 })
 
 test('DNS records have buttons that copy the name and the value', () => {

@@ -25,8 +25,9 @@ test('a target is its host and path in words, with the whole URL behind it', () 
   const long = targetOf(`https://acme.com/a?${'x'.repeat(99)}&y`, 20).text
   assert.match(
     long,
-    /^<span class="target" title="https:\/\/acme\.com\/a\?x{99}&amp;y"><bdi dir="ltr">acme\.com\/…<\/bdi><bdi dir="ltr">x{8}&amp;y<\/bdi>/,
+    /^<span class="target" title="https:\/\/acme\.com\/a\?x{99}&amp;y"><bdi dir="ltr">acme\.com<\/bdi><bdi dir="ltr">\/a\?x{8}…<\/bdi>/,
   )
+  assert.equal(words(`https://acme.com/${'y'.repeat(60)}/end?a=1`), `acme.com/…${'y'.repeat(22)}/end`)
   assert.equal(
     words(`https://${'x'.repeat(60)}.com/${'y'.repeat(60)}`),
     `${'x'.repeat(12)}…${'x'.repeat(8)}.com/…${'y'.repeat(9)}`,

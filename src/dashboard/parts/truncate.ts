@@ -26,25 +26,37 @@ function cut(text: string, before: number, behind: number): readonly [head: stri
   return [text.slice(0, head), text.slice(tail)]
 }
 
-/** Where a link leads: the host and the end of the path, at most `length` signs, with the whole URL behind them. */
+/**
+ * Where a link leads, at most `length` signs with the whole URL behind them: the host and the path, and as much of the query as
+ * there is room for. A path that is too long keeps its end.
+ */
 export function targetOf(url: string, length = 36): Html {
-  const { host, rest } = partsOf(url)
+  const { host, path, query } = partsOf(url)
   const shownHost = cutInMiddle(host, Math.floor(length * 0.7))
   const before = [...graphemes.segment(shownHost)].length + 1
-  const ends = cut(shownHost + rest, before, length - before - 1)
-  const [start, end] = ends === null ? [shownHost, rest] : [`${ends[0]}…`, ends[1]]
+  const ends = cut(shownHost + path, before, length - before - 1)
+  const [start, end] =
+    ends === null ? [shownHost, cutAtEnd(path + query, length - before + 1)] : [`${ends[0]}…`, ends[1]]
   // Each from left to right by itself, since no sign of a path in another script may move before the cut.
   return html`<span class="target" title="${url}"><bdi dir="ltr">${start}</bdi><bdi dir="ltr">${end}</bdi></span>`
 }
 
-/** Without scheme, user and a bare slash; the escapes of the path in words. */
-function partsOf(url: string): { readonly host: string; readonly rest: string } {
+function cutAtEnd(text: string, length: number): string {
+  const ends = cut(text, length - 1, 0)
+  return ends === null ? text : `${ends[0]}…`
+}
+
+/** Without scheme, user and a bare slash; escapes in words. */
+function partsOf(url: string): { readonly host: string; readonly path: string; readonly query: string } {
   const parsed = URL.parse(url)
-  if (parsed === null) return { host: '', rest: url }
-  const rest = `${parsed.pathname.replace(/^\/$/, '')}${parsed.search}`
+  if (parsed === null) return { host: '', path: url, query: '' }
+  return { host: parsed.host, path: inWords(parsed.pathname.replace(/^\/$/, '')), query: inWords(parsed.search) }
+}
+
+function inWords(text: string): string {
   try {
-    return { host: parsed.host, rest: decodeURI(rest) }
+    return decodeURI(text)
   } catch {
-    return { host: parsed.host, rest }
+    return text
   }
 }
