@@ -65,19 +65,27 @@ async function longestTurn(work: () => Promise<void>): Promise<number> {
   return longest
 }
 
+/**
+ * Holds that the work can be done without a turn of more than `maxMs`. On a busy machine some turns are longer than their work,
+ * and the first rounds are those in which the code is compiled: one calm round is enough.
+ */
+async function assertCalm(what: string, work: () => Promise<() => Promise<void>>): Promise<void> {
+  const turns: number[] = []
+  for (let round = 0; round < 12; round++) {
+    const turn = await longestTurn(await work())
+    if (turn < maxMs) return
+    turns.push(turn)
+  }
+  assert.fail(`${what}: ${turns}`)
+}
+
 test('a year of full days takes the event loop less than 20 ms at a time', async () => {
   const { send } = await newPlaceWith(maxDays)
   for (const name of ['clicks', ...dimensions]) {
-    const turns: number[] = []
-    // The first rounds are those in which the code is compiled.
-    for (let round = 0; round < 4; round++) {
-      const turn = await longestTurn(async () => {
-        const { body } = await send('GET', `/stats?name=${name}&from=${dayText(today - maxDays + 1)}`)
-        assert.equal(body.meta.clicks, maxDays * maxValues * 6 * people)
-      })
-      turns.push(turn)
-    }
-    assert.ok(Math.min(...turns) < maxMs, `${name}: ${turns}`)
+    await assertCalm(name, async () => async () => {
+      const { body } = await send('GET', `/stats?name=${name}&from=${dayText(today - maxDays + 1)}`)
+      assert.equal(body.meta.clicks, maxDays * maxValues * 6 * people)
+    })
   }
 })
 
@@ -85,25 +93,19 @@ test('a page with a year of full days takes the event loop less than 20 ms at a 
   const { link, domain, key } = await newPlaceWith(maxDays)
   const browser = await signedIn(app, key)
   for (const path of ['/app', `/app/links/${link}`, `/app/domains/${domain.id}`]) {
-    const turns: number[] = []
-    for (let round = 0; round < 6; round++) {
-      const show = async () => {
-        const { text } = await browser.open(`${path}?period=12m`)
-        assert.match(text, /value-\d+\.example\.com/)
-      }
-      turns.push(await longestTurn(show))
-    }
-    assert.ok(Math.min(...turns) < maxMs, `${path}: ${turns}`)
+    await assertCalm(path, async () => async () => {
+      const { text } = await browser.open(`${path}?period=12m`)
+      assert.match(text, /value-\d+\.example\.com/)
+    })
   }
 })
 
 test('forgetting full days takes the event loop less than 20 ms at a time', async () => {
-  const turns: number[] = []
-  for (let round = 0; round < 4; round++) {
+  await assertCalm('forgetting', async () => {
     const { send, link } = await newPlaceWith(40)
-    const forget = async () => assert.equal((await send('DELETE', `/links/${link}/clicks`)).status, 204)
-    turns.push(await longestTurn(forget))
-    assert.equal((await send('GET', `/stats?name=clicks&from=${dayText(today - 40)}`)).body.meta.clicks, 0)
-  }
-  assert.ok(Math.min(...turns) < maxMs, `${turns}`)
+    return async () => {
+      assert.equal((await send('DELETE', `/links/${link}/clicks`)).status, 204)
+      assert.equal((await send('GET', `/stats?name=clicks&from=${dayText(today - 40)}`)).body.meta.clicks, 0)
+    }
+  })
 })
