@@ -12,7 +12,9 @@ export type Part = string | number | Html | null | readonly Part[]
 
 /** HTML from a template: html`<p>${text}</p>`. Attribute values stand in double quotes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return new Html(String.raw({ raw: strings }, ...parts.map(textOf)))
+  let text = strings[0] as string
+  for (let n = 0; n < parts.length; n++) text += textOf(parts[n] as Part) + strings[n + 1]
+  return new Html(text)
 }
 
 function textOf(part: Part): string {

@@ -1,6 +1,8 @@
 import { type Html, html } from '../../http/html.ts'
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+/** Each of its characters is a sign, which need not be looked for: a list has a hundred of such texts. */
+const isPlain = /^[ -~]*$/
 
 /** The text with its middle left out when it has more signs than `length`; both ends stay. No sign is cut in two. */
 export function cutInMiddle(text: string, length: number): string {
@@ -13,6 +15,10 @@ export function cutInMiddle(text: string, length: number): string {
  * and a list a hundred of them.
  */
 function cut(text: string, before: number, behind: number): readonly [head: string, tail: string] | null {
+  if (isPlain.test(text)) {
+    const isShort = text.length <= before + 1 + behind
+    return isShort ? null : [text.slice(0, before), text.slice(text.length - behind)]
+  }
   const segments = graphemes.segment(text)
   let [read, head, tail] = [0, 0, text.length]
   for (let signs = 1; signs <= before + 1 + behind; signs++) {
@@ -33,12 +39,16 @@ function cut(text: string, before: number, behind: number): readonly [head: stri
 export function targetOf(url: string, length = 36): Html {
   const { host, path, query } = partsOf(url)
   const shownHost = cutInMiddle(host, Math.floor(length * 0.7))
-  const before = [...graphemes.segment(shownHost)].length + 1
+  const before = signsIn(shownHost) + 1
   const ends = cut(shownHost + path, before, length - before - 1)
   const [start, end] =
     ends === null ? [shownHost, cutAtEnd(path + query, length - before + 1)] : [`${ends[0]}…`, ends[1]]
   // Each from left to right by itself, since no sign of a path in another script may move before the cut.
   return html`<span class="target" title="${url}"><bdi dir="ltr">${start}</bdi><bdi dir="ltr">${end}</bdi></span>`
+}
+
+function signsIn(text: string): number {
+  return isPlain.test(text) ? text.length : [...graphemes.segment(text)].length
 }
 
 function cutAtEnd(text: string, length: number): string {
