@@ -231,7 +231,7 @@ test('all sessions of an account are removed, or all but one; those of others st
   assert.notEqual(await findSession(storage, other.secret, start), undefined)
 })
 
-test('an account has so many sessions at most: the one that began first ends; those of others stay', async (t) => {
+test('a sign-in past the limit ends the oldest session of the account, and none of any other', async (t) => {
   const storage = await opened(t)
   const [key, others] = [await newKey(storage, 1), await newKey(storage, 2)]
   const other = await signInByKey(storage, 2, others, firefox)

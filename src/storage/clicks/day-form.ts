@@ -152,7 +152,7 @@ export function decodeDay(bytes: Uint8Array): DayFacts {
 export function readHours(reader: Reader): DayFacts['hours'] {
   const hours: DayFacts['hours'] = new Map()
   const its = reader.byte()
-  if (its === largeForm) reader.skip(placesEnd - 1)
+  if (its === largeForm) reader.passOver(placesEnd - 1)
   else if (its !== form) throw new Error('The clicks of a day are in a form that this version does not know.')
   for (let left = reader.number(); left > 0; left--) {
     const head = reader.byte()
@@ -214,7 +214,7 @@ export class Reader {
     return this.#bytes.subarray(this.#at)
   }
 
-  skip(bytes: number): void {
+  passOver(bytes: number): void {
     this.#at += bytes
   }
 
@@ -227,15 +227,10 @@ export class Reader {
     return this.#text(this.#lengthOf(head))
   }
 
-  skipValue(): void {
+  passOverValue(): void {
     const head = this.byte()
-    if (head >= 0x80 || head === isNull || head === isOther) return
-    if (head === isNumber) {
-      this.number()
-      return
-    }
-    const length = this.#lengthOf(head)
-    this.#at += length
+    if (head === isNumber) this.number()
+    else if (head < 0x80 && head !== isNull && head !== isOther) this.passOver(this.#lengthOf(head))
   }
 
   #lengthOf(head: number): number {

@@ -51,7 +51,7 @@ export function decoderOf(head: Uint8Array, at = 0, bytes = head): (wanted: Dime
 
 function passOver(reader: Reader, isSingle: boolean): void {
   for (let left = isSingle ? 1 : reader.number(); left > 0; left--) {
-    reader.skipValue()
+    reader.passOverValue()
     if (!isSingle) reader.number()
   }
 }
