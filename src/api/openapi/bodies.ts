@@ -23,27 +23,29 @@ export function requestBody({ method }: Operation, body: Body, schemas: Schemas)
 type More = (field: Field<unknown>, value: Schema) => readonly Schema[]
 
 const empty: Schema = { type: 'string', enum: [''] }
-
-/** How text writes a boolean. */
-const words: Schema = { type: 'string', enum: ['true', 'false'] }
-const bits: Schema = { type: 'string', enum: ['1', '0'] }
+const none: Schema = { type: 'null' }
 
 const inForms: More = ({ takesBoolean, takesEmpty }) => [
-  ...(takesBoolean ? [bits] : []),
+  ...(takesBoolean ? [{ type: 'string', enum: ['1', '0'] }] : []),
   ...(takesEmpty ? [empty] : []),
 ]
 
 const inJson: More = ({ takesBoolean, takesEmpty, takesNumber }, value) => [
-  ...(takesBoolean ? [words, bits] : []),
-  ...(takesNumber ? [asText(value)] : []),
-  ...(takesEmpty ? [empty, { type: 'null' }] : []),
+  ...(takesBoolean ? booleanSpellings : takesNumber ? [asText(value)] : []),
+  ...(takesEmpty ? [empty, none] : []),
 ]
 
-/** An integer in canonical decimal form. */
-function asText(value: Schema): Schema {
-  return Array.isArray(value.enum)
-    ? { type: 'string', enum: value.enum.map(String) }
-    : { type: 'string', pattern: '^[1-9][0-9]*$' }
+/** A boolean as a number or as text. */
+const booleanSpellings: readonly Schema[] = [
+  { type: 'integer', enum: [1, 0] },
+  { type: 'string', enum: ['true', 'false', '1', '0'] },
+]
+
+/** An integer in canonical decimal form. A pattern limits its number of digits instead of its value. */
+function asText({ enum: values, maximum }: Schema): Schema {
+  return Array.isArray(values)
+    ? { type: 'string', enum: values.map(String) }
+    : { type: 'string', pattern: `^[1-9][0-9]{0,${String(maximum).length - 1}}$` }
 }
 
 function bodySchema({ form, example }: Body, schemas: Schemas, more: More): Schema {
@@ -69,13 +71,16 @@ function bodySchema({ form, example }: Body, schemas: Schemas, more: More): Sche
   }
 }
 
-/** One schema for a value and what may stand in its place. What describes the field stays outside. */
+/**
+ * Combines the schema of a value with its alternatives. The description stays outside. It states the default, because
+ * openapi-typescript makes properties with the keyword `default` required.
+ */
 function either({ description, default: fallback, ...value }: Schema, more: readonly Schema[]): Schema {
   const { anyOf = [value] } = value
   const all = [...(anyOf as Schema[]), ...more]
+  const sentences = [description, fallback === undefined ? undefined : `Default: \`${fallback}\`.`].filter(Boolean)
   return {
-    ...(description === undefined ? {} : { description }),
-    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(sentences.length === 0 ? {} : { description: sentences.join(' ') }),
     ...(all.length === 1 ? value : { anyOf: all }),
   }
 }
