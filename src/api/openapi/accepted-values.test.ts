@@ -6,22 +6,23 @@ import formats from 'ajv-formats'
 import fc from 'fast-check'
 import type { Json } from '../../../test/client.ts'
 import { operations } from '../../app-api.ts'
+import type { Bodies } from '../document-query.ts'
 import { openApiDocument } from './document.ts'
 
 const ajv = new Ajv2020({ strict: false })
 formats.default(ajv)
 
 const bodies = operations.flatMap(({ body }) => body ?? [])
-const { schemas }: Json = JSON.parse(
-  JSON.stringify(openApiDocument(operations, 'https://links.example.com')),
-).components
+const schemasOf = (which: Bodies): Json =>
+  JSON.parse(JSON.stringify(openApiDocument(operations, 'https://links.example.com', which))).components.schemas
+const [all, native] = [schemasOf('all'), schemasOf('json')]
 
 const exact = ['disabled', 'forward_query', 'redirect_status', 'color']
 /** Their text has a pattern, which limits the number of digits and not the value. */
 const integers = ['domain_id', 'space_id', 'clicks_limit']
 
 /** Each scalar field of each body, with its schema and what the server says to a value. */
-function scalarsIn(names: readonly string[]) {
+function scalarsIn(schemas: Json, names: readonly string[]) {
   return bodies.flatMap(({ name, form }) =>
     names
       // A field that can't be changed accepts its stored value only, which the form does not know.
@@ -59,7 +60,7 @@ function valueFor(alternatives: readonly Json[]): fc.Arbitrary<unknown> {
 const trimmed = (value: unknown) => (typeof value === 'string' ? value.trim() : value)
 
 test('booleans and enumerations accept exactly the values that their schemas allow', () => {
-  const scalars = scalarsIn(exact)
+  const scalars = scalarsIn(all, exact)
   assert.ok(scalars.length > exact.length)
   for (const { label, alternatives, isDocumented, isAccepted } of scalars) {
     fc.assert(
@@ -71,7 +72,7 @@ test('booleans and enumerations accept exactly the values that their schemas all
 })
 
 test('integers accept exactly the values that their schemas allow, except text just beyond the maximum', () => {
-  for (const { label, alternatives, isDocumented, isAccepted } of scalarsIn(integers)) {
+  for (const { label, alternatives, isDocumented, isAccepted } of scalarsIn(all, integers)) {
     const [{ maximum }] = alternatives as [Json]
     fc.assert(
       fc.property(valueFor(alternatives), (value) => {
@@ -83,13 +84,27 @@ test('integers accept exactly the values that their schemas allow, except text j
   }
 })
 
-test('a default is in the description of a field, and never a keyword that makes generators require the field', () => {
-  for (const { name } of bodies) {
-    for (const property of Object.values<Json>(schemas[name].properties)) assert.ok(!('default' in property))
+test('native JSON values are accepted, and no field takes both numbers and text', () => {
+  for (const { label, alternatives, isAccepted } of scalarsIn(native, [...exact, ...integers])) {
+    const types = alternatives.map(({ type }) => type).filter((type) => type !== 'null')
+    assert.equal(types.length, 1, `${label} ${types}`)
+    fc.assert(
+      fc.property(fc.oneof(...alternatives.map(documentedValue)), (value) => {
+        assert.ok(isAccepted(value), `${label} ${JSON.stringify(value)}`)
+      }),
+    )
   }
-  const { disabled, redirect_status } = schemas.StoreLink.properties
-  assert.match(disabled.description, / Default: `false`\.$/)
-  assert.match(redirect_status.description, / Default: `302`\.$/)
-  assert.match(schemas.StoreSpace.properties.color.description, / Default: `1`\.$/)
-  assert.doesNotMatch(schemas.UpdateSpace.properties.color.description, /Default/)
+})
+
+test('a default is in the description of a field, and never a keyword that makes generators require the field', () => {
+  for (const schemas of [all, native]) {
+    for (const { name } of bodies) {
+      for (const property of Object.values<Json>(schemas[name].properties)) assert.ok(!('default' in property))
+    }
+    const { disabled, redirect_status } = schemas.StoreLink.properties
+    assert.match(disabled.description, / Default: `false`\.$/)
+    assert.match(redirect_status.description, / Default: `302`\.$/)
+    assert.match(schemas.StoreSpace.properties.color.description, / Default: `1`\.$/)
+    assert.doesNotMatch(schemas.UpdateSpace.properties.color.description, /Default/)
+  }
 })

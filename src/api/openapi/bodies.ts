@@ -1,21 +1,30 @@
 /**
  * Request bodies in the document. JSON and forms have a schema each: JSON knows null and numbers, a form text alone.
  */
+import type { Bodies } from '../document-query.ts'
 import type { Field } from '../fields.ts'
 import type { Body, Operation } from '../operation.ts'
 import type { Schema, Schemas } from './schemas.ts'
 
-/** Both media types that a body may have. A store needs its fields; an update without any is allowed. */
-export function requestBody({ method }: Operation, body: Body, schemas: Schemas): object {
+/**
+ * Describes a request body. `all` gives both media types and every spelling that the server accepts. `json` gives JSON
+ * with native values only. A store needs its fields; an update without any is allowed.
+ */
+export function requestBody({ method }: Operation, body: Body, schemas: Schemas, bodies: Bodies): object {
   const { name, example } = body
-  const json = schemas.named(name, bodySchema(body, schemas, inJson))
-  const form = schemas.named(`${name}Form`, bodySchema(body, schemas, inForms))
+  const inMedia = (schemaName: string, more: More) => ({
+    schema: schemas.named(schemaName, bodySchema(body, schemas, more)),
+    example,
+  })
   return {
     required: method === 'POST',
-    content: {
-      'application/x-www-form-urlencoded': { schema: form, example },
-      'application/json': { schema: json, example },
-    },
+    content:
+      bodies === 'json'
+        ? { 'application/json': inMedia(name, inNativeJson) }
+        : {
+            'application/x-www-form-urlencoded': inMedia(`${name}Form`, inForms),
+            'application/json': inMedia(name, inJson),
+          },
   }
 }
 
@@ -34,6 +43,9 @@ const inJson: More = ({ takesBoolean, takesEmpty, takesNumber }, value) => [
   ...(takesBoolean ? booleanSpellings : takesNumber ? [asText(value)] : []),
   ...(takesEmpty ? [empty, none] : []),
 ]
+
+/** Some code generators fail if a field accepts both `301` and `"301"`. */
+const inNativeJson: More = ({ takesEmpty }) => (takesEmpty ? [none] : [])
 
 /** A boolean as a number or as text. */
 const booleanSpellings: readonly Schema[] = [
