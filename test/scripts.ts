@@ -5,6 +5,9 @@ import { fileURLToPath } from 'node:url'
 
 export const repository = fileURLToPath(new URL('..', import.meta.url))
 
+/** The type checker. The package `typescript` is an older version, because openapi-typescript needs its API. */
+export const typeChecker = join(repository, 'node_modules/@typescript/native/bin/tsc')
+
 /** As they stand there. */
 export const { scripts }: { readonly scripts: Readonly<Record<'start' | 'waymark', string>> } = JSON.parse(
   readFileSync(join(repository, 'package.json'), 'utf8'),

@@ -10,7 +10,7 @@ import { type TestContext, test } from 'node:test'
 import type { Json } from './client.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
 import { freePort, listening, newDatabase, newFolder, startProgram, type Variables } from './processes.ts'
-import { commandArguments, repository, serverArguments } from './scripts.ts'
+import { commandArguments, repository, serverArguments, typeChecker } from './scripts.ts'
 
 /** What has to change outside of the new folder: the file, what stands there, and what is added after it. */
 const additions: readonly (readonly [file: string, after: string, added: string])[] = [
@@ -87,7 +87,7 @@ async function startCopy(t: TestContext, folder: string, variables: Variables) {
 
 test('the copy with a third resource has no type errors', (t) => {
   const folder = newCopy(t)
-  execFileSync(process.execPath, [join(repository, 'node_modules/typescript/bin/tsc'), '-p', folder], { cwd: folder })
+  execFileSync(process.execPath, [typeChecker, '-p', folder], { cwd: folder })
 })
 
 for (const engine of ['sqlite', 'postgres'] as const) {

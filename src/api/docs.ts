@@ -1,30 +1,43 @@
 import { Failure } from '../errors.ts'
 import { addHeader, send } from '../http/answer.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Fields } from '../http/form-encoding.ts'
 import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
+import { type Bodies, documentQuery } from './document-query.ts'
 import type { Operation } from './operation.ts'
 import type { PublicAddress } from './public-address.ts'
 
-/** Addresses whose documents are kept and compressed. Strangers may ask for any host: those beyond get them as they are. */
-const maxAddresses = 8
+/** Limits the documents that are compressed and cached, because clients may ask for any host. Others are sent as built. */
+const maxDocuments = 8
 
 /**
  * The documents of the API: `/openapi.json` for programs, `/docs` for people. Their code is loaded when one of them is
  * first asked for.
  */
 export function documents(router: Router, operations: readonly Operation[], address: PublicAddress): void {
-  const template = once(async () =>
-    JSON.stringify((await import('./openapi/document.ts')).openApiDocument(operations, mark)),
+  const templateOf = (bodies: Bodies) => async () =>
+    JSON.stringify((await import('./openapi/document.ts')).openApiDocument(operations, mark, bodies))
+  const templates = { all: once(templateOf('all')), json: once(templateOf('json')) }
+  const files = once(async () =>
+    (await import('./reference/files.ts')).referenceFiles(JSON.parse(await templates.all())),
   )
-  const files = once(async () => (await import('./reference/files.ts')).referenceFiles(JSON.parse(await template())))
-  const byAddress = new Map<string, Promise<StaticContent>>()
+  const cached = new Map<string, Promise<StaticContent>>()
 
   /** The document names the address that was asked, since generated clients need an absolute URL. */
-  async function documentFor(url: string): Promise<StaticContent> {
-    const isKept = byAddress.has(url) || byAddress.size < maxAddresses
-    if (!isKept) return plainContent(json, (await template()).replace(mark, url))
-    return keptIn(byAddress, url, async () => staticContent(json, (await template()).replace(mark, url)))
+  async function documentFor(url: string, bodies: Bodies): Promise<StaticContent> {
+    const text = async () => (await templates[bodies]()).replace(mark, url)
+    const name = `${bodies} ${url}`
+    const isKept = cached.has(name) || cached.size < maxDocuments
+    if (!isKept) return plainContent(json, await text())
+    return keptIn(cached, name, async () => staticContent(json, await text()))
+  }
+
+  async function sendDocument(exchange: Exchange): Promise<Outcome> {
+    // Unknown parameters are ignored, as everywhere outside the API.
+    const { bodies } = exchange.query as Fields
+    const query = documentQuery.check({ bodies })
+    return query instanceof Failure ? query : sendStatic(exchange, await documentFor(address(exchange), query.bodies))
   }
 
   async function sendFile(exchange: Exchange, name: string): Promise<Outcome> {
@@ -34,7 +47,7 @@ export function documents(router: Router, operations: readonly Operation[], addr
     return sendStatic(exchange, file)
   }
 
-  router.add('GET', '/openapi.json', async (exchange) => sendStatic(exchange, await documentFor(address(exchange))))
+  router.add('GET', '/openapi.json', sendDocument)
   router.add('GET', '/docs', (exchange) => {
     // One address for the page, so that a key that was put into a query does not stay there.
     return exchange.target.includes('?') ? redirect(exchange) : sendFile(exchange, '')

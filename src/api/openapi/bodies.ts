@@ -1,21 +1,30 @@
 /**
  * Request bodies in the document. JSON and forms have a schema each: JSON knows null and numbers, a form text alone.
  */
+import type { Bodies } from '../document-query.ts'
 import type { Field } from '../fields.ts'
 import type { Body, Operation } from '../operation.ts'
 import type { Schema, Schemas } from './schemas.ts'
 
-/** Both media types that a body may have. A store needs its fields; an update without any is allowed. */
-export function requestBody({ method }: Operation, body: Body, schemas: Schemas): object {
+/**
+ * Describes a request body. `all` gives both media types and every spelling that the server accepts. `json` gives JSON
+ * with native values only. A store needs its fields; an update without any is allowed.
+ */
+export function requestBody({ method }: Operation, body: Body, schemas: Schemas, bodies: Bodies): object {
   const { name, example } = body
-  const json = schemas.named(name, bodySchema(body, schemas, inJson))
-  const form = schemas.named(`${name}Form`, bodySchema(body, schemas, inForms))
+  const inMedia = (schemaName: string, more: More) => ({
+    schema: schemas.named(schemaName, bodySchema(body, schemas, more)),
+    example,
+  })
   return {
     required: method === 'POST',
-    content: {
-      'application/x-www-form-urlencoded': { schema: form, example },
-      'application/json': { schema: json, example },
-    },
+    content:
+      bodies === 'json'
+        ? { 'application/json': inMedia(name, inNativeJson) }
+        : {
+            'application/x-www-form-urlencoded': inMedia(`${name}Form`, inForms),
+            'application/json': inMedia(name, inJson),
+          },
   }
 }
 
@@ -23,27 +32,32 @@ export function requestBody({ method }: Operation, body: Body, schemas: Schemas)
 type More = (field: Field<unknown>, value: Schema) => readonly Schema[]
 
 const empty: Schema = { type: 'string', enum: [''] }
-
-/** How text writes a boolean. */
-const words: Schema = { type: 'string', enum: ['true', 'false'] }
-const bits: Schema = { type: 'string', enum: ['1', '0'] }
+const none: Schema = { type: 'null' }
 
 const inForms: More = ({ takesBoolean, takesEmpty }) => [
-  ...(takesBoolean ? [bits] : []),
+  ...(takesBoolean ? [{ type: 'string', enum: ['1', '0'] }] : []),
   ...(takesEmpty ? [empty] : []),
 ]
 
 const inJson: More = ({ takesBoolean, takesEmpty, takesNumber }, value) => [
-  ...(takesBoolean ? [words, bits] : []),
-  ...(takesNumber ? [asText(value)] : []),
-  ...(takesEmpty ? [empty, { type: 'null' }] : []),
+  ...(takesBoolean ? booleanSpellings : takesNumber ? [asText(value)] : []),
+  ...(takesEmpty ? [empty, none] : []),
 ]
 
-/** An integer in canonical decimal form. */
-function asText(value: Schema): Schema {
-  return Array.isArray(value.enum)
-    ? { type: 'string', enum: value.enum.map(String) }
-    : { type: 'string', pattern: '^[1-9][0-9]*$' }
+/** Some code generators fail if a field accepts both `301` and `"301"`. */
+const inNativeJson: More = ({ takesEmpty }) => (takesEmpty ? [none] : [])
+
+/** A boolean as a number or as text. */
+const booleanSpellings: readonly Schema[] = [
+  { type: 'integer', enum: [1, 0] },
+  { type: 'string', enum: ['true', 'false', '1', '0'] },
+]
+
+/** An integer in canonical decimal form. A pattern limits its number of digits instead of its value. */
+function asText({ enum: values, maximum }: Schema): Schema {
+  return Array.isArray(values)
+    ? { type: 'string', enum: values.map(String) }
+    : { type: 'string', pattern: `^[1-9][0-9]{0,${String(maximum).length - 1}}$` }
 }
 
 function bodySchema({ form, example }: Body, schemas: Schemas, more: More): Schema {
@@ -69,13 +83,16 @@ function bodySchema({ form, example }: Body, schemas: Schemas, more: More): Sche
   }
 }
 
-/** One schema for a value and what may stand in its place. What describes the field stays outside. */
+/**
+ * Combines the schema of a value with its alternatives. The description stays outside. It states the default, because
+ * openapi-typescript makes properties with the keyword `default` required.
+ */
 function either({ description, default: fallback, ...value }: Schema, more: readonly Schema[]): Schema {
   const { anyOf = [value] } = value
   const all = [...(anyOf as Schema[]), ...more]
+  const sentences = [description, fallback === undefined ? undefined : `Default: \`${fallback}\`.`].filter(Boolean)
   return {
-    ...(description === undefined ? {} : { description }),
-    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(sentences.length === 0 ? {} : { description: sentences.join(' ') }),
     ...(all.length === 1 ? value : { anyOf: all }),
   }
 }

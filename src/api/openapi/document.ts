@@ -1,4 +1,5 @@
 import { version } from '../../version.ts'
+import type { Bodies } from '../document-query.ts'
 import type { Operation } from '../operation.ts'
 import { guide } from './guide.ts'
 import { headers } from './headers.ts'
@@ -9,12 +10,13 @@ import { servicePaths, serviceSchemas, serviceTag } from './service.ts'
 
 /**
  * The OpenAPI 3.1 document of the API, made from what the server itself checks and answers with. `url` is the address of
- * the instance, without a slash at its end: generated clients need an absolute one.
+ * the instance, without a slash at its end: generated clients need an absolute one. `bodies` selects the description of
+ * request bodies.
  */
-export function openApiDocument(operations: readonly Operation[], url: string): object {
+export function openApiDocument(operations: readonly Operation[], url: string, bodies: Bodies = 'all'): object {
   const schemas = new Schemas({ ...problemSchemas, ...serviceSchemas })
   const examples = problemExamples(operations)
-  const paths = { ...pathItems(operations, schemas), ...servicePaths }
+  const paths = { ...pathItems(operations, schemas, bodies), ...servicePaths }
   return {
     openapi: '3.1.0',
     info: {

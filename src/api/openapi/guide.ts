@@ -66,6 +66,13 @@ Idempotency-Keys of its own.
 Pages of other origins may use the API if the operator lists their origin in \`CORS_ORIGINS\`. JSON over 1 KiB is compressed if
 \`Accept-Encoding\` allows \`gzip\`; the ETag then ends in \`-gzip\`, and is as good as the plain one in conditions.
 
+## Code generators
+
+\`/openapi.json\` describes request bodies as forms and as JSON, with every accepted spelling: a boolean may be \`true\`, \`1\`
+or \`"1"\`. openapi-typescript and most other generators read it with their default options. Some generators, such as orval,
+can't handle two media types in one body. Give those \`/openapi.json?bodies=json\`. It describes the same operations, but with
+JSON bodies only, and each field with its native JSON type.
+
 ## Rate limits
 
 Each API key has a number of requests a minute, and each client address a number of failed authentications. \`RateLimit-Policy\` gives

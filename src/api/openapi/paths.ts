@@ -2,6 +2,7 @@
  * The operations on resources, in the document.
  */
 import type { ApiErrorCode } from '../../errors.ts'
+import type { Bodies } from '../document-query.ts'
 import type { Field, Form } from '../fields.ts'
 import { maxIdempotencyKey } from '../idempotency.ts'
 import { apiPrefix, type Operation } from '../operation.ts'
@@ -80,19 +81,19 @@ const failuresBehindKeys: readonly ApiErrorCode[] = [
 ]
 
 /** Every path of the operations, with what its methods do. */
-export function pathItems(operations: readonly Operation[], schemas: Schemas): Record<string, object> {
+export function pathItems(operations: readonly Operation[], schemas: Schemas, bodies: Bodies): Record<string, object> {
   const byPath = Map.groupBy(operations, ({ path }) => apiPrefix + path.replace(/:(\w+)/g, '{$1}'))
   return Object.fromEntries(
     [...byPath].map(([path, ofPath]) => [
       path,
       Object.fromEntries(
-        ofPath.map((operation) => [operation.method.toLowerCase(), operationObject(operation, schemas)]),
+        ofPath.map((operation) => [operation.method.toLowerCase(), operationObject(operation, schemas, bodies)]),
       ),
     ]),
   )
 }
 
-function operationObject(operation: Operation, schemas: Schemas): object {
+function operationObject(operation: Operation, schemas: Schemas, bodies: Bodies): object {
   const { id, tag, summary, description, scope, query, body, headers = [] } = operation
   return {
     operationId: id,
@@ -106,7 +107,7 @@ function operationObject(operation: Operation, schemas: Schemas): object {
       ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` })),
       { $ref: '#/components/parameters/RequestId' },
     ],
-    ...(body === undefined ? {} : { requestBody: requestBody(operation, body, schemas) }),
+    ...(body === undefined ? {} : { requestBody: requestBody(operation, body, schemas, bodies) }),
     responses: {
       [operation.success.status]: successResponse(operation, schemas),
       ...(operation.method === 'GET' && headers.includes('If-None-Match') ? notModified : {}),
@@ -131,7 +132,8 @@ function failuresOf(operation: Operation): ApiErrorCode[] {
   return [...failuresAnywhere, ...failuresBehindKeys, ofPath, ...operation.failures]
 }
 
-function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
+/** The parameters that a query may have. */
+export function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
   return Object.entries<Field<unknown>>(query.fields).map(([name, { schema, required }]) => {
     const { description, ...rest } = schemas.published(schema)
     return { name, in: 'query', required, description, schema: rest }

@@ -3,10 +3,11 @@
  */
 import type { ApiErrorCode } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
+import { documentQuery } from '../document-query.ts'
 import { type HeaderName, headerReferences, onEveryAnswer } from './headers.ts'
-import { failuresAnywhere } from './paths.ts'
+import { failuresAnywhere, queryParameters } from './paths.ts'
 import { problemReferences } from './problems.ts'
-import type { Schema } from './schemas.ts'
+import { type Schema, Schemas } from './schemas.ts'
 
 export const serviceTag = {
   name: 'Service',
@@ -69,6 +70,7 @@ export const servicePaths = {
     get: {
       ...open('showDocument', 'Get this document', 'What the reference at `/docs` shows, for programs.'),
       parameters: [
+        ...queryParameters(documentQuery, new Schemas({})),
         { $ref: '#/components/parameters/If-Match' },
         { $ref: '#/components/parameters/If-None-Match' },
         requestId,
@@ -77,7 +79,7 @@ export const servicePaths = {
         ...answers(
           'The document.',
           { 'application/json': { schema: { type: 'object' } } },
-          ['precondition_failed', 'overloaded'],
+          ['validation_failed', 'precondition_failed', 'overloaded'],
           ofStaticContent,
         ),
         304: {
