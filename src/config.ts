@@ -102,6 +102,12 @@ export function readOwnUrl(stored: string | null, env: Environment = process.env
   })
 }
 
+/** Reads where the ops listener listens; null if `OPS_PORT=0` turns it off. Throws `StartupFailure`. */
+export function readOpsPlace(env: Environment = process.env): Place | null {
+  const { listeners } = readAll(env, readListeners)
+  return listeners.find(({ name }) => name === 'ops') ?? null
+}
+
 function readBaseUrl(read: Read): string | null {
   return read('BASE_URL', '', baseUrl)
 }
