@@ -21,7 +21,8 @@ function systemctlFolder(t: TestContext): { folder: string; log: string } {
     `#!/bin/sh
 case "$1" in
   start)
-    ${server} < /dev/null > '${log}' 2>&1 &
+    : > '${log}'
+    ${server} < /dev/null >> '${log}' 2>&1 &
     echo $! > '${pid}'
     until grep -q 'is listening' '${log}'; do kill -0 $! && sleep 0.05 || exit 1; done ;;
   stop)
