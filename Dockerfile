@@ -15,14 +15,18 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY src ./src
 USER node
-# A first start, on a database that is thrown away, keeps what it compiles in the image, whose files may be read-only later.
-RUN PORT=0 OPS_PORT=0 REDIRECT_PORT=0 DATABASE_URL=sqlite:/tmp/warm-up/waymark.db timeout --preserve-status --signal=TERM 3 \
-      node --import ./src/process/compile-cache.js src/main.js > /dev/null \
+# A first start, on a temporary database, stores compiled code in the image, whose files may be read-only later. The server
+# is stopped once it listens, however long the start takes.
+RUN mkdir /tmp/warm-up \
+  && { PORT=0 OPS_PORT=0 REDIRECT_PORT=0 DATABASE_URL=sqlite:/tmp/warm-up/waymark.db \
+         node --import ./src/process/compile-cache.js src/main.js > /tmp/warm-up/log & } \
+  && until grep -qs 'is listening' /tmp/warm-up/log; do kill -0 $! && sleep 0.1 || exit 1; done \
+  && kill -TERM $! && wait $! \
   && node --import ./src/process/compile-cache.js src/cli.js --version \
   && rm -r /tmp/warm-up
 VOLUME /data
 EXPOSE 3000 3080
-HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
-  CMD ["node", "-e", "const { OPS_HOST = '127.0.0.1', OPS_PORT = '3090' } = process.env; fetch(`http://${OPS_HOST === '0.0.0.0' ? '127.0.0.1' : OPS_HOST}:${OPS_PORT}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
+  CMD ["node", "--import", "./src/process/compile-cache.js", "src/process/health-check.ts"]
 # As `npm start` does it, without a shell or npm in between: signals reach the server.
 CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=50", "--import", "./src/process/compile-cache.js", "src/main.js"]

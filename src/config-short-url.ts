@@ -5,15 +5,13 @@ import type { Place } from './config-listeners.ts'
 import type { Read } from './config-reading.ts'
 import { domainMark as mark } from './names/short-url.ts'
 
-/**
- * Reads how short URLs begin, as a template such as `https://{domain}`. Unset, it is what reaches the visitors' listener
- * without a proxy.
- */
-export function readShortUrl(read: Read, listeners: readonly Place[]): string {
-  return read('SHORT_URL', '', (text) => (text === '' ? directUrl(listeners) : template(text)))
+/** Reads the start of short URLs, as a template such as `https://{domain}`. Null if it is not set. */
+export function readShortUrl(read: Read): string | null {
+  return read('SHORT_URL', '', (text) => (text === '' ? null : template(text)))
 }
 
-function directUrl(listeners: readonly Place[]): string {
+/** Returns the template of the URLs that reach the redirect server without a proxy. */
+export function directShortUrl(listeners: readonly Place[]): string {
   const port = listeners.find(({ name }) => name === 'redirect')?.port ?? 80
   return `http://${mark}${port === 80 ? '' : `:${port}`}`
 }

@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 import type { SinkConfig } from './clicks/sink/open.ts'
 import { type Listeners, localUrlOf, type Place, readListeners } from './config-listeners.ts'
 import { brokenEncoding, type Environment, integerFrom, oneOf, type Read, readAll } from './config-reading.ts'
-import { readShortUrl } from './config-short-url.ts'
+import { directShortUrl, readShortUrl } from './config-short-url.ts'
 import { readSink } from './config-sink.ts'
 import { readLocation } from './config-storage.ts'
 import { strangersIn } from './config-strangers.ts'
@@ -55,7 +55,7 @@ export function readConfig(env: Environment = process.env, checkGeoipDb: (path: 
       ...listening,
       storage,
       baseUrl: readBaseUrl(read),
-      shortUrl: readShortUrl(read, listening.listeners),
+      shortUrl: readShortUrl(read) ?? directShortUrl(listening.listeners),
       clicksSink: readSink(read, storage, listening.workers),
       staleFor: read('STALE_FOR', '3600', integerFrom(0, 31_536_000)),
       clicksRetention: read('CLICKS_RETENTION', '730', integerFrom(0, 36_500)),
@@ -80,22 +80,32 @@ export function readStorageLocation(env: Environment = process.env): StorageLoca
   return readAll(env, readLocation)
 }
 
-/** Reads how short URLs begin, for the command line. Throws `StartupFailure`. */
-export function readShortUrlTemplate(env: Environment = process.env): string {
-  return readAll(env, (read) => readShortUrl(read, readListeners(read).listeners))
+/**
+ * Reads the template of short URLs, for the command line: `SHORT_URL`, or else the `stored` template of the server.
+ * Without either, returns the template of a server in this environment. Throws `StartupFailure`.
+ */
+export function readShortUrlTemplate(stored: string | null, env: Environment = process.env): string {
+  return readAll(env, (read) => readShortUrl(read) ?? stored ?? directShortUrl(readListeners(read).listeners))
 }
 
 /**
- * Reads where people reach the API and the dashboard, for the command line: `BASE_URL`, or else where it listens on this
- * machine. Null if that is any free port. Throws `StartupFailure`.
+ * Reads the URL of the API and the dashboard, for the command line: `BASE_URL`, or else the `stored` URL of the server.
+ * Without either, returns the URL of a server in this environment; null if it would take any free port. Throws
+ * `StartupFailure`.
  */
-export function readOwnUrl(env: Environment = process.env): string | null {
+export function readOwnUrl(stored: string | null, env: Environment = process.env): string | null {
   return readAll(env, (read) => {
-    const base = readBaseUrl(read)
+    const known = readBaseUrl(read) ?? stored
+    if (known !== null) return known
     const api = readListeners(read).listeners.find(({ name }) => name === 'api') as Place
-    if (base !== null) return base
     return api.port === 0 ? null : localUrlOf(api)
   })
+}
+
+/** Reads where the ops listener listens; null if `OPS_PORT=0` turns it off. Throws `StartupFailure`. */
+export function readOpsPlace(env: Environment = process.env): Place | null {
+  const { listeners } = readAll(env, readListeners)
+  return listeners.find(({ name }) => name === 'ops') ?? null
 }
 
 function readBaseUrl(read: Read): string | null {

@@ -10,7 +10,7 @@ const port = [
   ...['storage/removal.ts', 'storage/restoring.ts'],
 ]
 const operator = [
-  ...['accounts/', 'keys/', 'sessions/', 'config.ts', 'config-listeners.ts', 'errors.ts', 'version.ts'],
+  ...['accounts/', 'instance/', 'keys/', 'sessions/', 'config.ts', 'config-listeners.ts', 'errors.ts', 'version.ts'],
   ...['storage/location.ts', 'storage/open.ts', 'storage/port.ts'],
 ]
 const room = ['errors.ts', 'resources.ts', 'api/', 'http/', ...port]
@@ -41,6 +41,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...['bounded-map.ts', 'errors.ts', 'fingerprint.ts', 'names/host-name.ts', 'names/short-url.ts', 'storage/port.ts'],
   ],
   'accounts/': ['errors.ts', ...port],
+  'instance/': port,
   'keys/': ['bounded-map.ts', 'errors.ts', 'resources.ts', ...port],
   'sessions/': ['errors.ts', ...port],
   'limits/': ['errors.ts', ...port],

@@ -32,24 +32,39 @@ test('the unit starts the server with the arguments of npm start, and stops it n
 /** What Compose makes of a value when the variables that it names are not set. */
 const unset = (value: string) => value.replace(/\$\{[A-Z_]+:-([^}]*)\}/g, '$1')
 
+/** The variables that the image sets. */
+const imageVariables = Object.fromEntries(
+  [...read('Dockerfile').matchAll(/^(?:ENV| {3}) ([A-Z_]+)=(\S+)/gm)].map(([, ...pair]) => pair),
+)
+const composeService = /^ {2}waymark:\n((?: {4}.*\n|\n)+)/m.exec(read('compose.yaml'))?.[1] ?? ''
+/** The variables that the compose file sets. */
+const composeVariables = Object.fromEntries(
+  [...composeService.matchAll(/^ {6}([A-Z_]+): "?([^"\n]*)"?$/gm)].map(([, name, value = '']) => [name, unset(value)]),
+)
+
 test('what the image, the compose file and the unit set is a configuration that holds', (t) => {
   const secret = join(newFolder(t), 'database_url')
   writeFileSync(secret, 'postgres://waymark:s3cret@postgres:5432/waymark')
-  const image = Object.fromEntries(
-    [...read('Dockerfile').matchAll(/^(?:ENV| {3}) ([A-Z_]+)=(\S+)/gm)].map(([, ...pair]) => pair),
-  )
-  const service = /^ {4}environment:\n((?: {6}.*\n)+)/m.exec(read('compose.yaml'))?.[1] ?? ''
-  const composed = Object.fromEntries(
-    [...service.matchAll(/^ {6}([A-Z_]+): "?([^"\n]*)"?$/gm)].map(([, name, value = '']) => [name, unset(value)]),
-  )
-  assert.equal(readConfig(image).storage.engine, 'sqlite')
-  const inCompose = { ...image, ...composed, DATABASE_URL_FILE: secret }
-  assert.ok('DATABASE_URL_FILE' in composed)
+  assert.equal(readConfig(imageVariables).storage.engine, 'sqlite')
+  const inCompose = { ...imageVariables, ...composeVariables, DATABASE_URL_FILE: secret }
+  assert.ok('DATABASE_URL_FILE' in composeVariables)
   assert.equal(readConfig(inCompose).storage.engine, 'postgres')
   const unit = Object.fromEntries(
     [...read('deploy/waymark.service').matchAll(/^Environment=([A-Z_]+)=(.*)$/gm)].map(([, ...pair]) => pair),
   )
   assert.equal(readConfig(unit).storage.engine, 'sqlite')
+})
+
+test('in the compose file, raw clicks wait on a volume that belongs to the user of the server', () => {
+  assert.match(composeService, /^ {4}read_only: true$/m)
+  const [, volume, folder] = /^ {4}volumes: \["(\w+):(\/\w+)"\]$/m.exec(composeService) ?? []
+  assert.match(read('compose.yaml'), new RegExp(`^volumes:\n(?: {2}\\w+:\n)* {2}${volume}:$`, 'm'))
+  // Docker gives a new volume the owner of the folder in the image.
+  assert.match(read('Dockerfile'), new RegExp(`^RUN mkdir -p ${folder} .* chown node:node ${folder} `, 'm'))
+  assert.match(read('Dockerfile'), /^USER node$/m)
+  const { DATABASE_URL_FILE: _, ...variables } = composeVariables
+  const config = readConfig({ ...imageVariables, ...variables, CLICKS_SINK: 'clickhouse://clickhouse.internal' })
+  assert.equal(config.clicksSink?.spool, `${folder}/clicks-spool`)
 })
 
 test('the image has what the server needs, and neither data nor tests', () => {

@@ -15,7 +15,7 @@ const files = globSync(
   [
     'src/storage/{changes,foreign-keys,removal,transactions,version}.test.ts',
     'src/storage/clicks/{book,upkeep}.test.ts',
-    'src/{clicks,idempotency,keys,limits,sessions}/*.test.ts',
+    'src/{clicks,idempotency,instance,keys,limits,sessions}/*.test.ts',
     'src/links/counts.test.ts',
     'src/redirect/directory.test.ts',
     'src/stats/daily-clicks.test.ts',

@@ -5,7 +5,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathWithCurl } from './path.ts'
-import { freePort, newFolder } from './processes.ts'
+import { freePortRow, newFolder } from './processes.ts'
 import { repository, serverArguments } from './scripts.ts'
 import { rerun, stepsOf, timeless } from './transcript.ts'
 
@@ -21,7 +21,8 @@ function systemctlFolder(t: TestContext): { folder: string; log: string } {
     `#!/bin/sh
 case "$1" in
   start)
-    ${server} < /dev/null > '${log}' 2>&1 &
+    : > '${log}'
+    ${server} < /dev/null >> '${log}' 2>&1 &
     echo $! > '${pid}'
     until grep -q 'is listening' '${log}'; do kill -0 $! && sleep 0.05 || exit 1; done ;;
   stop)
@@ -36,7 +37,8 @@ esac
 
 test('every transcript of docs/operations.md is what its commands print', async (t) => {
   const document = readFileSync(path, 'utf8')
-  const [port, opsPort] = [await freePort(), await freePort()]
+  const port = await freePortRow(2)
+  const opsPort = port + 1
   // Before the folders go.
   t.after(() => systemctl('stop'))
   const [data, backups] = [newFolder(t), newFolder(t)]
@@ -47,6 +49,7 @@ test('every transcript of docs/operations.md is what its commands print', async 
     DATABASE_URL: `sqlite:${join(data, 'waymark.db')}`,
     PORT: String(port),
     OPS_PORT: String(opsPort),
+    REDIRECT_PORT: '0',
   }
   const systemctl = (verb: string) => spawnSync('systemctl', [verb, 'waymark'], { env })
   assert.equal(systemctl('start').status, 0)
@@ -54,6 +57,7 @@ test('every transcript of docs/operations.md is what its commands print', async 
   const [KEY] = /wm_\w{49}/.exec(readFileSync(log, 'utf8')) ?? []
   const places = {
     'http://127.0.0.1:3090': `http://127.0.0.1:${opsPort}`,
+    'http://localhost:3000': `http://localhost:${port}`,
     '/var/lib/waymark': data,
     '/var/backups/waymark': backups,
   }

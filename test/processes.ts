@@ -6,7 +6,7 @@ import { type ChildProcess, execFile, type SpawnOptions, spawn } from 'node:chil
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { Agent } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -105,14 +105,9 @@ export async function listening(running: Running): Promise<RunningServer> {
   }
 }
 
-/** A port of 127.0.0.1 that is free at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+/** Finds a port of 127.0.0.1 that is free, and that the system gives to no other process that asks for any port. */
+export function freePort(): Promise<number> {
+  return freePortRow(1)
 }
 
 /** The first of `count` ports in a row of 127.0.0.1 that are free at this moment, none of them one that is given to others. */

@@ -21,15 +21,12 @@ async function rehearse(t: TestContext, path: string, PATH: string): Promise<voi
   const DATABASE_URL = `sqlite:${newFolder(t)}/waymark.db`
   const REDIRECT_PORT = String(await freePort())
   const server = await startServer(t, { DATABASE_URL, REDIRECT_PORT })
-  const env = {
-    ...process.env,
-    PATH: withFastNpx(t, PATH),
-    DATABASE_URL,
-    KEY: server.key,
-    SHORT_URL: `http://{domain}:${REDIRECT_PORT}`,
-  }
+  const env = { ...process.env, PATH: withFastNpx(t, PATH), DATABASE_URL, KEY: server.key }
   const hosts = ['http://localhost', 'http://xn--bcher-kva.example']
-  const places = Object.fromEntries(hosts.map((host) => [`${host}:3080`, `${host}:${REDIRECT_PORT}`]))
+  const places = {
+    ...Object.fromEntries(hosts.map((host) => [`${host}:3080`, `${host}:${REDIRECT_PORT}`])),
+    'http://localhost:3000': `http://localhost:${server.port}`,
+  }
   const now = rerun(document, { url: server.url, places, env, isIndented: true })
 
   // To write down what the commands print after a change that is meant: UPDATE_README=1 npm test

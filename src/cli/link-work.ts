@@ -33,9 +33,10 @@ export async function create(
   const reading = storeLink.read({ ...texts, domain_id, space_id })
   if (reading.violations.length > 0) throw new WrongUse(sentencesOf(reading.violations))
   try {
-    const { domain, values } = await checkedValues(db, account, reading, ownShortUrls())
+    const shortUrl = await ownShortUrls(db)
+    const { domain, values } = await checkedValues(db, account, reading, shortUrl)
     const { record } = await insertLink(db, account, domain, { ...values, redirect_password: null })
-    const link = linkOf(record, ownShortUrls())
+    const link = linkOf(record, shortUrl)
     return isJson ? json(link) : link.short_url
   } catch (error) {
     if (!(error instanceof Failure) || error.facts.violations === undefined) throw error
@@ -64,7 +65,7 @@ export async function list(
   if (query instanceof Failure) throw new WrongUse(sentencesOf(query.facts.violations ?? []))
   const page = await listLinks(storage, account, { ...pageRequestOf(query, resources.links), limit })
   if (page.total > page.rows.length) err.write(`${shareOf(page)} Raise --limit, or narrow the list.\n`)
-  const shortUrl = ownShortUrls()
+  const shortUrl = await ownShortUrls(storage)
   const links = page.rows.map((row) => linkOf(row, shortUrl))
   return isJson ? json(links) : linkTable(links)
 }
@@ -101,7 +102,7 @@ export async function show(
   isJson: boolean,
 ): Promise<string> {
   const row = await chosenLink(db, await chosenAccount(db, named), alias, domain)
-  const link = linkOf(row, ownShortUrls())
+  const link = linkOf(row, await ownShortUrls(db))
   return isJson ? json(link) : table(Object.entries(link).map(([name, value]) => [name, String(value ?? '-')]))
 }
 
@@ -117,7 +118,7 @@ export async function remove(
   }
   const account = await chosenAccount(db, named)
   const row = await chosenLink(db, account, alias, domain)
-  const { short_url, url } = linkOf(row, ownShortUrls())
+  const { short_url, url } = linkOf(row, await ownShortUrls(db))
   const question = `Delete ${short_url}, which leads to ${url}?`
   const isMeant = asking === null || (await isConfirmed(question, asking.input(), asking.err))
   if (!isMeant) return { text: 'Nothing is deleted.', code: 1 }

@@ -79,7 +79,7 @@ test('exit code 1 without an account, for an unknown one, and where the port is 
     [await unknown.run(['--account', '7']), 'There is no account 7. "npx waymark accounts list" shows the accounts.'],
     [
       await unknown.run([], { PORT: '0' }),
-      'With PORT=0 the server may have any port. Set BASE_URL to the address of the dashboard.',
+      'With PORT=0 the server may have any port. Start it once, or set BASE_URL to the URL of the dashboard.',
     ],
     [await unknown.run([], { PORT: 'x' }), 'PORT must be an integer from 0 to 65535, not "x".'],
   ] as const) {

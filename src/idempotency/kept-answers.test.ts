@@ -38,7 +38,7 @@ async function opened(t: TestContext): Promise<Fixture> {
     account_id: account.id,
     key_id: key.id,
     idempotency_key,
-    fingerprint: 'f',
+    fingerprint: fingerprintOf(['f'], 'secret'),
   })
   return { storage, file, claim }
 }
@@ -68,7 +68,7 @@ test('a key whose answer has expired is free for any request, before it is purge
   await kept.once(claim('a'), async () => answer)
   file.prepare('update kept_answers set expires_at = ?').run(expired)
   const other = { ...answer, body: '{}' }
-  const claimedAnew = { ...claim('a'), fingerprint: 'g' }
+  const claimedAnew = { ...claim('a'), fingerprint: fingerprintOf(['g'], 'secret') }
   assert.deepEqual(await kept.once(claimedAnew, async () => other), { ...other, isReplayed: false })
   assert.deepEqual({ ...(await kept.once(claimedAnew, never)) }, { ...other, isReplayed: true })
   await assert.rejects(kept.once(claim('a'), never), { code: 'idempotency_key_reused' })

@@ -22,7 +22,7 @@ export interface Claim {
   /** The API key: the same Idempotency-Key under another one is another. */
   readonly key_id: number
   readonly idempotency_key: string
-  /** Tells the request from every other, in 43 characters; see `fingerprintOf`. */
+  /** Identifies the request, in 45 characters; see `fingerprintOf`. */
   readonly fingerprint: string
 }
 
@@ -46,11 +46,19 @@ const keptMs = 24 * 60 * 60 * 1_000
 export const purgedAtOnce = 100
 
 /**
- * Differs if any part of two requests does. A part may be a password, so the fingerprint is keyed with a secret that
- * the database does not have: who reads the database cannot use it to guess passwords.
+ * The version of fingerprints. Increase it when a release gives the same request another fingerprint: other parts,
+ * another order of fields, or a field that is parsed to another value. Stored responses with another version are ignored,
+ * so their requests are carried out again. Version 1 had no prefix.
+ */
+const fingerprintVersion = 2
+
+/**
+ * Computes the fingerprint of a request: it differs if any part differs. A part may be a password, so the fingerprint is
+ * keyed with a secret that the database does not have. Therefore, a copy of the database does not help to guess passwords.
  */
 export function fingerprintOf(parts: readonly unknown[], secret: string): string {
-  return createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
+  const digest = createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
+  return `${fingerprintVersion}:${digest}`
 }
 
 /**
@@ -85,7 +93,10 @@ async function keptAnswer(tx: Db, claim: Claim): Promise<OnceAnswered> {
   return { ...answer, isReplayed: true }
 }
 
-/** Takes the key if it is free or its answer has expired. Returns no row if another request has it. */
+/**
+ * Claims the key if it is free, or if its stored response has expired or has a fingerprint of another version. Returns no
+ * row if another request has claimed it.
+ */
 const claiming = statement((db: Kysely<Tables>, claim: Claim & { now: string; expires_at: string }) =>
   db
     .insertInto('kept_answers')
@@ -100,7 +111,12 @@ const claiming = statement((db: Kysely<Tables>, claim: Claim & { now: string; ex
       conflict
         .columns(['key_id', 'idempotency_key'])
         .doUpdateSet({ fingerprint: claim.fingerprint, expires_at: claim.expires_at })
-        .where('kept_answers.expires_at', '<=', claim.now),
+        .where((row) =>
+          row.or([
+            row('kept_answers.expires_at', '<=', claim.now),
+            row('kept_answers.fingerprint', 'not like', `${fingerprintVersion}:%`),
+          ]),
+        ),
     )
     .returning('id'),
 )

@@ -35,7 +35,7 @@ export async function listen(
   return {
     port: bound.port,
     url: urlOf(bound.address, bound.port),
-    localUrl: urlOf(loopbackOf(bound.address), bound.port),
+    localUrl: loopbackUrl({ host: bound.address, port: bound.port }),
   }
 }
 
@@ -69,6 +69,11 @@ function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix }
     default:
       return `The server cannot listen on port ${port} of ${host}: ${message}. Set ${prefix}HOST and ${prefix}PORT.`
   }
+}
+
+/** Returns the URL by which this machine reaches a listener, even if the listener is bound to every address. */
+export function loopbackUrl({ host, port }: Pick<Place, 'host' | 'port'>): string {
+  return urlOf(loopbackOf(host), port)
 }
 
 function loopbackOf(address: string): string {

@@ -1,8 +1,11 @@
 /** Idempotency-Key, for both resources. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { Kysely } from 'kysely'
 import { databaseUnavailable } from '../../src/errors.ts'
+import type { Claim } from '../../src/idempotency/store.ts'
 import type { Storage } from '../../src/storage/port.ts'
+import { statement } from '../../src/storage/statement.ts'
 import { startApp, type TestApp } from '../app.ts'
 import type { Answer, Json, Request } from '../client.ts'
 
@@ -43,6 +46,14 @@ async function countOf(to: TestApp, path: string, name: string): Promise<number>
   const { body } = await to.send('GET', `${path}?per_page=100&search=${encodeURIComponent(name)}`)
   return body.data.filter((each: Json) => each.name === name).length
 }
+
+/** Gives a stored response the fingerprint that another release of Waymark computed. */
+const storedByAnotherRelease = statement(
+  (
+    db: Kysely<{ kept_answers: Claim }>,
+    { idempotency_key, fingerprint }: Record<'idempotency_key' | 'fingerprint', string>,
+  ) => db.updateTable('kept_answers').set({ fingerprint }).where('idempotency_key', '=', idempotency_key),
+)
 
 const others = {
   domains: { homepage_url: 'https://acme.com' },
@@ -127,6 +138,17 @@ for (const resource of ['domains', 'spaces'] as const) {
       assertProblem(await post(app, `${path}?x=1`, key, { form: { name } }), 422, 'idempotency_key_reused')
       assert.equal(await countOf(app, path, other), 0)
       assertReplay(await post(app, path, key, { form: { name } }), first)
+    })
+
+    test('201 for a repeated request whose stored response has the fingerprint of another release', async () => {
+      for (const fingerprint of ['rUzSDjLqcNO0w9dNQGEV8ZhCdX2xvKpCB8PUXtTLlBk', '12:x']) {
+        const [key, name, other] = [freshKey(), freshName(), freshName()]
+        await post(app, path, key, { form: { name } })
+        await app.storage.writeOne(storedByAnotherRelease, { idempotency_key: key, fingerprint })
+        const again = await post(app, path, key, { form: { name: other } })
+        assertReplay(await post(app, path, key, { form: { name: other } }), again)
+        assertProblem(await post(app, path, key, { form: { name } }), 422, 'idempotency_key_reused')
+      }
     })
 
     test('422 validation_failed keeps nothing: the same key may be sent with what is right', async () => {

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { newStorage } from '../../test/engine.ts'
+import type { Db } from '../storage/port.ts'
+import { findAddresses, storeAddresses } from './store.ts'
+
+const addresses = { short_url: 'https://{domain}', base_url: 'https://links.acme.com' }
+
+test('the addresses are null until a server has stored them', async (t) => {
+  const storage = await newStorage((work) => t.after(work))
+  assert.deepEqual({ ...(await findAddresses(storage)) }, { short_url: null, base_url: null })
+  await storeAddresses(storage, addresses)
+  assert.deepEqual({ ...(await findAddresses(storage)) }, addresses)
+})
+
+test('a start with the same addresses writes nothing; one with another address does', async (t) => {
+  const storage = await newStorage((work) => t.after(work))
+  let writes = 0
+  const counting: Db = {
+    all: storage.all.bind(storage),
+    write: storage.write.bind(storage),
+    writeOne: (statement, params) => {
+      writes += 1
+      return storage.writeOne(statement, params)
+    },
+  }
+  for (const each of [addresses, addresses, { ...addresses, short_url: 'http://{domain}' }]) {
+    await storeAddresses(counting, each)
+    assert.deepEqual({ ...(await findAddresses(storage)) }, each)
+  }
+  await storeAddresses(counting, { ...addresses, short_url: 'http://{domain}', base_url: 'http://localhost:3000' })
+  assert.equal(writes, 3)
+})

@@ -1,0 +1,27 @@
+/** The health check of the container image: exits with 0 if the server is ready, and otherwise with 1 and the reason. */
+import { readOpsPlace } from '../config.ts'
+import { StartupFailure } from '../errors.ts'
+import { loopbackUrl } from './listen.ts'
+
+try {
+  const { status, text } = await readiness()
+  process.stdout.write(`${status} ${text}\n`)
+  process.exitCode = status === 200 ? 0 : 1
+} catch (error) {
+  if (!(error instanceof StartupFailure)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+}
+
+async function readiness(): Promise<{ status: number; text: string }> {
+  const place = readOpsPlace()
+  if (place === null) throw new StartupFailure('OPS_PORT=0 turns off the ops listener. Disable the health check, too.')
+  const url = loopbackUrl(place)
+  try {
+    const response = await fetch(`${url}/health/ready`)
+    return { status: response.status, text: await response.text() }
+  } catch (error) {
+    const { code, message } = (error as Error).cause as NodeJS.ErrnoException
+    throw new StartupFailure(`${url} does not respond: ${code ?? message}.`)
+  }
+}

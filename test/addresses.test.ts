@@ -1,0 +1,75 @@
+/** Commands print the server's addresses, whatever the shell's environment is. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { runHere } from './command-line.ts'
+import { execute } from './postgres.ts'
+import { newDatabase as newPostgres } from './postgres-database.ts'
+import { measured, newDatabase, startServer, type Variables } from './processes.ts'
+
+const engines: Readonly<Record<string, (t: TestContext) => Promise<Variables>>> = {
+  SQLite: async (t) => newDatabase(t).variables,
+  PostgreSQL: async (t) => (await newPostgresOf(t)).variables,
+}
+
+async function newPostgresOf(t: TestContext) {
+  const { drop, url } = await newPostgres()
+  t.after(drop)
+  return { url, variables: { DATABASE_URL: url } }
+}
+
+/** Runs a command and returns its output. Fails unless the command succeeds. */
+async function say(variables: Variables, line: string): Promise<string> {
+  const { code, stdout, stderr } = await runHere(line.split(' '), { variables })
+  assert.deepEqual([code, stderr], [0, ''], line)
+  return stdout.trimEnd()
+}
+
+async function signInPage(variables: Variables): Promise<string> {
+  return (await say(variables, 'login-link')).split('#')[0] as string
+}
+
+for (const [engine, newVariables] of Object.entries(engines)) {
+  test(`commands print the addresses of the server that started last: ${engine}`, { timeout: 60_000 }, async (t) => {
+    const variables = await newVariables(t)
+    const first = await startServer(t, { ...variables, SHORT_URL: 'https://{domain}' })
+    await first.send('POST', '/api/v1/domains', { form: { name: 'go.acme.com' } })
+    assert.equal(await say(variables, 'links create https://acme.com --alias a'), 'https://go.acme.com/a')
+    assert.match(await say(variables, 'links list'), / https:\/\/go\.acme\.com\/a /)
+    assert.match(await say(variables, 'links show a'), /^short_url +https:\/\/go\.acme\.com\/a$/m)
+    assert.equal(await signInPage(variables), `http://localhost:${first.port}/app/sign-in`)
+
+    const second = await startServer(t, {
+      ...variables,
+      WORKERS: '2',
+      SHORT_URL: 'http://{domain}:8080',
+      BASE_URL: 'https://links.acme.com',
+    })
+    await Promise.all([first.end('SIGTERM'), second.end('SIGTERM')])
+    assert.equal(await signInPage(variables), 'https://links.acme.com/app/sign-in')
+    assert.equal(await say(variables, 'links delete a --yes'), 'The link http://go.acme.com:8080/a is deleted.')
+  })
+}
+
+test('a command prefers its own SHORT_URL and BASE_URL to the stored addresses', async (t) => {
+  const { variables } = newDatabase(t)
+  const server = await startServer(t, { ...variables, SHORT_URL: 'https://{domain}' })
+  await server.send('POST', '/api/v1/domains', { form: { name: 'go.acme.com' } })
+  const own = { ...variables, SHORT_URL: 'http://{domain}:81', BASE_URL: 'http://localhost:82', PORT: '83' }
+  assert.equal(await say(own, 'links create https://acme.com --alias a'), 'http://go.acme.com:81/a')
+  assert.equal(await signInPage(own), 'http://localhost:82/app/sign-in')
+  const unset = { ...variables, SHORT_URL: '', BASE_URL: '', PORT: '83', REDIRECT_PORT: '84' }
+  assert.equal(await say(unset, 'links create https://acme.com --alias b'), 'https://go.acme.com/b')
+  assert.equal(await signInPage(unset), `http://localhost:${server.port}/app/sign-in`)
+})
+
+test('a server starts on a read-only database, and warns that its addresses are not stored', async (t) => {
+  const { url, variables } = await newPostgresOf(t)
+  const before = await startServer(t, { ...variables, BASE_URL: 'https://before.acme.com' })
+  await before.end('SIGTERM')
+  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
+  const server = await startServer(t, { ...variables, ...measured(), BASE_URL: 'https://after.acme.com' })
+  await server.said(/"level":40,.*"msg":"the addresses of this server could not be stored; /)
+  assert.equal((await server.send('GET', '/health')).status, 200)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+  assert.deepEqual(await execute(url, 'select base_url from instance'), [{ base_url: 'https://before.acme.com' }])
+})

@@ -1,0 +1,87 @@
+/** The commands of the Dockerfile, run without Docker. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { version } from '../src/version.ts'
+import { type Ended, freePort, measured, newDatabase, newFolder, startProgram, startServer } from './processes.ts'
+import { repository } from './scripts.ts'
+
+const dockerfile = readFileSync(join(repository, 'Dockerfile'), 'utf8')
+
+/** Runs the warm-up of the image. `start` is a shell command that runs before the server, in `folder`. */
+function warmUp(t: TestContext, start: string) {
+  const folder = newFolder(t)
+  // The server starts only after the warm-up has waited for it once, however fast this machine is.
+  spawnSync('mkfifo', [join(folder, 'waited')])
+  const programs = {
+    node: `case "$*" in *src/main.js) (cd '${folder}' && ${start}) || exit ;; esac; exec '${process.execPath}' "$@"`,
+    sleep: `cd '${folder}'; if [ ! -e woken ]; then : > woken; echo > waited; fi; exec /bin/sleep "$@"`,
+  }
+  for (const [name, script] of Object.entries(programs)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  }
+  const [, command = ''] = /^RUN (mkdir \/tmp\/warm-up (?:.*\\\n)*.*)$/m.exec(dockerfile) ?? []
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', command.replaceAll('/tmp/warm-up', `${folder}/warm-up`)], {
+    cwd: repository,
+    env: { PATH: folder + delimiter + process.env.PATH },
+    encoding: 'utf8',
+  })
+  return { status, stdout, stderr, isCleanedUp: !existsSync(join(folder, 'warm-up')) }
+}
+
+test('the warm-up waits for a slow server, and stops it in good order', (t) => {
+  const { status, stdout, stderr, isCleanedUp } = warmUp(t, 'cat waited')
+  assert.deepEqual([status, stdout, stderr, isCleanedUp], [0, `${version}\n`, '', true])
+})
+
+test('the warm-up fails when the server cannot start', (t) => {
+  assert.notEqual(warmUp(t, 'cat waited; exit 3').status, 0)
+})
+
+/** Runs the health check of the image. */
+async function checkHealth(t: TestContext, variables: Readonly<Record<string, string>>): Promise<Ended> {
+  const [, command = '[]'] = /^HEALTHCHECK .*\\\n {2}CMD (\[.*\])$/m.exec(dockerfile) ?? []
+  const [node, ...words] = JSON.parse(command)
+  assert.equal(node, 'node')
+  return startProgram(t, [process.execPath, ...words], { ...measured(), ...variables }).ended
+}
+
+const hasIpv6 = Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1'))
+
+for (const host of [undefined, 'localhost', '0.0.0.0', ...(hasIpv6 ? ['::', '[::1]'] : [])]) {
+  test(`the health check finds the server with OPS_HOST=${host ?? ''}`, async (t) => {
+    const variables = { OPS_PORT: String(await freePort()), ...(host === undefined ? {} : { OPS_HOST: host }) }
+    const server = await startServer(t, { ...newDatabase(t).variables, ...variables })
+    const { code, stdout, stderr } = await checkHealth(t, variables)
+    assert.deepEqual([code, stdout, stderr], [0, '200 {"status":"ready"}\n', ''])
+    await server.end('SIGTERM')
+    const after = await checkHealth(t, variables)
+    assert.deepEqual([after.code, after.stdout], [1, ''])
+    assert.match(after.stderr, /^http:\/\/\S+ does not respond: ECONNREFUSED\.\n$/)
+  })
+}
+
+test('the health check fails while the server is not ready', async (t) => {
+  const server = createServer((_, response) => response.writeHead(503).end('{"status":"draining"}'))
+  t.after(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { code, stdout } = await checkHealth(t, { OPS_PORT: String((server.address() as AddressInfo).port) })
+  assert.deepEqual([code, stdout], [1, '503 {"status":"draining"}\n'])
+})
+
+test('the health check fails with a sentence when there is no ops listener, or the configuration is wrong', async (t) => {
+  const sentences = {
+    '0': 'OPS_PORT=0 turns off the ops listener. Disable the health check, too.',
+    x: 'OPS_PORT must be an integer from 0 to 65529, not "x".',
+  }
+  for (const [OPS_PORT, sentence] of Object.entries(sentences)) {
+    const { code, stdout, stderr } = await checkHealth(t, { OPS_PORT, WORKERS: '7' })
+    assert.deepEqual([code, stdout, stderr], [1, '', `${sentence}\n`])
+  }
+})
