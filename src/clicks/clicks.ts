@@ -16,6 +16,8 @@ export class Clicks {
   readonly #recorder: ClickRecorder
   readonly #chores: ClickChores
   readonly #writer: ClickWriter
+  readonly #hasSink: boolean
+  readonly #onStartFailure: (error: unknown) => void
   readonly meters: readonly Meter[]
   readonly sinkMeters: readonly Meter[]
 
@@ -24,6 +26,8 @@ export class Clicks {
     const options = { location: storage.location, geoipDb, clicksSink }
     this.#writer = new ClickWriter(options, telling('raw clicks wait on the disk, since their sink does not take them'))
     const writer = this.#writer
+    this.#hasSink = clicksSink !== null
+    this.#onStartFailure = telling('the thread that writes clicks did not start; the next click starts it again')
     this.#recorder = new ClickRecorder(writer, telling('clicks wait to be written, since the database is away'))
     this.#chores = new ClickChores(storage, writer, {
       retention: clicksRetention,
@@ -58,8 +62,10 @@ export class Clicks {
     this.#chores.look()
   }
 
-  begin(): void {
-    this.#writer.begin()
+  /** Begins to write. A process that `expectsClicks` has the thread ready before the first of them. */
+  begin({ expectsClicks }: { readonly expectsClicks: boolean }): void {
+    // Rows of an earlier process may be waiting for the sink.
+    if (expectsClicks || this.#hasSink) this.#writer.start().catch(this.#onStartFailure)
     this.#recorder.begin()
     this.#chores.begin()
   }

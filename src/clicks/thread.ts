@@ -50,6 +50,8 @@ async function answer(asked: NonNullable<ToThread>): Promise<void> {
 
 async function done(asked: NonNullable<ToThread>): Promise<boolean> {
   switch (asked.work) {
+    case 'start':
+      return true
     case 'write':
       await book.write(asked.batch, clicksIn(asked.visits), passOn)
       return true

@@ -27,6 +27,7 @@ export interface ThreadOptions extends WriterOptions {
 
 /** What the thread is asked for; null: to do what it was asked for before, and end. */
 export type ToThread =
+  | { readonly id: number; readonly work: 'start' }
   | { readonly id: number; readonly work: 'write'; readonly batch: number; readonly visits: PackedVisits }
   | { readonly id: number; readonly work: 'take'; readonly visits: PackedVisits }
   | { readonly id: number; readonly work: 'forget'; readonly account: number; readonly link: number }
@@ -69,7 +70,7 @@ const endMs = 10_000
 /** The table of countries is outside of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 }
 
-/** Has clicks classified and written by a thread, which is started with the first of them and again when it has died. */
+/** Has clicks classified and written by a thread. One that has died is replaced with the next click. */
 export class ClickWriter {
   readonly #options: ThreadOptions
   readonly #onSinkProblem: (error: unknown) => void
@@ -92,9 +93,9 @@ export class ClickWriter {
     this.sinkMeters = options.clicksSink === null ? [] : sinkMeters((at) => measured[at] as number)
   }
 
-  /** Starts the thread if a sink has yet to get what an earlier process left. */
-  begin(): void {
-    if (this.#options.clicksSink !== null) this.#started()
+  /** Starts the thread, unless it runs. Resolves once it can write clicks. Rejects with `database_unavailable`. */
+  async start(): Promise<void> {
+    await this.#ask({ work: 'start' })
   }
 
   /**
