@@ -3,6 +3,7 @@ import { Connections } from '../http/connections.ts'
 import { Drain } from '../http/drain.ts'
 import type { Finder } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
+import { missingHost } from '../http/gate.ts'
 import type { Overload } from '../http/overload.ts'
 import type { Proxies } from '../http/proxies.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
@@ -39,7 +40,7 @@ export function visitorsListener(options: VisitorsOptions): { server: Server; dr
   const drain = new Drain(connections)
   const server = createListener({
     finder,
-    gate: { drain, connections, overload: options.overload },
+    gate: { drain, connections, overload: options.overload, hostFault: missingHost },
     surroundings: {
       log: new RequestLog(options.log, options.counts, 'debug', 500),
       proxies: options.proxies,
