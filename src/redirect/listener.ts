@@ -49,5 +49,8 @@ export function visitorsListener(options: VisitorsOptions): { server: Server; dr
       word: wordForVisitors,
     },
   })
+  // Some clients half-close their connection and wait for the response (RFC 9293 §3.6). This switch is missing from Node's
+  // documents and types, but Node has no other: without it, Node ends the connection before a link is found.
+  Object.assign(server, { httpAllowHalfOpen: true })
   return { server, drain }
 }
