@@ -7,8 +7,8 @@ import { ClickWriter, type WriterOptions } from './writer.ts'
 export interface ClickOptions extends Omit<WriterOptions, 'location'> {
   /** Days for which break-downs are kept; 0: for ever. */
   readonly clicksRetention: number
-  /** Hears of the first failure of each outage, and what it means. */
-  readonly onProblem: (error: unknown, meaning: string) => void
+  /** Hears of the first failure of each outage, and what it means. The level is `warn` by default. */
+  readonly onProblem: (error: unknown, meaning: string, level?: 'warn' | 'error') => void
 }
 
 /** The clicks of a process: how they are counted, written, forgotten and looked after. */
@@ -24,7 +24,10 @@ export class Clicks {
   constructor(storage: Storage, { geoipDb, clicksSink, clicksRetention, onProblem }: ClickOptions) {
     const telling = (meaning: string) => (error: unknown) => onProblem(error, meaning)
     const options = { location: storage.location, geoipDb, clicksSink }
-    this.#writer = new ClickWriter(options, telling('raw clicks wait on the disk, since their sink does not take them'))
+    this.#writer = new ClickWriter(options, (error, isDropped) => {
+      if (isDropped) onProblem(error, 'a batch of raw clicks was dropped, because its sink never confirmed it', 'error')
+      else onProblem(error, 'raw clicks wait on the disk, since their sink does not take them')
+    })
     const writer = this.#writer
     this.#hasSink = clicksSink !== null
     this.#onStartFailure = telling('the thread that writes clicks did not start; the next click starts it again')

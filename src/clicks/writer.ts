@@ -49,7 +49,12 @@ export interface FromThread {
   /** Whether it may succeed later: the database is away. */
   readonly isAway?: boolean
   readonly reason?: DatabaseTrouble
+  /** Whether the error is a batch that the spool dropped. */
+  readonly isDropped?: boolean
 }
+
+/** Gets the first failure of each outage of the sink, and each batch that the spool dropped. */
+export type OnSinkProblem = (error: unknown, isDropped: boolean) => void
 
 interface Waiting {
   readonly since: number
@@ -70,10 +75,10 @@ const endMs = 10_000
 /** The table of countries is outside of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 }
 
-/** Has clicks classified and written by a thread. One that has died is replaced with the next click. */
+/** Has clicks classified and written by a thread. If the thread dies, the next click starts another. */
 export class ClickWriter {
   readonly #options: ThreadOptions
-  readonly #onSinkProblem: (error: unknown) => void
+  readonly #onSinkProblem: OnSinkProblem
   readonly #waiting = new Map<number, Waiting>()
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
@@ -85,8 +90,7 @@ export class ClickWriter {
   #lastId = 0
   #closed: Promise<void> | undefined
 
-  /** `onSinkProblem` hears of the first failure of each outage of the sink. */
-  constructor(options: WriterOptions, onSinkProblem: (error: unknown) => void) {
+  constructor(options: WriterOptions, onSinkProblem: OnSinkProblem) {
     const measured = new Float64Array(new SharedArrayBuffer(measures * Float64Array.BYTES_PER_ELEMENT))
     this.#options = { ...options, writer: randomUUID(), measured }
     this.#onSinkProblem = onSinkProblem
@@ -181,8 +185,8 @@ export class ClickWriter {
     return worker
   }
 
-  #receive({ id, isDone, error, isAway, reason }: FromThread): void {
-    if (id === ofSink) this.#onSinkProblem(error)
+  #receive({ id, isDone, error, isAway, reason, isDropped }: FromThread): void {
+    if (id === ofSink) this.#onSinkProblem(error, isDropped === true)
     // Under `node --watch`, a worker's messages include some that are Node's own.
     const waiting = this.#settled(id)
     if (waiting === undefined) return
