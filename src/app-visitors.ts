@@ -1,5 +1,5 @@
 import type { AppOptions, Shared } from './app-options.ts'
-import { Clicks } from './clicks/clicks.ts'
+import { type ClickOptions, Clicks } from './clicks/clicks.ts'
 import { shortUrls } from './names/short-url.ts'
 import { Directory } from './redirect/directory.ts'
 import { visitorsListener } from './redirect/listener.ts'
@@ -13,7 +13,8 @@ export function redirectOf(options: AppOptions, shared: Shared) {
     staleForMs: staleFor * 1_000,
     onProblem: warn('visitors are served from memory, since the database is away'),
   })
-  const onProblem = (error: unknown, meaning: string) => warn(meaning)(error)
+  const onProblem: ClickOptions['onProblem'] = (error, meaning, level = 'warn') =>
+    log.logger[level]({ err: error }, meaning)
   const clicks = new Clicks(storage, { ...options, onProblem })
   const visits = new VisitCounts()
   const listener = visitorsListener({

@@ -90,7 +90,7 @@ export function buildApp(options: AppOptions): App {
     load: () => directory.begin(),
     begin: () => {
       overload.begin()
-      clicks.begin()
+      clicks.begin({ expectsClicks: redirect.server.listening })
       api.begin()
     },
     close: async () => {

@@ -81,7 +81,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'spaces/store.ts': ['errors.ts', 'resources.ts', 'spaces/', ...port],
   'redirect/': [
     ...['bounded-map.ts', 'errors.ts', 'http/', 'names/host-name.ts', 'names/short-url.ts', 'links/password.ts'],
-    ...['fingerprint.ts', 'limits/counts.ts'],
+    ...['fingerprint.ts', 'limits/sliding-window.ts'],
     ...['clicks/', ...port],
   ],
   'links/': [...room, 'idempotency/', 'names/', 'transfer/'],

@@ -28,12 +28,14 @@ export async function runOn(to: ClickHouseTable, statement: string): Promise<str
 
 /**
  * How the server answers an insert: as ClickHouse does; not at all; not at all although it kept the rows; with an error
- * after the status; or as a server that is something else.
+ * after the status; as a server that is something else; or through a proxy that removes its headers.
  */
-export type Manner = 'answers' | 'silent' | 'breaks' | 'late error' | 'other server' | 'redirects'
+export type Manner = 'answers' | 'silent' | 'breaks' | 'late error' | 'other server' | 'redirects' | 'no headers'
 
 export class ClickHouseStandIn {
   manner: Manner = 'answers'
+  /** The error of every insert. */
+  error: string | null = null
   /** The lines of the table. */
   readonly rows: Record<string, unknown>[] = []
   readonly inserts: IncomingMessage[] = []
@@ -51,7 +53,8 @@ export class ClickHouseStandIn {
     if (this.manner === 'silent') return
     if (this.manner === 'other server') return void response.end('<h1>It works!</h1>')
     if (this.manner === 'redirects') return void response.writeHead(307, { location: '/elsewhere' }).end()
-    response.setHeader('X-ClickHouse-Server-Display-Name', 'stand-in')
+    if (this.manner !== 'no headers') response.setHeader('X-ClickHouse-Server-Display-Name', 'stand-in')
+    if (this.error !== null) return void response.writeHead(404).end(this.error)
     const error = this.#errorOf(request)
     if (error !== null) return void response.writeHead(error.status).end(error.text)
     if (this.manner === 'late error') return void response.end('Code: 241. DB::Exception: Memory limit exceeded.\n')

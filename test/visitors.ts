@@ -2,7 +2,7 @@
  * A listener for visitors over links in memory, for what needs no database.
  */
 import { once } from 'node:events'
-import type { Agent } from 'node:http'
+import type { Agent, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { Overload } from '../src/http/overload.ts'
@@ -70,6 +70,7 @@ export function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
 }
 
 export interface TestListener {
+  readonly server: Server
   readonly port: number
   /** The links that were clicked, by id, in order. */
   readonly clicks: number[]
@@ -79,17 +80,21 @@ export interface TestListener {
   visit(url: string, request?: VisitRequest): Promise<Answer>
 }
 
-/** Starts a listener that ends with the test. `left` is how many clicks the links with a limit have left together. */
+/**
+ * Starts a listener that ends with the test. `left` is how many clicks the links with a limit have left together; no link is
+ * found before `lookup` resolves.
+ */
 export async function startVisitors(
   domains: Readonly<Record<string, DomainFields>>,
-  { left = 0, trustProxy = false as false | number, maxConnections = 1_000 } = {},
+  { left = 0, trustProxy = false as false | number, maxConnections = 1_000, lookup = Promise.resolve() } = {},
 ): Promise<TestListener> {
+  const directory = directoryOf(domains)
   const clicks: number[] = []
   const counts = new VisitCounts()
   const logs: Readonly<Record<string, unknown>>[] = []
   let clicksLeft = left
   const { server } = visitorsListener({
-    directory: directoryOf(domains),
+    directory: { ...directory, linkOf: (domain, alias) => lookup.then(() => directory.linkOf(domain, alias)) },
     onClick: (click) => void (click.class === 'person' && clicks.push(click.link)),
     takeClick: async () => clicksLeft-- > 0,
     countryHeader: null,
@@ -106,7 +111,7 @@ export async function startVisitors(
   await once(server, 'listening')
   after(() => server.close())
   const { port } = server.address() as AddressInfo
-  return { port, clicks, counts, logs, visit: (url, request) => visit(port, url, request) }
+  return { server, port, clicks, counts, logs, visit: (url, request) => visit(port, url, request) }
 }
 
 /** Sends a visitor's request for the URL to the listener at the port. */

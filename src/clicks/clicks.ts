@@ -7,8 +7,8 @@ import { ClickWriter, type WriterOptions } from './writer.ts'
 export interface ClickOptions extends Omit<WriterOptions, 'location'> {
   /** Days for which break-downs are kept; 0: for ever. */
   readonly clicksRetention: number
-  /** Hears of the first failure of each outage, and what it means. */
-  readonly onProblem: (error: unknown, meaning: string) => void
+  /** Hears of the first failure of each outage, and what it means. The level is `warn` by default. */
+  readonly onProblem: (error: unknown, meaning: string, level?: 'warn' | 'error') => void
 }
 
 /** The clicks of a process: how they are counted, written, forgotten and looked after. */
@@ -16,14 +16,21 @@ export class Clicks {
   readonly #recorder: ClickRecorder
   readonly #chores: ClickChores
   readonly #writer: ClickWriter
+  readonly #hasSink: boolean
+  readonly #onStartFailure: (error: unknown) => void
   readonly meters: readonly Meter[]
   readonly sinkMeters: readonly Meter[]
 
   constructor(storage: Storage, { geoipDb, clicksSink, clicksRetention, onProblem }: ClickOptions) {
     const telling = (meaning: string) => (error: unknown) => onProblem(error, meaning)
     const options = { location: storage.location, geoipDb, clicksSink }
-    this.#writer = new ClickWriter(options, telling('raw clicks wait on the disk, since their sink does not take them'))
+    this.#writer = new ClickWriter(options, (error, isDropped) => {
+      if (isDropped) onProblem(error, 'a batch of raw clicks was dropped, because its sink never confirmed it', 'error')
+      else onProblem(error, 'raw clicks wait on the disk, since their sink does not take them')
+    })
     const writer = this.#writer
+    this.#hasSink = clicksSink !== null
+    this.#onStartFailure = telling('the thread that writes clicks did not start; the next click starts it again')
     this.#recorder = new ClickRecorder(writer, telling('clicks wait to be written, since the database is away'))
     this.#chores = new ClickChores(storage, writer, {
       retention: clicksRetention,
@@ -58,8 +65,10 @@ export class Clicks {
     this.#chores.look()
   }
 
-  begin(): void {
-    this.#writer.begin()
+  /** Begins to write. A process that `expectsClicks` has the thread ready before the first of them. */
+  begin({ expectsClicks }: { readonly expectsClicks: boolean }): void {
+    // Rows of an earlier process may be waiting for the sink.
+    if (expectsClicks || this.#hasSink) this.#writer.start().catch(this.#onStartFailure)
     this.#recorder.begin()
     this.#chores.begin()
   }

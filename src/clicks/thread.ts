@@ -13,6 +13,7 @@ import { Countries } from './countries.ts'
 import { FactReader } from './facts.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
+import { Dropped } from './sink/sink.ts'
 import { type PackedVisits, unpack, type Visit } from './visit.ts'
 import { visitorOf } from './visitor.ts'
 import { type Bounds, type FromThread, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
@@ -26,7 +27,8 @@ const countries = await Countries.open(geoipDb)
 const connection = oneAtATime(await openClicks(location))
 const book = new ClickBook(connection, writer)
 const sink = openSink(clicksSink, (error) => {
-  port.postMessage({ id: ofSink, isDone: false, error: String(error) } satisfies FromThread)
+  const isDropped = error instanceof Dropped
+  port.postMessage({ id: ofSink, isDone: false, error: String(error), isDropped } satisfies FromThread)
 })
 sink?.begin()
 if (sink !== null) setInterval(() => measured.set(sink.measured), measuredEveryMs).unref()
@@ -50,6 +52,8 @@ async function answer(asked: NonNullable<ToThread>): Promise<void> {
 
 async function done(asked: NonNullable<ToThread>): Promise<boolean> {
   switch (asked.work) {
+    case 'start':
+      return true
     case 'write':
       await book.write(asked.batch, clicksIn(asked.visits), passOn)
       return true

@@ -95,7 +95,7 @@ test('database_unavailable for what a thread that dies was asked, and for a seco
   )
   t.after(() => writer.close())
   // The thread cannot open a file of a folder that is not there.
-  await assert.rejects(writer.write(1, visits(link, {})), { code: 'database_unavailable' })
+  await assert.rejects(writer.start(), { code: 'database_unavailable' })
   await assert.rejects(writer.write(1, visits(link, {})), { code: 'database_unavailable' })
   await mkdir(moved)
   using database = new DatabaseSync(location.path)
@@ -121,7 +121,7 @@ test('raw clicks reach the sink, what it measures is shown, and its outages are 
   const problems: unknown[] = []
   const writer = new ClickWriter({ location, geoipDb: null, clicksSink }, (error) => problems.push(error))
   later(() => writer.close())
-  writer.begin()
+  await writer.start()
   await writer.write(1, visits(link, {}, { class: 'preview', count: 2 }, { link: link + 99 }))
   await eventually(() => problems.length === 1)
   await rmdir(path)

@@ -27,6 +27,7 @@ export interface ThreadOptions extends WriterOptions {
 
 /** What the thread is asked for; null: to do what it was asked for before, and end. */
 export type ToThread =
+  | { readonly id: number; readonly work: 'start' }
   | { readonly id: number; readonly work: 'write'; readonly batch: number; readonly visits: PackedVisits }
   | { readonly id: number; readonly work: 'take'; readonly visits: PackedVisits }
   | { readonly id: number; readonly work: 'forget'; readonly account: number; readonly link: number }
@@ -48,7 +49,12 @@ export interface FromThread {
   /** Whether it may succeed later: the database is away. */
   readonly isAway?: boolean
   readonly reason?: DatabaseTrouble
+  /** Whether the error is a batch that the spool dropped. */
+  readonly isDropped?: boolean
 }
+
+/** Gets the first failure of each outage of the sink, and each batch that the spool dropped. */
+export type OnSinkProblem = (error: unknown, isDropped: boolean) => void
 
 interface Waiting {
   readonly since: number
@@ -69,10 +75,10 @@ const endMs = 10_000
 /** The table of countries is outside of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 }
 
-/** Has clicks classified and written by a thread, which is started with the first of them and again when it has died. */
+/** Has clicks classified and written by a thread. If the thread dies, the next click starts another. */
 export class ClickWriter {
   readonly #options: ThreadOptions
-  readonly #onSinkProblem: (error: unknown) => void
+  readonly #onSinkProblem: OnSinkProblem
   readonly #waiting = new Map<number, Waiting>()
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
@@ -84,17 +90,16 @@ export class ClickWriter {
   #lastId = 0
   #closed: Promise<void> | undefined
 
-  /** `onSinkProblem` hears of the first failure of each outage of the sink. */
-  constructor(options: WriterOptions, onSinkProblem: (error: unknown) => void) {
+  constructor(options: WriterOptions, onSinkProblem: OnSinkProblem) {
     const measured = new Float64Array(new SharedArrayBuffer(measures * Float64Array.BYTES_PER_ELEMENT))
     this.#options = { ...options, writer: randomUUID(), measured }
     this.#onSinkProblem = onSinkProblem
     this.sinkMeters = options.clicksSink === null ? [] : sinkMeters((at) => measured[at] as number)
   }
 
-  /** Starts the thread if a sink has yet to get what an earlier process left. */
-  begin(): void {
-    if (this.#options.clicksSink !== null) this.#started()
+  /** Starts the thread, unless it runs. Resolves once it can write clicks. Rejects with `database_unavailable`. */
+  async start(): Promise<void> {
+    await this.#ask({ work: 'start' })
   }
 
   /**
@@ -180,8 +185,8 @@ export class ClickWriter {
     return worker
   }
 
-  #receive({ id, isDone, error, isAway, reason }: FromThread): void {
-    if (id === ofSink) this.#onSinkProblem(error)
+  #receive({ id, isDone, error, isAway, reason, isDropped }: FromThread): void {
+    if (id === ofSink) this.#onSinkProblem(error, isDropped === true)
     // Under `node --watch`, a worker's messages include some that are Node's own.
     const waiting = this.#settled(id)
     if (waiting === undefined) return

@@ -38,6 +38,12 @@ function asksToUpgrade({ headers }: Exchange): boolean {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
 }
 
+/** For a listener that serves any host. RFC 9112 §3.2: HTTP/1.1 requires a Host header, whatever the target. */
+export function missingHost({ request }: Exchange): Failure | undefined {
+  const { httpVersion, rawHeaders } = request
+  return httpVersion === '1.1' && timesSent('host', rawHeaders) === 0 ? noHost : undefined
+}
+
 /** For a listener whose Host must be an IP address or one of these names, in lower case. */
 export function strangeHost(names: readonly string[]): (exchange: Exchange) => Failure | undefined {
   return (exchange) => {
@@ -84,8 +90,9 @@ export function malformedHost({ host, protocol, request }: Exchange): Failure | 
     return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
   }
   if (hostPattern.test(host) || (host === '' && request.httpVersion === '1.0')) return undefined
-  const what = host === '' ? 'The request has no Host header.' : 'The Host header is not a host and port.'
-  return new Failure('malformed_request', what)
+  return host === '' ? noHost : new Failure('malformed_request', 'The Host header is not a host and port.')
 }
+
+const noHost = new Failure('malformed_request', 'The request has no Host header.')
 
 const hostPattern = /^(?:[\w.~-]{1,255}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{0,5})?$/

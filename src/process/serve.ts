@@ -29,7 +29,7 @@ export async function serve(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  // The thread that needs the countries starts with the first click, when no operator is watching.
+  // The thread that needs the countries starts after the greeting, when no operator is watching.
   const config = readConfig(undefined, checkCountries)
   if (isSupervisor(config.workers)) {
     await ensureFree(placesOf(config.listeners, config.workers))

@@ -9,6 +9,8 @@ const domains = { 'go.acme.com': { links: [{ alias: 'a', url: 'https://acme.com/
 const host = 'Host: go.acme.com\r\n'
 
 for (const [what, request] of Object.entries({
+  'HTTP/1.1 without Host': 'GET /a HTTP/1.1\r\nConnection: close\r\n\r\n',
+  'HTTP/1.1 without Host, with an absolute target': 'GET http://go.acme.com/a HTTP/1.1\r\nConnection: close\r\n\r\n',
   'two Hosts': `GET /a HTTP/1.1\r\n${host}Host: evil.example\r\nConnection: close\r\n\r\n`,
   'a Transfer-Encoding beside a Content-Length': `POST /a HTTP/1.1\r\n${host}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /b HTTP/1.1\r\n\r\n`,
   'a Transfer-Encoding that is not undone': `POST /a HTTP/1.1\r\n${host}Transfer-Encoding: gzip\r\nConnection: close\r\n\r\n`,
@@ -26,6 +28,13 @@ for (const [what, request] of Object.entries({
     assert.match(String(answer?.headers['content-security-policy']), /^default-src 'none'/)
   })
 }
+
+test('400 as a problem object for HTTP/1.1 without Host, if Accept names JSON first', async () => {
+  const { port } = await startVisitors(domains)
+  const [answer] = await exchange(port, ['GET /a HTTP/1.1\r\nAccept: application/json\r\nConnection: close\r\n\r\n'])
+  const { code, detail } = answer?.body ?? {}
+  assert.deepEqual([answer?.status, code, detail], [400, 'malformed_request', 'The request has no Host header.'])
+})
 
 test('414 and 431 with a page for a URL and headers that are too long', async () => {
   const { port } = await startVisitors(domains)

@@ -3,6 +3,7 @@ import { Connections } from '../http/connections.ts'
 import { Drain } from '../http/drain.ts'
 import type { Finder } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
+import { missingHost } from '../http/gate.ts'
 import type { Overload } from '../http/overload.ts'
 import type { Proxies } from '../http/proxies.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
@@ -39,7 +40,7 @@ export function visitorsListener(options: VisitorsOptions): { server: Server; dr
   const drain = new Drain(connections)
   const server = createListener({
     finder,
-    gate: { drain, connections, overload: options.overload },
+    gate: { drain, connections, overload: options.overload, hostFault: missingHost },
     surroundings: {
       log: new RequestLog(options.log, options.counts, 'debug', 500),
       proxies: options.proxies,
@@ -48,5 +49,8 @@ export function visitorsListener(options: VisitorsOptions): { server: Server; dr
       word: wordForVisitors,
     },
   })
+  // Some clients half-close their connection and wait for the response (RFC 9293 §3.6). This switch is missing from Node's
+  // documents and types, but Node has no other: without it, Node ends the connection before a link is found.
+  Object.assign(server, { httpAllowHalfOpen: true })
   return { server, drain }
 }

@@ -81,6 +81,23 @@ test('429 after ten wrong passwords of a minute, for that link and that network 
   assert.equal((await post('swordfish', { from: '2001:db8::99' })).status, 303)
 })
 
+test('429 until the first of ten wrong passwords is a minute old, whatever the minute of the clock', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
+  const { post } = await serving()
+  assert.equal((await post('wrong')).status, 401)
+  t.mock.timers.tick(50_000)
+  for (let n = 0; n < 9; n += 1) assert.equal((await post('')).status, 401)
+  for (let ms = 0; ms < 9_000; ms += 1_000) {
+    const { status, headers } = await post('')
+    assert.deepEqual([status, headers['retry-after']], [429, String(10 - ms / 1_000)])
+    t.mock.timers.tick(1_000)
+  }
+  t.mock.timers.tick(1_000)
+  assert.equal((await post('')).status, 401)
+  const { status, headers } = await post('swordfish')
+  assert.deepEqual([status, headers['retry-after']], [429, '50'])
+})
+
 test('what can be no password counts as a wrong one, too', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
   const { post } = await serving()

@@ -1,9 +1,9 @@
 import { Failure, overloaded } from '../errors.ts'
 import { networkOf } from '../http/client-network.ts'
-import { Counts, type Standing, windowMs } from '../limits/counts.ts'
+import { SlidingWindow, windowMs } from '../limits/sliding-window.ts'
 import { verifyPassword } from '../links/password.ts'
 
-/** Wrong passwords that a client address may send for a link in a minute. */
+/** Wrong passwords that a client address may send for a link in any minute. */
 const wrongPerMinute = 10
 /** Pairs of link and address that are counted apart; those beyond share one count. */
 const maxSubjects = 100_000
@@ -25,7 +25,7 @@ interface Pending {
  * than ten wrong ones are tried, and right ones are never counted.
  */
 export class Passwords {
-  readonly #wrong = new Counts({ limit: wrongPerMinute, toldShare: 1, maxSubjects }, () => undefined)
+  readonly #wrong = new SlidingWindow({ limit: wrongPerMinute, maxSubjects })
   readonly #pending = new Map<string, Pending>()
   #sweepAt = 0
 
@@ -53,14 +53,14 @@ export class Passwords {
   }
 
   async #judgeOne(subject: string, network: string, password: string, stored: string): Promise<boolean | Failure> {
-    const standing = this.#wrong.add(subject, 0)
-    if (standing.used >= wrongPerMinute) return tooMany(standing)
+    const msUntilFree = this.#wrong.msUntilFree(subject)
+    if (msUntilFree > 0) return tooMany(msUntilFree)
     const isRight = isPossible(password) && (await verifyPassword(password, stored, `network ${network}`))
-    if (!isRight) this.#wrong.add(subject, 1)
+    if (!isRight) this.#wrong.add(subject)
     return isRight
   }
 
-  /** Forgets windows that are over, and the addresses with them. */
+  /** Deletes counts that are over, and the addresses with them. */
   #sweep(): void {
     const now = performance.now()
     if (now < this.#sweepAt) return
@@ -73,8 +73,8 @@ function isPossible(password: string): boolean {
   return password !== '' && password.length <= 2 * maxPasswordLength && [...password].length <= maxPasswordLength
 }
 
-function tooMany({ msLeft }: Standing): Failure {
+function tooMany(msUntilFree: number): Failure {
   return new Failure('rate_limited', 'Too many wrong passwords were sent. Wait a minute, then try again.', {
-    retryAfter: Math.ceil(msLeft / 1000),
+    retryAfter: Math.ceil(msUntilFree / 1000),
   })
 }

@@ -81,8 +81,8 @@ test('404 for an unknown host, whatever is asked, with a page that says nothing 
   for (const method of ['POST', 'OPTIONS', 'DELETE']) {
     assert.equal((await visit('http://unknown.example/a', { method })).status, 404)
   }
-  // HTTP/1.0 need not send a Host.
-  for (const request of ['GET /a HTTP/1.0\r\n\r\n', 'GET /a HTTP/1.1\r\nConnection: close\r\n\r\n']) {
+  // HTTP/1.0 doesn't require a Host.
+  for (const request of ['GET /a HTTP/1.0\r\n\r\n', 'GET /a HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n']) {
     const [answer] = await exchange(port, [request])
     assert.equal(answer?.status, 404)
   }

@@ -8,7 +8,7 @@ import { type Manner, realClickHouse, runOn, startClickHouse } from '../../../te
 import { freePort } from '../../../test/processes.ts'
 import { repository } from '../../../test/scripts.ts'
 import { clickHouseSink } from './clickhouse.ts'
-import { SinkFailure } from './sink.ts'
+import { SinkFailure, Unconfirmed } from './sink.ts'
 
 const { signal } = new AbortController()
 const batchOf = (rows = clicksOf(1, 3)) => ({ id: randomUUID(), rows })
@@ -78,6 +78,40 @@ for (const [manner, sentence] of [
     server.manner = manner
     assert.match(await refusal(clickHouseSink(server.table, 200).send(batchOf(), signal)), sentence)
     assert.deepEqual(server.rows, [])
+  })
+}
+
+test('a batch that is accepted without the headers of ClickHouse is unconfirmed', async (t) => {
+  const server = await startClickHouse(t)
+  server.manner = 'no headers'
+  await assert.rejects(clickHouseSink(server.table).send(batchOf(), signal), (error) => {
+    assert.ok(error instanceof Unconfirmed)
+    assert.equal(
+      error.message,
+      `ClickHouse at ${server.table.url} accepts clicks, but its responses have no X-ClickHouse-* headers: a proxy may remove them.`,
+    )
+    return true
+  })
+  assert.equal(server.rows.length, 3)
+})
+
+for (const [error, isTooOld] of [
+  ['Code: 115, e.displayText() = DB::Exception: Unknown setting async_insert, e.what() = DB::Exception', true],
+  [
+    "Code: 115. DB::Exception: Unknown setting 'insert_deduplication_token'. (UNKNOWN_SETTING) (version 22.1.4.30)",
+    true,
+  ],
+  ['Code: 62. DB::Exception: Syntax error. (version 21.8.15.7 (official build))', true],
+  ['Code: 115. DB::Exception: Unknown setting x. (UNKNOWN_SETTING) (version 22.2.2.1)', false],
+  ['Code: 60. DB::Exception: Table is missing. (version 22.10.1.1)', false],
+  ['Code: 1150. DB::Exception: Else', false],
+] as const) {
+  test(`an error ${isTooOld ? 'names' : "doesn't name"} the required version: ${error}`, async (t) => {
+    const server = await startClickHouse(t)
+    server.error = `${error}\nstack`
+    const sentence = await refusal(clickHouseSink(server.table).send(batchOf(), signal))
+    assert.ok(sentence.includes(error))
+    assert.equal(sentence.endsWith(' Waymark requires ClickHouse 22.2 or newer.'), isTooOld)
   })
 }
 

@@ -1,5 +1,5 @@
 import { columns } from './row.ts'
-import { linesOf, type Sink, SinkFailure } from './sink.ts'
+import { linesOf, type Sink, SinkFailure, Unconfirmed } from './sink.ts'
 
 /** A table of a ClickHouse server. */
 export interface ClickHouseTable {
@@ -43,10 +43,16 @@ export function clickHouseSink(to: ClickHouseTable, timeoutMs = defaultTimeoutMs
       const { response, text } = await answerTo(`${to.url}/?${query}`, request).catch((error) => {
         throw new SinkFailure(`ClickHouse at ${to.url} does not answer: ${reasonOf(error)}.`, { cause: error })
       })
+      if (response.ok && text.trim() === '') {
+        if (isClickHouse(response)) return
+        throw new Unconfirmed(
+          `ClickHouse at ${to.url} accepts clicks, but its responses have no X-ClickHouse-* headers: a proxy may remove them.`,
+        )
+      }
       const refusal = refusalOf(response, text)
-      if (refusal === null) return
       const shown = to.password === '' ? refusal : refusal.replaceAll(to.password, '***')
-      throw new SinkFailure(`ClickHouse at ${to.url} takes no clicks: ${shown}.`)
+      const hint = isClickHouse(response) && isTooOld(text) ? ' Waymark requires ClickHouse 22.2 or newer.' : ''
+      throw new SinkFailure(`ClickHouse at ${to.url} takes no clicks: ${shown}.${hint}`)
     },
   }
 }
@@ -61,15 +67,22 @@ function reasonOf({ message, cause }: Error): string {
   return cause instanceof Error && cause.message !== '' ? cause.message : message
 }
 
-/**
- * Why the rows are not in the table, or may not be; null if they are. An error may come after the status was sent; and a
- * server that is not ClickHouse may say 200 to anything.
- */
-function refusalOf(response: Response, text: string): string | null {
-  const isClickHouse = [...response.headers.keys()].some((name) => name.startsWith('x-clickhouse-'))
-  if (response.ok && isClickHouse && text.trim() === '') return null
+/** A server that is not ClickHouse may say 200 to anything. */
+function isClickHouse({ headers }: Response): boolean {
+  return [...headers.keys()].some((name) => name.startsWith('x-clickhouse-'))
+}
+
+/** Why the rows are not in the table, or may not be. ClickHouse can send an error after the status. */
+function refusalOf(response: Response, text: string): string {
   const [said = ''] = text.trim().split('\n', 1)
-  return isClickHouse
+  return isClickHouse(response)
     ? `${response.status} ${said.slice(0, maxShown).replace(/\.$/, '')}`.trim()
     : `the answer, ${response.status}, is not one of ClickHouse`
+}
+
+/** Whether an error is one of a server that lacks a setting of the insert. Old servers do not send their version. */
+function isTooOld(text: string): boolean {
+  const [, major, minor] = /\(version (\d+)\.(\d+)/.exec(text) ?? []
+  if (major === undefined) return /^Code: 115\b/.test(text.trim())
+  return Number(major) < 22 || (Number(major) === 22 && Number(minor) < 2)
 }

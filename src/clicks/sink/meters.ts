@@ -4,7 +4,10 @@ const names = [
   ['sent_rows', 'Raw clicks that the sink has taken.'],
   ['waiting_batches', 'Batches of raw clicks that wait for the sink.'],
   ['waiting_bytes', 'Bytes of raw clicks that wait for the sink.'],
-  ['given_up_rows', 'Raw clicks that never reached the sink: too many waited for it, or the disk did not keep them.'],
+  [
+    'given_up_rows',
+    'Raw clicks that never reached the sink, or that it never confirmed: too many waited, the disk lost them, or a day passed.',
+  ],
 ] as const
 
 /** How many things are measured of a sink. */

@@ -10,13 +10,20 @@ export interface SinkBatch {
 export interface Sink {
   /**
    * Resolves once the sink keeps the whole batch. Rejects with `SinkFailure` if it does not, if that is unknown, or if
-   * `signal` aborts first: then send the same batch again, under the same id.
+   * `signal` aborts first: then send the same batch again, under the same id. Rejects with `Unconfirmed` if the sink
+   * accepted the batch without a proof.
    */
   send(batch: SinkBatch, signal: AbortSignal): Promise<void>
 }
 
 /** Raw clicks could not be kept. The message is for the operator: one sentence, which never contains a password. */
 export class SinkFailure extends Error {}
+
+/** The sink accepted a batch, but its response does not prove that the batch is stored. */
+export class Unconfirmed extends SinkFailure {}
+
+/** The spool dropped a batch that the sink never confirmed. */
+export class Dropped extends SinkFailure {}
 
 /**
  * The batch as JSON Lines: a line for each click, which begins with the id of the batch and the click's number in it, so

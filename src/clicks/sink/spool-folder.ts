@@ -1,5 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { StartupFailure } from '../../errors.ts'
 import { type FileLock, lockFile } from '../../storage/file-lock.ts'
@@ -12,10 +22,14 @@ export interface SpooledBatch {
   readonly id: string
   readonly rows: number
   readonly bytes: number
+  /** Unix milliseconds. */
+  readonly sealedAt: number
 }
 
 /** The batch that is being filled; with a suffix, one that the owner of another folder left. */
 const openFile = 'open'
+/** Contains the Unix milliseconds at which the sink first accepted a batch without confirming it. */
+const unconfirmedFile = 'unconfirmed'
 const sealedName = /^(\d{15})-(\d+)-([\da-f-]{36})\.jsonl$/
 
 /**
@@ -90,6 +104,24 @@ export class SpoolFolder {
     rmSync(join(this.#path, name), { force: true })
   }
 
+  /**
+   * Records that the sink accepted a batch without confirming it. Returns the Unix milliseconds of the first time since
+   * `confirmed`, across restarts.
+   */
+  unconfirmed(): number {
+    const path = join(this.#path, unconfirmedFile)
+    const since = existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0
+    if (since > 0) return since
+    const now = Date.now()
+    writeFileSync(path, String(now), { mode: 0o600 })
+    return now
+  }
+
+  /** Records that the sink confirmed a batch. */
+  confirmed(): void {
+    rmSync(join(this.#path, unconfirmedFile), { force: true })
+  }
+
   /** Lets another process have the folder, and what waits in it. */
   close(): void {
     this.#lock.release()
@@ -131,8 +163,8 @@ export class SpoolFolder {
   }
 
   #described(name: string): SpooledBatch {
-    const [, , rows, id = ''] = sealedName.exec(name) ?? []
-    return { name, id, rows: Number(rows), bytes: statSync(join(this.#path, name)).size }
+    const [, order, rows, id = ''] = sealedName.exec(name) ?? []
+    return { name, id, rows: Number(rows), bytes: statSync(join(this.#path, name)).size, sealedAt: Number(order) }
   }
 }
 

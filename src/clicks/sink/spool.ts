@@ -1,5 +1,5 @@
 import type { ClickRow } from './row.ts'
-import { type Sink, SinkFailure } from './sink.ts'
+import { Dropped, type Sink, SinkFailure, Unconfirmed } from './sink.ts'
 import type { SpooledBatch, SpoolFolder } from './spool-folder.ts'
 
 /** How often a batch is sealed and sent while the sink answers. Milliseconds. */
@@ -8,17 +8,19 @@ const everyMs = 1_000
 const maxPauseMs = 60_000
 /** How long a stop waits for the sink. */
 const closeMs = 3_000
+/** How long a batch that the sink accepts without confirming it is sent again. */
+const maxUnconfirmedMs = 86_400_000
 /** A batch that waits for the sink grows up to this. */
 const maxBatchBytes = 4 << 20
 
 export interface SpoolOptions {
   /** Bytes of clicks that may wait. Beyond, the oldest batches are given up. */
   readonly maxBytes: number
-  /** Hears of the first failure of each outage: of the sink, and of the spool's own disk. */
+  /** Hears of the first failure of each outage: of the sink, and of the spool's own disk. Also gets each `Dropped`. */
   readonly onProblem: (error: unknown) => void
 }
 
-type DiskWork = 'append' | 'seal' | 'remove'
+type DiskWork = 'append' | 'seal' | 'remove' | 'unconfirmed' | 'confirmed'
 
 /**
  * Keeps clicks on the disk until the sink has them: at least once, a batch always under the same id and with the same rows,
@@ -39,6 +41,9 @@ export class Spool {
   #givenUp = 0
   /** Attempts to send that failed since the last that did not. */
   #failures = 0
+  /** The batch that was sent last, and how often this process has sent it. */
+  #latest: SpooledBatch | undefined
+  #attempts = 0
   /** What the disk refused when it was last asked for it. */
   readonly #refused = new Set<DiskWork>()
   #isClosed = false
@@ -109,25 +114,47 @@ export class Spool {
     }
   }
 
-  /** Sends the oldest batch; whether that is over, because the sink has it or the file was lost. */
+  /** Sends the oldest batch; whether that is over, because the sink has it, its file is lost or it is dropped. */
   async #send(batch: SpooledBatch): Promise<boolean> {
     this.#isSending = true
+    this.#attempts = batch === this.#latest ? this.#attempts + 1 : 1
+    this.#latest = batch
     try {
       const rows = this.#folder.read(batch)
-      if (rows.length > 0) await this.#sink.send({ id: batch.id, rows }, this.#stop.signal)
+      if (rows.length > 0) {
+        await this.#sink.send({ id: batch.id, rows }, this.#stop.signal)
+        this.#onDisk('confirmed', () => this.#folder.confirmed())
+      }
       this.#sent += rows.length
       this.#givenUp += Math.max(0, batch.rows - rows.length)
-      this.#failures = 0
-      this.#waiting.shift()
-      this.#forget(batch)
-      return true
     } catch (error) {
-      if (this.#failures === 0 && !this.#stop.signal.aborted) this.#options.onProblem(error)
-      this.#failures += 1
-      return false
+      if (!(error instanceof Unconfirmed && this.#isInVain(batch))) {
+        if (this.#failures === 0 && !this.#stop.signal.aborted) this.#options.onProblem(error)
+        this.#failures += 1
+        return false
+      }
+      this.#givenUp += batch.rows
+      this.#options.onProblem(dropped(batch, this.#attempts, error))
     } finally {
       this.#isSending = false
     }
+    this.#failures = 0
+    this.#waiting.shift()
+    this.#forget(batch)
+    return true
+  }
+
+  /**
+   * Records that the sink accepted the batch without confirming it. Returns whether the batch is a day old, and the sink has
+   * confirmed none for a day.
+   */
+  #isInVain({ sealedAt }: SpooledBatch): boolean {
+    const now = Date.now()
+    let since = now
+    this.#onDisk('unconfirmed', () => {
+      since = this.#folder.unconfirmed()
+    })
+    return now - Math.max(since, sealedAt) >= maxUnconfirmedMs
   }
 
   #seal(): void {
@@ -170,6 +197,11 @@ export class Spool {
       return false
     }
   }
+}
+
+function dropped({ id, rows }: SpooledBatch, attempts: number, { message }: SinkFailure): Dropped {
+  const details = `rows: ${rows}, attempts since the start: ${attempts}`
+  return new Dropped(`Batch ${id} was dropped after a day without a confirmation (${details}). ${message}`)
 }
 
 /** Milliseconds until the next attempt, after this many in a row failed. */
