@@ -55,5 +55,13 @@ test('what the image, the compose file and the unit set is a configuration that 
 test('the image has what the server needs, and neither data nor tests', () => {
   const lines = read('.dockerignore').split('\n')
   const ignored = lines.filter((line) => line !== '' && !line.startsWith('#'))
-  assert.deepEqual(ignored, ['*', '!package.json', '!package-lock.json', '!LICENSE', '!src', 'src/**/*.test.*'])
+  assert.deepEqual(ignored, [
+    '*',
+    '!package.json',
+    '!package-lock.json',
+    '!LICENSE',
+    '!NOTICE',
+    '!src',
+    'src/**/*.test.*',
+  ])
 })

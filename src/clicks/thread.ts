@@ -22,7 +22,7 @@ const hourMs = 3_600_000
 
 const { location, writer, geoipDb, clicksSink, measured } = workerData as ThreadOptions
 const port = parentPort as MessagePort
-const countries = await Countries.open(geoipDb)
+const countries = geoipDb === null ? Countries.readBundled() : await Countries.read(geoipDb)
 const connection = oneAtATime(await openClicks(location))
 const book = new ClickBook(connection, writer)
 const sink = openSink(clicksSink, (error) => {
