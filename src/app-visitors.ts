@@ -14,7 +14,11 @@ export function redirectOf(options: AppOptions, shared: Shared) {
     onProblem: warn('visitors are served from memory, since the database is away'),
   })
   const onProblem = (error: unknown, meaning: string) => warn(meaning)(error)
-  const clicks = new Clicks(storage, { ...options, onProblem })
+  const clicks = new Clicks(storage, {
+    ...options,
+    onProblem,
+    onCountryFile: ({ isUsed, message }) => log.logger[isUsed ? 'info' : 'warn'](message),
+  })
   const visits = new VisitCounts()
   const listener = visitorsListener({
     directory,

@@ -1,5 +1,6 @@
 import type { Meter, Storage } from '../storage/port.ts'
 import { ClickChores } from './chores.ts'
+import type { CountryFileReport } from './country-file.ts'
 import { ClickRecorder } from './recorder.ts'
 import type { Visit } from './visit.ts'
 import { ClickWriter, type WriterOptions } from './writer.ts'
@@ -9,6 +10,7 @@ export interface ClickOptions extends Omit<WriterOptions, 'location'> {
   readonly clicksRetention: number
   /** Hears of the first failure of each outage, and what it means. */
   readonly onProblem: (error: unknown, meaning: string) => void
+  readonly onCountryFile: (report: CountryFileReport) => void
 }
 
 /** The clicks of a process: how they are counted, written, forgotten and looked after. */
@@ -19,10 +21,11 @@ export class Clicks {
   readonly meters: readonly Meter[]
   readonly sinkMeters: readonly Meter[]
 
-  constructor(storage: Storage, { geoipDb, clicksSink, clicksRetention, onProblem }: ClickOptions) {
+  constructor(storage: Storage, { geoipDb, clicksSink, clicksRetention, onProblem, onCountryFile }: ClickOptions) {
     const telling = (meaning: string) => (error: unknown) => onProblem(error, meaning)
     const options = { location: storage.location, geoipDb, clicksSink }
-    this.#writer = new ClickWriter(options, telling('raw clicks wait on the disk, since their sink does not take them'))
+    const onSinkProblem = telling('raw clicks wait on the disk, since their sink does not take them')
+    this.#writer = new ClickWriter(options, onSinkProblem, onCountryFile)
     const writer = this.#writer
     this.#recorder = new ClickRecorder(writer, telling('clicks wait to be written, since the database is away'))
     this.#chores = new ClickChores(storage, writer, {

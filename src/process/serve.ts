@@ -14,7 +14,7 @@ import { type AccessNews, type Addresses, dashboardUrl, greet, greeting } from '
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder } from './shutdown.ts'
-import { announce, hasOwnSocket, isFirst, isSupervisor, placesOf, superviseWorkers } from './workers.ts'
+import { announce, hasOwnSocket, isFirst, isSupervisor, isWorker, placesOf, superviseWorkers } from './workers.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
 export async function serve(): Promise<void> {
@@ -28,8 +28,8 @@ export async function serve(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  // The thread that needs the countries starts with the first click, when no operator is watching.
-  const config = readConfig(undefined, checkCountries)
+  // A worker has to start even if the file broke after its supervisor checked it.
+  const config = readConfig(undefined, isWorker() ? undefined : checkCountries)
   if (isSupervisor(config.workers)) {
     await ensureFree(placesOf(config.listeners, config.workers))
     return superviseWorkers(config.listeners, config.workers, await openLog(config.logLevel))
