@@ -12,7 +12,7 @@ ENV NODE_ENV=production \
 WORKDIR /app
 RUN mkdir -p /data /app/node_modules/.cache/waymark && chown node:node /data /app/node_modules/.cache/waymark
 COPY --from=dependencies /app/node_modules ./node_modules
-COPY package.json LICENSE ./
+COPY package.json LICENSE NOTICE ./
 COPY src ./src
 USER node
 # A first start, on a temporary database, stores compiled code in the image, whose files may be read-only later. The server

@@ -6,7 +6,7 @@ import type { LogOutput } from './http/request-log.ts'
 import type { RequestCounts } from './http/request-metrics.ts'
 import type { Storage } from './storage/port.ts'
 
-export interface AppOptions extends Omit<ClickOptions, 'onProblem'> {
+export interface AppOptions extends Omit<ClickOptions, 'onProblem' | 'onCountryFile'> {
   readonly storage: Storage
   readonly log: LogOutput
   readonly baseUrl: string | null

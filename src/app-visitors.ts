@@ -15,7 +15,11 @@ export function redirectOf(options: AppOptions, shared: Shared) {
   })
   const onProblem: ClickOptions['onProblem'] = (error, meaning, level = 'warn') =>
     log.logger[level]({ err: error }, meaning)
-  const clicks = new Clicks(storage, { ...options, onProblem })
+  const clicks = new Clicks(storage, {
+    ...options,
+    onProblem,
+    onCountryFile: ({ isUsed, message }) => log.logger[isUsed ? 'info' : 'warn'](message),
+  })
   const visits = new VisitCounts()
   const listener = visitorsListener({
     directory,

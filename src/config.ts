@@ -35,7 +35,7 @@ export interface Config extends Listeners {
   readonly logLevel: string
   /** Connections that a process serves at once. */
   readonly maxConnections: number
-  /** The file that tells the countries of addresses; null: the packaged one. */
+  /** The operator's country database; null: the bundled one. */
   readonly geoipDb: string | null
   /** The header, in lower case, in which a proxy names the visitor's country; null: none does. */
   readonly countryHeader: string | null

@@ -98,7 +98,7 @@ test('a backup that is made 48 hours after a visit has no salt of its day, and n
   const { location } = storage
   assert.ok(location.engine === 'sqlite')
   const { path } = location
-  const writer = new ClickWriter({ location, geoipDb: null, clicksSink: null }, assert.ifError)
+  const writer = new ClickWriter({ location, geoipDb: null, clicksSink: null }, assert.ifError, assert.ifError)
   t.after(() => writer.close())
   const book = new ClickBook(await openClicks(location), 'a writer')
   t.after(() => book.close())

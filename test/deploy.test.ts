@@ -70,5 +70,13 @@ test('in the compose file, raw clicks wait on a volume that belongs to the user 
 test('the image has what the server needs, and neither data nor tests', () => {
   const lines = read('.dockerignore').split('\n')
   const ignored = lines.filter((line) => line !== '' && !line.startsWith('#'))
-  assert.deepEqual(ignored, ['*', '!package.json', '!package-lock.json', '!LICENSE', '!src', 'src/**/*.test.*'])
+  assert.deepEqual(ignored, [
+    '*',
+    '!package.json',
+    '!package-lock.json',
+    '!LICENSE',
+    '!NOTICE',
+    '!src',
+    'src/**/*.test.*',
+  ])
 })

@@ -26,6 +26,7 @@ test('logs that the thread did not start, and writes the clicks once it starts',
     geoipDb: null,
     clicksSink: null,
     clicksRetention: 0,
+    onCountryFile: () => undefined,
     onProblem: (error, meaning) => problems.set(meaning, error),
   })
   t.after(() => clicks.close())
@@ -61,6 +62,7 @@ test('logs an error for a batch of raw clicks that is dropped, and a warning for
     geoipDb: null,
     clicksSink: { target: { kind: 'clickhouse', ...server.table }, spool, spoolBytes: 1e6 },
     clicksRetention: 0,
+    onCountryFile: () => undefined,
     onProblem: (error, ...more) => problems.push([String(error), ...more]),
   })
   t.after(() => clicks.close())

@@ -1,14 +1,16 @@
 import type { Meter, Storage } from '../storage/port.ts'
 import { ClickChores } from './chores.ts'
+import type { CountryFileReport } from './country-file.ts'
 import { ClickRecorder } from './recorder.ts'
 import type { Visit } from './visit.ts'
-import { ClickWriter, type WriterOptions } from './writer.ts'
+import { ClickWriter, type OnSinkProblem, type WriterOptions } from './writer.ts'
 
 export interface ClickOptions extends Omit<WriterOptions, 'location'> {
   /** Days for which break-downs are kept; 0: for ever. */
   readonly clicksRetention: number
   /** Hears of the first failure of each outage, and what it means. The level is `warn` by default. */
   readonly onProblem: (error: unknown, meaning: string, level?: 'warn' | 'error') => void
+  readonly onCountryFile: (report: CountryFileReport) => void
 }
 
 /** The clicks of a process: how they are counted, written, forgotten and looked after. */
@@ -21,13 +23,14 @@ export class Clicks {
   readonly meters: readonly Meter[]
   readonly sinkMeters: readonly Meter[]
 
-  constructor(storage: Storage, { geoipDb, clicksSink, clicksRetention, onProblem }: ClickOptions) {
+  constructor(storage: Storage, { geoipDb, clicksSink, clicksRetention, onProblem, onCountryFile }: ClickOptions) {
     const telling = (meaning: string) => (error: unknown) => onProblem(error, meaning)
     const options = { location: storage.location, geoipDb, clicksSink }
-    this.#writer = new ClickWriter(options, (error, isDropped) => {
+    const onSinkProblem: OnSinkProblem = (error, isDropped) => {
       if (isDropped) onProblem(error, 'a batch of raw clicks was dropped, because its sink never confirmed it', 'error')
       else onProblem(error, 'raw clicks wait on the disk, since their sink does not take them')
-    })
+    }
+    this.#writer = new ClickWriter(options, onSinkProblem, onCountryFile)
     const writer = this.#writer
     this.#hasSink = clicksSink !== null
     this.#onStartFailure = telling('the thread that writes clicks did not start; the next click starts it again')

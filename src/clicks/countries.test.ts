@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { test } from 'node:test'
 import { Reader } from 'mmdb-lib'
-import { StartupFailure } from '../errors.ts'
+import { encodeInteger, encodeMap, encodeText } from '../../scripts/mmdb.ts'
+import { countryDatabase, databaseOf, databaseWith, fileWith } from '../../test/country-database.ts'
 import { Countries, checkCountries } from './countries.ts'
+import known from './known-countries.test.json' with { type: 'json' }
 
-const folder = '@ip-location-db/geo-whois-asn-country-mmdb'
-const pathOf = (name: string) => fileURLToPath(import.meta.resolve(`${folder}/${name}`))
-const packaged = readFileSync(pathOf('geo-whois-asn-country.mmdb'))
-const countries = await Countries.open(null)
+const bundled = readFileSync(new URL('countries.mmdb', import.meta.url))
+const countries = Countries.readBundled()
 
 for (const [address, country] of [
   ['8.8.8.8', 'US'],
@@ -31,6 +30,8 @@ for (const [address, country] of [
   ['fd00::1', null],
   ['fe80::1%eth0', null],
   ['2002::1', null],
+  ['2001:10::1', null],
+  ['2001:0:53aa:64c::1', null],
   ['', null],
   ['unknown', null],
   ['1.2.3', null],
@@ -56,81 +57,88 @@ test('a header goes before the address, and says unknown as well', () => {
   }
 })
 
-test('a database of IPv4 alone knows no address of IPv6', async () => {
-  const alone = await Countries.open(pathOf('geo-whois-asn-country-ipv4.mmdb'))
-  assert.equal(alone.of('88.198.0.1', ''), 'DE')
-  assert.equal(alone.of('2a02:8108::1', ''), null)
+test('the bundled data agree with at least 97 % of the addresses whose country is known, of IPv4 and of IPv6', () => {
+  for (const isSix of [false, true]) {
+    const addresses = known.filter(([address]) => address?.includes(':') === isSix)
+    const agreeing = addresses.filter(([address = '', country]) => countries.of(address, '') === country)
+    const share = agreeing.length / addresses.length
+    assert.ok(share >= 0.97, `${agreeing.length} of ${addresses.length}`)
+  }
+  assert.ok(known.length >= 300)
+  assert.ok(new Set(known.map(([, country]) => country)).size >= 50)
 })
 
-test("a database with MaxMind's own fields", async (t) => {
-  const own = await Countries.open(fileWith(t, mapping({ country: { iso_code: 'SE' } })))
-  assert.equal(own.of('88.198.0.1', ''), 'SE')
-  const nowhere = await Countries.open(fileWith(t, mapping({ registered_country: { iso_code: 'SE' } })))
-  assert.equal(nowhere.of('88.198.0.1', ''), null)
+test('NOTICE names the source, the date and the license of the bundled data', () => {
+  const { metadata } = new Reader(bundled)
+  const notice = readFileSync(new URL('../../NOTICE', import.meta.url), 'utf8')
+  for (const text of ['IPFire Location Database', 'https://location.ipfire.org/', 'CC BY-SA 4.0']) {
+    assert.ok(notice.includes(text), text)
+    assert.ok(JSON.stringify(metadata.description).includes(text), text)
+  }
+  assert.ok(notice.includes(metadata.buildEpoch.toISOString().slice(0, 10)))
 })
 
-test('damaged records are unknown countries', async (t) => {
-  const { searchTreeSize } = new Reader(packaged).metadata
-  const damaged = Buffer.from(packaged)
-  const end = damaged.lastIndexOf('MaxMind.com') - 100
-  // A field's name stays, so that the file passes for a database of countries.
-  damaged.fill(0xff, searchTreeSize + 32, end)
-  const unlucky = await Countries.open(fileWith(t, damaged))
-  assert.equal(unlucky.of('88.198.0.1', ''), null)
+test('a database of IPv4 does not find addresses of IPv6', async (t) => {
+  const four = await Countries.read(fileWith(t, countryDatabase('DE')))
+  assert.equal(four.of('88.198.0.1', ''), 'DE')
+  assert.equal(four.of('2a02:8108::1', ''), null)
 })
 
-const start = "GEOIP_DB must name a database of countries or cities in MaxMind's format \\(\\.mmdb\\)\\."
+for (const [publisher, record, country] of [
+  ['MaxMind', encodeMap({ country: encodeMap({ iso_code: encodeText('SE') }) }), 'SE'],
+  ['IPinfo', encodeMap({ country: encodeText('Sweden'), country_code: encodeText('SE') }), 'SE'],
+  ['ip-location-db', encodeMap({ country_code: encodeText('SE') }), 'SE'],
+  [
+    'MaxMind, where only the registration is known',
+    encodeMap({ registered_country: encodeMap({ iso_code: encodeText('SE') }) }),
+    null,
+  ],
+] as const) {
+  test(`${country} in a database with the fields of ${publisher}`, async (t) => {
+    const own = await Countries.read(fileWith(t, databaseWith(record)))
+    assert.equal(own.of('88.198.0.1', ''), country)
+  })
+}
 
-test('a file that cannot be read, is no database, is damaged or has no countries, fails the start', async (t) => {
-  await fails(
-    join(tmpdir(), 'no-such.mmdb'),
-    /The file cannot be read: ENOENT: no such file or directory.*no-such\.mmdb'\.$/,
-  )
-  await fails(tmpdir(), /The file cannot be read: EISDIR/)
-  const other = mapping({ autonomous_system_number: 64_496 })
-  for (const bytes of ['', 'text', packaged.subarray(0, -200), packaged.subarray(1_000), other]) {
-    await fails(fileWith(t, bytes), /.*value\.mmdb is not one, or is damaged\.$/)
+test('null for an address whose record is damaged', async (t) => {
+  const range = (first: bigint, record: Buffer) => ({ first, last: first + 255n, record })
+  const damaged = range(0x58c60000n, Buffer.from([0xff]))
+  const good = range(0x58c60100n, encodeMap({ country_code: encodeText('DE') }))
+  const partly = await Countries.read(fileWith(t, databaseOf([damaged, good])))
+  assert.equal(partly.of('88.198.0.1', ''), null)
+  assert.equal(partly.of('88.198.1.1', ''), 'DE')
+})
+
+const rule = "must name a database of countries or cities in MaxMind's format (.mmdb)."
+const { searchTreeSize } = new Reader(bundled).metadata
+const damaged = Buffer.from(bundled).fill(0xff, searchTreeSize + 32, bundled.lastIndexOf('MaxMind.com') - 100)
+const withoutCountries = databaseWith(encodeMap({ autonomous_system_number: encodeInteger(64_496, 'uint32') }))
+
+for (const [what, bytes, reason] of [
+  ['empty file', Buffer.alloc(0), 'is not in that format, or is truncated.'],
+  ['text file', Buffer.from('text'), 'is not in that format, or is truncated.'],
+  ['file without its end', bundled.subarray(0, -200), 'is not in that format, or is truncated.'],
+  ['file without its beginning', bundled.subarray(1_000), 'is not in that format, or is truncated.'],
+  ['file without countries', withoutCountries, 'has no countries. Its type is "Test".'],
+  ['file with damaged records', damaged, 'is damaged.'],
+  ['file with a hole in its tree', Buffer.from(bundled).fill(0, 100_000, 104_096), 'is damaged.'],
+] as const) {
+  test(`rejects a ${what}`, async (t) => {
+    const path = fileWith(t, bytes)
+    const message = `${rule} ${path} ${reason}`
+    await assert.rejects(Countries.read(path), { message })
+    assert.throws(() => checkCountries(path), { message })
+  })
+}
+
+test('rejects a file that cannot be read', async () => {
+  for (const [path, reason] of [
+    [join(tmpdir(), 'no-such.mmdb'), /^must name .* The file cannot be read: ENOENT: .*no-such\.mmdb'\.$/],
+    [tmpdir(), /^must name .* The file cannot be read: EISDIR: .*\.$/],
+  ] as const) {
+    await assert.rejects(Countries.read(path), { message: reason })
+    assert.throws(() => checkCountries(path), { message: reason })
   }
 })
 
-test('a file is checked without being kept', (t) => {
-  checkCountries(fileWith(t, mapping({ country: { iso_code: 'SE' } })))
-  assert.throws(() => checkCountries(tmpdir()), { message: /^must name a database .*EISDIR.*\.$/ })
-})
-
-async function fails(path: string, reason: RegExp): Promise<void> {
-  const isExpected = (error: unknown) =>
-    error instanceof StartupFailure && new RegExp(`^${start} ${reason.source}`).test(error.message)
-  await assert.rejects(Countries.open(path), isExpected)
-}
-
-function fileWith(t: TestContext, content: string | Buffer): string {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'value.mmdb')
-  writeFileSync(file, content)
-  return file
-}
-
-type Field = string | number | { readonly [name: string]: Field }
-
-/** A database in MaxMind's format that has the same record for all addresses of IPv4. */
-function mapping(record: Field): Buffer {
-  const marker = Buffer.concat([Buffer.from([0xab, 0xcd, 0xef]), Buffer.from('MaxMind.com')])
-  const metadata = { node_count: 1, record_size: 24, ip_version: 4, database_type: 'Test', build_epoch: 0 }
-  const place = 1 + 16
-  const node = Buffer.from([0, 0, place, 0, 0, place])
-  return Buffer.concat([node, Buffer.alloc(16), field(record), marker, field(metadata)])
-}
-
-/** A field of MaxMind's format, of less than 29 bytes or entries. */
-function field(value: Field): Buffer {
-  if (typeof value === 'string') return Buffer.concat([Buffer.from([0x40 | value.length]), Buffer.from(value)])
-  if (typeof value === 'number') {
-    const bytes = Buffer.alloc(4)
-    bytes.writeUInt32BE(value)
-    return Buffer.concat([Buffer.from([0xc4]), bytes])
-  }
-  const entries = Object.entries(value).flatMap(([name, each]) => [field(name), field(each)])
-  return Buffer.concat([Buffer.from([0xe0 | Object.keys(value).length]), ...entries])
-}
+test('accepts a usable file', (t) => checkCountries(fileWith(t, countryDatabase('SE'))))

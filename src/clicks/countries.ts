@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { BlockList, isIP } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import { type CountryResponse, Reader } from 'mmdb-lib'
-import { StartupFailure } from '../errors.ts'
 import { addressIn } from '../http/client-network.ts'
 
-const packaged = '@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb'
+/** Built by `scripts/build-countries.ts`. NOTICE names the source. */
+const bundled = new URL('countries.mmdb', import.meta.url)
 
-/** A record of the database: MaxMind's own have `country.iso_code`, those of others `country_code`. */
+/** A record of the database. MaxMind's databases have `country.iso_code`, others have `country_code`. */
 type Place = CountryResponse & { readonly country_code?: string }
 
 /** Tells the countries of visitors. No address is remembered. */
@@ -18,16 +18,17 @@ export class Countries {
     this.#places = places
   }
 
+  /** Reads the data that Waymark comes with. */
+  static readBundled(): Countries {
+    return new Countries(new Reader(readFileSync(bundled)))
+  }
+
   /**
-   * Reads a database of countries or cities in MaxMind's format: the file at `path`, or the packaged one if that is null.
-   * Throws `StartupFailure` if the file cannot be read, or is no such database.
+   * Reads the database of countries or cities at `path`, in MaxMind's format. Rejects with a sentence that says what is wrong
+   * with the file, to be put after "GEOIP_DB".
    */
-  static async open(path: string | null): Promise<Countries> {
-    try {
-      return new Countries(placesAt(path ?? fileURLToPath(import.meta.resolve(packaged))))
-    } catch (error) {
-      throw new StartupFailure(`GEOIP_DB ${(error as Error).message}`)
-    }
+  static async read(path: string): Promise<Countries> {
+    return new Countries(placesIn(await readFile(path).catch(failRead), path))
   }
 
   /**
@@ -57,51 +58,70 @@ export class Countries {
 /** What databases and proxies write for unknown countries, and for regions. */
 const noCountries = new Set(['XX', 'ZZ', 'AP', 'EU'])
 
-/** Networks that are nowhere (RFC 6890), though some databases say otherwise. */
+/** Networks without a location (RFC 6890), though some databases name one. */
 const special = new BlockList()
 for (const network of [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
   ...['192.0.2.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/3'],
-  ...['::/127', '2001:db8::/32', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
+  ...['::/127', '2001::/23', '2001:db8::/32', '2002::/16', 'fc00::/7', 'fe80::/10', 'ff00::/8'],
 ]) {
   const [address = '', prefix] = network.split('/')
   special.addSubnet(address, Number(prefix), address.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/** Between the tree and the records. */
-const separatorSize = 16
-
-/** Null if the bytes are not those of a whole database of countries. */
-function placesIn(bytes: Buffer): Reader<Place> | null {
-  try {
-    const places = new Reader<Place>(bytes)
-    const start = places.metadata.searchTreeSize
-    const separator = bytes.subarray(start, start + separatorSize)
-    const isWhole = separator.length === separatorSize && separator.every((byte) => byte === 0)
-    const hasCountries = ['iso_code', 'country_code'].some((key) => bytes.includes(key, start))
-    return isWhole && hasCountries ? places : null
-  } catch {
-    return null
-  }
-}
-
-/** Throws an error that says what is wrong with the file, after "GEOIP_DB". */
+/** Checks a file. Throws an error that says what is wrong with it, to be put after "GEOIP_DB". */
 export function checkCountries(path: string): void {
-  placesAt(path)
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(path)
+  } catch (error) {
+    failRead(error as Error)
+  }
+  placesIn(bytes, path)
 }
 
-function placesAt(path: string): Reader<Place> {
-  const places = placesIn(bytesOf(path))
-  if (places === null) throw unusable(`${path} is not one, or is damaged.`)
+function placesIn(bytes: Buffer, path: string): Reader<Place> {
+  const places = readerOf(bytes)
+  if (places === undefined) throw unusable(`${path} is not in that format, or is truncated.`)
+  const { searchTreeSize, databaseType } = places.metadata
+  if (!['iso_code', 'country_code'].some((key) => bytes.includes(key, searchTreeSize))) {
+    throw unusable(`${path} has no countries. Its type is ${JSON.stringify(databaseType)}.`)
+  }
+  // No node has two children that are the root. A crash during a copy can leave zeros.
+  if (bytes.subarray(0, searchTreeSize).includes(separator) || !hasReadableRecords(places))
+    throw unusable(`${path} is damaged.`)
   return places
 }
 
-function bytesOf(path: string): Buffer {
+/** The bytes between the tree and the records. */
+const separator = Buffer.alloc(16)
+
+/** Returns undefined unless the bytes begin with a search tree and end with metadata that describe this tree. */
+function readerOf(bytes: Buffer): Reader<Place> | undefined {
   try {
-    return readFileSync(path)
-  } catch (error) {
-    throw unusable(`The file cannot be read: ${(error as Error).message}.`)
+    const places = new Reader<Place>(bytes)
+    const end = places.metadata.searchTreeSize
+    return bytes.subarray(end, end + separator.length).equals(separator) ? places : undefined
+  } catch {
+    return undefined
   }
+}
+
+/** Looks up addresses from all parts of the address space: a damaged file has records that cannot be decoded. */
+function hasReadableRecords(places: Reader<Place>): boolean {
+  try {
+    for (let part = 0; part < 256; part++) {
+      places.get(`${part}.${part}.0.1`)
+      if (places.metadata.ipVersion === 6) places.get(`${(0x2000 + part * 16).toString(16)}::1`)
+    }
+    return true
+  } catch {
+    return false
+  }
+}
+
+function failRead(error: Error): never {
+  throw unusable(`The file cannot be read: ${error.message}.`)
 }
 
 function unusable(reason: string): Error {

@@ -4,7 +4,7 @@ import { Countries } from './countries.ts'
 import { FactReader } from './facts.ts'
 import type { Visit } from './visit.ts'
 
-const countries = await Countries.open(null)
+const countries = Countries.readBundled()
 const visit: Visit = {
   link: 1,
   atMs: Date.UTC(2026, 10, 22, 12),

@@ -9,21 +9,23 @@ import { oneAtATime } from '../storage/clicks/one-at-a-time.ts'
 import type { Click, Recorded } from '../storage/clicks/recording.ts'
 import { clearRemoved, forgetDays } from '../storage/clicks/sweep.ts'
 import { openClicks } from '../storage/open-clicks.ts'
-import { Countries } from './countries.ts'
+import { openCountries } from './country-file.ts'
 import { FactReader } from './facts.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
 import { Dropped } from './sink/sink.ts'
 import { type PackedVisits, unpack, type Visit } from './visit.ts'
 import { visitorOf } from './visitor.ts'
-import { type Bounds, type FromThread, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
+import { type Bounds, type FromThread, ofCountryFile, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
 
 const measuredEveryMs = 1_000
 const hourMs = 3_600_000
 
 const { location, writer, geoipDb, clicksSink, measured } = workerData as ThreadOptions
 const port = parentPort as MessagePort
-const countries = await Countries.open(geoipDb)
+const countries = await openCountries(geoipDb, (countryFile) => {
+  port.postMessage({ id: ofCountryFile, isDone: true, countryFile } satisfies FromThread)
+})
 const connection = oneAtATime(await openClicks(location))
 const book = new ClickBook(connection, writer)
 const sink = openSink(clicksSink, (error) => {

@@ -16,8 +16,10 @@ async function place(later: Later, clicksSink: SinkConfig | null = null) {
   const { storage, ...own } = await twoNodes(later)
   const link = await newLink(storage, own, 'sale')
   const problems: unknown[] = []
-  const writer = new ClickWriter({ location: storage.location, geoipDb: null, clicksSink }, (error) =>
-    problems.push(error),
+  const writer = new ClickWriter(
+    { location: storage.location, geoipDb: null, clicksSink },
+    (error) => problems.push(error),
+    assert.ifError,
   )
   later(() => writer.close())
   return { storage, ...own, link, writer, problems }
@@ -92,6 +94,7 @@ test('database_unavailable for what a thread that dies was asked, and for a seco
   const writer = new ClickWriter(
     { location: { engine: 'sqlite', path: join(moved, 'test.db') }, geoipDb: null, clicksSink: null },
     assert.ifError,
+    assert.ifError,
   )
   t.after(() => writer.close())
   // The thread cannot open a file of a folder that is not there.
@@ -119,7 +122,8 @@ test('raw clicks reach the sink, what it measures is shown, and its outages are 
     spoolBytes: 1_000_000,
   }
   const problems: unknown[] = []
-  const writer = new ClickWriter({ location, geoipDb: null, clicksSink }, (error) => problems.push(error))
+  const options = { location, geoipDb: null, clicksSink }
+  const writer = new ClickWriter(options, (error) => problems.push(error), assert.ifError)
   later(() => writer.close())
   await writer.start()
   await writer.write(1, visits(link, {}, { class: 'preview', count: 2 }, { link: link + 99 }))

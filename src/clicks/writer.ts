@@ -4,6 +4,7 @@ import { type DatabaseTrouble, databaseUnavailable, overloaded } from '../errors
 import { durations, Histogram } from '../histogram.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import type { Meter } from '../storage/port.ts'
+import type { CountryFileReport } from './country-file.ts'
 import { measures, sinkMeters } from './sink/meters.ts'
 import type { SinkConfig } from './sink/open.ts'
 import type { PackedVisits } from './visit.ts'
@@ -11,7 +12,7 @@ import type { PackedVisits } from './visit.ts'
 /** What the thread is made of. */
 export interface WriterOptions {
   readonly location: StorageLocation
-  /** A file that tells the countries of addresses; null for the one that comes along. */
+  /** The operator's country database; null for the bundled one. */
   readonly geoipDb: string | null
   /** Where raw clicks go, too; null: nowhere. */
   readonly clicksSink: SinkConfig | null
@@ -49,6 +50,7 @@ export interface FromThread {
   /** Whether it may succeed later: the database is away. */
   readonly isAway?: boolean
   readonly reason?: DatabaseTrouble
+  readonly countryFile?: CountryFileReport
   /** Whether the error is a batch that the spool dropped. */
   readonly isDropped?: boolean
 }
@@ -64,6 +66,8 @@ interface Waiting {
 
 /** The id of a message about the sink, which nothing has asked for. */
 export const ofSink = 0
+/** The id of a message about the country database. */
+export const ofCountryFile = -1
 
 /** Takes that may wait: a second of them, and a little more. */
 const maxWaiting = 1_000
@@ -72,13 +76,14 @@ const maxWaiting = 1_000
 const respawnMs = 1_000
 /** How long the thread may take to end. Milliseconds. */
 const endMs = 10_000
-/** The table of countries is outside of it. */
+/** The country database is outside of it. */
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 }
 
 /** Has clicks classified and written by a thread. If the thread dies, the next click starts another. */
 export class ClickWriter {
   readonly #options: ThreadOptions
   readonly #onSinkProblem: OnSinkProblem
+  readonly #onCountryFile: (report: CountryFileReport) => void
   readonly #waiting = new Map<number, Waiting>()
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
@@ -90,10 +95,16 @@ export class ClickWriter {
   #lastId = 0
   #closed: Promise<void> | undefined
 
-  constructor(options: WriterOptions, onSinkProblem: OnSinkProblem) {
+  /** `onCountryFile`: see `openCountries`. */
+  constructor(
+    options: WriterOptions,
+    onSinkProblem: OnSinkProblem,
+    onCountryFile: (report: CountryFileReport) => void,
+  ) {
     const measured = new Float64Array(new SharedArrayBuffer(measures * Float64Array.BYTES_PER_ELEMENT))
     this.#options = { ...options, writer: randomUUID(), measured }
     this.#onSinkProblem = onSinkProblem
+    this.#onCountryFile = onCountryFile
     this.sinkMeters = options.clicksSink === null ? [] : sinkMeters((at) => measured[at] as number)
   }
 
@@ -185,8 +196,9 @@ export class ClickWriter {
     return worker
   }
 
-  #receive({ id, isDone, error, isAway, reason, isDropped }: FromThread): void {
+  #receive({ id, isDone, error, isAway, reason, isDropped, countryFile }: FromThread): void {
     if (id === ofSink) this.#onSinkProblem(error, isDropped === true)
+    if (countryFile !== undefined) this.#onCountryFile(countryFile)
     // Under `node --watch`, a worker's messages include some that are Node's own.
     const waiting = this.#settled(id)
     if (waiting === undefined) return

@@ -5,7 +5,6 @@ import { checkCountries } from '../clicks/countries.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { Place } from '../config-listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
-import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
 import { signInUrl } from '../sessions/sign-in-url.ts'
 import { insertLoginToken } from '../sessions/store.ts'
 import { openStorage } from '../storage/open.ts'
@@ -15,7 +14,7 @@ import { type AccessNews, type Addresses, dashboardUrl, greet, greeting } from '
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { endInGoodOrder } from './shutdown.ts'
-import { announce, hasOwnSocket, isFirst, isSupervisor, placesOf, superviseWorkers } from './workers.ts'
+import { announce, hasOwnSocket, isFirst, isSupervisor, isWorker, placesOf, superviseWorkers } from './workers.ts'
 
 /** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
 export async function serve(): Promise<void> {
@@ -29,8 +28,8 @@ export async function serve(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  // The thread that needs the countries starts after the greeting, when no operator is watching.
-  const config = readConfig(undefined, checkCountries)
+  // A worker has to start even if the file broke after its supervisor checked it.
+  const config = readConfig(undefined, isWorker() ? undefined : checkCountries)
   if (isSupervisor(config.workers)) {
     await ensureFree(placesOf(config.listeners, config.workers))
     return superviseWorkers(config.listeners, config.workers, await openLog(config.logLevel))
@@ -48,10 +47,8 @@ async function start(): Promise<void> {
     announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
     if (isFirst()) {
       const addresses = addressesOf(listening)
-      const baseUrl = config.baseUrl ?? dashboardUrl(addresses.api)
-      await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
       const first = ownAccess ?? (await makeFirstAccess(storage))
-      greet(greeting(addresses, await accessNews(storage, first, baseUrl)))
+      greet(greeting(addresses, await accessNews(storage, first, config.baseUrl ?? dashboardUrl(addresses.api))))
       for (const sentence of config.ignored) logger.warn(sentence)
     }
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
@@ -101,16 +98,6 @@ async function registerOwnKey({ bootstrapKey }: Config, storage: Storage, logger
     )
   }
   return first
-}
-
-/** Stores the server's addresses for the command line. With a read-only database, logs a warning instead. */
-async function recordAddresses(storage: Storage, addresses: InstanceAddresses, logger: Logger): Promise<void> {
-  try {
-    await storeAddresses(storage, addresses)
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    logger.warn({ err: error }, 'the addresses of this server could not be stored; commands may print older ones')
-  }
 }
 
 /** Makes the first sign-in link. `base` is where browsers find the dashboard. */

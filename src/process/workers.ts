@@ -34,6 +34,11 @@ export function isFirst(): boolean {
   return cluster.isPrimary || cluster.worker?.id === 1
 }
 
+/** Whether a supervisor started this process. */
+export function isWorker(): boolean {
+  return cluster.isWorker
+}
+
 /** Whether this process starts the ones that answer requests. */
 export function isSupervisor(workers: number): boolean {
   return workers > 1 && cluster.isPrimary

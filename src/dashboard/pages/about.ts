@@ -13,7 +13,7 @@ export function aboutPage(pages: Pages): void {
 <dt>Version</dt><dd>${version}</dd>
 <dt>Account</dt><dd><bdi>${session.account.name}</bdi> <span class="muted">(ID ${session.account.id})</span></dd>
 <dt>API</dt><dd><a href="/docs">Interactive reference</a> · <a href="/openapi.json">OpenAPI document</a></dd>
-<dt>Countries</dt><dd>From the data of the <a href="https://www.nro.net/" rel="noreferrer">regional internet registries</a> (CC BY 4.0), unless another database is configured</dd>
+<dt>Countries</dt><dd><a href="https://location.ipfire.org/" rel="noreferrer">IPFire Location Database</a> (<a href="https://creativecommons.org/licenses/by-sa/4.0/" rel="noreferrer">CC BY-SA 4.0</a>, converted to another format), unless <code>GEOIP_DB</code> names another database</dd>
 </dl>
 <p>Waymark keeps no address and no user agent of the people who follow your links.</p>`,
   }))

@@ -1,0 +1,87 @@
+import { stat } from 'node:fs/promises'
+import { Countries } from './countries.ts'
+
+/** The outcome of reading the file, for the log. `isUsed` is false if the file is unusable. */
+export interface CountryFileReport {
+  readonly isUsed: boolean
+  readonly message: string
+}
+
+/** How often the file is checked for changes. Milliseconds. */
+const checkEveryMs = 2_000
+
+/** The operator's country database, which may be replaced at any time. The last usable data stay in use. */
+export class CountryFile implements Pick<Countries, 'of'> {
+  readonly #path: string
+  readonly #report: (outcome: CountryFileReport) => void
+  #countries: Countries | undefined
+  /** Names the data in use, for messages. */
+  #inUse = 'the bundled country data'
+  /** The version that was read last, usable or not. */
+  #read: string | undefined
+  /** The version that the last check saw. */
+  #seen: string | undefined
+
+  private constructor(path: string, report: (outcome: CountryFileReport) => void) {
+    this.#path = path
+    this.#report = report
+  }
+
+  /** Reads the file, and uses the bundled data while it is unusable. See `openCountries`. */
+  static async open(path: string, report: (outcome: CountryFileReport) => void): Promise<CountryFile> {
+    const file = new CountryFile(path, report)
+    await file.#load(await versionOf(path))
+    file.#countries ??= Countries.readBundled()
+    return file
+  }
+
+  /** See `Countries.of`. */
+  of(address: string, header: string): string | null {
+    return (this.#countries as Countries).of(address, header)
+  }
+
+  /** Reads the file again if it has changed before the last check, but not since: a copy may still be running. */
+  async check(): Promise<void> {
+    const version = await versionOf(this.#path)
+    const isSettled = version === this.#seen
+    this.#seen = version
+    if (isSettled && version !== this.#read) await this.#load(version)
+  }
+
+  async #load(version: string): Promise<void> {
+    const isFirst = this.#read === undefined
+    this.#read = version
+    try {
+      this.#countries = await Countries.read(this.#path)
+      this.#inUse = 'the country data read before'
+      if (!isFirst) this.#report({ isUsed: true, message: `Country data reloaded from GEOIP_DB ${this.#path}.` })
+    } catch (error) {
+      const message = `GEOIP_DB ${(error as Error).message} Waymark uses ${this.#inUse} until the file is fixed.`
+      this.#report({ isUsed: false, message })
+    }
+  }
+}
+
+/**
+ * Opens the database at `path` and watches it for changes, or opens the bundled one if `path` is null. `report` gets the outcome
+ * of each change, and the reason if the file is unusable.
+ */
+export async function openCountries(
+  path: string | null,
+  report: (outcome: CountryFileReport) => void,
+): Promise<Pick<Countries, 'of'>> {
+  if (path === null) return Countries.readBundled()
+  const file = await CountryFile.open(path, report)
+  setInterval(() => void file.check(), checkEveryMs).unref()
+  return file
+}
+
+/** Identifies the content of a file. The time of the last status change also covers a rename and restored timestamps. */
+async function versionOf(path: string): Promise<string> {
+  try {
+    const { dev, ino, size, ctimeNs } = await stat(path, { bigint: true })
+    return [dev, ino, size, ctimeNs].join(' ')
+  } catch (error) {
+    return String(error)
+  }
+}

@@ -1,0 +1,64 @@
+/** The operator replaces the country database while the server runs. */
+import assert from 'node:assert/strict'
+import { renameSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { countryDatabase, fileWith } from './country-database.ts'
+import { eventually, newDatabase, startServer } from './processes.ts'
+import { startVisited } from './visited-server.ts'
+
+for (const WORKERS of ['1', '2']) {
+  test(`clicks are written while GEOIP_DB is broken, and follow it once it is replaced, with WORKERS=${WORKERS}`, async (t) => {
+    const path = fileWith(t, countryDatabase('SE'))
+    const { variables } = newDatabase(t)
+    const settings = { GEOIP_DB: path, TRUST_PROXY: 'on', LOG_LEVEL: 'info', OPS_PORT: '0', WORKERS }
+    const server = await startVisited(t, { ...variables, ...settings })
+    const domain_id = (await server.stored('/domains', { name: 'go.acme.com' })).id
+    await server.stored('/links', { domain_id, alias: 'sale', url: 'https://acme.com/sale' })
+    await server.stored('/links', { domain_id, alias: 'one', url: 'https://acme.com/one', clicks_limit: 1 })
+    const visit = (alias: string) =>
+      server.visit(`http://go.acme.com/${alias}`, { headers: { 'x-forwarded-for': '88.198.0.1' } })
+    const countries = async (): Promise<{ value: string; clicks: number }[]> =>
+      (await server.ask('GET', '/stats?name=countries')).body.data
+    const says = (text: string) => eventually(() => server.stdout().includes(text), 30_000)
+
+    writeFileSync(path, 'garbage')
+    assert.equal((await visit('one')).status, 302)
+    assert.equal((await visit('sale')).status, 302)
+    await eventually(async () => (await countries()).reduce((sum, { clicks }) => sum + clicks, 0) === 2)
+    await says(`${path} is not in that format, or is truncated. Waymark uses the `)
+    assert.doesNotMatch(server.stdout(), /the database is away/)
+
+    writeFileSync(`${path}.new`, countryDatabase('NO'))
+    renameSync(`${path}.new`, path)
+    await says(`Country data reloaded from GEOIP_DB ${path}.`)
+    await eventually(async () => {
+      await visit('sale')
+      return (await countries()).some(({ value }) => value === 'NO')
+    })
+    const { stdout } = await server.end('SIGTERM')
+    const lines = stdout.split('\n').filter((line) => line.includes('GEOIP_DB'))
+    assert.ok(lines.length <= 2 * Number(WORKERS), lines.join('\n'))
+  })
+}
+
+test('a worker that dies while GEOIP_DB is broken is replaced', async (t) => {
+  const path = fileWith(t, countryDatabase('SE'))
+  const settings = { GEOIP_DB: path, WORKERS: '2', LOG_LEVEL: 'info', RATE_LIMIT: '0' }
+  const server = await startServer(t, { ...newDatabase(t).variables, ...settings })
+  /** Sends requests until `count` processes have answered; returns the last of them. */
+  const answeredBy = async (count: number) => {
+    const pids = new Set<number>()
+    await eventually(async () => {
+      // The request that the dying worker has is lost.
+      await server.send('GET', '/api/v1/spaces').catch(() => null)
+      for (const [, pid] of server.stdout().matchAll(/"pid":(\d+),.*"msg":"request"/g)) pids.add(Number(pid))
+      return pids.size >= count
+    })
+    return [...pids].at(-1) as number
+  }
+  const victim = await answeredBy(2)
+  writeFileSync(path, 'garbage')
+  process.kill(victim, 'SIGKILL')
+  await answeredBy(3)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+})
