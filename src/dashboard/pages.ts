@@ -14,6 +14,7 @@ import { findSession, type Session } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
 import { crossSiteFault } from './cross-site.ts'
 import { type Place, pageOf } from './frame.ts'
+import { openFormNextOf } from './next.ts'
 import type { Names, Notice } from './notice-words.ts'
 import { leaveNotice, takeNotice } from './notices.ts'
 import { answerHeaders, pageHeaders } from './policy.ts'
@@ -24,6 +25,8 @@ import { refusalPage, wordForPeople } from './wording.ts'
 
 /** Bytes that a form may have: the addresses of a link have 10 240 characters together, of up to 12 bytes when they are encoded. */
 const maxForm = 160 * 1024
+/** Bytes that a form may have without a session: a secret, and where to go next. */
+const maxOpenForm = 4 * 1024
 /** Fields that a form may have: a list has a box for each of its rows, and more beside them. */
 const maxFormFields = 200
 
@@ -111,7 +114,7 @@ export class Pages {
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.goTo(exchange, new Next('/app/sign-in'))
       const spent = isLimited ? this.#parts.spend(session.id, exchange) : undefined
-      const form = spent ?? (await readForm(exchange))
+      const form = spent ?? (await readForm(exchange, maxForm))
       if (form instanceof Failure) return form
       const { once, ...fields } = form
       const sent = { session: session.id, path: exchange.target, once }
@@ -126,7 +129,7 @@ export class Pages {
     this.open('POST', path, async (exchange) => {
       const fault = crossSiteFault(exchange, this.#parts.address(exchange))
       if (fault !== undefined) return fault
-      const fields = await readForm(exchange)
+      const fields = await readForm(exchange, maxOpenForm)
       return fields instanceof Failure ? fields : handler(exchange, fields)
     })
   }
@@ -168,7 +171,8 @@ export class Pages {
     const shown = await shownOrRefused(asked, page)
     if (shown instanceof Next) return this.goTo(exchange, shown)
     const { status = 200, ...rest } = shown
-    const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
+    const path = openFormNextOf(exchange.target)
+    const frame = { account: session.account.name, scheme: schemeOf(exchange), path }
     // What a change came to is said on a page that can be shown.
     if (status >= 400) return this.send(exchange, status, pageOf({ ...rest, ...frame }))
     const names = { db: this.#parts.db, shortUrl: this.#parts.shortUrl, account: asked.account }
@@ -208,8 +212,8 @@ export function idOf({ exchange }: Asked, what: string): number {
 }
 
 /** The fields of a form. */
-async function readForm(exchange: Exchange): Promise<Fields | Failure> {
-  const bytes = await receiveBody(exchange, maxForm)
+async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | Failure> {
+  const bytes = await receiveBody(exchange, maxBytes)
   if (bytes instanceof Failure) return bytes
   const fields = parseFormBytes(bytes, maxFormFields)
   if (!(fields instanceof MalformedForm)) return fields
