@@ -53,6 +53,8 @@ export interface Shown {
   readonly body: Part
   /** 200 unless the page says otherwise. */
   readonly status?: number
+  /** Where the browser goes if the form that led here is sent again. Without it, the form does its work again. */
+  readonly repeated?: Next
 }
 
 /** Where the browser goes next, and what it is told there. */
@@ -119,7 +121,7 @@ export class Pages {
       const { once, ...fields } = form
       const sent = { session: session.id, path: exchange.target, once }
       return this.#answer(askedOf(exchange, session, fields), (asked) =>
-        this.#submissions.take(sent, () => page(asked), isDone),
+        this.#submissions.take(sent, () => page(asked), repeated),
       )
     })
   }
@@ -197,9 +199,9 @@ async function shownOrRefused(asked: Asked, page: Page): Promise<Shown | Next> {
   }
 }
 
-/** Whether the form did what it was sent for. */
-function isDone(result: Shown | Next): boolean {
-  return result instanceof Next || (result.status ?? 200) < 400
+/** What the same form gets when it is sent again after this result: a redirect. Null if its work is then done again. */
+function repeated(result: Shown | Next): Next | null {
+  return result instanceof Next ? result : (result.repeated ?? null)
 }
 
 function askedOf(exchange: Exchange, session: Session, fields: Fields): Asked {
