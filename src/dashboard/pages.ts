@@ -3,7 +3,7 @@
  * go. None can be reached without a session, and none can be made to act by another site.
  */
 import { positiveInteger } from '../api/integer.ts'
-import { Failure, found } from '../errors.ts'
+import { Failure, found, overloaded } from '../errors.ts'
 import { addHeader, send, sendText } from '../http/answer.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
@@ -12,6 +12,7 @@ import type { Html, Part } from '../http/html.ts'
 import type { Router } from '../http/router.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
+import { Turns } from '../turns.ts'
 import { crossSiteFault } from './cross-site.ts'
 import { type Place, pageOf } from './frame.ts'
 import { openFormNextOf } from './next.ts'
@@ -29,6 +30,12 @@ const maxForm = 160 * 1024
 const maxOpenForm = 4 * 1024
 /** Fields that a form may have: a list has a box for each of its rows, and more beside them. */
 const maxFormFields = 200
+
+/**
+ * Pages that are rendered at once, in all and for each session, and that wait. A page takes milliseconds of the event loop,
+ * and 32 are more than a browser asks for at once, so that nobody with some tabs sees a refusal.
+ */
+export const maxRendering = { atOnce: 6, atOncePerPlace: 2, perPlace: 32, inAll: 512 }
 
 /** A request of somebody who is signed in. */
 export interface Asked {
@@ -83,15 +90,19 @@ export interface PagesParts {
 
 export class Pages {
   readonly #parts: PagesParts
+  readonly #rendering = new Turns(maxRendering, tooManyPages)
   readonly #submissions = new Submissions<Shown | Next>()
 
   constructor(parts: PagesParts) {
     this.#parts = parts
   }
 
-  /** Has the page answer GET. Without a session, the browser is led to the sign-in page, and back afterwards. */
+  /**
+   * Has the page answer GET. Without a session, the browser is led to the sign-in page, and back afterwards. A session that
+   * asks for too many pages at once gets `overloaded`.
+   */
   show(path: string, page: Page): void {
-    this.serve(path, (asked) => this.#answer(asked, page))
+    this.serve(path, (asked) => this.#rendering.take(String(asked.session.id), () => this.#answer(asked, page)))
   }
 
   /** The same for what is no page, such as a picture or a file: the handler sends it. */
@@ -197,6 +208,10 @@ async function shownOrRefused(asked: Asked, page: Page): Promise<Shown | Next> {
     exchange.failure = error.code
     return refusal
   }
+}
+
+function tooManyPages(): Failure {
+  return overloaded('Your browser has asked for too many pages at once. Try again in a second.')
 }
 
 /** What the same form gets when it is sent again after this result: a redirect. Null if its work is then done again. */
