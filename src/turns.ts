@@ -4,40 +4,39 @@ interface Place {
 }
 
 interface Limits {
-  /** Pieces of work that run at once. */
+  /** The number of tasks that run at the same time. */
   readonly atOnce: number
-  /** Those of one place that run at once; as many as `atOnce` unless given. */
+  /** The same for each place; `atOnce` unless given. */
   readonly atOncePerPlace?: number
-  /** Those of one place that wait. */
+  /** The number of tasks of one place that wait. */
   readonly perPlace: number
-  /** Those of all places that wait. */
+  /** The number of tasks of all places that wait. */
   readonly inAll: number
 }
 
 /**
- * Bounds how much of one kind of work goes on at once, and how much waits. Those who wait take turns: a crowd from one place
- * delays the others by one piece of work at most.
+ * Bounds how many tasks of one kind run at the same time, and how many wait. Places take turns: a crowd from one place
+ * delays each task of another place by one task at most.
  */
 export class Turns {
   readonly #max: Required<Limits>
   readonly #refusal: () => Error
-  /** The places with work, in the order of the turns. */
+  /** The places with tasks, in the order of their turns. */
   readonly #places = new Map<string, Place>()
   #waits = 0
   #running = 0
 
-  /** `refusal` makes the error for work that finds no room to wait: in all, or among that of its place. */
+  /** `refusal` creates the error for a task that has no room to wait. */
   constructor(max: Limits, refusal: () => Error) {
     this.#max = { atOncePerPlace: max.atOnce, ...max }
     this.#refusal = refusal
   }
 
-  /** Does the work when its turn comes. Throws at once if too much waits already. */
+  /** Runs the task of the place `name` when its turn arrives. Rejects immediately if too many tasks wait already. */
   async take<T>(name: string, work: () => Promise<T>): Promise<T> {
     const place = this.#places.get(name) ?? { running: 0, waiting: [] }
-    this.#places.set(name, place)
-    if (this.#running < this.#max.atOnce && place.running < this.#max.atOncePerPlace) this.#begin(place)
-    else await this.#wait(place)
+    if (this.#running < this.#max.atOnce && place.running < this.#max.atOncePerPlace) this.#begin(name, place)
+    else await this.#wait(name, place)
     try {
       return await work()
     } finally {
@@ -49,13 +48,16 @@ export class Turns {
     }
   }
 
-  #begin(place: Place): void {
+  #begin(name: string, place: Place): void {
+    this.#places.set(name, place)
     this.#running += 1
     place.running += 1
   }
 
-  #wait({ waiting }: Place): Promise<void> {
+  #wait(name: string, place: Place): Promise<void> {
+    const { waiting } = place
     if (waiting.length >= this.#max.perPlace || this.#waits >= this.#max.inAll) throw this.#refusal()
+    this.#places.set(name, place)
     this.#waits += 1
     return new Promise((resolve) => waiting.push(resolve))
   }
@@ -65,10 +67,9 @@ export class Turns {
       const next = place.running < this.#max.atOncePerPlace ? place.waiting.shift() : undefined
       if (next === undefined) continue
       this.#waits -= 1
-      this.#begin(place)
       // Behind the other places.
       this.#places.delete(name)
-      this.#places.set(name, place)
+      this.#begin(name, place)
       next()
       return
     }

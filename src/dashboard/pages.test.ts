@@ -4,7 +4,7 @@ import { startApp, type TestApp } from '../../test/app.ts'
 import { type Browser, signedIn } from '../../test/dashboard.ts'
 import { eventually } from '../../test/processes.ts'
 import { shortUrls } from '../names/short-url.ts'
-import { maxRendering, Pages } from './pages.ts'
+import { maxRendering, type Page, Pages } from './pages.ts'
 
 /** Adds a page to the app that is rendered when the test says so, and counts how many are being rendered. */
 function slowPage({ router, storage }: TestApp) {
@@ -17,13 +17,16 @@ function slowPage({ router, storage }: TestApp) {
     address: () => '',
     spend: () => undefined,
   })
-  pages.show('/app/slow', async () => {
+  const page: Page = async () => {
     rendering.now += 1
     rendering.most = Math.max(rendering.most, rendering.now)
     await promise
     rendering.now -= 1
     return { title: 'Slow', place: 'overview', body: '' }
-  })
+  }
+  pages.show('/app/slow', page)
+  pages.act('/app/slow', page)
+  pages.act('/app/slow-end', page, { isLimited: false })
   return rendering
 }
 
@@ -32,7 +35,7 @@ const ask = (browser: Browser, times: number) =>
 
 const { atOnce, atOncePerPlace, perPlace } = maxRendering
 
-test('two pages of a session are rendered at once, 32 wait, and 503 for more; others do not notice', async () => {
+test('renders two pages of a session at the same time, lets 32 wait, and returns 503 for more; others are served', async () => {
   const app = await startApp()
   const rendering = slowPage(app)
   const [browser, other] = [await signedIn(app), await signedIn(app)]
@@ -40,7 +43,7 @@ test('two pages of a session are rendered at once, 32 wait, and 503 for more; ot
   await eventually(() => app.measured.counts.underWay === served.length)
   for (const { status, headers, page } of await Promise.all(ask(browser, 10))) {
     assert.deepEqual([status, headers['retry-after'], page.heading], [503, '1', 'Overloaded'])
-    assert.match(page.text, /too many pages at once/)
+    assert.match(page.text, /too many pages in a moment/)
   }
   assert.equal(rendering.most, atOncePerPlace)
   assert.equal((await app.send('GET', '/health')).status, 200)
@@ -53,7 +56,7 @@ test('two pages of a session are rendered at once, 32 wait, and 503 for more; ot
   assert.equal(rendering.most, atOncePerPlace + 1)
 })
 
-test('six pages are rendered at once, however many sessions ask, and a browser with six tabs gets all of them', async () => {
+test('renders six pages at the same time for any number of sessions; browsers with six tabs get all of them', async () => {
   const app = await startApp()
   const rendering = slowPage(app)
   const browsers = await Promise.all(Array.from({ length: 5 }, () => signedIn(app)))
@@ -62,4 +65,18 @@ test('six pages are rendered at once, however many sessions ask, and a browser w
   rendering.release()
   for (const { status } of await Promise.all(served)) assert.equal(status, 200)
   assert.equal(rendering.most, atOnce)
+})
+
+test('forms count as pages, except those that end a session', async () => {
+  const app = await startApp()
+  const rendering = slowPage(app)
+  const browser = await signedIn(app)
+  const served = ask(browser, atOncePerPlace + perPlace)
+  await eventually(() => app.measured.counts.underWay === served.length)
+  const refused = await browser.post('/app/slow', {}, { seesOverload: true })
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
+  const ending = browser.post('/app/slow-end')
+  await eventually(() => rendering.now === atOncePerPlace + 1)
+  rendering.release()
+  for (const { status } of await Promise.all([...served, ending])) assert.equal(status, 200)
 })

@@ -32,8 +32,8 @@ const maxOpenForm = 4 * 1024
 const maxFormFields = 200
 
 /**
- * Pages that are rendered at once, in all and for each session, and that wait. A page takes milliseconds of the event loop,
- * and 32 are more than a browser asks for at once, so that nobody with some tabs sees a refusal.
+ * How many pages are rendered at the same time, in all and for each session (the place), and how many wait. A browser with
+ * many tabs requests fewer than 32 at the same time, so no person sees a refusal.
  */
 export const maxRendering = { atOnce: 6, atOncePerPlace: 2, perPlace: 32, inAll: 512 }
 
@@ -98,8 +98,8 @@ export class Pages {
   }
 
   /**
-   * Has the page answer GET. Without a session, the browser is led to the sign-in page, and back afterwards. A session that
-   * asks for too many pages at once gets `overloaded`.
+   * Has the page answer GET. Without a session, the browser is redirected to the sign-in page, and back afterwards. A
+   * session that requests too many pages at the same time gets `overloaded`.
    */
   show(path: string, page: Page): void {
     this.serve(path, (asked) => this.#rendering.take(String(asked.session.id), () => this.#answer(asked, page)))
@@ -131,9 +131,11 @@ export class Pages {
       if (form instanceof Failure) return form
       const { once, ...fields } = form
       const sent = { session: session.id, path: exchange.target, once }
-      return this.#answer(askedOf(exchange, session, fields), (asked) =>
-        this.#submissions.take(sent, () => page(asked), repeated),
-      )
+      const answer = () =>
+        this.#answer(askedOf(exchange, session, fields), (asked) =>
+          this.#submissions.take(sent, () => page(asked), repeated),
+        )
+      return isLimited ? this.#rendering.take(String(session.id), answer) : answer()
     })
   }
 
@@ -211,7 +213,7 @@ async function shownOrRefused(asked: Asked, page: Page): Promise<Shown | Next> {
 }
 
 function tooManyPages(): Failure {
-  return overloaded('Your browser has asked for too many pages at once. Try again in a second.')
+  return overloaded('Your browser has requested too many pages in a moment. Try again in a second.')
 }
 
 /** What the same form gets when it is sent again after this result: a redirect. Null if its work is then done again. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 
 /** The result of a form is stored this long, in milliseconds: people press a button twice within seconds. */
 const storedForMs = 60_000
-/** Results that are stored at once. Each has at most the address of one page. */
+/** The number of stored results. Each is at most the path of a page. */
 const maxStored = 2_000
 
 interface Stored<Result> {
@@ -11,9 +11,9 @@ interface Stored<Result> {
   readonly until: number
 }
 
-/** The results of forms that were sent within the last minute, in this process. */
+/** Stores the results of the last minute's forms, in this process. */
 export class Submissions<Result> {
-  /** By the hash of session, path and `once`. The oldest comes first. */
+  /** By the hash of session, path and `once`. The oldest is the first. */
   readonly #stored = new Map<string, Stored<Result>>()
 
   /** The number of stored results. */

@@ -75,7 +75,7 @@ test('past the budget, the connection whose body has waited longest is closed, a
   assert.equal(results.at(-1), 2_000)
 })
 
-test('a body of one-byte chunks counts what it takes, and a connection with more than its share is closed first', async (t) => {
+test('counts the overhead of one-byte chunks, and first closes a connection with more than its share', async (t) => {
   const { bodies, results, send } = await receive(t, 20 * counted)
   const modest = await send(unfinished)
   const head = 'POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n'

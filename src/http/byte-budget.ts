@@ -5,11 +5,11 @@ const fairShare = 1 / 8
 
 /**
  * Bounds the bytes that the connections of a listener hold in memory together. When the budget is exceeded, a connection
- * that holds a large share of it is closed, and otherwise those that have held bytes longest.
+ * with a large share of it is closed, and otherwise the connections that have held bytes longest.
  */
 export class ByteBudget {
   readonly #maxBytes: number
-  /** The bytes that each connection holds. The connection that has waited longest comes first. */
+  /** The bytes that each connection holds. The connection that has waited longest is the first. */
   readonly #held = new Map<Socket, number>()
   #bytes = 0
 
@@ -22,7 +22,7 @@ export class ByteBudget {
     return this.#bytes
   }
 
-  /** Adds bytes to those that an open connection holds. Closes connections, maybe this one, if the budget is exceeded. */
+  /** Adds to the bytes of an open connection. Closes connections, maybe this one, if the budget is exceeded. */
   hold(socket: Socket, bytes: number): void {
     if (socket.destroyed) return
     const held = (this.#held.get(socket) ?? 0) + bytes
@@ -35,7 +35,7 @@ export class ByteBudget {
     }
   }
 
-  /** Takes back bytes that the connection held. What it still holds counts as held from now on. */
+  /** Subtracts from the bytes of the connection. The rest counts as held from now on. */
   release(socket: Socket, bytes: number): void {
     const held = this.#held.get(socket)
     if (held === undefined) return
