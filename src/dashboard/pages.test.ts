@@ -56,7 +56,7 @@ test('renders two pages of a session at the same time, lets 32 wait, and returns
   assert.equal(rendering.most, atOncePerPlace + 1)
 })
 
-test('renders six pages at the same time for any number of sessions; browsers with six tabs get all of them', async () => {
+test('renders four pages at the same time for any number of sessions; browsers with six tabs get all of them', async () => {
   const app = await startApp()
   const rendering = slowPage(app)
   const browsers = await Promise.all(Array.from({ length: 5 }, () => signedIn(app)))

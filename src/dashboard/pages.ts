@@ -35,7 +35,7 @@ const maxFormFields = 200
  * How many pages are rendered at the same time, in all and for each session (the place), and how many wait. A browser with
  * many tabs requests fewer than 32 at the same time, so no person sees a refusal.
  */
-export const maxRendering = { atOnce: 6, atOncePerPlace: 2, perPlace: 32, inAll: 512 }
+export const maxRendering = { atOnce: 4, atOncePerPlace: 2, perPlace: 32, inAll: 512 }
 
 /** A request of somebody who is signed in. */
 export interface Asked {
