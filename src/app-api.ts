@@ -15,6 +15,8 @@ import { DomainActions } from './domains/actions.ts'
 import { domainRoutes } from './domains/routes.ts'
 import { domainOperations } from './domains/schema.ts'
 import { finishDomainRemovals } from './domains/store.ts'
+import { maxUnfinishedBytes } from './http/body.ts'
+import { ByteBudget } from './http/byte-budget.ts'
 import { Connections } from './http/connections.ts'
 import { Drain } from './http/drain.ts'
 import type { Exchange } from './http/exchange.ts'
@@ -87,7 +89,14 @@ export function apiOf(
   const log = new RequestLog(options.log, counts)
   const server = createListener({
     finder: router,
-    surroundings: { log, proxies, unread: new UnreadAnswers(), isSecret, ...apiManners(rateLimits, cors) },
+    surroundings: {
+      log,
+      proxies,
+      unread: new UnreadAnswers(),
+      bodies: new ByteBudget(maxUnfinishedBytes),
+      isSecret,
+      ...apiManners(rateLimits, cors),
+    },
     gate: { drain, overload, connections, hostFault: malformedHost },
   })
   const begin = () => {

@@ -33,6 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'config-strangers.ts': [],
   'config-storage.ts': ['config-reading.ts', 'storage/location.ts'],
   'bounded-map.ts': [],
+  'turns.ts': [],
   'fingerprint.ts': [],
   'histogram.ts': [],
   'names/': ['errors.ts', 'violations.ts', 'storage/fold.ts'],
@@ -89,14 +90,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/deleted/statements.ts': ['links/statements.ts', 'storage/clicks/tables.ts', ...port],
   'links/deleted/store.ts': ['errors.ts', 'links/', 'storage/clicks/totals.ts', ...port],
   'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', 'storage/clicks/totals.ts', ...port],
-  'links/password.ts': ['errors.ts', 'links/turns.ts'],
-  'links/turns.ts': [],
+  'links/password.ts': ['errors.ts', 'turns.ts'],
   'stats/': [
     ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
     ...['clicks/days.ts', 'storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts', 'storage/clicks/keys.ts'],
   ],
   'dashboard/': [
-    'bounded-map.ts',
+    'turns.ts',
     ...['errors.ts', 'resources.ts', 'http/', 'names/', 'keys/', 'sessions/', 'version.ts'],
     // What forms are declared with; nothing of the API's JSON.
     ...['api/choice.ts', 'api/fields.ts', 'api/integer.ts', 'api/json-schema.ts', 'api/list-query.ts'],

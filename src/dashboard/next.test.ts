@@ -18,6 +18,12 @@ test('one of our own pages, with its query; a fragment is left to the browser', 
   assert.equal(nextOf('/app/links?search=Größe und <b>'), '/app/links?search=Gr%C3%B6%C3%9Fe%20und%20%3Cb%3E')
 })
 
+test('the first page instead of an address that is too long for a request', () => {
+  const pathOf = (length: number) => `/app/links?search=${'x'.repeat(length - '/app/links?search='.length)}`
+  assert.equal(nextOf(pathOf(8_192)), pathOf(8_192))
+  assert.equal(nextOf(pathOf(8_193)), '/app')
+})
+
 const elsewhere = [
   ...['//evil.example', '/\\evil.example', '\\\\evil.example', 'https://evil.example', 'https:/app', 'https:app'],
   ...[

@@ -1,14 +1,28 @@
 /** Where a browser goes next, when an address or a form says so. */
 
-const home = '/app'
+import { maxTargetBytes } from '../http/target.ts'
 
-/** The address of one of our own pages that `text` names; else the first page. Never leads to another host. */
+const home = '/app'
+/** Characters of an address in a form that works without a session: encoded three times as long, it fits into 4 KiB. */
+const maxOpenFormNext = 1_200
+
+/**
+ * The address of one of our own pages that `text` names; else the first page. Never leads to another host, or to an
+ * address that is too long for a request.
+ */
 export function nextOf(text: unknown): string {
   if (typeof text !== 'string' || !text.startsWith(home)) return home
   const url = URL.parse(text, 'http://own.invalid')
   if (url === null || url.origin !== 'http://own.invalid') return home
   const isPage = url.pathname === home || url.pathname.startsWith(`${home}/`)
-  return isPage && !url.pathname.startsWith(`${home}/sign-in`) ? url.pathname + url.search : home
+  const next = url.pathname + url.search
+  return isPage && !url.pathname.startsWith(`${home}/sign-in`) && next.length <= maxTargetBytes ? next : home
+}
+
+/** The same for a form that works without a session, which may have only 4 KiB; the first page for a longer address. */
+export function openFormNextOf(text: unknown): string {
+  const next = nextOf(text)
+  return next.length <= maxOpenFormNext ? next : home
 }
 
 const links = `${home}/links`

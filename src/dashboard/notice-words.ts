@@ -62,6 +62,8 @@ const sentences = {
   'space-made': () => 'The space is created.',
   'space-saved': () => 'The space is saved.',
   'space-deleted': () => 'The space is deleted. Its links stay.',
+  'key-made-before': () =>
+    'The key was created when you first pressed the button, and was shown once. If you did not copy it, revoke it and create another.',
   'key-revoked': () => 'The key is revoked.',
   'signed-in': () => 'You are signed in already. That sign-in link had been used before or has expired.',
   'session-ended': () => 'The session is ended.',
@@ -69,7 +71,7 @@ const sentences = {
 } as const satisfies Record<string, (facts: Facts) => Part>
 
 /** What was asked for and not done. */
-const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-gone', 'links-lost']
+const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-gone', 'links-lost', 'key-made-before']
 
 export function isCode(text: string): text is Code {
   return Object.hasOwn(sentences, text)

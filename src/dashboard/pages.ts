@@ -3,7 +3,7 @@
  * go. None can be reached without a session, and none can be made to act by another site.
  */
 import { positiveInteger } from '../api/integer.ts'
-import { Failure, found } from '../errors.ts'
+import { Failure, found, overloaded } from '../errors.ts'
 import { addHeader, send, sendText } from '../http/answer.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
@@ -12,8 +12,10 @@ import type { Html, Part } from '../http/html.ts'
 import type { Router } from '../http/router.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
+import { Turns } from '../turns.ts'
 import { crossSiteFault } from './cross-site.ts'
 import { type Place, pageOf } from './frame.ts'
+import { openFormNextOf } from './next.ts'
 import type { Names, Notice } from './notice-words.ts'
 import { leaveNotice, takeNotice } from './notices.ts'
 import { answerHeaders, pageHeaders } from './policy.ts'
@@ -24,8 +26,16 @@ import { refusalPage, wordForPeople } from './wording.ts'
 
 /** Bytes that a form may have: the addresses of a link have 10 240 characters together, of up to 12 bytes when they are encoded. */
 const maxForm = 160 * 1024
+/** Bytes that a form may have without a session: a secret, and where to go next. */
+const maxOpenForm = 4 * 1024
 /** Fields that a form may have: a list has a box for each of its rows, and more beside them. */
 const maxFormFields = 200
+
+/**
+ * How many pages are rendered at the same time, in all and for each session (the place), and how many wait. A browser with
+ * many tabs requests fewer than 32 at the same time, so no person sees a refusal.
+ */
+export const maxRendering = { atOnce: 4, atOncePerPlace: 2, perPlace: 32, inAll: 512 }
 
 /** A request of somebody who is signed in. */
 export interface Asked {
@@ -50,6 +60,8 @@ export interface Shown {
   readonly body: Part
   /** 200 unless the page says otherwise. */
   readonly status?: number
+  /** Where the browser goes if the form that led here is sent again. Without it, the form does its work again. */
+  readonly repeated?: Next
 }
 
 /** Where the browser goes next, and what it is told there. */
@@ -78,15 +90,19 @@ export interface PagesParts {
 
 export class Pages {
   readonly #parts: PagesParts
+  readonly #rendering = new Turns(maxRendering, tooManyPages)
   readonly #submissions = new Submissions<Shown | Next>()
 
   constructor(parts: PagesParts) {
     this.#parts = parts
   }
 
-  /** Has the page answer GET. Without a session, the browser is led to the sign-in page, and back afterwards. */
+  /**
+   * Has the page answer GET. Without a session, the browser is redirected to the sign-in page, and back afterwards. A
+   * session that requests too many pages at the same time gets `overloaded`.
+   */
   show(path: string, page: Page): void {
-    this.serve(path, (asked) => this.#answer(asked, page))
+    this.serve(path, (asked) => this.#rendering.take(String(asked.session.id), () => this.#answer(asked, page)))
   }
 
   /** The same for what is no page, such as a picture or a file: the handler sends it. */
@@ -111,13 +127,15 @@ export class Pages {
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.goTo(exchange, new Next('/app/sign-in'))
       const spent = isLimited ? this.#parts.spend(session.id, exchange) : undefined
-      const form = spent ?? (await readForm(exchange))
+      const form = spent ?? (await readForm(exchange, maxForm))
       if (form instanceof Failure) return form
       const { once, ...fields } = form
       const sent = { session: session.id, path: exchange.target, once }
-      return this.#answer(askedOf(exchange, session, fields), (asked) =>
-        this.#submissions.take(sent, () => page(asked), isDone),
-      )
+      const answer = () =>
+        this.#answer(askedOf(exchange, session, fields), (asked) =>
+          this.#submissions.take(sent, () => page(asked), repeated),
+        )
+      return isLimited ? this.#rendering.take(String(session.id), answer) : answer()
     })
   }
 
@@ -126,7 +144,7 @@ export class Pages {
     this.open('POST', path, async (exchange) => {
       const fault = crossSiteFault(exchange, this.#parts.address(exchange))
       if (fault !== undefined) return fault
-      const fields = await readForm(exchange)
+      const fields = await readForm(exchange, maxOpenForm)
       return fields instanceof Failure ? fields : handler(exchange, fields)
     })
   }
@@ -168,7 +186,8 @@ export class Pages {
     const shown = await shownOrRefused(asked, page)
     if (shown instanceof Next) return this.goTo(exchange, shown)
     const { status = 200, ...rest } = shown
-    const frame = { account: session.account.name, scheme: schemeOf(exchange), path: exchange.target }
+    const path = openFormNextOf(exchange.target)
+    const frame = { account: session.account.name, scheme: schemeOf(exchange), path }
     // What a change came to is said on a page that can be shown.
     if (status >= 400) return this.send(exchange, status, pageOf({ ...rest, ...frame }))
     const names = { db: this.#parts.db, shortUrl: this.#parts.shortUrl, account: asked.account }
@@ -193,9 +212,13 @@ async function shownOrRefused(asked: Asked, page: Page): Promise<Shown | Next> {
   }
 }
 
-/** Whether the form did what it was sent for. */
-function isDone(result: Shown | Next): boolean {
-  return result instanceof Next || (result.status ?? 200) < 400
+function tooManyPages(): Failure {
+  return overloaded('Your browser has requested too many pages in a moment. Try again in a second.')
+}
+
+/** What the same form gets when it is sent again after this result: a redirect. Null if its work is then done again. */
+function repeated(result: Shown | Next): Next | null {
+  return result instanceof Next ? result : (result.repeated ?? null)
 }
 
 function askedOf(exchange: Exchange, session: Session, fields: Fields): Asked {
@@ -208,8 +231,8 @@ export function idOf({ exchange }: Asked, what: string): number {
 }
 
 /** The fields of a form. */
-async function readForm(exchange: Exchange): Promise<Fields | Failure> {
-  const bytes = await receiveBody(exchange, maxForm)
+async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | Failure> {
+  const bytes = await receiveBody(exchange, maxBytes)
   if (bytes instanceof Failure) return bytes
   const fields = parseFormBytes(bytes, maxFormFields)
   if (!(fields instanceof MalformedForm)) return fields

@@ -10,23 +10,56 @@ test('a form that is sent twice does its work once, also while that is under way
   const submissions = new Submissions<number>()
   let made = 0
   const make = async () => ++made
-  const take = (of: Parameters<typeof submissions.take>[0]) => submissions.take(of, make, () => true)
+  const take = (of: Parameters<typeof submissions.take>[0]) => submissions.take(of, make, (result) => result)
   assert.deepEqual(await Promise.all([take(sent), take(sent)]), [1, 1])
   now = 59_000
   assert.equal(await take(sent), 1)
   for (const other of [{ session: 2 }, { path: '/app/spaces' }, { once: 'b' }]) await take({ ...sent, ...other })
   assert.equal(made, 4)
+  assert.equal(submissions.size, 4)
   now = 61_000
   assert.equal(await take(sent), 5)
+  assert.equal(submissions.size, 4)
+  now = 121_000
+  await take({ ...sent, once: 'c' })
+  assert.equal(submissions.size, 1)
+})
+
+test('stores at most 2,000 results, and drops the oldest first', async () => {
+  const submissions = new Submissions<number>()
+  const take = (n: number, result: number) =>
+    submissions.take(
+      { ...sent, once: String(n) },
+      async () => result,
+      (result) => result,
+    )
+  for (let n = 0; n < 2_001; n++) await take(n, n)
+  assert.equal(submissions.size, 2_000)
+  assert.equal(await take(2_000, -1), 2_000)
+  assert.equal(await take(0, -1), -1)
+})
+
+test('the same form gets another result later, if there is one', async () => {
+  const submissions = new Submissions<string>()
+  const take = () =>
+    submissions.take(
+      sent,
+      async () => 'secret',
+      () => 'shown before',
+    )
+  assert.deepEqual(await Promise.all([take(), take()]), ['secret', 'secret'])
+  assert.equal(await take(), 'shown before')
+  assert.equal(await take(), 'shown before')
 })
 
 test('what was refused or failed is done again, and so is a form without the field', async () => {
   const submissions = new Submissions<number>()
   const takeWith = (once: unknown, work: () => Promise<number>) =>
-    submissions.take({ ...sent, once }, work, (result) => result < 400)
+    submissions.take({ ...sent, once }, work, (result) => (result < 400 ? result : null))
   const take = (work: () => Promise<number>) => takeWith('a', work)
   assert.equal(await take(async () => 422), 422)
   await assert.rejects(() => take(() => Promise.reject(new Error('not now'))))
+  assert.equal(submissions.size, 0)
   assert.equal(await take(async () => 200), 200)
   assert.equal(await take(async () => 201), 200)
   for (const none of [undefined, 'x'.repeat(65)]) {

@@ -1,41 +1,61 @@
-import { BoundedMap } from '../bounded-map.ts'
+import { hash } from 'node:crypto'
 
-/** What a form came to is kept for so long, in milliseconds: people press a button twice within seconds. */
-const keptForMs = 60_000
-const maxKept = 10_000
+/** The result of a form is stored this long, in milliseconds: people press a button twice within seconds. */
+const storedForMs = 60_000
+/** The number of stored results. Each is at most the path of a page. */
+const maxStored = 2_000
 
-interface Kept<T> {
-  readonly result: Promise<T>
+interface Stored<Result> {
+  result: Promise<Result>
   /** On the monotonic clock. */
   readonly until: number
 }
 
-/** What forms came to that were sent a moment ago, in this process. */
-export class Submissions<T> {
-  readonly #kept = new BoundedMap<string, Kept<T>>(maxKept)
+/** Stores the results of the last minute's forms, in this process. */
+export class Submissions<Result> {
+  /** By the hash of session, path and `once`. The oldest is the first. */
+  readonly #stored = new Map<string, Stored<Result>>()
+
+  /** The number of stored results. */
+  get size(): number {
+    return this.#stored.size
+  }
 
   /**
-   * Does the work, or returns what the same form came to before: sent by the same session, to the same path, with the same
-   * `once` among its fields. Rejections are not kept, nor are results that are not `isFinal`, so that the form may be mended.
+   * Does the work, or returns the stored result of the same form: sent by the same session, to the same path, with the same
+   * `once` field. While the work is under way, the same form waits for its result. `repeated` says what the same form gets
+   * later; with null, as after an error, the form can be sent again.
    */
   async take(
     { session, path, once }: { readonly session: number; readonly path: string; readonly once: unknown },
-    work: () => Promise<T>,
-    isFinal: (result: T) => boolean,
-  ): Promise<T> {
+    work: () => Promise<Result>,
+    repeated: (result: Result) => Result | null,
+  ): Promise<Result> {
     if (typeof once !== 'string' || once.length > 64) return work()
-    const name = `${session} ${path} ${once}`
-    const before = this.#kept.get(name)
-    if (before !== undefined && before.until > performance.now()) return before.result
-    const result = work()
-    this.#kept.set(name, { result, until: performance.now() + keptForMs })
+    this.#dropOldest()
+    const key = hash('sha256', `${session} ${path} ${once}`, 'base64')
+    const earlier = this.#stored.get(key)
+    if (earlier !== undefined) return earlier.result
+    const stored = { result: work(), until: performance.now() + storedForMs }
+    this.#stored.set(key, stored)
     try {
-      const done = await result
-      if (!isFinal(done)) this.#kept.delete(name)
-      return done
+      const result = await stored.result
+      const later = repeated(result)
+      if (later === null) this.#stored.delete(key)
+      else stored.result = Promise.resolve(later)
+      return result
     } catch (error) {
-      this.#kept.delete(name)
+      this.#stored.delete(key)
       throw error
+    }
+  }
+
+  /** Drops expired results, and makes room for one. */
+  #dropOldest(): void {
+    const now = performance.now()
+    for (const [key, { until }] of this.#stored) {
+      if (until > now && this.#stored.size < maxStored) return
+      this.#stored.delete(key)
     }
   }
 }

@@ -3,29 +3,44 @@ import { Failure } from '../errors.ts'
 import { addHeader } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 
+/** Bytes that the bodies under way may take, in all connections of a listener together: see `ByteBudget`. */
+export const maxUnfinishedBytes = 32 * 1024 * 1024
+/** What a chunk takes in memory beyond its bytes, about: otherwise a body of one-byte chunks would hardly count. */
+const chunkOverhead = 256
+
 /**
- * Waits for the whole body, but not for one of more than `maxBytes`. Returns `body_too_large`, and `malformed_request` if
- * the client left.
+ * Receives the whole body. Returns `body_too_large` if it has more than `maxBytes`, and `malformed_request` if the client
+ * left, or if its connection was closed because unfinished bodies took too much memory.
  */
 export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Promise<Buffer | Failure> {
-  const { request, headers } = exchange
+  const { request, headers, surroundings } = exchange
   // The client may have left before the body was wanted.
   if (request.destroyed) return cutOff
   if (Number(headers['content-length'] ?? 0) > maxBytes) return refuseLarge(exchange, maxBytes)
   if (isAwaitingContinue(request)) exchange.response.writeContinue()
   const { promise, resolve } = Promise.withResolvers<Buffer | Failure>()
-  const chunks: Buffer[] = []
+  let chunks: Buffer[] = []
   let length = 0
+  let held = 0
+  const finish = (result: Buffer | Failure) => {
+    surroundings.bodies.release(request.socket, held)
+    held = 0
+    chunks = []
+    resolve(result)
+  }
   request.on('data', (chunk: Buffer) => {
     const before = length
     length += chunk.length
-    if (length <= maxBytes) chunks.push(chunk)
-    else if (before <= maxBytes) resolve(refuseLarge(exchange, maxBytes))
+    if (length <= maxBytes) {
+      chunks.push(chunk)
+      held += chunk.length + chunkOverhead
+      surroundings.bodies.hold(request.socket, chunk.length + chunkOverhead)
+    } else if (before <= maxBytes) finish(refuseLarge(exchange, maxBytes))
   })
   request.on('end', () => {
-    if (length <= maxBytes) resolve(Buffer.concat(chunks))
+    if (length <= maxBytes) finish(Buffer.concat(chunks))
   })
-  request.on('error', () => resolve(cutOff))
+  request.on('error', () => finish(cutOff))
   return promise
 }
 

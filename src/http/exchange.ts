@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorCode, Failure } from '../errors.ts'
+import type { ByteBudget } from './byte-budget.ts'
 import type { Fields, MalformedForm } from './form-encoding.ts'
 import type { Proxies } from './proxies.ts'
 import { requestIdOf } from './request-id.ts'
@@ -73,6 +74,8 @@ export interface Surroundings extends Manners {
   readonly log: Journal
   readonly proxies: Proxies
   readonly unread: UnreadAnswers
+  /** The memory for request bodies under way. */
+  readonly bodies: ByteBudget
   /** Whether a request id that the client chose would put a secret into the log. */
   readonly isSecret: (text: string) => boolean
 }

@@ -4,7 +4,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { overloaded } from '../errors.ts'
-import { Turns } from './turns.ts'
+import { Turns } from '../turns.ts'
 
 const derive = promisify(argon2)
 

@@ -1,6 +1,8 @@
 import type { Server } from 'node:http'
 import { Failure, notFound } from '../errors.ts'
 import { addHeader, send, sendJson } from '../http/answer.ts'
+import { maxUnfinishedBytes } from '../http/body.ts'
+import { ByteBudget } from '../http/byte-budget.ts'
 import { Connections } from '../http/connections.ts'
 import { Drain } from '../http/drain.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -56,6 +58,7 @@ export function opsListener(operated: Operated): { server: Server; drain: Drain 
       log: new RequestLog(operated.log, new RequestCounts(), 'debug'),
       proxies: new Proxies(false),
       unread: new UnreadAnswers(),
+      bodies: new ByteBudget(maxUnfinishedBytes),
       isSecret: operated.isSecret,
       word: problemOf,
       onArrival: (exchange) => addHeader(exchange, 'cache-control', 'no-store'),

@@ -1,4 +1,6 @@
 import type { Server } from 'node:http'
+import { maxUnfinishedBytes } from '../http/body.ts'
+import { ByteBudget } from '../http/byte-budget.ts'
 import { Connections } from '../http/connections.ts'
 import { Drain } from '../http/drain.ts'
 import type { Finder } from '../http/exchange.ts'
@@ -45,6 +47,7 @@ export function visitorsListener(options: VisitorsOptions): { server: Server; dr
       log: new RequestLog(options.log, options.counts, 'debug', 500),
       proxies: options.proxies,
       unread: new UnreadAnswers(),
+      bodies: new ByteBudget(maxUnfinishedBytes),
       isSecret: options.isSecret,
       word: wordForVisitors,
     },

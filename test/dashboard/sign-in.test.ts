@@ -140,6 +140,32 @@ describe('with an API key', () => {
   })
 })
 
+describe('forms that work without a session', () => {
+  for (const path of [signIn, '/app/scheme']) {
+    test(`413 for more than 4 KiB at ${path}`, async () => {
+      const formOf = (length: number) => `x=${'x'.repeat(length - 2)}`
+      assert.equal((await browser().post(path, {}, { form: formOf(4_097) })).status, 413)
+      const { status } = await browser().post(path, {}, { form: formOf(4_096) })
+      assert.equal(status, path === signIn ? 422 : 303)
+    })
+  }
+
+  test('303 to the overview instead of an address that would not fit, and to any other', async () => {
+    const long = (length: number) => `/app/links/new?url=${'%2F'.repeat((length - '/app/links/new?url='.length) / 3)}`
+    for (const [next, location] of [
+      [long(1_200), long(1_200)],
+      [long(1_203), '/app'],
+    ] as const) {
+      const own = browser()
+      const { page } = await own.get(`${signIn}?next=${encodeURIComponent(next)}`)
+      const sent = await own.post(signIn, { ...page.form(signIn), token: '', api_key: app.key })
+      assert.deepEqual([sent.status, sent.headers.location], [303, location])
+      const { page: about } = await own.get(next.replace('/app/links/new', '/app/about'))
+      assert.equal((await own.submit(about, '/app/scheme', { scheme: 'dark' })).status, 303)
+    }
+  })
+})
+
 describe('the cookie of a session', () => {
   test('is out of reach of scripts and other sites, with a prefix and Secure wherever browsers come over https', async () => {
     const https = { 'x-forwarded-proto': 'https' }

@@ -32,7 +32,8 @@ export function keyPages(pages: Pages, db: Db): void {
     }
     const { name, expires } = values
     const issued = await createKey(db, { account, name, scopes: grantedIn(values), lifetimeMs: lifetimes[expires] })
-    return { ...issuedPage(issued), status: 201 }
+    // Not the page again: a key is stored as its hash only, here too.
+    return { ...issuedPage(issued), status: 201, repeated: new Next(home, { code: 'key-made-before' }) }
   })
 
   pages.show(`${home}/:id/revoke`, async (asked) => revokePage(await keyOf(asked)))

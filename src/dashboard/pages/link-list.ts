@@ -25,7 +25,7 @@ import { selectable, selectRow } from '../parts/selection.ts'
 import { shortUrlOf, shortUrlText } from '../parts/short-url.ts'
 import { spaceName } from '../parts/space.ts'
 import { stateBadge } from '../parts/state.ts'
-import { table } from '../parts/table.ts'
+import { longTable } from '../parts/table.ts'
 import { timeAgo } from '../parts/time.ts'
 import { cutInMiddle, targetOf } from '../parts/truncate.ts'
 import { noSpace } from './selected-links.ts'
@@ -62,12 +62,12 @@ interface Line {
   readonly daily: readonly number[]
 }
 
-function listPage(list: ListState, page: Page<Line>, choices: Choices): Shown {
+async function listPage(list: ListState, page: Page<Line>, choices: Choices): Promise<Shown> {
   const action = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   const isWhole = filtersIn(list, choices).length === 0 && list.query.search === null
   if (page.total === 0 && isWhole) return emptyPage(choices, action)
   const body = html`${filters(list, choices)}
-<div id="results" class="results">${results(list, page, choices)}</div>`
+<div id="results" class="results">${await results(list, page, choices)}</div>`
   return { title: 'Links', place: 'links', action, body }
 }
 
@@ -140,14 +140,15 @@ function filtersIn(list: ListState, { domains, spaces }: Choices): string[] {
 
 const noFilters = { domain_id: null, space_id: null, status: null }
 
-function results(list: ListState, { rows, total, totalIsExact }: Page<Line>, choices: Choices): Html {
+async function results(list: ListState, page: Page<Line>, choices: Choices): Promise<Html> {
+  const { rows, total, totalIsExact } = page
   const filters = filtersIn(list, choices)
   const isNarrowed = filters.length > 0 || list.query.search !== null
   const clear = isNarrowed ? list.href({ search: null, ...noFilters }) : null
   if (rows.length === 0) return list.page === 1 ? noMatch(list, filters) : beyondLast(list)
   const pages = { page: list.page, perPage: list.query.per_page, total, totalIsExact }
   const found = foundLine(`${totalIsExact ? '' : 'More than '}${counted(total, 'link')}`, clear)
-  return html`${found}${selectable(`${home}/selected`, tableOf(rows, list), selectedActions(choices, list))}
+  return html`${found}${selectable(`${home}/selected`, await tableOf(rows, list), selectedActions(choices, list))}
 ${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
 }
 
@@ -164,10 +165,10 @@ ${linkButton({ label: 'New link', href: `${home}/new` })}</div>`
   return emptyState({ title, why, action })
 }
 
-function tableOf(rows: readonly Line[], list: ListState): Html {
+function tableOf(rows: readonly Line[], list: ListState): Promise<Html> {
   const now = Date.now()
   const { sort_by, sort } = list.query
-  return table({
+  return longTable({
     caption: 'Links',
     rows,
     columns: [

@@ -12,7 +12,7 @@ import type { Db } from '../../storage/port.ts'
 import { browserOf } from '../browser.ts'
 import { FormState } from '../form-state.ts'
 import { bareOf } from '../frame.ts'
-import { nextOf } from '../next.ts'
+import { openFormNextOf } from '../next.ts'
 import { Next, type Pages } from '../pages.ts'
 import { hiddenFields, submitButton } from '../parts/buttons.ts'
 import { textField } from '../parts/fields.ts'
@@ -30,12 +30,12 @@ export interface SignInParts {
 export function signInPages(pages: Pages, { db, keyring, refuse }: SignInParts): void {
   pages.open('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
-    const next = nextOf((exchange.query as Fields).next)
+    const next = openFormNextOf((exchange.query as Fields).next)
     return pages.send(exchange, 200, signInPage(exchange, { next, account: session?.account.name ?? null }))
   })
 
   pages.receive('/app/sign-in', async (exchange, fields) => {
-    const next = nextOf(fields.next)
+    const next = openFormNextOf(fields.next)
     const begun = await begin(fields, browserOf(exchange.headers['user-agent']))
     const before = await pages.sessionOf(exchange)
     if (begun instanceof NotSignedIn) {
@@ -65,7 +65,7 @@ export function signInPages(pages: Pages, { db, keyring, refuse }: SignInParts):
 
   pages.receive('/app/scheme', async (exchange, fields) => {
     keepScheme(exchange, fields.scheme, pages.isSecure(exchange))
-    return pages.goTo(exchange, new Next(nextOf(fields.next)))
+    return pages.goTo(exchange, new Next(openFormNextOf(fields.next)))
   })
 
   async function begin(fields: Fields, browser: string): Promise<NewSession | NotSignedIn> {

@@ -4,7 +4,7 @@ import { html } from '../../http/html.ts'
 import { dnsRecords } from './records.ts'
 import { selectable, selectRow } from './selection.ts'
 import type { Sorting } from './sort-menu.ts'
-import { type Column, table } from './table.ts'
+import { type Column, longTable, table } from './table.ts'
 
 interface Row {
   readonly name: string
@@ -47,6 +47,23 @@ test('heads lead to the other order; figures are first asked for from the top', 
   const descending = table({ caption: 'Links', columns, rows, sorting: sorting('clicks', true) }).text
   assert.match(descending, /aria-sort="descending"><a href="\/l\?sort_by=clicks&amp;sort=asc">Clicks<svg/)
   assert.match(descending, /<a href="\/l\?sort_by=name&amp;sort=asc">Name<\/a>/)
+})
+
+test('a long table is rendered over several ticks of the event loop, at most ten rows in each', async () => {
+  const many = Array.from({ length: 35 }, (_, clicks): Row => ({ name: `row ${clicks}`, clicks }))
+  let tick = 0
+  const count = () => {
+    tick += 1
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  const ticks: number[] = []
+  const name: Column<Row> = { label: 'Name', cell: (row) => ticks.push(tick) && row.name }
+  const shown = await longTable({ caption: 'Links', columns: [name], rows: many })
+  clearImmediate(next)
+  const inEach = [...Map.groupBy(ticks, (each) => each).values()].map(({ length }) => length)
+  assert.deepEqual(inEach, [10, 10, 10, 5])
+  assert.equal(shown.text, table({ caption: 'Links', columns: [name], rows: many }).text)
 })
 
 test('a menu has all orders, for where the heads are not shown', () => {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes } from './attributes.ts'
 import { icon } from './icons.ts'
@@ -28,12 +29,35 @@ export interface Table<Row> {
 }
 
 /**
- * A table. Heads that sort are links; where there is no room for columns, each row is a block, and a menu sorts. With a lead, the
- * columns keep their places from page to page.
+ * Renders a table. Heads that sort are links; where there is no room for columns, each row is a block, and a menu sorts. With
+ * a lead, the columns keep their places from page to page.
  */
-export function table<Row>({ caption, columns, rows, sorting }: Table<Row>): Html {
+export function table<Row>(given: Table<Row>): Html {
+  return tableWith(
+    given,
+    given.rows.map((row) => lineOf(given, row)),
+  )
+}
+
+/** Rows of a long table that are rendered in one tick of the event loop: about a millisecond. */
+const rowsPerTick = 10
+
+/** Renders a table of many rows, some in each tick of the event loop, so that other requests need not wait for all. */
+export async function longTable<Row>(given: Table<Row>): Promise<Html> {
+  const lines: Html[] = []
+  for (const [at, row] of given.rows.entries()) {
+    if (at % rowsPerTick === 0) await nextTick()
+    lines.push(lineOf(given, row))
+  }
+  return tableWith(given, lines)
+}
+
+function lineOf<Row>({ columns }: Table<Row>, row: Row): Html {
+  return html`\n<tr role="row">${columns.map((column) => cell(column, row))}</tr>`
+}
+
+function tableWith<Row>({ caption, columns, sorting }: Table<Row>, lines: readonly Html[]): Html {
   const heads = columns.map((column) => head(column, sorting))
-  const lines = rows.map((row) => html`\n<tr role="row">${columns.map((column) => cell(column, row))}</tr>`)
   // With roles, since browsers forget what a table is when it is laid out in blocks.
   const layout = columns.some(({ kind }) => kind === 'lead') ? html` class="fixed"` : null
   return html`<div class="table blocks">${sorting === undefined ? null : menuOf(columns, sorting)}<table role="table"${layout}><caption class="hidden-text">${caption}</caption>

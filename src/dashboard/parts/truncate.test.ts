@@ -16,7 +16,7 @@ test('a long text is cut without being read: only signs at its ends are asked fo
   assert.equal(asked.mock.callCount(), 29)
 })
 
-test('a target is its host and path in words, with the whole URL behind it', () => {
+test('a target is its host and path in words, with the URL behind it', () => {
   const words = (url: string) => targetOf(url).text.replace(/<.*?>/g, '')
   assert.equal(words('https://user:x@acme.com/'), 'acme.com')
   assert.equal(words('https://acme.com/%C3%A9t%C3%A9?a=1#top'), 'acme.com/été?a=1')
@@ -32,6 +32,33 @@ test('a target is its host and path in words, with the whole URL behind it', () 
     words(`https://${'x'.repeat(60)}.com/${'y'.repeat(60)}`),
     `${'x'.repeat(12)}…${'x'.repeat(8)}.com/…${'y'.repeat(9)}`,
   )
+})
+
+test('a long target shows the same as a whole one would, and 300 characters at most behind it', () => {
+  const words = (url: string) => targetOf(url, 60).text.replace(/<.*?>/g, '')
+  for (const letter of ['한', 'é', 'x', 'a', '💩', '/']) {
+    for (const written of [letter, encodeURI(letter)]) {
+      for (const shift of ['', 'b', 'bb', 'bbb']) {
+        const end = `${letter.repeat(30)}end`
+        const path = words(
+          `https://acme.com/${written.repeat(2_000)}${shift}${written.repeat(30)}end?${written.repeat(900)}`,
+        )
+        assert.ok(path.startsWith('acme.com/…') && path.endsWith(end), path)
+        const query = words(`https://acme.com/x?${shift}${written.repeat(900)}#${written}`)
+        assert.equal(
+          query,
+          `acme.com/x?${shift}${letter.repeat(60)}`.slice(0, 11 + shift.length) +
+            `${letter.repeat(48 - shift.length)}…`,
+        )
+      }
+    }
+  }
+  const title = (url: string) => /title="([^"]*)"/.exec(targetOf(url).text)?.[1] ?? ''
+  const base = 'https://acme.com/'
+  assert.equal(title(base + 'x'.repeat(283)), base + 'x'.repeat(283))
+  assert.equal(title(base + 'x'.repeat(284)), `${base}${'x'.repeat(282)}…`)
+  assert.ok(title(`${base}${'x'.repeat(281)}${'💩'.repeat(99)}`).isWellFormed())
+  assert.equal(words('x'.repeat(1_100)), `/…${'x'.repeat(58)}`)
 })
 
 test('a short link shows no scheme and each part in its own script, and is copied whole', () => {

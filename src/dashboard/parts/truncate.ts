@@ -32,20 +32,38 @@ function cut(text: string, before: number, behind: number): readonly [head: stri
   return [text.slice(0, head), text.slice(tail)]
 }
 
+/** Characters of a URL that a `title` has at most: a list of 100 long ones would otherwise be a page of megabytes. */
+const maxTitle = 300
+/** Characters of a path and of a query that are read: a sign may be many, but no reader needs more. */
+const maxRead = 1_000
+
 /**
- * Where a link leads, at most `length` signs with the whole URL behind them: the host and the path, and as much of the query as
- * there is room for. A path that is too long keeps its end.
+ * Renders a destination in at most `length` signs, with more of the URL in the `title`: the host and the path, and as much of
+ * the query as fits. A path that is too long keeps its end.
  */
 export function targetOf(url: string, length = 36): Html {
-  const { host, path, query } = partsOf(url)
+  const { host, path, query } = partsOf(shortened(url))
   const shownHost = cutInMiddle(host, Math.floor(length * 0.7))
   const before = signsIn(shownHost) + 1
   const ends = cut(shownHost + path, before, length - before - 1)
   const [start, end] =
     ends === null ? [shownHost, cutAtEnd(path + query, length - before + 1)] : [`${ends[0]}…`, ends[1]]
+  const title = url.length > maxTitle ? `${url.slice(0, maxTitle - 1).toWellFormed()}…` : url
   // Each from left to right by itself, since no sign of a path in another script may move before the cut.
-  return html`<span class="target" title="${url}"><bdi dir="ltr">${start}</bdi><bdi dir="ltr">${end}</bdi></span>`
+  return html`<span class="target" title="${title}"><bdi dir="ltr">${start}</bdi><bdi dir="ltr">${end}</bdi></span>`
 }
+
+/** The URL with only the end of a long path, and only the beginning of a long query. Its host is what it was. */
+function shortened(url: string): string {
+  if (url.length <= maxRead) return url
+  const [, origin = '', path = '', query = ''] = /^([^/]*\/\/[^/?#]*)([^?#]*)([^#]*)/s.exec(url) ?? ['', '', url]
+  const end = path.length > maxRead ? `/${path.slice(-maxRead).replace(brokenStart, '')}` : path
+  return origin + end + query.slice(0, maxRead).replace(brokenEnd, '')
+}
+
+/** The rest of an escaped character whose beginning is missing, and the beginning of one whose rest is. */
+const brokenStart = /^[0-9a-f]{0,2}(?:%[89ab][0-9a-f])*/i
+const brokenEnd = /(?:%[c-f][0-9a-f](?:%[89ab][0-9a-f])*)?(?:%[0-9a-f]?)?$/i
 
 function signsIn(text: string): number {
   return isPlain.test(text) ? text.length : [...graphemes.segment(text)].length

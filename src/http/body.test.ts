@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import { signedIn } from '../../test/dashboard.ts'
+import { eventually } from '../../test/processes.ts'
+import { Failure } from '../errors.ts'
+import { receiveBody } from './body.ts'
+import { ByteBudget } from './byte-budget.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Half of a body, in one packet with the head. */
+const half = 'x'.repeat(1_000)
+const unfinished = `POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2000\r\n\r\n${half}`
+/** What half a body counts. */
+const counted = 1_256
+
+interface Receiving {
+  readonly bodies: ByteBudget
+  /** The result of each request in the order of their ends: the length of the body, or the code of the failure. */
+  readonly results: (number | string)[]
+  /** Connects and sends the text. Resolves when the server has begun to receive the body. */
+  readonly send: (text: string) => Promise<Socket>
+}
+
+/** A server that receives bodies of at most 10,000 bytes, with this budget for unfinished ones. */
+async function receive(t: TestContext, maxBytes: number): Promise<Receiving> {
+  const bodies = new ByteBudget(maxBytes)
+  const results: (number | string)[] = []
+  let begun = 0
+  const server = createServer(async (request, response) => {
+    const exchange = { request, response, headers: request.headers, headerFields: [], surroundings: { bodies } }
+    const received = receiveBody(exchange as unknown as Exchange, 10_000)
+    request.once('data', () => {
+      begun += 1
+    })
+    const body = await received
+    results.push(body instanceof Failure ? body.code : body.length)
+    response.end()
+  })
+  server.listen(0, '127.0.0.1')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  await once(server, 'listening')
+  const send = async (text: string) => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined)
+    t.after(() => socket.destroy())
+    const wanted = begun + 1
+    socket.resume().write(text)
+    await eventually(() => begun === wanted)
+    return socket
+  }
+  return { bodies, results, send }
+}
+
+test('past the budget, the connection whose body has waited longest is closed, and the others can finish', async (t) => {
+  const { bodies, results, send } = await receive(t, 20 * counted)
+  const first = await send(unfinished)
+  const second = await send(unfinished)
+  const others: Socket[] = []
+  while (others.length < 18) others.push(await send(unfinished))
+  assert.deepEqual([bodies.bytes, results], [20 * counted, []])
+  await send(unfinished)
+  await eventually(() => first.destroyed && results.length === 1)
+  assert.deepEqual(results, ['malformed_request'])
+  assert.equal(bodies.bytes, 20 * counted)
+  for (const socket of others) socket.destroy()
+  await eventually(() => results.length === 19)
+  second.write(half)
+  await eventually(() => results.length === 20)
+  assert.equal(results.at(-1), 2_000)
+})
+
+test('counts the overhead of one-byte chunks, and first closes a connection with more than its share', async (t) => {
+  const { bodies, results, send } = await receive(t, 20 * counted)
+  const modest = await send(unfinished)
+  const head = 'POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n'
+  const greedy = await send(head + '1\r\nx\r\n'.repeat(200))
+  await eventually(() => greedy.destroyed && results.length === 1)
+  assert.deepEqual([modest.destroyed, bodies.bytes], [false, counted])
+})
+
+test('a body is no longer counted once it is complete, is too large, or its client has left', async (t) => {
+  const { bodies, results, send } = await receive(t, 20 * counted)
+  const complete = await send(unfinished)
+  complete.write(half)
+  await eventually(() => results.length === 1)
+  const large = await send(
+    unfinished.replace(/Content-Length: 2000\r\n\r\n/, 'Transfer-Encoding: chunked\r\n\r\n3E8\r\n'),
+  )
+  assert.equal(bodies.bytes, counted)
+  large.write(`\r\n2710\r\n${'x'.repeat(10_000)}`)
+  await eventually(() => results.length === 2)
+  const leaving = await send(unfinished)
+  assert.equal(bodies.bytes, counted)
+  leaving.destroy()
+  await eventually(() => results.length === 3)
+  assert.deepEqual(results, [2_000, 'body_too_large', 'malformed_request'])
+  assert.equal(bodies.bytes, 0)
+})
+
+test('the app closes connections with unfinished forms at 32 MiB, logs them as aborted, and keeps serving others', async () => {
+  const app = await startApp()
+  const browser = await signedIn(app)
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const length = 160 * 1024
+  const head = `POST /app/spaces HTTP/1.1\r\nHost: here\r\nCookie: ${cookie}\r\nSec-Fetch-Site: same-origin\r\n`
+  const form = `${head}Content-Length: ${length}\r\n\r\n${'x'.repeat(length - 1)}`
+  const sockets = Array.from({ length: 220 }, () => connect(app.port, '127.0.0.1').on('error', () => undefined))
+  for (const socket of sockets) socket.resume().write(form)
+  const aborted = () => app.logs.filter((line) => line.aborted === true).length
+  await eventually(() => aborted() >= 16)
+  assert.equal((await app.send('POST', '/api/v1/spaces', { form: { name: 'Sales' } })).status, 201)
+  assert.ok(aborted() < 30, String(aborted()))
+  for (const socket of sockets) socket.destroy()
+})

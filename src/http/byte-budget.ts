@@ -1,0 +1,56 @@
+import type { Socket } from 'node:net'
+
+/** A connection that holds a larger share of the budget is the first to be closed. */
+const fairShare = 1 / 8
+
+/**
+ * Bounds the bytes that the connections of a listener hold in memory together. When the budget is exceeded, a connection
+ * with a large share of it is closed, and otherwise the connections that have held bytes longest.
+ */
+export class ByteBudget {
+  readonly #maxBytes: number
+  /** The bytes that each connection holds. The connection that has waited longest is the first. */
+  readonly #held = new Map<Socket, number>()
+  #bytes = 0
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** The bytes that all connections hold. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Adds to the bytes of an open connection. Closes connections, maybe this one, if the budget is exceeded. */
+  hold(socket: Socket, bytes: number): void {
+    if (socket.destroyed) return
+    const held = (this.#held.get(socket) ?? 0) + bytes
+    this.#held.set(socket, held)
+    this.#bytes += bytes
+    if (this.#isExceeded && held > this.#maxBytes * fairShare) this.#close(socket)
+    for (const oldest of this.#held.keys()) {
+      if (!this.#isExceeded) break
+      this.#close(oldest)
+    }
+  }
+
+  /** Subtracts from the bytes of the connection. The rest counts as held from now on. */
+  release(socket: Socket, bytes: number): void {
+    const held = this.#held.get(socket)
+    if (held === undefined) return
+    this.#bytes -= bytes
+    this.#held.delete(socket)
+    if (held > bytes) this.#held.set(socket, held - bytes)
+  }
+
+  get #isExceeded(): boolean {
+    return this.#bytes > this.#maxBytes
+  }
+
+  #close(socket: Socket): void {
+    this.#bytes -= this.#held.get(socket) as number
+    this.#held.delete(socket)
+    socket.destroy()
+  }
+}
