@@ -27,6 +27,7 @@ export function translated(error: unknown): unknown {
 }
 
 const reasons: Readonly<Record<string, DatabaseTrouble>> = {
+  '25006': 'read_only',
   '53100': 'disk_full',
   XX001: 'database_corrupt',
   XX002: 'database_corrupt',
