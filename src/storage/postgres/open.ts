@@ -69,11 +69,15 @@ export function faultOf({ version, encoding }: Omit<Server, 'schema'>): string |
 function reason(url: string, error: unknown): string {
   const place = placeOfPostgres(url)
   const { message, code } = error as NodeJS.ErrnoException
-  const explained = isUntrusted(code)
-    ? `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
-    : explanations[stateOf(error)]?.(place)
+  if (isUntrusted(code)) {
+    return `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
+  }
+  if (/client password must be/.test(message)) {
+    return `The database ${place} asks for a password. Add it to DATABASE_URL, or set PGPASSWORD.`
+  }
   return (
-    explained ?? `The database ${place} cannot be reached: ${message || code}. Check DATABASE_URL, and that it runs.`
+    explanations[stateOf(error)]?.(place) ??
+    `The database ${place} cannot be reached: ${message || code}. Check DATABASE_URL, and that it runs.`
   )
 }
 
