@@ -23,8 +23,13 @@ export function translated(error: unknown): unknown {
   const state = stateOf(error)
   if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
   if (state === '23505') return new UniqueViolation(error)
+  if (state === '42P05') return new Failure('database_unavailable', sharedConnections, { retryAfter: 1, cause: error })
   return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
 }
+
+/** Each process prepares its statements under names of its own; 42P05 says that another one has used a name. */
+const sharedConnections =
+  'The pooler in front of the database mixes up the prepared statements of its clients. In transaction mode, PgBouncer needs version 1.21 or newer and max_prepared_statements = 200.'
 
 const reasons: Readonly<Record<string, DatabaseTrouble>> = {
   '25006': 'read_only',

@@ -1,8 +1,10 @@
 /** What the operator is told when a database asks for what DATABASE_URL lacks. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { execute, startPostgres } from '../../../test/postgres.ts'
 import { openPostgres } from './open.ts'
 
@@ -17,5 +19,24 @@ test('a missing password is named, with the places for it', async (t) => {
   await assert.rejects(openPostgres(url.href, 1), {
     name: 'Error',
     message: `The database ${url.host}/postgres asks for a password. Add it to DATABASE_URL, or set PGPASSWORD.`,
+  })
+})
+
+/** A server that rejects every connection as PgBouncer does. Returns its URL. */
+async function rejectingServer(t: TestContext, message: string): Promise<string> {
+  const fields = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`)
+  const head = Buffer.alloc(5)
+  head.write('E')
+  head.writeInt32BE(fields.length + 4, 1)
+  const server = createServer((socket) => socket.once('data', () => socket.end(Buffer.concat([head, fields]))))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  return `postgres://user@127.0.0.1:${(server.address() as AddressInfo).port}/waymark`
+}
+
+test('a pooler that rejects the limits on time is told to ignore them', async (t) => {
+  const url = await rejectingServer(t, 'unsupported startup parameter: idle_in_transaction_session_timeout')
+  await assert.rejects(openPostgres(url, 1), {
+    message: `The pooler at ${new URL(url).host}/waymark rejects Waymark's limits on time. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout`,
   })
 })

@@ -61,7 +61,8 @@ test('with sslmode=verify-ca the certificate must be trusted, but may be for ano
   const elsewhere = server.url.replace('127.0.0.1', '127.1')
   assert.equal(await encryption(`sslmode=verify-ca&${certificate}`, elsewhere), true)
   await assert.rejects(encryption(`sslmode=verify-full&${certificate}`, elsewhere), {
-    message: /^The database 127\.1:\d+\/postgres cannot be reached: Hostname\/IP does not match certificate's altnames: /,
+    message:
+      /^The database 127\.1:\d+\/postgres cannot be reached: Hostname\/IP does not match certificate's altnames: /,
   })
   const anotherAuthority = `sslrootcert=${encodeURIComponent(file('other.crt'))}`
   await assert.rejects(encryption(`sslmode=verify-ca&${anotherAuthority}`), {
