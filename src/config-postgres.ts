@@ -3,7 +3,7 @@
  */
 import { brokenEncoding } from './config-reading.ts'
 
-/** Parameters that `pg` reads. It ignores all others, even those that libpq knows. */
+/** Parameters that `pg` reads. It ignores all others, even libpq's. */
 const parameters = [
   ...['application_name', 'fallback_application_name', 'host', 'options', 'password', 'port', 'user'],
   ...['idle_in_transaction_session_timeout', 'lock_timeout', 'query_timeout', 'statement_timeout'],
@@ -42,7 +42,7 @@ export function readPostgresUrl(url: string): string {
   return url
 }
 
-/** Returns whether the host or the port is a list, as libpq allows. An "@" that starts no host belongs to a password. */
+/** Returns whether the host or the port is a list, which libpq allows. Any other "@" belongs to a password. */
 function hasSeveralHosts(url: string): boolean {
   const hosts = /^\w+:\/\/(?:[^@/?#]*@)?([^@/?#]*)(?:\/[^@/?#]*)?(?:\?[^@#]*)?$/.exec(url)?.[1] ?? ''
   return hosts.includes(',') || /[?&](?:host|port)=[^&@]*(?:,|%2c)[^@]*$/i.test(url)

@@ -62,7 +62,7 @@ test('two nodes write, search and count clicks on three server connections, and 
     if (status === 302) redirects += 1
     return status === 302
   }
-  // The other node hears of the link within a second.
+  // The other node reads the link's domain within a second.
   for (const node of nodes) await eventually(() => visit(node))
   const work = async (node: VisitedServer, client: number) => {
     for (let n = 0; n < 10; n++) {
@@ -99,7 +99,7 @@ test('names max_prepared_statements where clients share prepared statements', as
   assert.match((await startOnce(t, pooled)) + (await startOnce(t, pooled)), sentence)
 })
 
-/** Starts a server and stops it. Returns what it wrote to stderr if it could not start. */
+/** Starts a server and stops it. Returns its error if it could not start. */
 async function startOnce(t: TestContext, DATABASE_URL: string): Promise<string> {
   try {
     await (await startVisited(t, { DATABASE_URL })).end('SIGTERM')

@@ -1,4 +1,4 @@
-/** A node whose DATABASE_URL reaches a standby, as it does during a failover. */
+/** A node whose DATABASE_URL reaches a standby, for example during a failover. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

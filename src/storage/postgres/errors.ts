@@ -27,7 +27,7 @@ export function translated(error: unknown): unknown {
   return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
 }
 
-/** Each process prepares its statements under names of its own; 42P05 says that another one has used a name. */
+/** A process never reuses the name of a statement, so 42P05 means that another process has used the connection. */
 const sharedConnections =
   'The pooler in front of the database mixes up the prepared statements of its clients. In transaction mode, PgBouncer needs version 1.21 or newer and max_prepared_statements = 200.'
 

@@ -28,7 +28,7 @@ export async function migrateAlone(db: Kysely<never>, migrations: Migrations, sc
     await sql`set local statement_timeout = 0`.execute(transaction)
     await sql`set local lock_timeout = 0`.execute(transaction)
     await sql`select pg_advisory_xact_lock(${sql.lit(migratorLock)})`.execute(transaction)
-    // A user who may not create tables is told so here. Kysely would only report that the transaction is aborted.
+    // If the user may not create tables, this fails with the reason. Kysely would only report an aborted transaction.
     await sql`create table waymark_trial ()`.execute(transaction)
     await sql`drop table waymark_trial`.execute(transaction)
     await migrate(transaction, migrations, schema)

@@ -1,4 +1,4 @@
-/** What the operator is told when a database asks for what DATABASE_URL lacks. */
+/** Sentences for the operator when the connection lacks a password or a pooler lacks a setting. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { execute, startPostgres } from '../../../test/postgres.ts'
 import { openPostgres } from './open.ts'
 
-test('a missing password is named, with the places for it', async (t) => {
+test('names the places for a password when it is missing', async (t) => {
   const server = await startPostgres()
   t.after(() => server.stop())
   const rules = join(server.folder, 'pg_hba.conf')
@@ -34,7 +34,7 @@ async function rejectingServer(t: TestContext, message: string): Promise<string>
   return `postgres://user@127.0.0.1:${(server.address() as AddressInfo).port}/waymark`
 }
 
-test('a pooler that rejects the limits on time is told to ignore them', async (t) => {
+test('names the setting when a pooler rejects the limits on time', async (t) => {
   const url = await rejectingServer(t, 'unsupported startup parameter: idle_in_transaction_session_timeout')
   await assert.rejects(openPostgres(url, 1), {
     message: `The pooler at ${new URL(url).host}/waymark rejects Waymark's limits on time. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout`,

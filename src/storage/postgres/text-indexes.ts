@@ -11,7 +11,7 @@ const indexingLock = 0x7761_796d_726c
  */
 export async function makeTextIndexes(url: string, resources: Readonly<Record<string, Resource>>): Promise<void> {
   await withClient(url, async (locker) => {
-    // An index can't be made concurrently in a transaction, and a lock outside of one stays on a pooler's connection.
+    // `create index concurrently` can't run in a transaction, and a session's lock would stay on a pooler's connection.
     await locker.query('begin; set local idle_in_transaction_session_timeout = 0')
     const { rows } = await locker.query(
       `select extnamespace::regnamespace::text as schema from pg_extension

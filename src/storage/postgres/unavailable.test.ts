@@ -191,7 +191,7 @@ test('a server without a free connection refuses at once, and finishes what it w
   await execute(url, `drop role ${role}`)
 })
 
-test('a read-only database rejects writes, answers reads, and is found writable again by the health check alone', async (t) => {
+test('a read-only database rejects writes, answers reads, and becomes writable again without a rejected write', async (t) => {
   const fixture = await open(t)
   const { storage, account, url } = fixture
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
