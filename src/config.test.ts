@@ -159,28 +159,6 @@ test('REDIRECT_PORT is none of the others, and short links name it', () => {
   for (const port of ['80', '0']) assert.equal(readConfig({ REDIRECT_PORT: port }).shortUrl, 'http://{domain}')
 })
 
-test('the TLS modes of a PostgreSQL database are those that mean what they say', () => {
-  const url = 'postgres://user:s3cret@db.example/waymark'
-  for (const query of ['', '?sslmode=require', '?sslmode=no-verify', '?sslmode=prefer&uselibpqcompat=true']) {
-    assert.deepEqual(mistakes({ DATABASE_URL: url + query }), [])
-  }
-  const said = ['DATABASE_URL has an sslmode that is none of disable, no-verify, require, verify-full.']
-  for (const mode of ['prefer', 'bogus', 'prefer&uselibpqcompat=false'])
-    assert.deepEqual(mistakes({ DATABASE_URL: `${url}?sslmode=${mode}` }), said)
-})
-
-test('a password that is not encoded, and a TLS parameter that does not exist, are refused', () => {
-  const said = /^DATABASE_URL must name a PostgreSQL database as [^\n]* percent-encoded\.$/
-  for (const password of ['p@ss/w#rd', 'p@ss', 'w#rd']) {
-    const [sentence = ''] = mistakes({ DATABASE_URL: `postgres://user:${password}@db.example/waymark` })
-    assert.match(sentence, said, password)
-  }
-  assert.deepEqual(mistakes({ DATABASE_URL: 'postgres://db.example/waymark?options=-c%20a=b@c' }), [])
-  assert.deepEqual(mistakes({ DATABASE_URL: 'postgres://db.example/waymark?sslmod=require' }), [
-    'DATABASE_URL has an unknown parameter, sslmod.',
-  ])
-})
-
 test('the OPS_PORT of the last of WORKERS must be one as well', () => {
   assert.equal(readConfig({ WORKERS: '3', OPS_PORT: '65533' }).listeners[2]?.port, 65_533)
   const sentence = 'OPS_PORT must be an integer from 0 to 65533, not "65534".'

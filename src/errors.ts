@@ -68,10 +68,10 @@ interface FailureFacts {
 }
 
 /**
- * What an operator must mend: damaged data stays damaged until a backup is restored; a disk that takes no more writes
- * still serves reads.
+ * What an operator must fix: damaged data stays damaged until a backup is restored; a full disk and a read-only database
+ * still serve reads.
  */
-export type DatabaseTrouble = 'database_corrupt' | 'disk_full'
+export type DatabaseTrouble = 'database_corrupt' | 'disk_full' | 'read_only'
 
 /**
  * An expected failure: the caller's mistake or a state of the service that the caller must know about. It is an

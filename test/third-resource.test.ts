@@ -38,11 +38,11 @@ import { bookmarkOperations } from './bookmarks/schema.ts'\n`,
   ['src/app-api.ts', 'export const operations = [', '...Object.values(bookmarkOperations), '],
   ['src/app-api.ts', 'spaceRoutes(api, storage, actions.spaces)\n', '  bookmarkRoutes(api, storage)\n'],
   ['src/app.ts', 'export const transferables = [domainTransfer, spaceTransfer', ', bookmarkTransfer'],
-  ['src/storage/migrations/all.ts', "'0008-deleted-links': deletedLinks,\n", "  '0009-bookmarks': bookmarks,\n"],
+  ['src/storage/migrations/all.ts', "'0009-statement-counts': statementCounts,\n", "  '0011-bookmarks': bookmarks,\n"],
   [
     'src/storage/migrations/all.ts',
-    "import * as deletedLinks from './0008-deleted-links.ts'\n",
-    "import * as bookmarks from './0009-bookmarks.ts'\n",
+    "import * as statementCounts from './0009-statement-counts.ts'\n",
+    "import * as bookmarks from './0011-bookmarks.ts'\n",
   ],
 ]
 
@@ -60,7 +60,7 @@ function newCopy(t: TestContext): string {
   for (const name of ['schema', 'statements', 'store', 'routes', 'transfer']) {
     cpSync(join(fixture, `${name}.ts`), join(folder, `src/bookmarks/${name}.ts`))
   }
-  cpSync(join(fixture, '0009-bookmarks.ts'), join(folder, 'src/storage/migrations/0009-bookmarks.ts'))
+  cpSync(join(fixture, '0011-bookmarks.ts'), join(folder, 'src/storage/migrations/0011-bookmarks.ts'))
   for (const [file, after, added] of additions) {
     const path = join(folder, file)
     const text = readFileSync(path, 'utf8')

@@ -16,6 +16,7 @@ const patience = 2_900
 
 export interface VisitedServer extends RunningServer {
   readonly visitPort: number
+  readonly opsPort: number
   /** Asks the visitors' listener for a URL, on a connection of its own; again while the server says that it is overloaded. */
   visit(url: string, request?: VisitRequest): Promise<Answer>
   /** The present value of a metric without labels, from the ops listener. */
@@ -39,6 +40,7 @@ export async function startVisited(t: Bench, variables: Variables, key?: string)
     ...server,
     key: own,
     visitPort,
+    opsPort,
     visit: async (url, request) => {
       for (;;) {
         const answer = await visit(visitPort, url, { agent: new Agent({ keepAlive: false }), ...request })

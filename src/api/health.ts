@@ -1,18 +1,18 @@
 import { addHeader, sendJson } from '../http/answer.ts'
 import type { Handler } from '../http/exchange.ts'
 import type { Router } from '../http/router.ts'
-import type { Storage } from '../storage/port.ts'
+import { isReady, type Storage } from '../storage/port.ts'
 
 /**
- * `GET /health`: 200 if the database answers, with `degraded` if it takes no writes; 503 if it does not answer, or is
- * damaged.
+ * Adds `GET /health`: 200 if the database answers, with `degraded` if its disk is full; 503 with `degraded` if it is
+ * read-only; 503 with a problem if it does not answer, or is damaged.
  */
 export function healthRoute(router: Router, storage: Storage): void {
   const handler: Handler = async (exchange) => {
     const condition = await storage.condition()
     addHeader(exchange, 'cache-control', 'no-store')
     const body = condition === 'ok' ? '{"status":"ok"}' : `{"status":"degraded","reason":"${condition}"}`
-    return sendJson(exchange, 200, body)
+    return sendJson(exchange, isReady(condition) ? 200 : 503, body)
   }
   router.add('GET', '/health', handler, { isAlwaysServed: true })
 }

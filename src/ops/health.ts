@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable, Failure } from '../errors.ts'
-import type { Storage } from '../storage/port.ts'
+import { isReady, type Storage } from '../storage/port.ts'
 
 export interface Health {
   /** Of the listener whose readiness is asked for. */
@@ -11,15 +11,21 @@ export interface Health {
 /** A database that takes longer to answer is as good as none. Milliseconds. */
 const timeoutMs = 2_000
 
+/** The response to a load balancer. */
+export interface Readiness {
+  readonly httpStatus: 200 | 503
+  readonly body: object
+}
+
 /**
- * Whether a balancer should send requests to the process. Throws `shutting_down` while it drains, and
+ * Returns whether a load balancer should send requests to the process. Throws `shutting_down` while it drains, and
  * `database_unavailable`.
  */
-export async function readiness({ drain, storage }: Health): Promise<object> {
+export async function readiness({ drain, storage }: Health): Promise<Readiness> {
   if (drain.isDraining) throw new Failure('shutting_down', 'The server is stopping.', { retryAfter: 1 })
   const condition = await inTime(storage.condition())
-  // A full disk still serves reads, on every node alike: taking nodes out would only end those too.
-  return condition === 'ok' ? { status: 'ready' } : { status: 'degraded', reason: condition }
+  const body = condition === 'ok' ? { status: 'ready' } : { status: 'degraded', reason: condition }
+  return { httpStatus: isReady(condition) ? 200 : 503, body }
 }
 
 async function inTime<T>(answer: Promise<T>): Promise<T> {

@@ -43,7 +43,10 @@ export function opsListener(operated: Operated): { server: Server; drain: Drain 
     return send(exchange, 200, body)
   })
   router.add('GET', live, async (exchange) => sendJson(exchange, 200, JSON.stringify({ status: 'live' })))
-  router.add('GET', ready, async (exchange) => sendJson(exchange, 200, JSON.stringify(await readiness(operated))))
+  router.add('GET', ready, async (exchange) => {
+    const { httpStatus, body } = await readiness(operated)
+    return sendJson(exchange, httpStatus, JSON.stringify(body))
+  })
   router.add('GET', tlsAsk, async (exchange) => {
     const { domain } = exchange.query as Fields
     if (typeof domain !== 'string' || !operated.isServed(domain)) return notFound('domain')

@@ -1,11 +1,11 @@
 import { Failure } from '../errors.ts'
-import type { Storage } from './port.ts'
+import type { DatabaseCondition } from './port.ts'
 
 /** What the failures of its statements have told about a database since it was opened. */
 export class Condition {
   #damage: Failure | undefined
   #isFull = false
-  #trial: ReturnType<Storage['condition']> | undefined
+  #trial: Promise<DatabaseCondition> | undefined
 
   /** Returns the error, having noted what it says about the database. */
   noted(error: unknown): unknown {
@@ -19,8 +19,9 @@ export class Condition {
    * See `Storage.condition`. `tryToWrite` runs while the disk is known to be full, once for all who ask at a time; it
    * throws what a write would throw.
    */
-  async told(tryToWrite: () => Promise<unknown>): ReturnType<Storage['condition']> {
+  async told(tryToWrite: () => Promise<unknown>, isReadOnly = false): Promise<DatabaseCondition> {
     if (this.#damage !== undefined) throw this.#damage
+    if (isReadOnly) return 'read_only'
     if (!this.#isFull) return 'ok'
     this.#trial ??= this.#try(tryToWrite).finally(() => {
       this.#trial = undefined
@@ -28,7 +29,7 @@ export class Condition {
     return this.#trial
   }
 
-  async #try(tryToWrite: () => Promise<unknown>): ReturnType<Storage['condition']> {
+  async #try(tryToWrite: () => Promise<unknown>): Promise<DatabaseCondition> {
     try {
       await tryToWrite()
     } catch (error) {

@@ -41,10 +41,11 @@ export interface Storage extends Db {
   start(onProblem: (error: unknown) => void): void
   /**
    * Asks the database how it is. `disk_full`: it answers reads, but the last write found no room, and neither does a
-   * trial write now. Throws `database_unavailable` when it does not answer, and with the reason `database_corrupt` once
-   * any statement has met damaged data, until the storage is opened again.
+   * trial write now. `read_only`: it answers reads, but rejects writes, as a standby does. Throws `database_unavailable`
+   * when it does not answer, and with the reason `database_corrupt` once any statement has met damaged data, until the
+   * storage is opened again.
    */
-  condition(): Promise<'ok' | 'disk_full'>
+  condition(): Promise<DatabaseCondition>
   /**
    * What changed since `position`, among links and domains, that visitors can notice: committed edits and deletions, and
    * stored domains. An id may come twice. `null` asks for the present position. Throws `database_unavailable`.
@@ -58,6 +59,16 @@ export interface Storage extends Db {
   close(): Promise<void>
   /** What the engine measures of itself; other engines measure other things. */
   readonly meters: readonly Meter[]
+}
+
+export type DatabaseCondition = 'ok' | 'disk_full' | 'read_only'
+
+/**
+ * Returns whether a node should get requests. All nodes share a full disk, so without them reads would end too. A
+ * read-only database may be a standby that only this node reaches.
+ */
+export function isReady(condition: DatabaseCondition): boolean {
+  return condition !== 'read_only'
 }
 
 /** Where a reader of changes stands. Only the storage that gave it can tell what it means. */

@@ -155,7 +155,7 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
       code: { $ref: '#/components/schemas/ErrorCode' },
       reason: {
         type: 'string',
-        enum: ['database_corrupt', 'disk_full'],
+        enum: ['database_corrupt', 'disk_full', 'read_only'],
         description: 'Why the database cannot do this, where that is known.',
       },
       request_id: { type: 'string', description: 'As in the header X-Request-Id.' },

@@ -4,7 +4,7 @@
 import type { ApiErrorCode } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
 import { documentQuery } from '../document-query.ts'
-import { type HeaderName, headerReferences, onEveryAnswer } from './headers.ts'
+import { type HeaderName, headerReferences, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { failuresAnywhere, queryParameters } from './paths.ts'
 import { problemReferences } from './problems.ts'
 import { type Schema, Schemas } from './schemas.ts'
@@ -24,7 +24,7 @@ export const serviceSchemas: Readonly<Record<string, Schema>> = {
         enum: ['ok', 'degraded'],
         description: '`degraded`: reads are answered, writes are not.',
       },
-      reason: { type: 'string', enum: ['disk_full'], description: 'Why, where it is `degraded`.' },
+      reason: { type: 'string', enum: ['disk_full', 'read_only'], description: 'Why, where it is `degraded`.' },
     },
   },
   ProblemExplanation: {
@@ -59,11 +59,25 @@ export const servicePaths = {
         'For load balancers and monitors. It queries the database too.',
       ),
       parameters: [requestId],
-      responses: answers(
-        'The server works, or works in part.',
-        { 'application/json': { schema: reference('Health'), example: { status: 'ok' } } },
-        ['database_unavailable'],
-      ),
+      responses: {
+        ...answers(
+          'The server works, or its disk is full (`degraded`, `disk_full`): reads are answered, writes are not.',
+          { 'application/json': { schema: reference('Health'), example: { status: 'ok' } } },
+          [],
+        ),
+        503: {
+          description:
+            'The database is read-only (`degraded`, `read_only`), so another server should get the requests; or the database does not answer, or is damaged (a problem).',
+          headers: { ...headerReferences(onEveryAnswer), ...optionalHeaders(['Retry-After', 'Vary']) },
+          content: {
+            'application/json': {
+              schema: { anyOf: [reference('Health'), reference('Problem')] },
+              example: { status: 'degraded', reason: 'read_only' },
+            },
+            'application/problem+json': { schema: reference('Problem') },
+          },
+        },
+      },
     },
   },
   '/openapi.json': {

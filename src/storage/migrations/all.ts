@@ -11,6 +11,7 @@ import * as links from './0005-links.ts'
 import * as clicks from './0006-clicks.ts'
 import * as sessions from './0007-sessions.ts'
 import * as deletedLinks from './0008-deleted-links.ts'
+import * as statementCounts from './0009-statement-counts.ts'
 import * as instanceAddresses from './0010-instance-addresses.ts'
 
 const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', readonly string[]>>>> = {
@@ -22,6 +23,7 @@ const all: Readonly<Record<string, Readonly<Record<'sqlite' | 'postgres', readon
   '0006-clicks': clicks,
   '0007-sessions': sessions,
   '0008-deleted-links': deletedLinks,
+  '0009-statement-counts': statementCounts,
   '0010-instance-addresses': instanceAddresses,
 }
 

@@ -72,6 +72,22 @@ test('a user who may not make temporary tables is told ok until the next write f
   await execute(url, `drop role ${role}`)
 })
 
+test('503 that names max_prepared_statements when a pooler mixes up prepared statements', async (t) => {
+  const { storage } = await open(t)
+  await assert.rejects(storage.all(fail, { state: '42P05' }), {
+    code: 'database_unavailable',
+    message: /In transaction mode, PgBouncer needs version 1\.21 or newer and max_prepared_statements = 200\.$/,
+  })
+})
+
+test('database_corrupt, not read_only, when a read-only database has damaged data', async (t) => {
+  const { url, storage } = await open(t)
+  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
+  assert.equal(await storage.condition(), 'read_only')
+  await assert.rejects(storage.all(fail, { state: 'XX001' }))
+  await assert.rejects(storage.condition(), ({ facts }) => facts.reason === 'database_corrupt')
+})
+
 test('database_corrupt once a statement has met damaged data or a damaged index', async (t) => {
   for (const state of ['XX001', 'XX002']) {
     const { storage } = await open(t)

@@ -23,10 +23,16 @@ export function translated(error: unknown): unknown {
   const state = stateOf(error)
   if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
   if (state === '23505') return new UniqueViolation(error)
+  if (state === '42P05') return new Failure('database_unavailable', sharedConnections, { retryAfter: 1, cause: error })
   return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
 }
 
+/** A process never reuses the name of a statement, so 42P05 means that another process has used the connection. */
+const sharedConnections =
+  'The pooler in front of the database mixes up the prepared statements of its clients. In transaction mode, PgBouncer needs version 1.21 or newer and max_prepared_statements = 200.'
+
 const reasons: Readonly<Record<string, DatabaseTrouble>> = {
+  '25006': 'read_only',
   '53100': 'disk_full',
   XX001: 'database_corrupt',
   XX002: 'database_corrupt',

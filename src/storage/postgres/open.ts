@@ -1,9 +1,10 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely } from 'kysely'
 import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
-import { type MigrationState, migrate, statesOf } from '../migrate.ts'
+import { type MigrationState, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
+import { MigrationDialect, migrateAlone } from './migrating.ts'
 import { placeOfPostgres } from './place.ts'
 import { settingsOf } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
@@ -15,7 +16,7 @@ const migrations = migrationsOf('postgres')
 
 /** Connects to the database, and migrates it. Throws `StartupFailure` with a sentence when it cannot be used. */
 export async function openPostgres(url: string, poolSize: number): Promise<PostgresStorage> {
-  await atDatabase(url, (db, schema) => migrate(db, migrations, schema))
+  await atDatabase(url, (db, schema) => migrateAlone(db, migrations, schema))
   return new PostgresStorage(url, poolSize)
 }
 
@@ -40,7 +41,7 @@ export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schem
     const server = rows[0] as Server
     const fault = faultOf(server)
     if (fault !== null) throw new StartupFailure(fault)
-    return await work(new Kysely<never>({ dialect: new PostgresDialect({ pool }) }), server.schema)
+    return await work(new Kysely<never>({ dialect: new MigrationDialect({ pool }) }), server.schema)
   } catch (error) {
     const cause = error instanceof StartupFailure ? error.cause : error
     const isSaid = error instanceof StartupFailure && stateOf(cause) !== insufficientPrivilege
@@ -69,11 +70,18 @@ export function faultOf({ version, encoding }: Omit<Server, 'schema'>): string |
 function reason(url: string, error: unknown): string {
   const place = placeOfPostgres(url)
   const { message, code } = error as NodeJS.ErrnoException
-  const explained = isUntrusted(code)
-    ? `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
-    : explanations[stateOf(error)]?.(place)
+  if (isUntrusted(code)) {
+    return `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
+  }
+  if (message.startsWith('unsupported startup parameter')) {
+    return `The pooler at ${place} rejects Waymark's limits on time. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout`
+  }
+  if (/client password must be/.test(message)) {
+    return `The database ${place} asks for a password. Add it to DATABASE_URL, or set PGPASSWORD.`
+  }
   return (
-    explained ?? `The database ${place} cannot be reached: ${message || code}. Check DATABASE_URL, and that it runs.`
+    explanations[stateOf(error)]?.(place) ??
+    `The database ${place} cannot be reached: ${message || code}. Check DATABASE_URL, and that it runs.`
   )
 }
 

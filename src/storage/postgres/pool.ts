@@ -104,14 +104,16 @@ export function settingsOf(url: string): pg.ClientConfig {
 }
 
 /**
- * `pg` reads "require" as "verify-full", and warns at each start that it may stop doing so. Waymark keeps verifying,
- * unless the operator sets `uselibpqcompat`.
+ * `pg` reads "require" and "verify-ca" as "verify-full", and warns at each start that it may stop doing so. Waymark keeps
+ * "require", and has "verify-ca" skip only the host name, unless the operator sets `uselibpqcompat`.
  */
 function verifyingServer(url: string): string {
   const parts = new URL(url)
   const { searchParams } = parts
-  if (searchParams.get('sslmode') !== 'require' || searchParams.get('uselibpqcompat') === 'true') return url
-  searchParams.set('sslmode', 'verify-full')
+  const mode = searchParams.get('sslmode')
+  if ((mode !== 'require' && mode !== 'verify-ca') || searchParams.get('uselibpqcompat') === 'true') return url
+  if (mode === 'require') searchParams.set('sslmode', 'verify-full')
+  else searchParams.set('uselibpqcompat', 'true')
   return parts.href
 }
 

@@ -1,11 +1,20 @@
-import { type Kysely, sql } from 'kysely'
 import type { ClientBase } from 'pg'
-import { tooManySearches } from '../../errors.ts'
+import { databaseUnavailable, Failure, tooManySearches } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
 import type { StorageLocation } from '../location.ts'
-import type { ChangePosition, Changes, Db, Isolation, Listing, Meter, Page, Storage } from '../port.ts'
-import { type Statement, statement } from '../statement.ts'
+import type {
+  ChangePosition,
+  Changes,
+  DatabaseCondition,
+  Db,
+  Isolation,
+  Listing,
+  Meter,
+  Page,
+  Storage,
+} from '../port.ts'
+import type { Statement } from '../statement.ts'
 import { changesAfter, pruneSome } from './changes.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
 import { Gate } from './gate.ts'
@@ -67,9 +76,9 @@ export class PostgresStorage implements Storage {
     makeTextIndexes(this.#url, resources).catch(onProblem)
   }
 
-  async condition(): ReturnType<Storage['condition']> {
-    await this.all(anything, {})
-    return this.#condition.told(() => this.#pool.with(takeRoom))
+  async condition(): Promise<DatabaseCondition> {
+    const isReadOnly = await this.#isReadOnly()
+    return this.#condition.told(() => this.#pool.with(takeRoom), isReadOnly)
   }
 
   changesAfter(position: ChangePosition | null): Promise<Changes> {
@@ -88,6 +97,16 @@ export class PostgresStorage implements Storage {
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
+  }
+
+  async #isReadOnly(): Promise<boolean> {
+    try {
+      await this.#awaited(this.#reader.read(checkWritable))
+      return false
+    } catch (error) {
+      if (error instanceof Failure && error.facts.reason === 'read_only') return true
+      throw error
+    }
   }
 
   async #close(): Promise<void> {
@@ -115,6 +134,15 @@ const reserved = 3
 /** A search takes a few milliseconds. */
 const maxSlowWaitMs = 500
 
+/**
+ * Throws what a write would throw on a read-only database: a standby, or one whose transactions are read-only by default.
+ * The connection is then replaced, as after a write, so that the next one can reach the new primary.
+ */
+async function checkWritable(client: ClientBase): Promise<void> {
+  const [row] = await runText(client, `select current_setting('transaction_read_only')::boolean`, [])
+  if (row?.[0] === true) throw databaseUnavailable(new Error('The database is read-only.'), 'read_only')
+}
+
 /** Takes a megabyte of the disk and gives it back: a small write may fit into what was taken earlier. */
 async function takeRoom(client: ClientBase): Promise<void> {
   const text = `create temp table waymark_room on commit drop as
@@ -126,5 +154,3 @@ async function takeRoom(client: ClientBase): Promise<void> {
     if (stateOf(error) !== insufficientPrivilege) throw error
   }
 }
-
-const anything = statement((db: Kysely<object>) => db.selectNoFrom(sql<number>`1`.as('one')))

@@ -35,8 +35,8 @@ before(async () => {
 
 after(() => server.stop())
 
-async function encryption(query: string): Promise<boolean | undefined> {
-  const storage = await openPostgres(`${server.url}?${query}`, 1)
+async function encryption(query: string, url = server.url): Promise<boolean | undefined> {
+  const storage = await openPostgres(`${url}?${query}`, 1)
   try {
     const [row] = await storage.all(isEncrypted, {})
     return row?.ssl
@@ -54,6 +54,20 @@ test('with sslmode=require or verify-full the server must show a certificate tha
     })
   }
   assert.equal(warned.mock.callCount(), 0)
+})
+
+test('with sslmode=verify-ca the certificate must be trusted, but may be for another host', async () => {
+  // A name of 127.0.0.1 that the certificate lacks.
+  const elsewhere = server.url.replace('127.0.0.1', '127.1')
+  assert.equal(await encryption(`sslmode=verify-ca&${certificate}`, elsewhere), true)
+  await assert.rejects(encryption(`sslmode=verify-full&${certificate}`, elsewhere), {
+    message:
+      /^The database 127\.1:\d+\/postgres cannot be reached: Hostname\/IP does not match certificate's altnames: /,
+  })
+  const anotherAuthority = `sslrootcert=${encodeURIComponent(file('other.crt'))}`
+  await assert.rejects(encryption(`sslmode=verify-ca&${anotherAuthority}`), {
+    message: /^The database 127\.0\.0\.1:\d+\/postgres shows a certificate that is not trusted here \([^\n]*$/,
+  })
 })
 
 test('with sslmode=no-verify the connection is encrypted, without a check of the server', async () => {

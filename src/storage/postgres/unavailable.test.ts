@@ -191,7 +191,7 @@ test('a server without a free connection refuses at once, and finishes what it w
   await execute(url, `drop role ${role}`)
 })
 
-test('a database that only reads refuses writes and answers reads', async (t) => {
+test('a read-only database rejects writes, answers reads, and becomes writable again without a rejected write', async (t) => {
   const fixture = await open(t)
   const { storage, account, url } = fixture
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
@@ -200,12 +200,12 @@ test('a database that only reads refuses writes and answers reads', async (t) =>
     `select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()`,
   )
-  await eventually(() =>
+  const isIn = (condition: string) => () =>
     storage.condition().then(
-      () => true,
+      (present) => present === condition,
       () => false,
-    ),
-  )
+    )
+  await eventually(isIn('read_only'))
   await assert.rejects(insertSpace(storage, account, { name: 'x', color: 1 }), isUnavailable)
   await assert.rejects(
     storage.write((tx) => insertSpace(tx, account, { name: 'x', color: 1 })),
@@ -216,6 +216,7 @@ test('a database that only reads refuses writes and answers reads', async (t) =>
     url,
     `begin read write; alter database ${new URL(url).pathname.slice(1)} reset default_transaction_read_only; commit`,
   )
+  await eventually(isIn('ok'))
   // A connection that refuses to write is given up, so that those opened before need not be ended by hand.
   await eventually(() => insertSpace(storage, account, { name: 'x', color: 1 }).then(...isFulfilled))
   const reopened = await openPostgres(url, 1)

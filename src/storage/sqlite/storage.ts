@@ -7,6 +7,7 @@ import type { StorageLocation } from '../location.ts'
 import {
   type ChangePosition,
   type Changes,
+  type DatabaseCondition,
   type Db,
   type Listing,
   type Meter,
@@ -92,7 +93,7 @@ export class SqliteStorage implements Storage {
     }
   }
 
-  async condition(): ReturnType<Storage['condition']> {
+  async condition(): Promise<DatabaseCondition> {
     this.#file.check()
     await this.all(anything, {})
     return this.#condition.told(() => this.#tryToWrite())

@@ -45,6 +45,8 @@ export const postgres = [
     ${columns('bigint', 'text collate "C"')})`,
   ...indexes,
   origins('bigint', 'text collate "C"'),
-  'create trigger stored after insert on bookmarks for each row execute function record_stored()',
-  'create trigger deleted after delete on bookmarks for each row execute function record_deleted()',
+  `create trigger stored after insert on bookmarks referencing new table as changed
+    for each statement execute function records_stored()`,
+  `create trigger deleted after delete on bookmarks referencing old table as changed
+    for each statement execute function records_deleted()`,
 ]

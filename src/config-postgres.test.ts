@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readPostgresUrl } from './config-postgres.ts'
+
+const url = 'postgres://user:hunter2@db.example/waymark'
+
+/** Returns the sentence about a URL, which never contains the password; null if the URL is accepted. */
+function errorOf(text: string): string | null {
+  try {
+    assert.equal(readPostgresUrl(text), text)
+    return null
+  } catch (error) {
+    const { message } = error as Error
+    assert.doesNotMatch(message, /hunter/, text)
+    assert.match(message, /^[^\n]*\.$/)
+    return message
+  }
+}
+
+test('accepts the parameters that pg reads', () => {
+  for (const query of [
+    '',
+    '?options=-c%20search_path=links',
+    '?application_name=links&lock_timeout=100&statement_timeout=1000',
+    '?host=/var/run/postgresql&port=5433&user=a&password=hunter2',
+    '?sslmode=require&sslrootcert=/etc/ca.pem&sslcert=a&sslkey=b',
+    '?ssl=true',
+  ]) {
+    assert.equal(errorOf(url + query), null, query)
+  }
+  assert.equal(errorOf('postgres://db.example/waymark?options=-c%20a=b@c'), null)
+  assert.equal(errorOf('postgresql://%2Frun%2Fpostgresql:5432/waymark'), null)
+  assert.equal(errorOf('postgres://user:hunter,2@db.example/waymark'), null)
+})
+
+test('names a parameter that pg ignores', () => {
+  for (const name of [
+    'target_session_attrs',
+    'connect_timeout',
+    'sslmod',
+    'SSLMODE',
+    'sslpassword',
+    'client_encoding',
+  ]) {
+    const sentence = `has a parameter that is not supported, ${name}. Supported parameters: application_name, `
+    assert.ok(errorOf(`${url}?sslmode=require&${name}=read-write`)?.startsWith(sentence), name)
+  }
+})
+
+test('does not name a parameter that may be a part of the password', () => {
+  for (const query of ['password=x&hunter2', 'hun%0Ater=2', `${'hunter'.repeat(20)}=2`]) {
+    assert.match(String(errorOf(`${url}?${query}`)), /^has a parameter that is not supported\. Supported/, query)
+  }
+})
+
+test('asks for a percent-encoded password', () => {
+  for (const password of [
+    'hunter@ss/w#rd',
+    'hunter@ss',
+    'hunter#rd',
+    'hunter?x',
+    '123/4?hunter',
+    'hunter,a?x',
+    'hunter,a/b',
+  ]) {
+    const sentence = errorOf(`postgres://user:${password}@db.example/waymark`)
+    assert.match(String(sentence), /^must name a PostgreSQL database as [^\n]* percent-encoded\.$/, password)
+  }
+})
+
+test('says that several hosts are not supported', () => {
+  for (const text of [
+    'postgres://user:hunter2@h1:5432,h2:5432/waymark?target_session_attrs=read-write',
+    'postgres://user:hunter2@h1,h2:5432/waymark',
+    'postgres://h1,h2/waymark?sslmode=require&sslrootcert=/etc/ca.pem',
+    'postgres://h1,h2',
+    `${url}?host=h1,h2`,
+    `${url}?sslmode=require&host=h1%2Ch2`,
+    `${url}?port=1,2`,
+  ]) {
+    const sentence = 'names several hosts, which is not supported. Name one address that always reaches the primary.'
+    assert.equal(errorOf(text), sentence, text)
+  }
+})
+
+test('accepts the TLS modes that say what they do, and names the others', () => {
+  for (const mode of ['disable', 'no-verify', 'require', 'verify-full', 'verify-ca&sslrootcert=/etc/ca.pem']) {
+    assert.equal(errorOf(`${url}?sslmode=${mode}`), null, mode)
+  }
+  const modes = 'Use disable, no-verify, require, verify-ca, verify-full.'
+  for (const mode of ['prefer', 'allow']) {
+    const sentence = `has sslmode=${mode}, which leaves open whether the connection is encrypted. ${modes}`
+    assert.equal(errorOf(`${url}?sslmode=${mode}`), sentence)
+    assert.equal(errorOf(`${url}?sslmode=${mode}&uselibpqcompat=false`), sentence)
+    assert.equal(errorOf(`${url}?sslmode=${mode}&uselibpqcompat=true`), null)
+  }
+  for (const mode of ['', 'bogus', 'bogus&uselibpqcompat=true', 'Require']) {
+    assert.equal(errorOf(`${url}?sslmode=${mode}`), `has an unknown sslmode. ${modes}`)
+  }
+  for (const more of ['', '&sslrootcert=', '&uselibpqcompat=true']) {
+    assert.match(
+      String(errorOf(`${url}?sslmode=verify-ca${more}`)),
+      /^has sslmode=verify-ca without sslrootcert=FILE\. /,
+    )
+  }
+})

@@ -1,0 +1,67 @@
+/**
+ * The URL of a PostgreSQL database.
+ */
+import { brokenEncoding } from './config-reading.ts'
+
+/** Parameters that `pg` reads. It ignores all others, even libpq's. */
+const parameters = [
+  ...['application_name', 'fallback_application_name', 'host', 'options', 'password', 'port', 'user'],
+  ...['idle_in_transaction_session_timeout', 'lock_timeout', 'query_timeout', 'statement_timeout'],
+  ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslnegotiation', 'sslrootcert', 'uselibpqcompat'],
+]
+
+/** Modes that say whether to encrypt, and whether to verify the server's certificate. */
+const sslModes = ['disable', 'no-verify', 'require', 'verify-ca', 'verify-full']
+/** Modes that leave it open. `uselibpqcompat=true` allows them. */
+const vagueSslModes = ['allow', 'prefer']
+
+/**
+ * Reads the URL. Throws an error that says what to write instead. It never repeats a part that may contain a password.
+ */
+export function readPostgresUrl(url: string): string {
+  if (hasSeveralHosts(url)) {
+    throw new Error('names several hosts, which is not supported. Name one address that always reaches the primary.')
+  }
+  const parsed = /[\s\p{Cc}]/u.test(url) ? null : URL.parse(url)
+  // A "#" or a second "@" belongs to a password that is not percent-encoded.
+  const isPlain = /^[^#@]*@?[^#@]*$/.test(url.replace(/\?.*/s, '')) && !brokenEncoding.test(url)
+  const unknown = [...(parsed?.searchParams.keys() ?? [])].find((name) => !parameters.includes(name))
+  // An "@" after an unknown parameter means that a "?" of the password began the parameters.
+  const isQueryPlain = unknown === undefined || !/[?].*@/s.test(url)
+  if (parsed === null || !isPlain || !isQueryPlain || !/^\/[^/]+$/.test(parsed.pathname)) {
+    throw new Error(
+      'must name a PostgreSQL database as postgres://user:password@host:5432/database; characters of the password such as "@", "/" and "%" are percent-encoded.',
+    )
+  }
+  if (unknown !== undefined) {
+    // An "&" of a password as a parameter begins the next one.
+    const name = /^\w{1,40}$/.test(unknown) && !parsed.searchParams.has('password') ? `, ${unknown}` : ''
+    throw new Error(`has a parameter that is not supported${name}. Supported parameters: ${parameters.join(', ')}.`)
+  }
+  checkTls(Object.fromEntries(parsed.searchParams))
+  return url
+}
+
+/** Returns whether the host or the port is a list, which libpq allows. Any other "@" belongs to a password. */
+function hasSeveralHosts(url: string): boolean {
+  const hosts = /^\w+:\/\/(?:[^@/?#]*@)?([^@/?#]*)(?:\/[^@/?#]*)?(?:\?[^@#]*)?$/.exec(url)?.[1] ?? ''
+  return hosts.includes(',') || /[?&](?:host|port)=[^&@]*(?:,|%2c)[^@]*$/i.test(url)
+}
+
+function checkTls({ sslmode, sslrootcert, uselibpqcompat }: Readonly<Record<string, string>>): void {
+  if (sslmode === undefined) return
+  const isVague = vagueSslModes.includes(sslmode)
+  if (!isVague && !sslModes.includes(sslmode)) {
+    throw new Error(`has an unknown sslmode. Use ${sslModes.join(', ')}.`)
+  }
+  if (isVague && uselibpqcompat !== 'true') {
+    throw new Error(
+      `has sslmode=${sslmode}, which leaves open whether the connection is encrypted. Use ${sslModes.join(', ')}.`,
+    )
+  }
+  if (sslmode === 'verify-ca' && !sslrootcert) {
+    throw new Error(
+      'has sslmode=verify-ca without sslrootcert=FILE. Add the certificate of your authority, or use verify-full.',
+    )
+  }
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { execute } from '../../../test/postgres.ts'
+import { newDatabase } from '../../../test/postgres-database.ts'
+import { migrate } from '../migrate.ts'
+import { atDatabase } from '../postgres/open.ts'
+import { migrationsOf } from './all.ts'
+
+async function database(t: TestContext, isMigrated = true): Promise<string> {
+  const { url, drop } = await newDatabase(isMigrated)
+  t.after(drop)
+  return url
+}
+
+/** Inserts spaces with ids from `first` to `last`. Every third space belongs to account 2, all others to account 1. */
+const insertSpaces = (first: number, last: number) => `
+  insert into spaces (id, account_id, name, name_folded, color, created_at, updated_at)
+    select n, case when n % 3 = 0 then 2 else 1 end, 'n', 'n', 1, '', '' from generate_series(${first}, ${last}) as n
+    on conflict do nothing;`
+
+/** Returns the counted and the existing spaces of accounts 1 and 2. */
+async function spacesOf(url: string): Promise<unknown> {
+  const [row] = await execute(
+    url,
+    `select
+      (select array_agg(total order by account_id) from (
+        select account_id, sum(total)::integer as total from record_counts where resource = 'spaces' group by account_id
+      ) as counts) as counted,
+      (select array_agg(total order by account_id) from (
+        select account_id, count(*)::integer as total from spaces group by account_id
+      ) as rows) as existing`,
+  )
+  return row
+}
+
+test('a statement writes each total once, however many records it inserts or deletes', async (t) => {
+  const url = await database(t)
+  const writes = `select (n_tup_ins + n_tup_upd)::integer as writes
+    from pg_stat_xact_user_tables where relname = 'record_counts'`
+  for (const statement of [insertSpaces(1, 999), insertSpaces(1000, 1998), 'delete from spaces where id <= 999;']) {
+    assert.deepEqual(await execute(url, statement + writes), [{ writes: 2 }], statement)
+  }
+  assert.deepEqual(await spacesOf(url), { counted: [666, 333], existing: [666, 333] })
+})
+
+test('totals stay exact when connections insert and delete concurrently, and when a statement changes nothing', async (t) => {
+  const url = await database(t)
+  const turns = Array.from({ length: 12 }, async (_, turn) => {
+    const first = turn * 100 + 1
+    await execute(url, insertSpaces(first, first + 99))
+    await execute(url, insertSpaces(first, first + 99))
+    await execute(url, `delete from spaces where id between ${first} and ${first + 29}`)
+    await execute(url, `delete from spaces where id between ${first} and ${first + 29}`)
+    await execute(url, `delete from spaces where id = ${first + 30}`)
+  })
+  await Promise.all(turns)
+  assert.deepEqual(await spacesOf(url), { counted: [552, 276], existing: [552, 276] })
+})
+
+test('a database of the previous version keeps its totals when it is migrated', async (t) => {
+  const url = await database(t, false)
+  const all = Object.entries(migrationsOf('postgres'))
+  const previous = Object.fromEntries(all.filter(([name]) => name < '0009'))
+  await atDatabase(url, (db, schema) => migrate(db, previous, schema))
+  await execute(url, insertSpaces(1, 60))
+  await atDatabase(url, (db, schema) => migrate(db, Object.fromEntries(all), schema))
+  await execute(url, insertSpaces(61, 90))
+  await execute(url, 'delete from spaces where id between 31 and 75')
+  await execute(url, 'update spaces set account_id = 2 where id = 1')
+  assert.deepEqual(await spacesOf(url), { counted: [29, 16], existing: [29, 16] })
+})

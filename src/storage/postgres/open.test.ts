@@ -1,0 +1,42 @@
+/** Sentences for the operator when the connection lacks a password or a pooler lacks a setting. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { execute, startPostgres } from '../../../test/postgres.ts'
+import { openPostgres } from './open.ts'
+
+test('names the places for a password when it is missing', async (t) => {
+  const server = await startPostgres()
+  t.after(() => server.stop())
+  const rules = join(server.folder, 'pg_hba.conf')
+  writeFileSync(rules, readFileSync(rules, 'utf8').replaceAll(/\bpassword$/gm, 'scram-sha-256'))
+  await execute(server.url, 'select pg_reload_conf()')
+  const url = new URL(server.url)
+  url.password = ''
+  await assert.rejects(openPostgres(url.href, 1), {
+    name: 'Error',
+    message: `The database ${url.host}/postgres asks for a password. Add it to DATABASE_URL, or set PGPASSWORD.`,
+  })
+})
+
+/** A server that rejects every connection as PgBouncer does. Returns its URL. */
+async function rejectingServer(t: TestContext, message: string): Promise<string> {
+  const fields = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`)
+  const head = Buffer.alloc(5)
+  head.write('E')
+  head.writeInt32BE(fields.length + 4, 1)
+  const server = createServer((socket) => socket.once('data', () => socket.end(Buffer.concat([head, fields]))))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  return `postgres://user@127.0.0.1:${(server.address() as AddressInfo).port}/waymark`
+}
+
+test('names the setting when a pooler rejects the limits on time', async (t) => {
+  const url = await rejectingServer(t, 'unsupported startup parameter: idle_in_transaction_session_timeout')
+  await assert.rejects(openPostgres(url, 1), {
+    message: `The pooler at ${new URL(url).host}/waymark rejects Waymark's limits on time. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout`,
+  })
+})

@@ -1,0 +1,83 @@
+/** A node whose DATABASE_URL reaches a standby, for example during a failover. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { sendRequest } from './client.ts'
+import { type EmbeddedServer, execute, startPostgres } from './postgres.ts'
+import { eventually } from './processes.ts'
+import { startVisited, type VisitedServer } from './visited-server.ts'
+
+const shortUrl = 'http://go.acme.com/sale'
+
+/** A standby of a primary that is down. `fill` stores records on the primary. */
+async function startStandby<T>(t: TestContext, fill: (server: VisitedServer) => Promise<T>) {
+  const primary = await startPostgres()
+  t.after(() => primary.stop())
+  const writer = await startVisited(t, { DATABASE_URL: primary.url })
+  const records = await fill(writer)
+  await writer.end('SIGTERM')
+  await primary.halt()
+  const folder = join(mkdtempSync(join(tmpdir(), 'waymark-')), 'standby')
+  // The server's files belong to its own user when the tests run as root.
+  execFileSync('cp', ['-a', primary.folder, folder])
+  chmodSync(dirname(folder), 0o755)
+  writeFileSync(join(folder, 'standby.signal'), '')
+  t.after(() => rmSync(dirname(folder), { recursive: true, force: true }))
+  const standby: EmbeddedServer = await startPostgres({ folder })
+  t.after(() => standby.stop())
+  return { standby, key: writer.key, records }
+}
+
+/** Returns status, state and reason that the server's three health checks report. */
+async function healthOf(server: VisitedServer): Promise<unknown[]> {
+  const asked = ['/health/ready', '/health/live'].map((path) =>
+    sendRequest({ agent: undefined, port: server.opsPort, method: 'GET', path }, { key: null }),
+  )
+  const answers = await Promise.all([server.send('GET', '/health', { key: null }), ...asked])
+  return answers.map(({ status, body }) => [status, body.status, body.reason])
+}
+
+test('a node on a standby is degraded and not ready, and writes its clicks once when the standby is promoted', {
+  timeout: 90_000,
+}, async (t) => {
+  const { standby, key, records } = await startStandby(t, async (writer) => {
+    await writer.stored('/domains', { name: 'go.acme.com' })
+    const space = await writer.stored('/spaces', { name: 'before', color: 1 })
+    const link = await writer.stored('/links', { url: 'https://acme.com/sale', domain_id: 1, alias: 'sale' })
+    return { space: `/spaces/${space.id}`, link: `/links/${link.id}` }
+  })
+  const server = await startVisited(t, { DATABASE_URL: standby.url }, key)
+  assert.equal((await server.ask('GET', records.space)).status, 200)
+  assert.equal((await server.ask('GET', '/spaces')).body.meta.total, 1)
+  const refused = [
+    await server.ask('POST', '/spaces', { form: { name: 'late', color: 1 } }),
+    await server.ask('PATCH', records.space, { form: { color: 2 } }),
+    await server.ask('DELETE', records.space),
+  ]
+  for (const { status, body, headers } of refused) {
+    assert.deepEqual([status, body.code, body.reason], [503, 'database_unavailable', 'read_only'])
+    assert.equal(headers['retry-after'], '1')
+  }
+  const degraded = [503, 'degraded', 'read_only']
+  assert.deepEqual(await healthOf(server), [degraded, degraded, [200, 'live', undefined]])
+  for (let n = 0; n < 5; n++) assert.equal((await server.visit(shortUrl)).status, 302)
+  // The click thread has tried to write by now.
+  await server.said(/"reason":"read_only"[^\n]*clicks/)
+  await eventually(async () => (await server.metric('waymark_clicks_unwritten')) === 5)
+
+  await execute(standby.url, 'select pg_promote()')
+  const well = [
+    [200, 'ok', undefined],
+    [200, 'ready', undefined],
+    [200, 'live', undefined],
+  ]
+  await eventually(async () => (await healthOf(server)).join() === well.join())
+  await eventually(async () => (await server.ask('GET', records.link)).body.data.clicks === 5, 20_000)
+  assert.equal((await server.end('SIGTERM')).code, 0)
+  assert.deepEqual(await execute(standby.url, 'select clicks::integer, link_id::integer from link_clicks'), [
+    { clicks: 5, link_id: 1 },
+  ])
+})
