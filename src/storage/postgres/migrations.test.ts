@@ -77,6 +77,13 @@ test('a database that a newer version made is refused and left as it is', async 
   assert.deepEqual(await tablesOf(url), before)
 })
 
+test('a limit on statements that the database sets does not apply to migrations', async (t) => {
+  const url = await emptyDatabase(t)
+  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set statement_timeout = 100`)
+  const slow: Migration = { up: async (db: Kysely<never>) => void (await sql`select pg_sleep(0.3)`.execute(db)) }
+  await migrateTo(url, { '0001-slow': slow })
+})
+
 test('tables of another program in another schema are ignored', async (t) => {
   const url = await emptyDatabase(t)
   await execute(

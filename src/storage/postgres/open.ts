@@ -6,7 +6,7 @@ import { migrationsOf } from '../migrations/all.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
 import { MigrationDialect, migrateAlone } from './migrating.ts'
 import { placeOfPostgres } from './place.ts'
-import { settingsOf } from './pool.ts'
+import { settingsOf, unlimited } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
 
 /** How long a start waits for a connection: a server or a machine that is just starting may be slow. Milliseconds. */
@@ -30,7 +30,7 @@ export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
  * made.
  */
 export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schema: string) => Promise<T>): Promise<T> {
-  const patient = { connectionTimeoutMillis: startTimeoutMs, statement_timeout: 0, query_timeout: 0 }
+  const patient = { connectionTimeoutMillis: startTimeoutMs, ...unlimited }
   const pool = new pg.Pool({ ...settingsOf(url), ...patient, max: 1 })
   pool.on('error', () => undefined)
   try {

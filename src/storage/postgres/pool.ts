@@ -23,6 +23,9 @@ const idleMs = 60_000
  */
 const keepAliveMs = 10_000
 
+/** For work that takes as long as it takes. `pg` would not send 0, and a limit of the role or the database would apply. */
+export const unlimited = { statement_timeout: 2_147_483_647, query_timeout: 0 }
+
 /** A connection of the pool. */
 export type Connection = PoolClient & PacketClient
 

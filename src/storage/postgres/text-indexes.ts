@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Resource } from '../../resources.ts'
-import { settingsOf } from './pool.ts'
+import { settingsOf, unlimited } from './pool.ts'
 
 /** Held by the process that makes the indexes. */
 const indexingLock = 0x7761_796d_726c
@@ -26,7 +26,7 @@ export async function makeTextIndexes(url: string, resources: Readonly<Record<st
 }
 
 async function withClient(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
-  const client = new pg.Client({ ...settingsOf(url), statement_timeout: 0, query_timeout: 0 })
+  const client = new pg.Client({ ...settingsOf(url), ...unlimited })
   client.on('error', () => undefined)
   try {
     await client.connect()
