@@ -38,10 +38,14 @@ import { bookmarkOperations } from './bookmarks/schema.ts'\n`,
   ['src/app-api.ts', 'export const operations = [', '...Object.values(bookmarkOperations), '],
   ['src/app-api.ts', 'spaceRoutes(api, storage, actions.spaces)\n', '  bookmarkRoutes(api, storage)\n'],
   ['src/app.ts', 'export const transferables = [domainTransfer, spaceTransfer', ', bookmarkTransfer'],
-  ['src/storage/migrations/all.ts', "'0009-statement-counts': statementCounts,\n", "  '0011-bookmarks': bookmarks,\n"],
   [
     'src/storage/migrations/all.ts',
-    "import * as statementCounts from './0009-statement-counts.ts'\n",
+    "'0010-instance-addresses': instanceAddresses,\n",
+    "  '0011-bookmarks': bookmarks,\n",
+  ],
+  [
+    'src/storage/migrations/all.ts',
+    "import * as instanceAddresses from './0010-instance-addresses.ts'\n",
     "import * as bookmarks from './0011-bookmarks.ts'\n",
   ],
 ]
