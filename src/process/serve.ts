@@ -5,6 +5,7 @@ import { checkCountries } from '../clicks/countries.ts'
 import { type Config, readConfig } from '../config.ts'
 import type { Place } from '../config-listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
+import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
 import { signInUrl } from '../sessions/sign-in-url.ts'
 import { insertLoginToken } from '../sessions/store.ts'
 import { openStorage } from '../storage/open.ts'
@@ -47,8 +48,10 @@ async function start(): Promise<void> {
     announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
     if (isFirst()) {
       const addresses = addressesOf(listening)
+      const baseUrl = config.baseUrl ?? dashboardUrl(addresses.api)
+      await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
       const first = ownAccess ?? (await makeFirstAccess(storage))
-      greet(greeting(addresses, await accessNews(storage, first, config.baseUrl ?? dashboardUrl(addresses.api))))
+      greet(greeting(addresses, await accessNews(storage, first, baseUrl)))
       for (const sentence of config.ignored) logger.warn(sentence)
     }
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
@@ -98,6 +101,16 @@ async function registerOwnKey({ bootstrapKey }: Config, storage: Storage, logger
     )
   }
   return first
+}
+
+/** Stores the server's addresses for the command line. With a read-only database, logs a warning instead. */
+async function recordAddresses(storage: Storage, addresses: InstanceAddresses, logger: Logger): Promise<void> {
+  try {
+    await storeAddresses(storage, addresses)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    logger.warn({ err: error }, 'the addresses of this server could not be stored; commands may print older ones')
+  }
 }
 
 /** Makes the first sign-in link. `base` is where browsers find the dashboard. */
