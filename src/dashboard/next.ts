@@ -19,7 +19,7 @@ export function nextOf(text: unknown): string {
   return isPage && !url.pathname.startsWith(`${home}/sign-in`) && next.length <= maxTargetBytes ? next : home
 }
 
-/** The same for a form that works without a session, which may have only 4 KiB; the first page for a longer address. */
+/** Like `nextOf`, but returns the first page for a path that doesn't fit into a form of 4 KiB. */
 export function openFormNextOf(text: unknown): string {
   const next = nextOf(text)
   return next.length <= maxOpenFormNext ? next : home

@@ -62,8 +62,8 @@ const sentences = {
   'space-made': () => 'The space is created.',
   'space-saved': () => 'The space is saved.',
   'space-deleted': () => 'The space is deleted. Its links stay.',
-  'key-made-before': () =>
-    'The key was created when you first pressed the button, and was shown once. If you did not copy it, revoke it and create another.',
+  'key-created-before': () =>
+    'The key was created the first time you pressed the button, and is shown only that once. If you did not copy it, revoke it and create another.',
   'key-revoked': () => 'The key is revoked.',
   'signed-in': () => 'You are signed in already. That sign-in link had been used before or has expired.',
   'session-ended': () => 'The session is ended.',
@@ -71,7 +71,7 @@ const sentences = {
 } as const satisfies Record<string, (facts: Facts) => Part>
 
 /** What was asked for and not done. */
-const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-gone', 'links-lost', 'key-made-before']
+const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-gone', 'links-lost', 'key-created-before']
 
 export function isCode(text: string): text is Code {
   return Object.hasOwn(sentences, text)

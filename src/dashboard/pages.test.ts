@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { type Browser, signedIn } from '../../test/dashboard.ts'
 import { eventually } from '../../test/processes.ts'
 import { shortUrls } from '../names/short-url.ts'
-import { maxRendering, type Page, Pages } from './pages.ts'
+import { maxPages, type Page, Pages } from './pages.ts'
 
 /** Adds a page to the app that is rendered when the test says so, and counts how many are being rendered. */
 function slowPage({ router, storage }: TestApp) {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const rendering = { now: 0, most: 0, release: resolve }
+  const rendering = { now: 0, most: 0, begun: 0, release: resolve }
   const pages = new Pages({
     router,
     db: storage,
@@ -18,6 +20,7 @@ function slowPage({ router, storage }: TestApp) {
     spend: () => undefined,
   })
   const page: Page = async () => {
+    rendering.begun += 1
     rendering.now += 1
     rendering.most = Math.max(rendering.most, rendering.now)
     await promise
@@ -25,58 +28,70 @@ function slowPage({ router, storage }: TestApp) {
     return { title: 'Slow', place: 'overview', body: '' }
   }
   pages.show('/app/slow', page)
-  pages.act('/app/slow', page)
-  pages.act('/app/slow-end', page, { isLimited: false })
+  pages.act('/app/slow', async () => ({ title: 'Done', place: 'overview', body: '' }))
   return rendering
 }
 
 const ask = (browser: Browser, times: number) =>
   Array.from({ length: times }, () => browser.get('/app/slow', { seesOverload: true }))
 
-const { atOnce, atOncePerPlace, perPlace } = maxRendering
+/** Signs in to another account. */
+async function strangerOf(app: TestApp): Promise<Browser> {
+  return signedIn(app, await app.createKey({ account: await app.createAccount() }))
+}
 
-test('renders two pages of a session at the same time, lets 32 wait, and returns 503 for more; others are served', async () => {
+const { atOncePerPlace, perPlace } = maxPages
+
+test('handles four pages per account at the same time, lets 64 wait, and returns 503 for more', async () => {
   const app = await startApp()
   const rendering = slowPage(app)
-  const [browser, other] = [await signedIn(app), await signedIn(app)]
-  const served = ask(browser, atOncePerPlace + perPlace)
+  const sessions = [await signedIn(app), await signedIn(app)] as const
+  const served = sessions.flatMap((browser) => ask(browser, (atOncePerPlace + perPlace) / 2))
   await eventually(() => app.measured.counts.underWay === served.length)
-  for (const { status, headers, page } of await Promise.all(ask(browser, 10))) {
+  for (const { status, headers, page } of await Promise.all(sessions.flatMap((browser) => ask(browser, 5)))) {
     assert.deepEqual([status, headers['retry-after'], page.heading], [503, '1', 'Overloaded'])
-    assert.match(page.text, /too many pages in a moment/)
+    assert.match(page.text, /Too many pages are loading/)
   }
   assert.equal(rendering.most, atOncePerPlace)
-  assert.equal((await app.send('GET', '/health')).status, 200)
-  assert.equal((await app.send('GET', '/api/v1/me')).status, 200)
-  const another = other.get('/app/slow')
-  await eventually(() => rendering.now === atOncePerPlace + 1)
-  assert.equal(app.measured.counts.underWay, served.length + 1)
-  rendering.release()
-  for (const { status } of await Promise.all([...served, another])) assert.equal(status, 200)
-  assert.equal(rendering.most, atOncePerPlace + 1)
-})
-
-test('renders four pages at the same time for any number of sessions; browsers with six tabs get all of them', async () => {
-  const app = await startApp()
-  const rendering = slowPage(app)
-  const browsers = await Promise.all(Array.from({ length: 5 }, () => signedIn(app)))
-  const served = browsers.flatMap((browser) => ask(browser, 6))
-  await eventually(() => app.measured.counts.underWay === served.length && rendering.now === atOnce)
   rendering.release()
   for (const { status } of await Promise.all(served)) assert.equal(status, 200)
-  assert.equal(rendering.most, atOnce)
+  assert.equal(rendering.most, atOncePerPlace)
 })
 
-test('forms count as pages, except those that end a session', async () => {
+test('serves other accounts, the API, health checks and forms while pages of one account wait', async () => {
+  const app = await startApp()
+  const rendering = slowPage(app)
+  const [browser, stranger] = [await signedIn(app), await strangerOf(app)]
+  const served = ask(browser, atOncePerPlace + perPlace)
+  await eventually(() => app.measured.counts.underWay === served.length)
+  assert.equal((await app.send('GET', '/health')).status, 200)
+  assert.equal((await app.send('GET', '/api/v1/me')).status, 200)
+  assert.equal((await stranger.get('/app/links')).status, 200)
+  assert.equal((await browser.post('/app/slow')).status, 200)
+  assert.equal(rendering.now, atOncePerPlace)
+  rendering.release()
+  for (const { status } of await Promise.all(served)) assert.equal(status, 200)
+})
+
+test('does not render pages for clients that left while they waited', async () => {
   const app = await startApp()
   const rendering = slowPage(app)
   const browser = await signedIn(app)
-  const served = ask(browser, atOncePerPlace + perPlace)
-  await eventually(() => app.measured.counts.underWay === served.length)
-  const refused = await browser.post('/app/slow', {}, { seesOverload: true })
-  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
-  const ending = browser.post('/app/slow-end')
-  await eventually(() => rendering.now === atOncePerPlace + 1)
+  const served = ask(browser, atOncePerPlace)
+  await eventually(() => rendering.now === atOncePerPlace)
+  const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ')
+  const left = Array.from({ length: 5 }, () => connect(app.port, '127.0.0.1'))
+  for (const socket of left) socket.write(`GET /app/slow HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ${cookie}\r\n\r\n`)
+  await eventually(() => app.measured.counts.underWay === served.length + left.length)
+  for (const socket of left) {
+    socket.destroy()
+    await once(socket, 'close')
+  }
+  const last = browser.get('/app/slow')
+  // The server has seen that the others left once it has read a later request.
+  await eventually(() => app.measured.counts.underWay === served.length + left.length + 1)
   rendering.release()
-  for (const { status } of await Promise.all([...served, ending])) assert.equal(status, 200)
+  for (const { status } of await Promise.all([...served, last])) assert.equal(status, 200)
+  assert.equal(rendering.begun, served.length + 1)
+  await eventually(() => app.measured.counts.underWay === 0)
 })

@@ -32,10 +32,11 @@ const maxOpenForm = 4 * 1024
 const maxFormFields = 200
 
 /**
- * How many pages are rendered at the same time, in all and for each session (the place), and how many wait. A browser with
- * many tabs requests fewer than 32 at the same time, so no person sees a refusal.
+ * How many requests for pages are handled at the same time, in all and for each account (the place), and how many wait: a
+ * person who restores 40 tabs gets all of them. An account has only a few, because a page that waits for the database
+ * must not delay the pages of other accounts.
  */
-export const maxRendering = { atOnce: 4, atOncePerPlace: 2, perPlace: 32, inAll: 512 }
+export const maxPages = { atOnce: 64, atOncePerPlace: 4, perPlace: 64, inAll: 1_024 }
 
 /** A request of somebody who is signed in. */
 export interface Asked {
@@ -60,7 +61,7 @@ export interface Shown {
   readonly body: Part
   /** 200 unless the page says otherwise. */
   readonly status?: number
-  /** Where the browser goes if the form that led here is sent again. Without it, the form does its work again. */
+  /** The redirect for a repeated form. Without it, a repeat does the work again. */
   readonly repeated?: Next
 }
 
@@ -90,7 +91,7 @@ export interface PagesParts {
 
 export class Pages {
   readonly #parts: PagesParts
-  readonly #rendering = new Turns(maxRendering, tooManyPages)
+  readonly #turns = new Turns(maxPages, tooManyPages)
   readonly #submissions = new Submissions<Shown | Next>()
 
   constructor(parts: PagesParts) {
@@ -98,11 +99,16 @@ export class Pages {
   }
 
   /**
-   * Has the page answer GET. Without a session, the browser is redirected to the sign-in page, and back afterwards. A
-   * session that requests too many pages at the same time gets `overloaded`.
+   * Has the page answer GET. Without a session, the browser is redirected to the sign-in page, and back afterwards. An
+   * account that requests too many pages at the same time gets `overloaded`.
    */
   show(path: string, page: Page): void {
-    this.serve(path, (asked) => this.#rendering.take(String(asked.session.id), () => this.#answer(asked, page)))
+    this.serve(path, (asked) =>
+      this.#turns.take(String(asked.account), async () => {
+        // The client may have left while the request waited. Then a response reaches no one, but is logged and counted.
+        return asked.exchange.response.destroyed ? send(asked.exchange, 503) : this.#answer(asked, page)
+      }),
+    )
   }
 
   /** The same for what is no page, such as a picture or a file: the handler sends it. */
@@ -131,11 +137,9 @@ export class Pages {
       if (form instanceof Failure) return form
       const { once, ...fields } = form
       const sent = { session: session.id, path: exchange.target, once }
-      const answer = () =>
-        this.#answer(askedOf(exchange, session, fields), (asked) =>
-          this.#submissions.take(sent, () => page(asked), repeated),
-        )
-      return isLimited ? this.#rendering.take(String(session.id), answer) : answer()
+      return this.#answer(askedOf(exchange, session, fields), (asked) =>
+        this.#submissions.take(sent, () => page(asked), repeated),
+      )
     })
   }
 
@@ -213,7 +217,7 @@ async function shownOrRefused(asked: Asked, page: Page): Promise<Shown | Next> {
 }
 
 function tooManyPages(): Failure {
-  return overloaded('Your browser has requested too many pages in a moment. Try again in a second.')
+  return overloaded('Too many pages are loading. Try again in a second.')
 }
 
 /** What the same form gets when it is sent again after this result: a redirect. Null if its work is then done again. */

@@ -39,6 +39,24 @@ test('stores at most 2,000 results, and drops the oldest first', async () => {
   assert.equal(await take(0, -1), -1)
 })
 
+test('does the work once, even if it takes a minute and 2,000 results are stored meanwhile', async (t) => {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  const submissions = new Submissions<number>()
+  const { promise, resolve } = Promise.withResolvers<number>()
+  const take = (once: string, work: () => Promise<number>) =>
+    submissions.take({ ...sent, once }, work, (result) => result)
+  const first = take('slow', () => promise)
+  now = 61_000
+  for (let n = 0; n < 2_001; n++) await take(String(n), async () => n)
+  const second = take('slow', async () => assert.fail('done twice'))
+  resolve(7)
+  assert.deepEqual(await Promise.all([first, second]), [7, 7])
+  assert.equal(await take('slow', async () => 8), 7)
+  now += 61_000
+  assert.equal(await take('slow', async () => 8), 8)
+})
+
 test('the same form gets another result later, if there is one', async () => {
   const submissions = new Submissions<string>()
   const take = () =>

@@ -6,14 +6,14 @@ const storedForMs = 60_000
 const maxStored = 2_000
 
 interface Stored<Result> {
-  result: Promise<Result>
-  /** On the monotonic clock. */
+  readonly result: Promise<Result>
+  /** On the monotonic clock. Infinity while the work is under way. */
   readonly until: number
 }
 
 /** Stores the results of the last minute's forms, in this process. */
 export class Submissions<Result> {
-  /** By the hash of session, path and `once`. The oldest is the first. */
+  /** By the hash of session, path and `once`. The oldest result is the first. */
   readonly #stored = new Map<string, Stored<Result>>()
 
   /** The number of stored results. */
@@ -23,8 +23,8 @@ export class Submissions<Result> {
 
   /**
    * Does the work, or returns the stored result of the same form: sent by the same session, to the same path, with the same
-   * `once` field. While the work is under way, the same form waits for its result. `repeated` says what the same form gets
-   * later; with null, as after an error, the form can be sent again.
+   * `once` field. While the work is under way, the same form waits for its result. `repeated` returns the result for later
+   * repeats; with null, as after an error, a repeat does the work again.
    */
   async take(
     { session, path, once }: { readonly session: number; readonly path: string; readonly once: unknown },
@@ -36,13 +36,15 @@ export class Submissions<Result> {
     const key = hash('sha256', `${session} ${path} ${once}`, 'base64')
     const earlier = this.#stored.get(key)
     if (earlier !== undefined) return earlier.result
-    const stored = { result: work(), until: performance.now() + storedForMs }
-    this.#stored.set(key, stored)
+    const running = work()
+    this.#stored.set(key, { result: running, until: Number.POSITIVE_INFINITY })
     try {
-      const result = await stored.result
+      const result = await running
       const later = repeated(result)
-      if (later === null) this.#stored.delete(key)
-      else stored.result = Promise.resolve(later)
+      this.#stored.delete(key)
+      if (later !== null) {
+        this.#stored.set(key, { result: Promise.resolve(later), until: performance.now() + storedForMs })
+      }
       return result
     } catch (error) {
       this.#stored.delete(key)
@@ -50,10 +52,11 @@ export class Submissions<Result> {
     }
   }
 
-  /** Drops expired results, and makes room for one. */
+  /** Drops expired results, and makes room for one. Work under way stays, or a repeat would do it a second time. */
   #dropOldest(): void {
     const now = performance.now()
     for (const [key, { until }] of this.#stored) {
+      if (until === Number.POSITIVE_INFINITY) continue
       if (until > now && this.#stored.size < maxStored) return
       this.#stored.delete(key)
     }

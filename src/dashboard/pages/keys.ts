@@ -33,7 +33,7 @@ export function keyPages(pages: Pages, db: Db): void {
     const { name, expires } = values
     const issued = await createKey(db, { account, name, scopes: grantedIn(values), lifetimeMs: lifetimes[expires] })
     // Not the page again: a key is stored as its hash only, here too.
-    return { ...issuedPage(issued), status: 201, repeated: new Next(home, { code: 'key-made-before' }) }
+    return { ...issuedPage(issued), status: 201, repeated: new Next(home, { code: 'key-created-before' }) }
   })
 
   pages.show(`${home}/:id/revoke`, async (asked) => revokePage(await keyOf(asked)))

@@ -53,7 +53,7 @@ export function targetOf(url: string, length = 36): Html {
   return html`<span class="target" title="${title}"><bdi dir="ltr">${start}</bdi><bdi dir="ltr">${end}</bdi></span>`
 }
 
-/** The URL with only the end of a long path, and only the beginning of a long query. Its host is what it was. */
+/** The URL with only the end of a long path, and only the beginning of a long query. The host is unchanged. */
 function shortened(url: string): string {
   if (url.length <= maxRead) return url
   const [, origin = '', path = '', query = ''] = /^([^/]*\/\/[^/?#]*)([^?#]*)([^#]*)/s.exec(url) ?? ['', '', url]
