@@ -9,7 +9,7 @@ export const documentQuery = form<{ readonly bodies: Bodies }>({
   bodies: optional(
     oneOf(
       ['all', 'json'],
-      'How request bodies are described. `all`: forms and JSON, with every accepted spelling. `json`: JSON only, with native values, for code generators that cannot choose.',
+      'How request bodies are described. `all`: forms and JSON, with every accepted spelling. `json`: JSON only, with native values, for code generators that cannot handle two media types in one body.',
     ),
     'all',
   ),
