@@ -93,7 +93,7 @@ export function apiOf(
       log,
       proxies,
       unread: new UnreadAnswers(),
-      bodies: new ByteBudget(maxUnfinishedBytes),
+      unfinished: new ByteBudget(maxUnfinishedBytes),
       isSecret,
       ...apiManners(rateLimits, cors),
     },

@@ -15,7 +15,7 @@ import type { Exchange } from './exchange.ts'
 const half = 'x'.repeat(1_000)
 const unfinished = `POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2000\r\n\r\n${half}`
 /** What half a body counts. */
-const counted = 1_256
+const counted = 1_000
 
 interface Receiving {
   readonly bodies: ByteBudget
@@ -31,7 +31,13 @@ async function receive(t: TestContext, maxBytes: number): Promise<Receiving> {
   const results: (number | string)[] = []
   let begun = 0
   const server = createServer(async (request, response) => {
-    const exchange = { request, response, headers: request.headers, headerFields: [], surroundings: { bodies } }
+    const exchange = {
+      request,
+      response,
+      headers: request.headers,
+      headerFields: [],
+      surroundings: { unfinished: bodies },
+    }
     const received = receiveBody(exchange as unknown as Exchange, 10_000)
     request.once('data', () => {
       begun += 1
@@ -75,13 +81,24 @@ test('past the budget, the connection whose body has waited longest is closed, a
   assert.equal(results.at(-1), 2_000)
 })
 
-test('counts the overhead of one-byte chunks, and first closes a connection with more than its share', async (t) => {
+test('a body of one-byte chunks counts at most twice its size, and is received whole', async (t) => {
   const { bodies, results, send } = await receive(t, 20 * counted)
-  const modest = await send(unfinished)
   const head = 'POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n'
-  const greedy = await send(head + '1\r\nx\r\n'.repeat(200))
+  const socket = await send(head + '1\r\nx\r\n'.repeat(700))
+  await eventually(() => bodies.bytes >= 700)
+  assert.ok(bodies.bytes <= 1_400, String(bodies.bytes))
+  socket.write('0\r\n\r\n')
+  await eventually(() => results.length === 1)
+  assert.deepEqual([results, bodies.bytes], [[700], 0])
+})
+
+test('first closes a connection that holds more than its share', async (t) => {
+  const { bodies, results, send } = await receive(t, 20 * counted)
+  const others: Socket[] = []
+  while (others.length < 17) others.push(await send(unfinished))
+  const greedy = await send(unfinished.replace(/2000/, '9000').replace(half, half.repeat(4)))
   await eventually(() => greedy.destroyed && results.length === 1)
-  assert.deepEqual([modest.destroyed, bodies.bytes], [false, counted])
+  assert.deepEqual([others.some(({ destroyed }) => destroyed), bodies.bytes], [false, 17 * counted])
 })
 
 test('a body is no longer counted once it is complete, is too large, or its client has left', async (t) => {

@@ -3,45 +3,77 @@ import { Failure } from '../errors.ts'
 import { addHeader } from './answer.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Bytes that the bodies under way may take, in all connections of a listener together: see `ByteBudget`. */
+/** Bytes that the unfinished requests of a listener may hold in memory together: see `ByteBudget`. */
 export const maxUnfinishedBytes = 32 * 1024 * 1024
-/** What a chunk takes in memory beyond its bytes, about: otherwise a body of one-byte chunks would hardly count. */
-const chunkOverhead = 256
 
 /**
  * Receives the whole body. Returns `body_too_large` if it has more than `maxBytes`, and `malformed_request` if the client
- * left, or if its connection was closed because unfinished bodies took too much memory.
+ * left, or if its connection was closed because unfinished requests took too much memory.
  */
 export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Promise<Buffer | Failure> {
-  const { request, headers, surroundings } = exchange
+  const { request, headers } = exchange
   // The client may have left before the body was wanted.
   if (request.destroyed) return cutOff
   if (Number(headers['content-length'] ?? 0) > maxBytes) return refuseLarge(exchange, maxBytes)
   if (isAwaitingContinue(request)) exchange.response.writeContinue()
   const { promise, resolve } = Promise.withResolvers<Buffer | Failure>()
-  let chunks: Buffer[] = []
-  let length = 0
-  let held = 0
+  const body = new GrowingBody(exchange, maxBytes)
+  let isTooLarge = false
   const finish = (result: Buffer | Failure) => {
-    surroundings.bodies.release(request.socket, held)
-    held = 0
-    chunks = []
+    body.release()
     resolve(result)
   }
   request.on('data', (chunk: Buffer) => {
-    const before = length
-    length += chunk.length
-    if (length <= maxBytes) {
-      chunks.push(chunk)
-      held += chunk.length + chunkOverhead
-      surroundings.bodies.hold(request.socket, chunk.length + chunkOverhead)
-    } else if (before <= maxBytes) finish(refuseLarge(exchange, maxBytes))
+    if (isTooLarge) return
+    isTooLarge = !body.add(chunk)
+    if (isTooLarge) finish(refuseLarge(exchange, maxBytes))
   })
   request.on('end', () => {
-    if (length <= maxBytes) finish(Buffer.concat(chunks))
+    if (!isTooLarge) finish(body.bytes)
   })
   request.on('error', () => finish(cutOff))
   return promise
+}
+
+/** A body that grows as it arrives. One buffer, because many small ones would take several times its size. */
+class GrowingBody {
+  readonly #exchange: Exchange
+  readonly #maxBytes: number
+  #buffer: Buffer = Buffer.alloc(0)
+  #length = 0
+
+  constructor(exchange: Exchange, maxBytes: number) {
+    this.#exchange = exchange
+    this.#maxBytes = maxBytes
+  }
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  /** Adds a chunk, and its memory to the budget. Returns false if the body is then too large. */
+  add(chunk: Buffer): boolean {
+    const length = this.#length + chunk.length
+    if (length > this.#maxBytes) return false
+    const before = this.#buffer
+    if (this.#length === 0) this.#buffer = chunk
+    else if (length > before.length) {
+      this.#buffer = Buffer.allocUnsafeSlow(Math.min(this.#maxBytes, Math.max(length, 2 * before.length)))
+      before.copy(this.#buffer)
+    }
+    if (this.#length > 0) chunk.copy(this.#buffer, this.#length)
+    this.#length = length
+    const { request, surroundings } = this.#exchange
+    surroundings.unfinished.hold(request.socket, this.#buffer.length - before.length)
+    return true
+  }
+
+  /** Gives the memory back to the budget. */
+  release(): void {
+    const { request, surroundings } = this.#exchange
+    surroundings.unfinished.release(request.socket, this.#buffer.length)
+    this.#buffer = Buffer.alloc(0)
+  }
 }
 
 /** The client left, or the parser lost it, in the middle of the body: this answer reaches no one. */

@@ -24,7 +24,7 @@ export class ByteBudget {
 
   /** Adds to the bytes of an open connection. Closes connections, maybe this one, if the budget is exceeded. */
   hold(socket: Socket, bytes: number): void {
-    if (socket.destroyed) return
+    if (socket.destroyed || bytes === 0) return
     const held = (this.#held.get(socket) ?? 0) + bytes
     this.#held.set(socket, held)
     this.#bytes += bytes

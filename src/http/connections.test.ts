@@ -132,6 +132,20 @@ test('pipelined requests are served one after another', async (t) => {
   finish()
 })
 
+test('closes connections when their pipelined requests hold too much memory, and serves the others', async (t) => {
+  const { dialMany, dial, finish } = await crowd(t, 100)
+  const modest = await dial()
+  modest.write(request('/slow'))
+  const greedy = await dialMany(12)
+  for (const socket of greedy) socket.write(request('/slow') + request('/fast').repeat(1_000))
+  await eventually(() => greedy.some(({ destroyed }) => destroyed))
+  assert.ok(await isServed(await dial()))
+  const answered = once(modest, 'data')
+  finish()
+  assert.match(String(await answered), /^HTTP\/1\.1 200 /)
+  assert.ok(greedy.some(({ destroyed }) => !destroyed))
+})
+
 test('pipelined requests are not served once the client has gone', async (t) => {
   const { app, dial, finish } = await crowd(t)
   const { promise: started, resolve: start } = Promise.withResolvers<void>()

@@ -74,8 +74,8 @@ export interface Surroundings extends Manners {
   readonly log: Journal
   readonly proxies: Proxies
   readonly unread: UnreadAnswers
-  /** The memory for request bodies under way. */
-  readonly bodies: ByteBudget
+  /** The memory for bodies that have not arrived completely, and for pipelined requests that wait. */
+  readonly unfinished: ByteBudget
   /** Whether a request id that the client chose would put a secret into the log. */
   readonly isSecret: (text: string) => boolean
 }

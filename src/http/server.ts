@@ -10,6 +10,9 @@ import { maxHeadBytes, takeOriginForm } from './target.ts'
 /** Time in which headers and whole requests must arrive, and for which an idle connection stays open. Milliseconds. */
 const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 }
 
+/** Bytes that a pipelined request takes in memory while it waits, about. */
+const waitingRequestBytes = 4_096
+
 /** All that the kernel must know of a listener. */
 export interface ListenerParts {
   readonly finder: Finder
@@ -36,10 +39,15 @@ export function createListener({ finder, gate, surroundings }: ListenerParts): S
     else fail(exchange, refusal)
   }
   const server = createServer(options, (request, response) => {
-    const earlier = awaitedResponse(request.socket)
-    if (earlier === undefined) serve(request, response)
+    const { socket } = request
+    const earlier = awaitedResponse(socket)
+    if (earlier === undefined) return serve(request, response)
     // One request of a connection at a time, each in a turn of its own: a packet of hundreds must not hold up the others.
-    else earlier.once('close', () => setImmediate(() => request.socket.writable && serve(request, response)))
+    surroundings.unfinished.hold(socket, waitingRequestBytes)
+    earlier.once('close', () => {
+      surroundings.unfinished.release(socket, waitingRequestBytes)
+      setImmediate(() => socket.writable && serve(request, response))
+    })
   })
   gate.connections.watch(server)
   answerSocketErrors(server, surroundings)

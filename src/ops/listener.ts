@@ -61,7 +61,7 @@ export function opsListener(operated: Operated): { server: Server; drain: Drain 
       log: new RequestLog(operated.log, new RequestCounts(), 'debug'),
       proxies: new Proxies(false),
       unread: new UnreadAnswers(),
-      bodies: new ByteBudget(maxUnfinishedBytes),
+      unfinished: new ByteBudget(maxUnfinishedBytes),
       isSecret: operated.isSecret,
       word: problemOf,
       onArrival: (exchange) => addHeader(exchange, 'cache-control', 'no-store'),

@@ -47,7 +47,7 @@ export function visitorsListener(options: VisitorsOptions): { server: Server; dr
       log: new RequestLog(options.log, options.counts, 'debug', 500),
       proxies: options.proxies,
       unread: new UnreadAnswers(),
-      bodies: new ByteBudget(maxUnfinishedBytes),
+      unfinished: new ByteBudget(maxUnfinishedBytes),
       isSecret: options.isSecret,
       word: wordForVisitors,
     },

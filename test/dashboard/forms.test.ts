@@ -355,7 +355,7 @@ test('a button that is pressed twice creates one key, which is shown once; a lat
   const late = await press()
   assert.deepEqual([late.status, late.headers.location], [303, '/app/keys'])
   const { page: list, text } = await own.follow(late)
-  assert.match(list.said.join(), /was shown once. If you did not copy it, revoke it/)
+  assert.match(list.said.join(), /is shown only that once. If you did not copy it, revoke it/)
   assert.ok(!text.includes(secret))
   assert.equal(text.match(/<bdi>Twice<\/bdi>/g)?.length, 1)
 })
