@@ -23,11 +23,16 @@ export function translated(error: unknown): unknown {
   const state = stateOf(error)
   if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
   if (state === '23505') return new UniqueViolation(error)
-  if (state === '42P05') return new Failure('database_unavailable', sharedConnections, { retryAfter: 1, cause: error })
+  if (/^(42P05|26000)$/.test(state)) {
+    return new Failure('database_unavailable', sharedConnections, { retryAfter: 1, cause: error })
+  }
   return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
 }
 
-/** A process never reuses the name of a statement, so 42P05 means that another process has used the connection. */
+/**
+ * A process never reuses the name of a statement. So 42P05 means that another process has used the server connection, and
+ * 26000 that the statement was prepared on another server connection.
+ */
 const sharedConnections =
   'The pooler in front of the database mixes up the prepared statements of its clients. In transaction mode, PgBouncer needs version 1.21 or newer and max_prepared_statements = 200.'
 
@@ -47,7 +52,7 @@ export function isSerializationFailure(error: unknown): boolean {
 
 /** Whether a statement was run by its name before the server knew it. */
 export function wasNotPrepared(error: unknown): boolean {
-  return stateOf(error) === '26000'
+  return stateOf(causeOf(error)) === '26000'
 }
 
 /**
