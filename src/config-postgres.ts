@@ -15,6 +15,9 @@ const sslModes = ['disable', 'no-verify', 'require', 'verify-ca', 'verify-full']
 /** Modes that leave it open. `uselibpqcompat=true` allows them. */
 const vagueSslModes = ['allow', 'prefer']
 
+/** Values of `ssl` that `pg` reads. With any other, even `false`, it ends the process while it connects. */
+const sslValues = ['true', 'no-verify', '1', '0']
+
 /**
  * Reads the URL. Throws an error that says what to write instead. It never repeats a part that may contain a password.
  */
@@ -48,7 +51,10 @@ function hasSeveralHosts(url: string): boolean {
   return hosts.includes(',') || /[?&](?:host|port)=[^&@]*(?:,|%2c)[^@]*$/i.test(url)
 }
 
-function checkTls({ sslmode, sslrootcert, uselibpqcompat }: Readonly<Record<string, string>>): void {
+function checkTls({ ssl, sslmode, sslrootcert, uselibpqcompat }: Readonly<Record<string, string>>): void {
+  if (ssl !== undefined && !sslValues.includes(ssl)) {
+    throw new Error(`has an unknown value of ssl. Use sslmode instead: ${sslModes.join(', ')}.`)
+  }
   if (sslmode === undefined) return
   const isVague = vagueSslModes.includes(sslmode)
   if (!isVague && !sslModes.includes(sslmode)) {
