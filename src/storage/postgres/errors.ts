@@ -56,15 +56,15 @@ export function wasNotPrepared(error: unknown): boolean {
 }
 
 /**
- * Whether the connection is to be replaced: it is lost, or its server shuts down or is read-only. In the last case the
- * next connection may reach the new primary.
+ * Returns whether the connection must be replaced: it is lost, or its server shuts down or is read-only. In the last case
+ * the next connection may reach the new primary.
  */
 export function isBroken(error: unknown): boolean {
   const cause = causeOf(error)
   return isReadOnly(error) || isOfConnection(cause) || /^57P0[1-3]$/.test(stateOf(cause))
 }
 
-/** Whether the failure says that the database is read-only. */
+/** Returns whether the error means that the database is read-only. */
 export function isReadOnly(error: unknown): boolean {
   return error instanceof Failure && error.facts.reason === 'read_only'
 }
