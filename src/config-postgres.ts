@@ -15,7 +15,10 @@ const sslModes = ['disable', 'no-verify', 'require', 'verify-ca', 'verify-full']
 /** Modes that leave it open. `uselibpqcompat=true` allows them. */
 const vagueSslModes = ['allow', 'prefer']
 
-/** Values of `ssl` that `pg` reads. With any other, even `false`, it ends the process while it connects. */
+/**
+ * Values of `ssl` that `pg` reads. With any other, even `false`, it ends the process while it connects. An empty one
+ * would silently mean no encryption.
+ */
 const sslValues = ['true', 'no-verify', '1', '0']
 
 /**
