@@ -25,6 +25,9 @@ test('accepts the parameters that pg reads', () => {
     '?host=/var/run/postgresql&port=5433&user=a&password=hunter2',
     '?sslmode=require&sslrootcert=/etc/ca.pem&sslcert=a&sslkey=b',
     '?ssl=true',
+    '?ssl=1',
+    '?ssl=0',
+    '?ssl=no-verify',
   ]) {
     assert.equal(errorOf(url + query), null, query)
   }
@@ -36,6 +39,7 @@ test('accepts the parameters that pg reads', () => {
 test('names a parameter that pg ignores', () => {
   for (const name of [
     'target_session_attrs',
+    'channel_binding',
     'connect_timeout',
     'sslmod',
     'SSLMODE',
@@ -102,5 +106,13 @@ test('accepts the TLS modes that say what they do, and names the others', () => 
       String(errorOf(`${url}?sslmode=verify-ca${more}`)),
       /^has sslmode=verify-ca without sslrootcert=FILE\. /,
     )
+  }
+})
+
+test('rejects values of ssl that pg does not read, and refers to sslmode', () => {
+  const sentence =
+    'has an unknown value of ssl. Use sslmode instead: disable, no-verify, require, verify-ca, verify-full.'
+  for (const value of ['bogus', 'false', 'TRUE', 'require', '', 'true&ssl=bogus', 'bogus&sslmode=require']) {
+    assert.equal(errorOf(`${url}?ssl=${value}`), sentence, value)
   }
 })

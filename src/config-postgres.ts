@@ -16,6 +16,12 @@ const sslModes = ['disable', 'no-verify', 'require', 'verify-ca', 'verify-full']
 const vagueSslModes = ['allow', 'prefer']
 
 /**
+ * Values of `ssl` that `pg` reads. With any other, even `false`, it ends the process while it connects. An empty one
+ * would silently mean no encryption.
+ */
+const sslValues = ['true', 'no-verify', '1', '0']
+
+/**
  * Reads the URL. Throws an error that says what to write instead. It never repeats a part that may contain a password.
  */
 export function readPostgresUrl(url: string): string {
@@ -48,7 +54,10 @@ function hasSeveralHosts(url: string): boolean {
   return hosts.includes(',') || /[?&](?:host|port)=[^&@]*(?:,|%2c)[^@]*$/i.test(url)
 }
 
-function checkTls({ sslmode, sslrootcert, uselibpqcompat }: Readonly<Record<string, string>>): void {
+function checkTls({ ssl, sslmode, sslrootcert, uselibpqcompat }: Readonly<Record<string, string>>): void {
+  if (ssl !== undefined && !sslValues.includes(ssl)) {
+    throw new Error(`has an unknown value of ssl. Use sslmode instead: ${sslModes.join(', ')}.`)
+  }
   if (sslmode === undefined) return
   const isVague = vagueSslModes.includes(sslmode)
   if (!isVague && !sslModes.includes(sslmode)) {

@@ -93,19 +93,36 @@ test('names ignore_startup_parameters where one of them is missing', async (t) =
   }
 })
 
-test('names max_prepared_statements where clients share prepared statements', async (t) => {
-  const url = await emptyDatabase(t)
-  const pooled = await startPgBouncer(t, url, ['max_prepared_statements = 0', ...documented.slice(1)])
-  const sentence = /In transaction mode, PgBouncer needs version 1\.21 or newer and max_prepared_statements = 200\./
-  assert.match((await startOnce(t, pooled)) + (await startOnce(t, pooled)), sentence)
+test('names a parameter of DATABASE_URL that PgBouncer rejects', async (t) => {
+  const pooled = await startPgBouncer(t, await emptyDatabase(t), documented)
+  for (const [query, name] of [
+    ['lock_timeout=1000', 'lock_timeout'],
+    ['options=-c%20search_path=links', 'search_path'],
+  ] as const) {
+    const message = new RegExp(`^The pooler at \\S+ rejects the parameter ${name}\\. Remove it from DATABASE_URL, or `)
+    await assert.rejects(openPostgres(`${pooled}?${query}`, 1), { message })
+  }
 })
 
-/** Starts a server and stops it. Returns its error if it could not start. */
-async function startOnce(t: TestContext, DATABASE_URL: string): Promise<string> {
-  try {
-    await (await startVisited(t, { DATABASE_URL })).end('SIGTERM')
-    return ''
-  } catch (error) {
-    return String(error)
+test('the log names max_prepared_statements at the start or at the first affected request', async (t) => {
+  const url = await emptyDatabase(t)
+  const { key, end } = await startVisited(t, { DATABASE_URL: url })
+  await end('SIGTERM')
+  const DATABASE_URL = await startPgBouncer(t, url, ['max_prepared_statements = 0', ...documented.slice(1)])
+  const sentence = /In transaction mode, PgBouncer needs version 1\.21 or newer and max_prepared_statements = 200\./
+  const starts = Array.from({ length: 2 }, () =>
+    startVisited(t, { DATABASE_URL }, key).catch((error) => void assert.match(String(error), sentence)),
+  )
+  for (const node of (await Promise.all(starts)).filter((started) => started !== undefined)) {
+    await eventually(async () => {
+      const answers = await Promise.all([node.ask('GET', '/spaces'), node.ask('GET', '/spaces?search=space')])
+      const failed = answers.filter(({ status }) => status !== 200)
+      for (const { status, body } of failed) {
+        assert.equal(status, 503)
+        assert.match(body.detail, sentence)
+      }
+      return failed.length > 0
+    })
+    await node.said(sentence)
   }
-}
+})

@@ -12,6 +12,8 @@ export class Wire {
   onSent: Passing = (bytes) => bytes
   /** What the server answers. */
   onAnswer: Passing = (bytes) => bytes
+  /** How many clients have connected. */
+  connections = 0
   readonly #sockets = new Set<Socket>()
   readonly #server = createServer((near) => this.#join(near))
   readonly #target: URL
@@ -55,6 +57,7 @@ export class Wire {
   }
 
   #join(near: Socket): void {
+    this.connections += 1
     if (this.#isCut) return void near.resetAndDestroy()
     const far = connect(Number(this.#target.port), this.#target.hostname)
     this.#carry(near, far, (bytes) => this.onSent(bytes))

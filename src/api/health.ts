@@ -4,8 +4,8 @@ import type { Router } from '../http/router.ts'
 import { isReady, type Storage } from '../storage/port.ts'
 
 /**
- * Adds `GET /health`: 200 if the database answers, with `degraded` if its disk is full; 503 with `degraded` if it is
- * read-only; 503 with a problem if it does not answer, or is damaged.
+ * Adds `GET /health`: 200 if the database responds, with `degraded` if its disk is full; 503 with `degraded` if it is
+ * read-only; 503 with a problem if it doesn't respond or is damaged.
  */
 export function healthRoute(router: Router, storage: Storage): void {
   const handler: Handler = async (exchange) => {

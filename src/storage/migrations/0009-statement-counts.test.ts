@@ -69,3 +69,13 @@ test('a database of the previous version keeps its totals when it is migrated', 
   await execute(url, 'update spaces set account_id = 2 where id = 1')
   assert.deepEqual(await spacesOf(url), { counted: [29, 16], existing: [29, 16] })
 })
+
+test('every trigger function of the database belongs to a trigger', async (t) => {
+  const unused = `select proname from pg_proc
+    where prorettype = 'trigger'::regtype and pronamespace = current_schema()::regnamespace
+      and oid not in (select tgfoid from pg_trigger)`
+  const url = await database(t)
+  assert.deepEqual(await execute(url, unused), [])
+  await execute(url, 'drop trigger left_account on domains; drop trigger left_account on spaces')
+  assert.deepEqual(await execute(url, unused), [{ proname: 'record_deleted' }])
+})

@@ -2,6 +2,9 @@
  * Counts stored and deleted records once per statement on PostgreSQL. A trigger for each row created a new version of the
  * total for every row, and each version took longer to find. `insert into links … select … from generate_series(1, 100000)`
  * took 139 s, and takes 5 s with these triggers.
+ *
+ * `record_stored` and `record_deleted` stay: they count domains and spaces that move to another account. PostgreSQL has no
+ * transition tables for triggers on an update of certain columns.
  */
 
 /** SQLite changes a total in place, so its triggers for each row stay. */

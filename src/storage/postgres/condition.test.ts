@@ -74,10 +74,14 @@ test('a user who may not make temporary tables is told ok until the next write f
 
 test('503 that names max_prepared_statements when a pooler mixes up prepared statements', async (t) => {
   const { storage } = await open(t)
-  await assert.rejects(storage.all(fail, { state: '42P05' }), {
-    code: 'database_unavailable',
-    message: /In transaction mode, PgBouncer needs version 1\.21 or newer and max_prepared_statements = 200\.$/,
-  })
+  for (const state of ['42P05', '26000']) {
+    const error = {
+      code: 'database_unavailable',
+      message: /In transaction mode, PgBouncer needs version 1\.21 or newer and max_prepared_statements = 200\.$/,
+    }
+    await assert.rejects(storage.all(fail, { state }), error, state)
+    await assert.rejects(storage.writeOne(fail, { state }), error, state)
+  }
 })
 
 test('database_corrupt, not read_only, when a read-only database has damaged data', async (t) => {

@@ -23,11 +23,16 @@ export function translated(error: unknown): unknown {
   const state = stateOf(error)
   if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
   if (state === '23505') return new UniqueViolation(error)
-  if (state === '42P05') return new Failure('database_unavailable', sharedConnections, { retryAfter: 1, cause: error })
+  if (/^(42P05|26000)$/.test(state)) {
+    return new Failure('database_unavailable', sharedConnections, { retryAfter: 1, cause: error })
+  }
   return isOfConnection(error) || unavailable.test(state) ? databaseUnavailable(error, reasons[state]) : error
 }
 
-/** A process never reuses the name of a statement, so 42P05 means that another process has used the connection. */
+/**
+ * A process never reuses the name of a statement. So 42P05 means that another process has used the server connection, and
+ * 26000 that the statement was prepared on another server connection.
+ */
 const sharedConnections =
   'The pooler in front of the database mixes up the prepared statements of its clients. In transaction mode, PgBouncer needs version 1.21 or newer and max_prepared_statements = 200.'
 
@@ -47,15 +52,21 @@ export function isSerializationFailure(error: unknown): boolean {
 
 /** Whether a statement was run by its name before the server knew it. */
 export function wasNotPrepared(error: unknown): boolean {
-  return stateOf(error) === '26000'
+  return stateOf(causeOf(error)) === '26000'
 }
 
 /**
- * Whether its connection is of no more use. One to a server that only reads counts: the next may reach its successor.
+ * Returns whether the connection must be replaced: it is lost, or its server shuts down or is read-only. In the last case
+ * the next connection may reach the new primary.
  */
 export function isBroken(error: unknown): boolean {
   const cause = causeOf(error)
-  return isOfConnection(cause) || /^(25006|57P0[1-3])$/.test(stateOf(cause))
+  return isReadOnly(error) || isOfConnection(cause) || /^57P0[1-3]$/.test(stateOf(cause))
+}
+
+/** Returns whether the error means that the database is read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof Failure && error.facts.reason === 'read_only'
 }
 
 /**

@@ -40,3 +40,16 @@ test('names the setting when a pooler rejects the limits on time', async (t) => 
     message: `The pooler at ${new URL(url).host}/waymark rejects Waymark's limits on time. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout`,
   })
 })
+
+test('names the parameter of DATABASE_URL that a pooler rejects', async (t) => {
+  for (const [message, name] of [
+    ['unsupported startup parameter: lock_timeout', 'lock_timeout'],
+    ['unsupported startup parameter: options', 'options'],
+    ['unsupported startup parameter in options: links.schema', 'links.schema'],
+  ] as const) {
+    const url = await rejectingServer(t, message)
+    await assert.rejects(openPostgres(url, 1), {
+      message: `The pooler at ${new URL(url).host}/waymark rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`,
+    })
+  }
+})

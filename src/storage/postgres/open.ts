@@ -73,9 +73,8 @@ function reason(url: string, error: unknown): string {
   if (isUntrusted(code)) {
     return `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
   }
-  if (message.startsWith('unsupported startup parameter')) {
-    return `The pooler at ${place} rejects Waymark's limits on time. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout`
-  }
+  const [, rejected] = /^unsupported startup parameter(?: in options)?: ([\w.]+)$/.exec(message) ?? []
+  if (rejected !== undefined) return formatRejectedParameter(place, rejected)
   if (/client password must be/.test(message)) {
     return `The database ${place} asks for a password. Add it to DATABASE_URL, or set PGPASSWORD.`
   }
@@ -84,6 +83,17 @@ function reason(url: string, error: unknown): string {
     `The database ${place} cannot be reached: ${message || code}. Check DATABASE_URL, and that it runs.`
   )
 }
+
+/** Formats the error of PgBouncer, which rejects parameters of a connection that it can't keep track of. */
+function formatRejectedParameter(place: string, name: string): string {
+  if (ownLimits.includes(name)) {
+    return `The pooler at ${place} rejects Waymark's limits on time. Add this line to pgbouncer.ini: ignore_startup_parameters = ${ownLimits.join()}`
+  }
+  return `The pooler at ${place} rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`
+}
+
+/** Limits that Waymark itself asks for on each connection. */
+const ownLimits = ['statement_timeout', 'idle_in_transaction_session_timeout']
 
 /** OpenSSL's codes for a chain of certificates that ends in none that is trusted here. */
 function isUntrusted(code: string | undefined): boolean {

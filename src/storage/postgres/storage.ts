@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { databaseUnavailable, Failure, tooManySearches } from '../../errors.ts'
+import { tooManySearches } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
 import type { StorageLocation } from '../location.ts'
@@ -21,6 +21,7 @@ import { Gate } from './gate.ts'
 import { listOn, mayTakeLong } from './lists.ts'
 import { Pool } from './pool.ts'
 import { RareParts } from './rare-parts.ts'
+import { ReadOnlyCheck } from './read-only-check.ts'
 import { run, runText } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
 import { transact } from './transaction.ts'
@@ -37,6 +38,7 @@ export class PostgresStorage implements Storage {
   readonly #pool: Pool
   readonly #reader: TurnReader
   readonly #writer: TurnWriter
+  readonly #readOnlyCheck: ReadOnlyCheck
   /** Slow lists pass here, so that they leave connections to the rest. */
   readonly #gate: Gate
   readonly #rareParts = new RareParts()
@@ -50,6 +52,7 @@ export class PostgresStorage implements Storage {
     this.location = { engine: 'postgres', url, pool: size }
     this.#pool = new Pool(url, size)
     this.#reader = new TurnReader(this.#pool)
+    this.#readOnlyCheck = new ReadOnlyCheck(this.#reader)
     this.#writer = new TurnWriter(this.#pool, Math.ceil(size / 2))
     this.#gate = new Gate(Math.max(1, size - reserved), maxSlowWaitMs, tooManySearches)
   }
@@ -77,7 +80,7 @@ export class PostgresStorage implements Storage {
   }
 
   async condition(): Promise<DatabaseCondition> {
-    const isReadOnly = await this.#isReadOnly()
+    const isReadOnly = await this.#awaited(this.#readOnlyCheck.isReadOnly())
     return this.#condition.told(() => this.#pool.with(takeRoom), isReadOnly)
   }
 
@@ -97,16 +100,6 @@ export class PostgresStorage implements Storage {
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
-  }
-
-  async #isReadOnly(): Promise<boolean> {
-    try {
-      await this.#awaited(this.#reader.read(checkWritable))
-      return false
-    } catch (error) {
-      if (error instanceof Failure && error.facts.reason === 'read_only') return true
-      throw error
-    }
   }
 
   async #close(): Promise<void> {
@@ -133,15 +126,6 @@ export class PostgresStorage implements Storage {
 const reserved = 3
 /** A search takes a few milliseconds. */
 const maxSlowWaitMs = 500
-
-/**
- * Throws what a write would throw on a read-only database: a standby, or one whose transactions are read-only by default.
- * The connection is then replaced, as after a write, so that the next one can reach the new primary.
- */
-async function checkWritable(client: ClientBase): Promise<void> {
-  const [row] = await runText(client, `select current_setting('transaction_read_only')::boolean`, [])
-  if (row?.[0] === true) throw databaseUnavailable(new Error('The database is read-only.'), 'read_only')
-}
 
 /** Takes a megabyte of the disk and gives it back: a small write may fit into what was taken earlier. */
 async function takeRoom(client: ClientBase): Promise<void> {

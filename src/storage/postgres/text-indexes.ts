@@ -19,7 +19,7 @@ export async function makeTextIndexes(url: string, resources: Readonly<Record<st
     )
     for (const { schema } of rows) {
       const missing = await missingIndexes(locker, Object.entries(resources).flatMap(indexesOf))
-      if (missing.length > 0) await withClient(url, (maker) => makeIndexes(maker, missing, schema))
+      if (missing.length > 0) await withClient(url, (maker) => createIndexes(maker, missing, schema))
     }
     await locker.query('commit')
   })
@@ -65,7 +65,7 @@ async function missingIndexes(client: pg.Client, indexes: readonly TextIndex[]):
   return indexes.filter(({ name }) => missing.has(name))
 }
 
-async function makeIndexes(client: pg.Client, indexes: readonly TextIndex[], schema: string): Promise<void> {
+async function createIndexes(client: pg.Client, indexes: readonly TextIndex[], schema: string): Promise<void> {
   for (const { name, on } of indexes) {
     await client.query(`drop index concurrently if exists ${name}`)
     await client.query(`create index concurrently ${name} on ${on} ${schema}.gin_trgm_ops)`)
