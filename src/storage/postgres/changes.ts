@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 import { type Change, type ChangePosition, type Changes, changesAtOnce, keptChanges, prunedAtOnce } from '../port.ts'
-import { newName } from './compiled.ts'
+import { statementName } from './compiled.ts'
 import { runText } from './run.ts'
 
 /**
@@ -18,7 +18,7 @@ const changed = `
       and transaction < pg_snapshot_xmax(present.snapshot)
     limit ${changesAtOnce + 1}
   ) as news on true`
-const changedName = newName()
+const changedName = statementName(changed)
 
 const pruned = `
   delete from changes where seq in (
@@ -26,7 +26,7 @@ const pruned = `
     where seq <= (select max(seq) from changes) - ${keptChanges} and pg_visible_in_snapshot(transaction, $1::pg_snapshot)
     order by seq limit ${prunedAtOnce}
   ) returning seq`
-const prunedName = newName()
+const prunedName = statementName(pruned)
 
 export async function changesAfter(client: ClientBase, last: ChangePosition | null): Promise<Changes> {
   const rows = await runText(client, changed, [last?.snapshot ?? null], changedName)

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { Kysely, PostgresDialect } from 'kysely'
 import { type Compiled, compile, type Statement } from '../statement.ts'
 
@@ -7,7 +8,6 @@ interface Named extends Compiled {
 }
 
 const known = new WeakMap<Statement<object, unknown>, Named>()
-let names = 0
 
 /** The statement, compiled once per process. */
 export function compiledOf(declared: Statement<object, unknown>): Named {
@@ -15,15 +15,17 @@ export function compiledOf(declared: Statement<object, unknown>): Named {
   if (found !== undefined) return found
   const { sql, positions } = compile(builder, declared)
   const clause = declared.locks ? ' for update' : declared.returnsId ? ' returning "id"' : ''
-  const named = { name: newName(), sql: sql + clause, positions }
+  const named = { name: statementName(sql + clause), sql: sql + clause, positions }
   known.set(declared, named)
   return named
 }
 
-/** A name that no other statement of this process has. */
-export function newName(): string {
-  names += 1
-  return `w${names}`
+/**
+ * Returns the name under which connections keep a statement prepared. It follows from the text, so a pooler that mixes up
+ * the statements of its clients can't run another one.
+ */
+export function statementName(text: string): string {
+  return `w${hash('sha256', text).slice(0, 16)}`
 }
 
 const builder = new Kysely<never>({

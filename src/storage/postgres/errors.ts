@@ -30,7 +30,7 @@ export function translated(error: unknown): unknown {
 }
 
 /**
- * A process never reuses the name of a statement. So 42P05 means that another process has used the server connection, and
+ * Connections prepare each name once. So 42P05 means that another process has used the server connection, and
  * 26000 that the statement was prepared on another server connection.
  */
 const sharedConnections =

@@ -14,7 +14,7 @@ import {
   walkTerms,
 } from '../listing.ts'
 import type { Listing, Page } from '../port.ts'
-import { newName } from './compiled.ts'
+import { statementName } from './compiled.ts'
 import { isAfter, totalOf } from './lists-sql.ts'
 import { runText } from './run.ts'
 
@@ -85,9 +85,12 @@ const prepared = new Map<string, Prepared>()
 function statementOf(listing: AnyListing, way: Way): Prepared {
   const { of, sortBy, direction, limit } = listing
   const key = `${of.table} ${sortBy} ${direction} ${limit} ${way}`
-  const found = prepared.get(key) ?? { name: newName(), text: ways[way](listing) }
-  prepared.set(key, found)
-  return found
+  const found = prepared.get(key)
+  if (found !== undefined) return found
+  const text = ways[way](listing)
+  const statement = { name: statementName(text), text }
+  prepared.set(key, statement)
+  return statement
 }
 
 /**

@@ -6,7 +6,7 @@ import {
   ownerColumns,
   ownersIn,
 } from '../../clicks/tables.ts'
-import { newName } from '../compiled.ts'
+import { statementName } from '../compiled.ts'
 import { translated } from '../errors.ts'
 import { type Connection, Pool } from '../pool.ts'
 import { retry } from '../retry.ts'
@@ -44,7 +44,7 @@ interface Named {
   readonly name: string
 }
 
-const named = (text: string): Named => ({ text, name: newName() })
+const named = (text: string): Named => ({ text, name: statementName(text) })
 
 const saltAdded = named(`insert into click_salts as kept (day, salt) values ($1, $2)
   on conflict (day) do update set salt = excluded.salt where length(kept.salt) = 0`)
