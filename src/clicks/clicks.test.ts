@@ -57,7 +57,7 @@ test('logs an error for a batch of raw clicks that is dropped, and a warning for
     writeFileSync(join(spool, '0', `${String(sealedAt).padStart(15, '0')}-1-${id}.jsonl`), JSON.stringify(clickOf(1)))
   store(old, Date.now() - 2 * dayMs)
   store(recent, Date.now())
-  writeFileSync(join(spool, '0', 'unconfirmed'), String(Date.now() - dayMs))
+  writeFileSync(join(spool, '0', 'unconfirmed'), `${Date.now() - dayMs} ${Date.now()}`)
   const problems: unknown[][] = []
   const clicks = new Clicks(storage, {
     geoipDb: null,

@@ -30,8 +30,10 @@ export interface SpooledBatch {
 
 /** The batch that is being filled; with a suffix, one that the owner of another folder left. */
 const openFile = 'open'
-/** Contains the Unix milliseconds at which the sink first accepted a batch without confirming it. */
+/** Contains the Unix milliseconds of the first and the latest time that the sink accepted a batch without confirming it. */
 const unconfirmedFile = 'unconfirmed'
+/** After a longer pause, such as an outage or a stop, the next time is the first again. */
+const maxUnconfirmedPauseMs = 3_600_000
 const sealedName = /^(\d{15})-(\d+)-([\da-f-]{36})\.jsonl$/
 
 /**
@@ -136,15 +138,14 @@ export class SpoolFolder {
 
   /**
    * Records that the sink accepted a batch without confirming it. Returns the Unix milliseconds of the first time since
-   * `confirmed`, across restarts.
+   * `confirmed` and since the last pause of more than an hour, across restarts.
    */
   unconfirmed(): number {
-    const path = join(this.#path, unconfirmedFile)
-    const since = existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0
-    if (since > 0) return since
     const now = Date.now()
-    writeFileSync(path, String(now), { mode: 0o600 })
-    return now
+    const [first, latest] = unconfirmedIn(this.#path)
+    const since = now - latest <= maxUnconfirmedPauseMs ? first : now
+    writeFileSync(join(this.#path, unconfirmedFile), `${since} ${now}`, { mode: 0o600 })
+    return since
   }
 
   /** Records that the sink confirmed a batch. */
@@ -164,7 +165,9 @@ export class SpoolFolder {
     const from = join(root, String(other))
     try {
       for (const name of readdirSync(from)) {
-        renameSync(join(from, name), join(this.#path, name === openFile ? `${openFile}-${randomUUID()}` : name))
+        // The later start keeps batches for longer.
+        if (name === unconfirmedFile && unconfirmedIn(from)[0] < unconfirmedIn(this.#path)[0]) rmSync(join(from, name))
+        else renameSync(join(from, name), join(this.#path, name === openFile ? `${openFile}-${randomUUID()}` : name))
       }
     } finally {
       lock.release()
@@ -199,6 +202,13 @@ export class SpoolFolder {
     const [, order, rows, id = ''] = sealedName.exec(name) ?? []
     return { name, id, rows: Number(rows), bytes: statSync(join(this.#path, name)).size, sealedAt: Number(order) }
   }
+}
+
+/** Reads `unconfirmedFile` in the folder. Returns zeros if it is missing or damaged. */
+function unconfirmedIn(folder: string): readonly [first: number, latest: number] {
+  const path = join(folder, unconfirmedFile)
+  const [, first, latest] = /^(\d+) (\d+)$/.exec(existsSync(path) ? readFileSync(path, 'utf8') : '') ?? []
+  return [Number(first ?? 0), Number(latest ?? 0)]
 }
 
 /** The lines that are whole. */
