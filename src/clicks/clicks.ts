@@ -13,7 +13,7 @@ export interface ClickOptions extends Omit<WriterOptions, 'location'> {
   readonly onCountryFile: (report: CountryFileReport) => void
 }
 
-/** What is logged, and its level. */
+/** Log messages and their levels. */
 const sinkTroubles: Readonly<Record<SinkTrouble, readonly [meaning: string, level: 'warn' | 'error']>> = {
   waiting: ['raw clicks wait on the disk, since their sink does not take them', 'warn'],
   dropped: ['a batch of raw clicks was dropped, because its sink never confirmed it', 'error'],

@@ -84,7 +84,7 @@ test('drops subjects without an event in the last minute, and no others', (t) =>
   )
 })
 
-test('ignores a system clock that is set back or ahead', (t) => {
+test('ignores changes of the system clock', (t) => {
   const { window } = windowOf(t)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   assert.equal(addAll(window, 'a'), 3)

@@ -18,8 +18,8 @@ export interface SinkConfig {
 }
 
 /**
- * Opens the sink of this process; null if there is none. Nothing is sent before `begin`. `onProblem` hears of the first
- * failure of each outage, and gets `SpoolUnusable` if the spool's folder cannot be used.
+ * Opens the sink of this process; null if there is none. Nothing is sent before `begin`. `onProblem` gets the first
+ * failure of each outage, and `SpoolUnusable` if the spool's folder cannot be used.
  */
 export function openSink(config: SinkConfig | null, onProblem: (error: unknown) => void): ClickSink | null {
   return config === null ? null : new ClickSink(() => openSpool(config, onProblem), onProblem)

@@ -67,7 +67,7 @@ function createWritable(path: string): void {
     accessSync(existing, constants.W_OK)
     throw error
   }
-  // SQLite, which locks files in the folder, does not tell why it cannot create them.
+  // SQLite, which locks files in the folder, hides the reason if it cannot create them.
   accessSync(path, constants.W_OK | constants.X_OK)
 }
 
