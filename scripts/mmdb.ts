@@ -122,8 +122,12 @@ function encodeMetadata(nodeCount: number, { ipVersion, type, description, built
   })
 }
 
-/** Encodes the type and size of a field. Types above 7 take another byte, and so do sizes from 29 to 284. */
+/**
+ * Encodes the type and size of a field. Types above 7 take another byte, and so do sizes from 29 to 284. Throws `RangeError`
+ * for larger sizes, which no field of ours has.
+ */
 function control(type: number, size: number): Buffer {
+  if (size > 284) throw new RangeError(`A field has the size ${size}. The largest supported size is 284.`)
   const isExtended = type > 7
   const first = ((isExtended ? 0 : type) << 5) | Math.min(size, 29)
   return Buffer.from([first, ...(isExtended ? [type - 7] : []), ...(size >= 29 ? [size - 29] : [])])

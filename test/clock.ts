@@ -4,3 +4,13 @@ import type { TestContext } from 'node:test'
 export function stopClock({ mock }: Pick<TestContext, 'mock'>): void {
   mock.timers.enable({ apis: ['Date'], now: Date.now() })
 }
+
+/** Stops `performance.now()` of this process until the test ends. Returns a function that advances it by milliseconds. */
+export function stopMonotonicClock({ mock }: Pick<TestContext, 'mock'>): (ms: number) => void {
+  // Whole milliseconds add up without rounding errors.
+  let now = Math.ceil(performance.now())
+  mock.method(performance, 'now', () => now)
+  return (ms) => {
+    now += ms
+  }
+}

@@ -7,12 +7,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { clickOf } from '../../test/click-rows.ts'
 import { startClickHouse } from '../../test/clickhouse.ts'
+import { keptTotals } from '../../test/clicks.ts'
 import { newLink, twoNodes } from '../../test/links.ts'
 import { eventually, newFolder } from '../../test/processes.ts'
 import { Failure } from '../errors.ts'
 import { Clicks } from './clicks.ts'
 
 const dayMs = 86_400_000
+const sent = { address: '', host: '', userAgent: '', referrer: '', languages: '', country: '' }
 
 test('logs that the thread did not start, and writes the clicks once it starts', async (t) => {
   const { storage, ...own } = await twoNodes((work) => t.after(work))
@@ -38,7 +40,6 @@ test('logs that the thread did not start, and writes the clicks once it starts',
   await mkdir(dirname(path))
   using database = new DatabaseSync(location.path)
   database.exec(`vacuum into '${path}'`)
-  const sent = { address: '', host: '', userAgent: '', referrer: '', languages: '', country: '' }
   clicks.count({ link, atMs: Date.now(), class: 'person', isPrivate: true, ...sent, count: 1 })
   using copy = new DatabaseSync(path, { timeout: 10_000 })
   const written = copy.prepare('select clicks from link_clicks where clicks > 0')
@@ -56,7 +57,7 @@ test('logs an error for a batch of raw clicks that is dropped, and a warning for
     writeFileSync(join(spool, '0', `${String(sealedAt).padStart(15, '0')}-1-${id}.jsonl`), JSON.stringify(clickOf(1)))
   store(old, Date.now() - 2 * dayMs)
   store(recent, Date.now())
-  writeFileSync(join(spool, '0', 'unconfirmed'), String(Date.now() - dayMs))
+  writeFileSync(join(spool, '0', 'unconfirmed'), `${Date.now() - dayMs} ${Date.now()}`)
   const problems: unknown[][] = []
   const clicks = new Clicks(storage, {
     geoipDb: null,
@@ -76,7 +77,34 @@ test('logs an error for a batch of raw clicks that is dropped, and a warning for
       'a batch of raw clicks was dropped, because its sink never confirmed it',
       'error',
     ],
-    [`Error: ${why}`, 'raw clicks wait on the disk, since their sink does not take them'],
+    [`Error: ${why}`, 'raw clicks wait on the disk, since their sink does not take them', 'warn'],
   ])
   assert.equal(server.rows.length, 2)
+})
+
+test('counts clicks and logs the folder, the variable and the reason if the spool cannot be written', async (t) => {
+  const { storage, ...own } = await twoNodes((work) => t.after(work))
+  const link = await newLink(storage, own, 'sale')
+  const file = join(newFolder(t), 'file')
+  writeFileSync(file, '')
+  const spool = join(file, 'spool')
+  const problems: unknown[][] = []
+  const clicks = new Clicks(storage, {
+    geoipDb: null,
+    clicksSink: { target: { kind: 'jsonl', path: `${file}.jsonl` }, spool, spoolBytes: 1e6 },
+    clicksRetention: 0,
+    onCountryFile: () => undefined,
+    onProblem: (error, ...more) => problems.push([String(error), ...more]),
+  })
+  t.after(() => clicks.close())
+  clicks.begin({ expectsClicks: true })
+  clicks.count({ link, atMs: Date.now(), class: 'person', isPrivate: true, ...sent, count: 1 })
+  await clicks.flush()
+  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
+  const droppedRows = clicks.sinkMeters.find(({ name }) => name === 'given_up_rows')?.value as () => number
+  await eventually(() => droppedRows() === 1)
+  const fix = 'Make the folder writable, or name another one in CLICKS_SPOOL.'
+  const why = `ENOTDIR: not a directory, mkdir '${spool}'`
+  const meaning = 'raw clicks are dropped until their spool can be opened; statistics still count them'
+  assert.deepEqual(problems, [[`Error: Clicks cannot be spooled in ${spool}: ${why}. ${fix}`, meaning, 'error']])
 })

@@ -3,7 +3,7 @@ import { ClickChores } from './chores.ts'
 import type { CountryFileReport } from './country-file.ts'
 import { ClickRecorder } from './recorder.ts'
 import type { Visit } from './visit.ts'
-import { ClickWriter, type OnSinkProblem, type WriterOptions } from './writer.ts'
+import { ClickWriter, type OnSinkProblem, type SinkTrouble, type WriterOptions } from './writer.ts'
 
 export interface ClickOptions extends Omit<WriterOptions, 'location'> {
   /** Days for which break-downs are kept; 0: for ever. */
@@ -11,6 +11,13 @@ export interface ClickOptions extends Omit<WriterOptions, 'location'> {
   /** Hears of the first failure of each outage, and what it means. The level is `warn` by default. */
   readonly onProblem: (error: unknown, meaning: string, level?: 'warn' | 'error') => void
   readonly onCountryFile: (report: CountryFileReport) => void
+}
+
+/** Log messages and their levels. */
+const sinkTroubles: Readonly<Record<SinkTrouble, readonly [meaning: string, level: 'warn' | 'error']>> = {
+  waiting: ['raw clicks wait on the disk, since their sink does not take them', 'warn'],
+  dropped: ['a batch of raw clicks was dropped, because its sink never confirmed it', 'error'],
+  'unusable spool': ['raw clicks are dropped until their spool can be opened; statistics still count them', 'error'],
 }
 
 /** The clicks of a process: how they are counted, written, forgotten and looked after. */
@@ -26,10 +33,7 @@ export class Clicks {
   constructor(storage: Storage, { geoipDb, clicksSink, clicksRetention, onProblem, onCountryFile }: ClickOptions) {
     const telling = (meaning: string) => (error: unknown) => onProblem(error, meaning)
     const options = { location: storage.location, geoipDb, clicksSink }
-    const onSinkProblem: OnSinkProblem = (error, isDropped) => {
-      if (isDropped) onProblem(error, 'a batch of raw clicks was dropped, because its sink never confirmed it', 'error')
-      else onProblem(error, 'raw clicks wait on the disk, since their sink does not take them')
-    }
+    const onSinkProblem: OnSinkProblem = (error, trouble) => onProblem(error, ...sinkTroubles[trouble])
     this.#writer = new ClickWriter(options, onSinkProblem, onCountryFile)
     const writer = this.#writer
     this.#hasSink = clicksSink !== null

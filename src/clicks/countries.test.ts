@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -134,11 +135,28 @@ for (const [what, bytes, reason] of [
 test('rejects a file that cannot be read', async () => {
   for (const [path, reason] of [
     [join(tmpdir(), 'no-such.mmdb'), /^must name .* The file cannot be read: ENOENT: .*no-such\.mmdb'\.$/],
-    [tmpdir(), /^must name .* The file cannot be read: EISDIR: .*\.$/],
+    [tmpdir(), /^must name .* \S+ is not a regular file\.$/],
   ] as const) {
     await assert.rejects(Countries.read(path), { message: reason })
     assert.throws(() => checkCountries(path), { message: reason })
   }
+})
+
+test('rejects a named pipe without waiting for a writer', async (t) => {
+  const path = fileWith(t, Buffer.alloc(0))
+  rmSync(path)
+  execFileSync('mkfifo', [path])
+  const message = `${rule} ${path} is not a regular file.`
+  await assert.rejects(Countries.read(path), { message })
+  assert.throws(() => checkCountries(path), { message })
+})
+
+test('rejects a file larger than 512 MiB before it is read', async (t) => {
+  const path = fileWith(t, countryDatabase('SE'))
+  truncateSync(path, 512 * 2 ** 20 + 1)
+  const message = `${rule} ${path} is larger than 512 MiB.`
+  await assert.rejects(Countries.read(path), { message })
+  assert.throws(() => checkCountries(path), { message })
 })
 
 test('accepts a usable file', (t) => checkCountries(fileWith(t, countryDatabase('SE'))))

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { constants, readFileSync, type Stats, statSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
 import { BlockList, isIP } from 'node:net'
 import { type CountryResponse, Reader } from 'mmdb-lib'
 import { addressIn } from '../http/client-network.ts'
@@ -28,7 +28,8 @@ export class Countries {
    * with the file, to be put after "GEOIP_DB".
    */
   static async read(path: string): Promise<Countries> {
-    return new Countries(placesIn(await readFile(path).catch(failRead), path))
+    ensureReadable(await stat(path).catch(failRead), path)
+    return new Countries(placesIn(await readFile(path, { flag }).catch(failRead), path))
   }
 
   /**
@@ -71,13 +72,32 @@ for (const network of [
 
 /** Checks a file. Throws an error that says what is wrong with it, to be put after "GEOIP_DB". */
 export function checkCountries(path: string): void {
-  let bytes: Buffer
+  ensureReadable(
+    orFailRead(() => statSync(path)),
+    path,
+  )
+  placesIn(
+    orFailRead(() => readFileSync(path, { flag })),
+    path,
+  )
+}
+
+/** Larger than databases of countries and cities are. Each process reads the whole file into memory. */
+const maxMebibytes = 512
+/** A pipe that replaces the file after the check must not block. */
+const flag = constants.O_RDONLY | constants.O_NONBLOCK
+
+function ensureReadable(stats: Stats, path: string): void {
+  if (!stats.isFile()) throw unusable(`${path} is not a regular file.`)
+  if (stats.size > maxMebibytes * 2 ** 20) throw unusable(`${path} is larger than ${maxMebibytes} MiB.`)
+}
+
+function orFailRead<T>(read: () => T): T {
   try {
-    bytes = readFileSync(path)
+    return read()
   } catch (error) {
     failRead(error as Error)
   }
-  placesIn(bytes, path)
 }
 
 function placesIn(bytes: Buffer, path: string): Reader<Place> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, renameSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { countryDatabase, fileWith } from '../../test/country-database.ts'
 import { CountryFile, type CountryFileReport, openCountries } from './country-file.ts'
@@ -18,6 +19,11 @@ async function place(t: TestContext, bytes: Buffer) {
     await file.check()
   }
   return { path, reports, file, country, checkTwice }
+}
+
+function replaceByPipe(path: string): void {
+  rmSync(path)
+  execFileSync('mkfifo', [path])
 }
 
 test('a replaced file is used once it stays the same for two checks', async (t) => {
@@ -47,6 +53,8 @@ test('a file of the same size and time is noticed, in place and by a rename', as
 for (const [what, damage, reason] of [
   ['garbage', (path: string) => writeFileSync(path, 'garbage'), /is not in that format, or is truncated\./],
   ['half of a database', (path: string) => writeFileSync(path, countryDatabase('NO').subarray(0, 40)), /truncated\./],
+  ['a file larger than 512 MiB', (path: string) => truncateSync(path, 2 ** 29 + 1), /is larger than 512 MiB\./],
+  ['a named pipe', replaceByPipe, /is not a regular file\./],
   ['nothing', (path: string) => rmSync(path), /The file cannot be read: ENOENT/],
 ] as const) {
   test(`a file replaced by ${what} is reported once, and the data in use stay`, async (t) => {
@@ -61,6 +69,7 @@ for (const [what, damage, reason] of [
     assert.match(message, reason)
     assert.ok(message.startsWith('GEOIP_DB must name') && message.includes(path), message)
     assert.match(message, / Waymark uses the country data read before until the file is fixed\.$/)
+    rmSync(path, { force: true })
     writeFileSync(path, countryDatabase('NO'))
     await checkTwice()
     assert.equal(country(), 'NO')
@@ -97,6 +106,6 @@ test('with a path, the file is watched', async (t) => {
     t.mock.timers.tick(2_000)
     immediate = setImmediate(tick)
   })
+  t.after(() => clearImmediate(immediate))
   assert.equal((await report.promise).isUsed, false)
-  clearImmediate(immediate)
 })

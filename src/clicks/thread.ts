@@ -13,10 +13,18 @@ import { openCountries } from './country-file.ts'
 import { FactReader } from './facts.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
-import { Dropped } from './sink/sink.ts'
+import { Dropped, SpoolUnusable } from './sink/sink.ts'
 import { type PackedVisits, unpack, type Visit } from './visit.ts'
 import { visitorOf } from './visitor.ts'
-import { type Bounds, type FromThread, ofCountryFile, ofSink, type ThreadOptions, type ToThread } from './writer.ts'
+import {
+  type Bounds,
+  type FromThread,
+  ofCountryFile,
+  ofSink,
+  type SinkTrouble,
+  type ThreadOptions,
+  type ToThread,
+} from './writer.ts'
 
 const measuredEveryMs = 1_000
 const hourMs = 3_600_000
@@ -29,8 +37,8 @@ const countries = await openCountries(geoipDb, (countryFile) => {
 const connection = oneAtATime(await openClicks(location))
 const book = new ClickBook(connection, writer)
 const sink = openSink(clicksSink, (error) => {
-  const isDropped = error instanceof Dropped
-  port.postMessage({ id: ofSink, isDone: false, error: String(error), isDropped } satisfies FromThread)
+  const message = { id: ofSink, isDone: false, error: String(error), sinkTrouble: sinkTroubleOf(error) }
+  port.postMessage(message satisfies FromThread)
 })
 sink?.begin()
 if (sink !== null) setInterval(() => measured.set(sink.measured), measuredEveryMs).unref()
@@ -103,6 +111,11 @@ function clickOf(visit: Visit, facts: FactReader): Click {
     facts: isKnown ? facts.of(visit) : null,
     visitorUnder: isKnown ? (salt) => visitorOf(visit, salt) : null,
   }
+}
+
+function sinkTroubleOf(error: unknown): SinkTrouble {
+  if (error instanceof SpoolUnusable) return 'unusable spool'
+  return error instanceof Dropped ? 'dropped' : 'waiting'
 }
 
 /** An error as it can be sent. */

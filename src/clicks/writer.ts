@@ -51,12 +51,15 @@ export interface FromThread {
   readonly isAway?: boolean
   readonly reason?: DatabaseTrouble
   readonly countryFile?: CountryFileReport
-  /** Whether the error is a batch that the spool dropped. */
-  readonly isDropped?: boolean
+  /** What an error of the sink means. */
+  readonly sinkTrouble?: SinkTrouble
 }
 
+/** Raw clicks wait for the sink, a batch was dropped, or all are dropped because the spool cannot be opened. */
+export type SinkTrouble = 'waiting' | 'dropped' | 'unusable spool'
+
 /** Gets the first failure of each outage of the sink, and each batch that the spool dropped. */
-export type OnSinkProblem = (error: unknown, isDropped: boolean) => void
+export type OnSinkProblem = (error: unknown, trouble: SinkTrouble) => void
 
 interface Waiting {
   readonly since: number
@@ -196,8 +199,8 @@ export class ClickWriter {
     return worker
   }
 
-  #receive({ id, isDone, error, isAway, reason, isDropped, countryFile }: FromThread): void {
-    if (id === ofSink) this.#onSinkProblem(error, isDropped === true)
+  #receive({ id, isDone, error, isAway, reason, sinkTrouble, countryFile }: FromThread): void {
+    if (sinkTrouble !== undefined) this.#onSinkProblem(error, sinkTrouble)
     if (countryFile !== undefined) this.#onCountryFile(countryFile)
     // Under `node --watch`, a worker's messages include some that are Node's own.
     const waiting = this.#settled(id)

@@ -22,6 +22,7 @@ interface Count {
   told: number
 }
 
+/** The minute in which requests are counted. Milliseconds. */
 export const windowMs = 60_000
 
 /**

@@ -1,13 +1,16 @@
-export const windowMs = 60_000
+import { windowMs } from './counts.ts'
 
 /** Limits the events of each subject in any 60 seconds. Stores the times of its latest events. */
 export class SlidingWindow {
   readonly #limit: number
   readonly #maxSubjects: number
-  /** Unix milliseconds, the oldest first: at most `limit` for each subject. */
-  readonly #times = new Map<string, number[]>()
+  /** Monotonic milliseconds, oldest first: at most `limit` for each subject. */
+  #times = new Map<string, number[]>()
+  /** Subjects without an event since the maps were rotated. Each rotation drops them, so no call visits all subjects. */
+  #older = new Map<string, number[]>()
+  #rotatedAt = 0
 
-  /** Past `maxSubjects`, new subjects share one limit. */
+  /** When there are `maxSubjects`, new subjects share one limit until older ones are dropped. */
   constructor({ limit, maxSubjects }: { readonly limit: number; readonly maxSubjects: number }) {
     this.#limit = limit
     this.#maxSubjects = maxSubjects
@@ -15,32 +18,40 @@ export class SlidingWindow {
 
   /** Returns the milliseconds until the subject may have another event; 0 if it may have one now. */
   msUntilFree(subject: string): number {
-    const now = Date.now()
-    const times = recent(this.#times.get(this.#keyOf(subject)) ?? [], now)
+    const now = this.#rotate()
+    const times = this.#recent(this.#keyOf(subject), now)
     return times.length < this.#limit ? 0 : (times.at(-this.#limit) as number) + windowMs - now
   }
 
   /** Records an event of the subject. */
   add(subject: string): void {
-    const now = Date.now()
+    const now = this.#rotate()
     const key = this.#keyOf(subject)
-    this.#times.set(key, [...recent(this.#times.get(key) ?? [], now), now].slice(-this.#limit))
+    this.#times.set(key, [...this.#recent(key, now), now].slice(-this.#limit))
+    this.#older.delete(key)
   }
 
-  /** Deletes subjects without an event in the last minute. */
-  sweep(): void {
-    const now = Date.now()
-    for (const [subject, times] of this.#times) if (recent(times, now).length === 0) this.#times.delete(subject)
+  /** Drops subjects without an event in the last minute, once a minute. Returns the monotonic time. */
+  #rotate(): number {
+    const now = performance.now()
+    const elapsed = now - this.#rotatedAt
+    if (elapsed >= windowMs) {
+      this.#older = elapsed < 2 * windowMs ? this.#times : new Map()
+      this.#times = new Map()
+      this.#rotatedAt = now
+    }
+    return now
+  }
+
+  #recent(key: string, now: number): number[] {
+    const times = this.#times.get(key) ?? this.#older.get(key) ?? []
+    return times.filter((time) => now - time < windowMs)
   }
 
   #keyOf(subject: string): string {
-    return this.#times.has(subject) || this.#times.size < this.#maxSubjects ? subject : shared
+    const isKnown = this.#times.has(subject) || this.#older.has(subject)
+    return isKnown || this.#times.size + this.#older.size < this.#maxSubjects ? subject : shared
   }
 }
 
 const shared = 'shared'
-
-/** The times of the last minute. After the clock was set back, times ahead of it are dropped. */
-function recent(times: readonly number[], now: number): number[] {
-  return times.filter((time) => time <= now && now - time < windowMs)
-}

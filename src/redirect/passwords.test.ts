@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { stopClock } from '../../test/clock.ts'
+import { stopMonotonicClock } from '../../test/clock.ts'
 import { startVisitors } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
 
@@ -66,7 +66,7 @@ test('410, not a form, for a link that has expired; 405 for a POST to one that n
 })
 
 test('429 after ten wrong passwords of a minute, for that link and that network alone', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
+  const tick = stopMonotonicClock(t)
   const { post, visit } = await serving()
   const many = await Promise.all(Array.from({ length: 12 }, (_, n) => post('wrong', { from: `2001:db8::${n + 1}` })))
   assert.deepEqual(many.map(({ status }) => status).sort(), [...Array(10).fill(401), 429, 429])
@@ -77,29 +77,29 @@ test('429 after ten wrong passwords of a minute, for that link and that network 
   assert.equal((await post('swordfish', { from: '2001:db8:0:1::1' })).status, 303)
   assert.equal((await post('swordfish', { from: '2001:db8::1', path: 'other' })).status, 303)
   assert.equal((await visit(secret)).status, 401)
-  t.mock.timers.tick(60_000)
+  tick(60_000)
   assert.equal((await post('swordfish', { from: '2001:db8::99' })).status, 303)
 })
 
 test('429 until the first of ten wrong passwords is a minute old, whatever the minute of the clock', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
+  const tick = stopMonotonicClock(t)
   const { post } = await serving()
   assert.equal((await post('wrong')).status, 401)
-  t.mock.timers.tick(50_000)
+  tick(50_000)
   for (let n = 0; n < 9; n += 1) assert.equal((await post('')).status, 401)
   for (let ms = 0; ms < 9_000; ms += 1_000) {
     const { status, headers } = await post('')
     assert.deepEqual([status, headers['retry-after']], [429, String(10 - ms / 1_000)])
-    t.mock.timers.tick(1_000)
+    tick(1_000)
   }
-  t.mock.timers.tick(1_000)
+  tick(1_000)
   assert.equal((await post('')).status, 401)
   const { status, headers } = await post('swordfish')
   assert.deepEqual([status, headers['retry-after']], [429, '50'])
 })
 
 test('what can be no password counts as a wrong one, too', async (t) => {
-  t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
+  stopMonotonicClock(t)
   const { post } = await serving()
   for (let n = 0; n < 5; n++) for (const wrong of ['', 'x'.repeat(129)]) assert.equal((await post(wrong)).status, 401)
   assert.equal((await post('swordfish')).status, 429)
@@ -124,7 +124,7 @@ test('400, 413 and 415 for a form that cannot be read, is too large or is none',
 })
 
 test('a flood of guesses is refused beyond what can be checked, and slows no other visitor', async (t) => {
-  stopClock(t)
+  stopMonotonicClock(t)
   const redirect_password = await hashPassword('swordfish', 'test')
   const links = [
     { alias: 'secret', url, redirect_password },

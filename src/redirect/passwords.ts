@@ -1,6 +1,6 @@
 import { Failure, overloaded } from '../errors.ts'
 import { networkOf } from '../http/client-network.ts'
-import { SlidingWindow, windowMs } from '../limits/sliding-window.ts'
+import { SlidingWindow } from '../limits/sliding-window.ts'
 import { verifyPassword } from '../links/password.ts'
 
 /** Wrong passwords that a client address may send for a link in any minute. */
@@ -27,14 +27,12 @@ interface Pending {
 export class Passwords {
   readonly #wrong = new SlidingWindow({ limit: wrongPerMinute, maxSubjects })
   readonly #pending = new Map<string, Pending>()
-  #sweepAt = 0
 
   /**
    * Whether the password is that of the link, whose stored one is `stored`. Returns `rate_limited` after too many wrong ones;
    * throws `overloaded`.
    */
   async judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
-    this.#sweep()
     const text = password.trim()
     const network = networkOf(address)
     const subject = `${link} ${network}`
@@ -58,14 +56,6 @@ export class Passwords {
     const isRight = isPossible(password) && (await verifyPassword(password, stored, `network ${network}`))
     if (!isRight) this.#wrong.add(subject)
     return isRight
-  }
-
-  /** Deletes counts that are over, and the addresses with them. */
-  #sweep(): void {
-    const now = performance.now()
-    if (now < this.#sweepAt) return
-    this.#wrong.sweep()
-    this.#sweepAt = now + windowMs
   }
 }
 

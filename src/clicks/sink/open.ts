@@ -1,3 +1,4 @@
+import { ClickSink } from './click-sink.ts'
 import { type ClickHouseTable, clickHouseSink } from './clickhouse.ts'
 import { fileOfProcess, jsonlFileSink } from './jsonl-file.ts'
 import { Spool } from './spool.ts'
@@ -17,12 +18,14 @@ export interface SinkConfig {
 }
 
 /**
- * Opens the spool of this process before its sink; null if there is no sink. Nothing is sent before `begin`. `onProblem`
- * hears of the first failure of each outage. Throws `StartupFailure` if the spool's folder cannot be used.
+ * Opens the sink of this process; null if there is none. Nothing is sent before `begin`. `onProblem` gets the first
+ * failure of each outage, and `SpoolUnusable` if the spool's folder cannot be used.
  */
-export function openSink(config: SinkConfig | null, onProblem: (error: unknown) => void): Spool | null {
-  if (config === null) return null
-  const { target, spool, spoolBytes } = config
+export function openSink(config: SinkConfig | null, onProblem: (error: unknown) => void): ClickSink | null {
+  return config === null ? null : new ClickSink(() => openSpool(config, onProblem), onProblem)
+}
+
+function openSpool({ target, spool, spoolBytes }: SinkConfig, onProblem: (error: unknown) => void): Spool {
   const folder = openSpoolFolder(spool)
   const sink =
     target.kind === 'jsonl' ? jsonlFileSink(fileOfProcess(target.path, folder.number)) : clickHouseSink(target)

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import {
+  accessSync,
   appendFileSync,
+  constants,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -10,11 +12,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
-import { StartupFailure } from '../../errors.ts'
+import { dirname, join } from 'node:path'
 import { type FileLock, lockFile } from '../../storage/file-lock.ts'
 import { syncToDisk } from '../../storage/whole-file.ts'
 import type { ClickRow } from './row.ts'
+import { SpoolUnusable } from './sink.ts'
 
 /** A batch in the spool: a file whose name tells the order, the number of rows and the id. */
 export interface SpooledBatch {
@@ -28,24 +30,54 @@ export interface SpooledBatch {
 
 /** The batch that is being filled; with a suffix, one that the owner of another folder left. */
 const openFile = 'open'
-/** Contains the Unix milliseconds at which the sink first accepted a batch without confirming it. */
+/** Contains the Unix milliseconds of the first and the latest time that the sink accepted a batch without confirming it. */
 const unconfirmedFile = 'unconfirmed'
+/** After a longer pause, such as an outage or a stop, the next time is the first again. */
+const maxUnconfirmedPauseMs = 3_600_000
 const sealedName = /^(\d{15})-(\d+)-([\da-f-]{36})\.jsonl$/
 
 /**
  * Takes a folder in `root` that no other process has: `0`, `1` and so on, each with a lock beside it. Throws
- * `StartupFailure` if `root` cannot be used.
+ * `SpoolUnusable` if `root` cannot be used.
  */
 export function openSpoolFolder(root: string): SpoolFolder {
   try {
-    mkdirSync(root, { recursive: true, mode: 0o700 })
+    createWritable(root)
     for (let number = 0; ; number++) {
       const lock = lockFile(lockOf(root, number))
-      if (lock !== null) return new SpoolFolder(root, number, lock)
+      if (lock !== null) return openLocked(root, number, lock)
     }
   } catch (error) {
     const why = (error as Error).message
-    throw new StartupFailure(`Clicks cannot be spooled in ${root}: ${why}. Name another folder in CLICKS_SPOOL.`)
+    throw new SpoolUnusable(
+      `Clicks cannot be spooled in ${root}: ${why}. Make the folder writable, or name another one in CLICKS_SPOOL.`,
+      { cause: error },
+    )
+  }
+}
+
+/** Creates the folder unless it exists. Throws the reason if it cannot be created or written. */
+function createWritable(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    // In a read-only file system, the error of a recursive mkdir is a misleading ENOENT.
+    let existing = path
+    while (!existsSync(existing)) existing = dirname(existing)
+    accessSync(existing, constants.W_OK)
+    throw error
+  }
+  // SQLite, which locks files in the folder, hides the reason if it cannot create them.
+  accessSync(path, constants.W_OK | constants.X_OK)
+}
+
+/** Releases the lock if the folder cannot be used, so that the next attempt takes the same folder. */
+function openLocked(root: string, number: number, lock: FileLock): SpoolFolder {
+  try {
+    return new SpoolFolder(root, number, lock)
+  } catch (error) {
+    lock.release()
+    throw error
   }
 }
 
@@ -106,15 +138,14 @@ export class SpoolFolder {
 
   /**
    * Records that the sink accepted a batch without confirming it. Returns the Unix milliseconds of the first time since
-   * `confirmed`, across restarts.
+   * `confirmed` and since the last pause of more than an hour, across restarts.
    */
   unconfirmed(): number {
-    const path = join(this.#path, unconfirmedFile)
-    const since = existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0
-    if (since > 0) return since
     const now = Date.now()
-    writeFileSync(path, String(now), { mode: 0o600 })
-    return now
+    const [first, latest] = unconfirmedIn(this.#path)
+    const since = now - latest <= maxUnconfirmedPauseMs ? first : now
+    writeFileSync(join(this.#path, unconfirmedFile), `${since} ${now}`, { mode: 0o600 })
+    return since
   }
 
   /** Records that the sink confirmed a batch. */
@@ -132,10 +163,15 @@ export class SpoolFolder {
     const lock = lockFile(lockOf(root, other))
     if (lock === null) return
     const from = join(root, String(other))
-    for (const name of readdirSync(from)) {
-      renameSync(join(from, name), join(this.#path, name === openFile ? `${openFile}-${randomUUID()}` : name))
+    try {
+      for (const name of readdirSync(from)) {
+        // The later start keeps batches for longer.
+        if (name === unconfirmedFile && unconfirmedIn(from)[0] < unconfirmedIn(this.#path)[0]) rmSync(join(from, name))
+        else renameSync(join(from, name), join(this.#path, name === openFile ? `${openFile}-${randomUUID()}` : name))
+      }
+    } finally {
+      lock.release()
     }
-    lock.release()
   }
 
   #sealLeftOpen(name: string): void {
@@ -166,6 +202,13 @@ export class SpoolFolder {
     const [, order, rows, id = ''] = sealedName.exec(name) ?? []
     return { name, id, rows: Number(rows), bytes: statSync(join(this.#path, name)).size, sealedAt: Number(order) }
   }
+}
+
+/** Reads `unconfirmedFile` in the folder. Returns zeros if it is missing or damaged. */
+function unconfirmedIn(folder: string): readonly [first: number, latest: number] {
+  const path = join(folder, unconfirmedFile)
+  const [, first, latest] = /^(\d+) (\d+)$/.exec(existsSync(path) ? readFileSync(path, 'utf8') : '') ?? []
+  return [Number(first ?? 0), Number(latest ?? 0)]
 }
 
 /** The lines that are whole. */

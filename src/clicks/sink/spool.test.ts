@@ -13,9 +13,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { clickOf, clicksOf, SinkInMemory } from '../../../test/click-rows.ts'
 import { eventually, newFolder } from '../../../test/processes.ts'
-import { StartupFailure } from '../../errors.ts'
 import { sinkMeters } from './meters.ts'
-import { SinkFailure } from './sink.ts'
+import { SinkFailure, SpoolUnusable } from './sink.ts'
 import { pauseAfter, Spool } from './spool.ts'
 import { openSpoolFolder } from './spool-folder.ts'
 
@@ -276,8 +275,9 @@ test('a spool that cannot be opened names the variable', (t) => {
   assert.throws(
     () => openSpoolFolder(file),
     (error) => {
-      assert.ok(error instanceof StartupFailure)
-      assert.match(error.message, /^Clicks cannot be spooled in \S+: [^\n]+\. Name another folder in CLICKS_SPOOL\.$/)
+      assert.ok(error instanceof SpoolUnusable)
+      const fix = 'Make the folder writable, or name another one in CLICKS_SPOOL.'
+      assert.ok(error.message.startsWith(`Clicks cannot be spooled in ${file}: EEXIST`) && error.message.endsWith(fix))
       return true
     },
   )

@@ -128,7 +128,7 @@ export class Spool {
       this.#sent += rows.length
       this.#givenUp += Math.max(0, batch.rows - rows.length)
     } catch (error) {
-      if (!(error instanceof Unconfirmed && this.#isInVain(batch))) {
+      if (!(error instanceof Unconfirmed && this.#isUnconfirmedForADay(batch))) {
         if (this.#failures === 0 && !this.#stop.signal.aborted) this.#options.onProblem(error)
         this.#failures += 1
         return false
@@ -146,9 +146,9 @@ export class Spool {
 
   /**
    * Records that the sink accepted the batch without confirming it. Returns whether the batch is a day old, and the sink has
-   * confirmed none for a day.
+   * accepted batches for a day, without pauses of more than an hour, and confirmed none.
    */
-  #isInVain({ sealedAt }: SpooledBatch): boolean {
+  #isUnconfirmedForADay({ sealedAt }: SpooledBatch): boolean {
     const now = Date.now()
     let since = now
     this.#onDisk('unconfirmed', () => {

@@ -1,5 +1,6 @@
 /** Batches that the sink accepts without confirming them. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -30,17 +31,25 @@ function spoolOf(t: TestContext) {
     return { sent, waiting, givenUp }
   }
   const wait = (ms: number) => t.mock.timers.tick(ms)
+  /** Restarts every hour. */
+  const attemptFor = async (hours: number) => {
+    for (let hour = 0; hour < hours; hour += 1) {
+      wait(hourMs)
+      await open().close()
+    }
+  }
   const dropped = () => problems.filter((problem): problem is Dropped => problem instanceof Dropped)
-  return { folder: join(root, '0'), sink, problems, open, round, wait, dropped }
+  return { root, folder: join(root, '0'), sink, problems, open, round, wait, attemptFor, dropped }
 }
 
 test('are sent again for a day, across restarts, and then dropped one by one', async (t) => {
-  const { folder, sink, round, wait, dropped } = spoolOf(t)
+  const { folder, sink, round, wait, attemptFor, dropped } = spoolOf(t)
   sink.failure = unconfirmed
   await round(1, 3)
-  wait(12 * hourMs)
+  await attemptFor(12)
   assert.deepEqual(await round(4, 4), { sent: 0, waiting: 2, givenUp: 0 })
-  wait(12 * hourMs - 1)
+  await attemptFor(11)
+  wait(hourMs - 1)
   assert.deepEqual(await round(5, 5), { sent: 0, waiting: 3, givenUp: 0 })
   assert.deepEqual(dropped(), [])
   wait(1)
@@ -52,7 +61,8 @@ test('are sent again for a day, across restarts, and then dropped one by one', a
     dropped().map((problem) => problem.message),
     [`${what} A proxy may remove headers.`],
   )
-  wait(12 * hourMs)
+  await attemptFor(11)
+  wait(hourMs)
   assert.deepEqual(await round(7, 7), { sent: 0, waiting: 3, givenUp: 1 })
   sink.failure = null
   assert.deepEqual(await round(8, 8), { sent: 4, waiting: 0, givenUp: 0 })
@@ -61,37 +71,91 @@ test('are sent again for a day, across restarts, and then dropped one by one', a
 })
 
 test('keep waiting for any number of days in which the sink refuses them', async (t) => {
-  const { sink, round, wait } = spoolOf(t)
+  const { sink, round, attemptFor } = spoolOf(t)
   sink.failure = refused
   await round(1, 1)
-  wait(72 * hourMs)
+  await attemptFor(72)
   assert.deepEqual(await round(2, 2), { sent: 0, waiting: 2, givenUp: 0 })
   sink.failure = unconfirmed
   assert.deepEqual(await round(3, 3), { sent: 0, waiting: 3, givenUp: 0 })
-  wait(24 * hourMs)
+  await attemptFor(23)
   sink.failure = refused
+  await attemptFor(1)
   assert.deepEqual(await round(4, 4), { sent: 0, waiting: 4, givenUp: 0 })
   sink.failure = null
   assert.deepEqual(await round(5, 5), { sent: 5, waiting: 0, givenUp: 0 })
 })
 
+for (const [what, pause] of [
+  [
+    'refused them',
+    async ({ sink, attemptFor }: Pick<ReturnType<typeof spoolOf>, 'sink' | 'attemptFor'>) => {
+      sink.failure = refused
+      await attemptFor(24)
+    },
+  ],
+  [
+    'was not asked, because no process ran',
+    async ({ wait }: Pick<ReturnType<typeof spoolOf>, 'wait'>) => wait(24 * hourMs),
+  ],
+] as const) {
+  test(`have a day again after the sink ${what}`, async (t) => {
+    const { round, ...more } = spoolOf(t)
+    more.sink.failure = unconfirmed
+    await round(1, 1)
+    await pause(more)
+    more.sink.failure = unconfirmed
+    assert.deepEqual(await round(2, 2), { sent: 0, waiting: 2, givenUp: 0 })
+    await more.attemptFor(23)
+    assert.deepEqual(await round(3, 3), { sent: 0, waiting: 3, givenUp: 0 })
+    more.wait(hourMs)
+    assert.deepEqual(await round(4, 4), { sent: 0, waiting: 2, givenUp: 2 })
+  })
+}
+
 test('have a day again after the sink has confirmed one', async (t) => {
-  const { sink, round, wait } = spoolOf(t)
+  const { sink, round, wait, attemptFor } = spoolOf(t)
   sink.failure = unconfirmed
   await round(1, 1)
-  wait(23 * hourMs)
+  await attemptFor(23)
   sink.failure = null
   await round(2, 2)
   sink.failure = unconfirmed
   await round(3, 3)
-  wait(23 * hourMs)
+  await attemptFor(23)
   assert.deepEqual(await round(4, 4), { sent: 0, waiting: 2, givenUp: 0 })
   wait(hourMs)
   assert.deepEqual(await round(5, 5), { sent: 0, waiting: 2, givenUp: 1 })
 })
 
+for (const [own, other] of [
+  [24, 20],
+  [20, 24],
+] as const) {
+  test(`adopted from a folder where they began ${other} hours ago, instead of ${own}, have the longer time`, async (t) => {
+    const { root, folder, sink, round, attemptFor } = spoolOf(t)
+    sink.failure = unconfirmed
+    const begun = (hours: number) => `${Date.now() - hours * hourMs} ${Date.now()}`
+    const sealedAt = String(Date.now() - 48 * hourMs).padStart(15, '0')
+    for (const [at, hours] of [own, other].entries()) {
+      mkdirSync(join(root, String(at)))
+      writeFileSync(join(root, String(at), 'unconfirmed'), begun(hours))
+    }
+    const [click] = clicksOf(1, 1)
+    writeFileSync(join(root, '1', `${sealedAt}-1-${randomUUID()}.jsonl`), JSON.stringify(click))
+    assert.deepEqual(await round(2, 2), { sent: 0, waiting: 2, givenUp: 0 })
+    await attemptFor(3)
+    assert.deepEqual(await round(3, 3), { sent: 0, waiting: 3, givenUp: 0 })
+    await attemptFor(1)
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith(sealedAt)),
+      [],
+    )
+  })
+}
+
 test('wait while the disk cannot record when that began, and from then on a day', async (t) => {
-  const { folder, sink, problems, round, wait } = spoolOf(t)
+  const { folder, sink, problems, open, round, wait, attemptFor } = spoolOf(t)
   sink.failure = unconfirmed
   const record = join(folder, 'unconfirmed')
   mkdirSync(record, { recursive: true })
@@ -104,15 +168,21 @@ test('wait while the disk cannot record when that began, and from then on a day'
   writeFileSync(record, '')
   assert.deepEqual(await round(3, 3), { sent: 0, waiting: 3, givenUp: 0 })
   // The third batch was sealed in the same millisecond as the second, and so counts as a millisecond younger.
-  wait(24 * hourMs + 1)
+  await attemptFor(23)
+  wait(1)
+  await open().close()
+  wait(hourMs)
   assert.deepEqual(await round(4, 4), { sent: 0, waiting: 1, givenUp: 3 })
 })
 
 test('are dropped with the number of attempts in the log', async (t) => {
-  const { sink, open, wait, dropped } = spoolOf(t)
+  const { folder, sink, open, wait, dropped } = spoolOf(t)
   t.mock.method(sink, 'send', async (batch: SinkBatch) => {
     sink.attempts.push(batch)
-    if (sink.attempts.length === 2) wait(24 * hourMs)
+    if (sink.attempts.length === 2) {
+      wait(24 * hourMs)
+      writeFileSync(join(folder, 'unconfirmed'), `${Date.now() - 24 * hourMs} ${Date.now()}`)
+    }
     throw unconfirmed
   })
   const spool = open()
