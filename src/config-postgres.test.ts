@@ -37,23 +37,25 @@ test('accepts the parameters that pg reads', () => {
 })
 
 test('names a parameter that pg ignores', () => {
-  for (const name of [
-    'target_session_attrs',
-    'channel_binding',
-    'connect_timeout',
-    'sslmod',
-    'SSLMODE',
-    'sslpassword',
-    'client_encoding',
-  ]) {
-    const sentence = `has a parameter that is not supported, ${name}. Supported parameters: application_name, `
+  for (const name of ['channel_binding', 'connect_timeout', 'sslmod', 'SSLMODE', 'sslpassword', 'client_encoding']) {
+    const sentence = `has an unsupported parameter, ${name}. Supported parameters: application_name, `
     assert.ok(errorOf(`${url}?sslmode=require&${name}=read-write`)?.startsWith(sentence), name)
   }
 })
 
+test('says what to use instead of target_session_attrs', () => {
+  const sentence =
+    'has an unsupported parameter, target_session_attrs. Name an address that always reaches the primary.'
+  assert.equal(errorOf(`${url}?sslmode=require&target_session_attrs=read-write`), sentence)
+})
+
+test('rejects a parameter that is sent twice', () => {
+  assert.equal(errorOf(`${url}?sslmode=require&sslmode=disable`), 'has the parameter sslmode more than once.')
+})
+
 test('does not name a parameter that may be a part of the password', () => {
   for (const query of ['password=x&hunter2', 'hun%0Ater=2', `${'hunter'.repeat(20)}=2`]) {
-    assert.match(String(errorOf(`${url}?${query}`)), /^has a parameter that is not supported\. Supported/, query)
+    assert.match(String(errorOf(`${url}?${query}`)), /^has an unsupported parameter\. Supported/, query)
   }
 })
 
@@ -91,7 +93,7 @@ test('accepts the TLS modes that say what they do, and names the others', () => 
   for (const mode of ['disable', 'no-verify', 'require', 'verify-full', 'verify-ca&sslrootcert=/etc/ca.pem']) {
     assert.equal(errorOf(`${url}?sslmode=${mode}`), null, mode)
   }
-  const modes = 'Use disable, no-verify, require, verify-ca, verify-full.'
+  const modes = 'Use one of disable, no-verify, require, verify-ca, verify-full.'
   for (const mode of ['prefer', 'allow']) {
     const sentence = `has sslmode=${mode}, which leaves open whether the connection is encrypted. ${modes}`
     assert.equal(errorOf(`${url}?sslmode=${mode}`), sentence)
@@ -111,8 +113,8 @@ test('accepts the TLS modes that say what they do, and names the others', () => 
 
 test('rejects values of ssl that pg does not read, and refers to sslmode', () => {
   const sentence =
-    'has an unknown value of ssl. Use sslmode instead: disable, no-verify, require, verify-ca, verify-full.'
-  for (const value of ['bogus', 'false', 'TRUE', 'require', '', 'true&ssl=bogus', 'bogus&sslmode=require']) {
+    'has an unknown value of ssl. Use sslmode instead, with one of disable, no-verify, require, verify-ca, verify-full.'
+  for (const value of ['bogus', 'false', 'TRUE', 'require', '', 'bogus&sslmode=require']) {
     assert.equal(errorOf(`${url}?ssl=${value}`), sentence, value)
   }
 })

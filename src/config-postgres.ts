@@ -39,11 +39,18 @@ export function readPostgresUrl(url: string): string {
       'must name a PostgreSQL database as postgres://user:password@host:5432/database; characters of the password such as "@", "/" and "%" are percent-encoded.',
     )
   }
+  if (unknown === 'target_session_attrs') {
+    throw new Error(
+      'has an unsupported parameter, target_session_attrs. Name an address that always reaches the primary.',
+    )
+  }
   if (unknown !== undefined) {
     // An "&" of a password as a parameter begins the next one.
     const name = /^\w{1,40}$/.test(unknown) && !parsed.searchParams.has('password') ? `, ${unknown}` : ''
-    throw new Error(`has a parameter that is not supported${name}. Supported parameters: ${parameters.join(', ')}.`)
+    throw new Error(`has an unsupported parameter${name}. Supported parameters: ${parameters.join(', ')}.`)
   }
+  const repeated = parameters.find((name) => parsed.searchParams.getAll(name).length > 1)
+  if (repeated !== undefined) throw new Error(`has the parameter ${repeated} more than once.`)
   checkTls(Object.fromEntries(parsed.searchParams))
   return url
 }
@@ -56,16 +63,16 @@ function hasSeveralHosts(url: string): boolean {
 
 function checkTls({ ssl, sslmode, sslrootcert, uselibpqcompat }: Readonly<Record<string, string>>): void {
   if (ssl !== undefined && !sslValues.includes(ssl)) {
-    throw new Error(`has an unknown value of ssl. Use sslmode instead: ${sslModes.join(', ')}.`)
+    throw new Error(`has an unknown value of ssl. Use sslmode instead, with one of ${sslModes.join(', ')}.`)
   }
   if (sslmode === undefined) return
   const isVague = vagueSslModes.includes(sslmode)
   if (!isVague && !sslModes.includes(sslmode)) {
-    throw new Error(`has an unknown sslmode. Use ${sslModes.join(', ')}.`)
+    throw new Error(`has an unknown sslmode. Use one of ${sslModes.join(', ')}.`)
   }
   if (isVague && uselibpqcompat !== 'true') {
     throw new Error(
-      `has sslmode=${sslmode}, which leaves open whether the connection is encrypted. Use ${sslModes.join(', ')}.`,
+      `has sslmode=${sslmode}, which leaves open whether the connection is encrypted. Use one of ${sslModes.join(', ')}.`,
     )
   }
   if (sslmode === 'verify-ca' && !sslrootcert) {

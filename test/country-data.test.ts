@@ -25,7 +25,7 @@ for (const WORKERS of ['1', '2']) {
     assert.equal((await visit('one')).status, 302)
     assert.equal((await visit('sale')).status, 302)
     await eventually(async () => (await countries()).reduce((sum, { clicks }) => sum + clicks, 0) === 2)
-    await says(`${path} is not in that format, or is truncated. Waymark uses the `)
+    await says(`${path} is not a MaxMind DB file, or is truncated. Waymark uses the `)
     assert.doesNotMatch(server.stdout(), /the database is away/)
 
     writeFileSync(`${path}.new`, countryDatabase('NO'))

@@ -116,10 +116,10 @@ const damaged = Buffer.from(bundled).fill(0xff, searchTreeSize + 32, bundled.las
 const withoutCountries = databaseWith(encodeMap({ autonomous_system_number: encodeInteger(64_496, 'uint32') }))
 
 for (const [what, bytes, reason] of [
-  ['empty file', Buffer.alloc(0), 'is not in that format, or is truncated.'],
-  ['text file', Buffer.from('text'), 'is not in that format, or is truncated.'],
-  ['file without its end', bundled.subarray(0, -200), 'is not in that format, or is truncated.'],
-  ['file without its beginning', bundled.subarray(1_000), 'is not in that format, or is truncated.'],
+  ['empty file', Buffer.alloc(0), 'is not a MaxMind DB file, or is truncated.'],
+  ['text file', Buffer.from('text'), 'is not a MaxMind DB file, or is truncated.'],
+  ['file without its end', bundled.subarray(0, -200), 'is not a MaxMind DB file, or is truncated.'],
+  ['file without its beginning', bundled.subarray(1_000), 'is not a MaxMind DB file, or is truncated.'],
   ['file without countries', withoutCountries, 'has no countries. Its type is "Test".'],
   ['file with damaged records', damaged, 'is damaged.'],
   ['file with a hole in its tree', Buffer.from(bundled).fill(0, 100_000, 104_096), 'is damaged.'],

@@ -24,8 +24,7 @@ export class Countries {
   }
 
   /**
-   * Reads the database of countries or cities at `path`, in MaxMind's format. Rejects with a sentence that says what is wrong
-   * with the file, to be put after "GEOIP_DB".
+   * Reads the database of countries or cities at `path`, in MaxMind's format. Throws `UnusableCountries`.
    */
   static async read(path: string): Promise<Countries> {
     ensureReadable(await stat(path).catch(failRead), path)
@@ -70,7 +69,7 @@ for (const network of [
   special.addSubnet(address, Number(prefix), address.includes(':') ? 'ipv6' : 'ipv4')
 }
 
-/** Checks a file. Throws an error that says what is wrong with it, to be put after "GEOIP_DB". */
+/** Checks a file. Throws `UnusableCountries`. */
 export function checkCountries(path: string): void {
   ensureReadable(
     orFailRead(() => statSync(path)),
@@ -88,8 +87,8 @@ const maxMebibytes = 512
 const flag = constants.O_RDONLY | constants.O_NONBLOCK
 
 function ensureReadable(stats: Stats, path: string): void {
-  if (!stats.isFile()) throw unusable(`${path} is not a regular file.`)
-  if (stats.size > maxMebibytes * 2 ** 20) throw unusable(`${path} is larger than ${maxMebibytes} MiB.`)
+  if (!stats.isFile()) throw new UnusableCountries(`${path} is not a regular file.`)
+  if (stats.size > maxMebibytes * 2 ** 20) throw new UnusableCountries(`${path} is larger than ${maxMebibytes} MiB.`)
 }
 
 function orFailRead<T>(read: () => T): T {
@@ -102,14 +101,14 @@ function orFailRead<T>(read: () => T): T {
 
 function placesIn(bytes: Buffer, path: string): Reader<Place> {
   const places = readerOf(bytes)
-  if (places === undefined) throw unusable(`${path} is not in that format, or is truncated.`)
+  if (places === undefined) throw new UnusableCountries(`${path} is not a MaxMind DB file, or is truncated.`)
   const { searchTreeSize, databaseType } = places.metadata
   if (!['iso_code', 'country_code'].some((key) => bytes.includes(key, searchTreeSize))) {
-    throw unusable(`${path} has no countries. Its type is ${JSON.stringify(databaseType)}.`)
+    throw new UnusableCountries(`${path} has no countries. Its type is ${JSON.stringify(databaseType)}.`)
   }
   // No node has two children that are the root. A crash during a copy can leave zeros.
   if (bytes.subarray(0, searchTreeSize).includes(separator) || !hasReadableRecords(places))
-    throw unusable(`${path} is damaged.`)
+    throw new UnusableCountries(`${path} is damaged.`)
   return places
 }
 
@@ -141,9 +140,15 @@ function hasReadableRecords(places: Reader<Place>): boolean {
 }
 
 function failRead(error: Error): never {
-  throw unusable(`The file cannot be read: ${error.message}.`)
+  throw new UnusableCountries(`The file cannot be read: ${error.message}.`)
 }
 
-function unusable(reason: string): Error {
-  return new Error(`must name a database of countries or cities in MaxMind's format (.mmdb). ${reason}`)
+/** An unusable database. `reason` is a sentence, and the message can follow "GEOIP_DB". */
+export class UnusableCountries extends Error {
+  readonly reason: string
+
+  constructor(reason: string) {
+    super(`must name a database of countries or cities in MaxMind's format (.mmdb). ${reason}`)
+    this.reason = reason
+  }
 }

@@ -51,13 +51,13 @@ test('a file of the same size and time is noticed, in place and by a rename', as
 })
 
 for (const [what, damage, reason] of [
-  ['garbage', (path: string) => writeFileSync(path, 'garbage'), /is not in that format, or is truncated\./],
+  ['garbage', (path: string) => writeFileSync(path, 'garbage'), /is not a MaxMind DB file, or is truncated\./],
   ['half of a database', (path: string) => writeFileSync(path, countryDatabase('NO').subarray(0, 40)), /truncated\./],
   ['a file larger than 512 MiB', (path: string) => truncateSync(path, 2 ** 29 + 1), /is larger than 512 MiB\./],
   ['a named pipe', replaceByPipe, /is not a regular file\./],
   ['nothing', (path: string) => rmSync(path), /The file cannot be read: ENOENT/],
 ] as const) {
-  test(`a file replaced by ${what} is reported once, and the data in use stay`, async (t) => {
+  test(`a file replaced by ${what} is reported once, and the data in use stays`, async (t) => {
     const { path, reports, country, checkTwice } = await place(t, countryDatabase('SE'))
     damage(path)
     await checkTwice()
@@ -67,8 +67,8 @@ for (const [what, damage, reason] of [
     assert.equal(reports[0]?.isUsed, false)
     const message = reports[0]?.message ?? ''
     assert.match(message, reason)
-    assert.ok(message.startsWith('GEOIP_DB must name') && message.includes(path), message)
-    assert.match(message, / Waymark uses the country data read before until the file is fixed\.$/)
+    assert.ok(message.startsWith("The file of GEOIP_DB can't be used: ") && message.includes(path), message)
+    assert.match(message, / Waymark uses the country data read before until it is fixed\.$/)
     rmSync(path, { force: true })
     writeFileSync(path, countryDatabase('NO'))
     await checkTwice()
@@ -79,12 +79,12 @@ for (const [what, damage, reason] of [
 test('a file that is unusable from the start leaves the bundled data in use until it is fixed', async (t) => {
   const { path, reports, country, checkTwice } = await place(t, Buffer.from('garbage'))
   assert.equal(country(), 'DE')
-  assert.match(reports[0]?.message ?? '', / Waymark uses the bundled country data until the file is fixed\.$/)
+  assert.match(reports[0]?.message ?? '', / Waymark uses the bundled country data until it is fixed\.$/)
   await checkTwice()
   assert.equal(reports.length, 1)
   writeFileSync(path, 'other garbage')
   await checkTwice()
-  assert.match(reports[1]?.message ?? '', / Waymark uses the bundled country data until the file is fixed\.$/)
+  assert.match(reports[1]?.message ?? '', / Waymark uses the bundled country data until it is fixed\.$/)
   writeFileSync(`${path}.new`, countryDatabase('NO'))
   copyFileSync(`${path}.new`, path)
   await checkTwice()

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { Countries } from './countries.ts'
+import { Countries, type UnusableCountries } from './countries.ts'
 
 /** The outcome of reading the file, for the log. `isUsed` is false if the file is unusable. */
 export interface CountryFileReport {
@@ -10,7 +10,7 @@ export interface CountryFileReport {
 /** How often the file is checked for changes. Milliseconds. */
 const checkEveryMs = 2_000
 
-/** The operator's country database, which may be replaced at any time. The last usable data stay in use. */
+/** The operator's country database, which may be replaced at any time. The last usable data stays in use. */
 export class CountryFile implements Pick<Countries, 'of'> {
   readonly #path: string
   readonly #report: (outcome: CountryFileReport) => void
@@ -56,7 +56,8 @@ export class CountryFile implements Pick<Countries, 'of'> {
       this.#inUse = 'the country data read before'
       if (!isFirst) this.#report({ isUsed: true, message: `Country data reloaded from GEOIP_DB ${this.#path}.` })
     } catch (error) {
-      const message = `GEOIP_DB ${(error as Error).message} Waymark uses ${this.#inUse} until the file is fixed.`
+      const { reason } = error as UnusableCountries
+      const message = `The file of GEOIP_DB can't be used: ${reason} Waymark uses ${this.#inUse} until it is fixed.`
       this.#report({ isUsed: false, message })
     }
   }

@@ -67,7 +67,7 @@ export const servicePaths = {
         ),
         503: {
           description:
-            'The database is read-only (`degraded`, `read_only`), so another server should get the requests; or the database does not respond or is damaged (a problem).',
+            'The database is read-only (`degraded`, `read_only`), so send requests to another server; or the database does not respond or is damaged (a problem).',
           headers: { ...headerReferences(onEveryAnswer), ...optionalHeaders(['Retry-After', 'Vary']) },
           content: {
             'application/json': {

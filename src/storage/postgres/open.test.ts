@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { execute, startPostgres } from '../../../test/postgres.ts'
+import { newDatabase } from '../../../test/postgres-database.ts'
 import { openPostgres } from './open.ts'
 
 test('names the places for a password when it is missing', async (t) => {
@@ -34,10 +35,10 @@ async function rejectingServer(t: TestContext, message: string): Promise<string>
   return `postgres://user@127.0.0.1:${(server.address() as AddressInfo).port}/waymark`
 }
 
-test('names the setting when a pooler rejects the limits on time', async (t) => {
+test('names the setting when a pooler rejects the timeouts', async (t) => {
   const url = await rejectingServer(t, 'unsupported startup parameter: idle_in_transaction_session_timeout')
   await assert.rejects(openPostgres(url, 1), {
-    message: `The pooler at ${new URL(url).host}/waymark rejects Waymark's limits on time. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout`,
+    message: `The pooler at ${new URL(url).host}/waymark rejects Waymark's timeouts. Add this line to pgbouncer.ini: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout`,
   })
 })
 
@@ -52,4 +53,22 @@ test('names the parameter of DATABASE_URL that a pooler rejects', async (t) => {
       message: `The pooler at ${new URL(url).host}/waymark rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`,
     })
   }
+})
+
+test('says that migrations need the primary when the database is read-only', async (t) => {
+  const { url, drop } = await newDatabase()
+  t.after(drop)
+  const name = new URL(url).pathname.slice(1)
+  await execute(url, `drop schema public cascade; create schema public`)
+  await execute(url, `alter database ${name} set default_transaction_read_only = on`)
+  await assert.rejects(openPostgres(url, 1), {
+    message: `The database ${new URL(url).host}/${name} is read-only, as a standby is. Migrations need the primary: name its address in DATABASE_URL.`,
+  })
+})
+
+test('names a certificate file that cannot be read', async () => {
+  const url = 'postgres://user@127.0.0.1:1/waymark?sslmode=verify-full&sslrootcert=/no/such.pem'
+  await assert.rejects(openPostgres(url, 1), {
+    message: 'DATABASE_URL names a file that cannot be read: /no/such.pem (ENOENT).',
+  })
 })

@@ -69,10 +69,11 @@ export function faultOf({ version, encoding }: Omit<Server, 'schema'>): string |
 
 function reason(url: string, error: unknown): string {
   const place = placeOfPostgres(url)
-  const { message, code } = error as NodeJS.ErrnoException
+  const { message, code, syscall, path } = error as NodeJS.ErrnoException
   if (isUntrusted(code)) {
     return `The database ${place} shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
   }
+  if (syscall === 'open') return `DATABASE_URL names a file that cannot be read: ${path} (${code}).`
   const [, rejected] = /^unsupported startup parameter(?: in options)?: ([\w.]+)$/.exec(message) ?? []
   if (rejected !== undefined) return formatRejectedParameter(place, rejected)
   if (/client password must be/.test(message)) {
@@ -87,7 +88,7 @@ function reason(url: string, error: unknown): string {
 /** Formats the error of PgBouncer, which rejects parameters of a connection that it can't keep track of. */
 function formatRejectedParameter(place: string, name: string): string {
   if (ownLimits.includes(name)) {
-    return `The pooler at ${place} rejects Waymark's limits on time. Add this line to pgbouncer.ini: ignore_startup_parameters = ${ownLimits.join()}`
+    return `The pooler at ${place} rejects Waymark's timeouts. Add this line to pgbouncer.ini: ignore_startup_parameters = ${ownLimits.join()}`
   }
   return `The pooler at ${place} rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`
 }
@@ -107,6 +108,8 @@ const explanations: Readonly<Record<string, (place: string) => string>> = {
   '28P01': (place) => `The database ${place} refuses the user or the password. Check DATABASE_URL.`,
   '28000': (place) => `The database ${place} refuses the user. Check DATABASE_URL, and pg_hba.conf on the server.`,
   '3D000': (place) => `There is no database ${place}. Make it with createdb, or check DATABASE_URL.`,
+  '25006': (place) =>
+    `The database ${place} is read-only, as a standby is. Migrations need the primary: name its address in DATABASE_URL.`,
   [insufficientPrivilege]: (place) =>
     `The user may not make tables in the database ${place}. Make the user its owner (createdb --owner=USER), or grant it CREATE on a schema.`,
 }
