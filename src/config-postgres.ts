@@ -16,8 +16,8 @@ const sslModes = ['disable', 'no-verify', 'require', 'verify-ca', 'verify-full']
 const vagueSslModes = ['allow', 'prefer']
 
 /**
- * Values of `ssl` that `pg` reads. With any other, even `false`, it ends the process while it connects. An empty one
- * would silently mean no encryption.
+ * Values of `ssl` that `pg` reads. With any other, even `false`, it ends the process while it connects. An empty
+ * value would silently mean no encryption.
  */
 const sslValues = ['true', 'no-verify', '1', '0']
 

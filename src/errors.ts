@@ -88,6 +88,11 @@ export class Failure implements Error {
     this.code = code
     this.facts = facts
   }
+
+  /** The underlying error, for the log. */
+  get cause(): unknown {
+    return this.facts.cause
+  }
 }
 
 Object.setPrototypeOf(Failure.prototype, Error.prototype)

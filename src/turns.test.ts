@@ -49,7 +49,7 @@ test('places take turns, and a crowd from one leaves room for the others', async
   assert.deepEqual(began, ['a1', 'a2', 'b1', 'a3'])
 })
 
-test('runs no more tasks of a place than its own limit, and those of others meanwhile', async () => {
+test('limits the tasks of each place while other places run theirs', async () => {
   const { began, work, endNext } = pieces()
   const turns = new Turns({ atOnce: 3, atOncePerPlace: 2, perPlace: 2, inAll: 4 }, () => new Error('full'))
   const all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) => turns.take(name.slice(0, 1), work(name)))

@@ -7,8 +7,8 @@ const home = '/app'
 const maxOpenFormNext = 1_200
 
 /**
- * The address of one of our own pages that `text` names; else the first page. Never leads to another host, or to an
- * address that is too long for a request.
+ * Returns the path of a dashboard page that `text` names, otherwise the first page. Never returns another host, or a path
+ * that is too long for a request.
  */
 export function nextOf(text: unknown): string {
   if (typeof text !== 'string' || !text.startsWith(home)) return home

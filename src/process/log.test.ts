@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { eventually, freePort, newDatabase, startProgram } from '../../test/processes.ts'
 import { serverArguments } from '../../test/scripts.ts'
-import { openLog } from './log.ts'
+import { databaseUnavailable } from '../errors.ts'
+import { logTo, openLog } from './log.ts'
 
 test('lines are kept up to a bound while stdout takes none; those that are lost are counted in a line', async (t) => {
   const script = `
@@ -56,4 +57,12 @@ test('at a terminal the log is a line for people, and JSON elsewhere', async (t)
   const line = written.find((text) => text.includes('stopping')) ?? ''
   assert.match(line, /INFO.*stopping/)
   assert.throws(() => JSON.parse(line))
+})
+
+test('logs the cause of a failure', () => {
+  const lines: string[] = []
+  const { logger } = logTo({ write: (line) => void lines.push(line) }, 'info')
+  logger.warn({ err: databaseUnavailable(new Error('connect ECONNREFUSED')) }, 'a message')
+  const { err } = JSON.parse(lines[0] as string)
+  assert.match(err.message, /^The database is not available right now\..*: connect ECONNREFUSED$/)
 })

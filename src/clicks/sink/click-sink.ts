@@ -1,7 +1,7 @@
 import type { ClickRow } from './row.ts'
 import type { Spool } from './spool.ts'
 
-/** The raw clicks of a process. If their spool cannot be opened, they are dropped and counted until it can. */
+/** Sends raw clicks to the sink. Until their spool can be opened, they are dropped and counted. */
 export class ClickSink {
   readonly #openSpool: () => Spool
   readonly #onProblem: (error: unknown) => void

@@ -41,7 +41,7 @@ export class Spool {
   #givenUp = 0
   /** Attempts to send that failed since the last that did not. */
   #failures = 0
-  /** The batch that was sent last, and how often this process has sent it. */
+  /** The latest batch, and the number of times that this process has sent it. */
   #latest: SpooledBatch | undefined
   #attempts = 0
   /** What the disk refused when it was last asked for it. */

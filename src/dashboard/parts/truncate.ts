@@ -38,8 +38,8 @@ const maxTitle = 300
 const maxRead = 1_000
 
 /**
- * Renders a destination in at most `length` signs, with more of the URL in the `title`: the host and the path, and as much of
- * the query as fits. A path that is too long keeps its end.
+ * Renders a destination in at most `length` characters, with more of the URL in the `title`: the host and the path, and as
+ * much of the query as fits. A long path keeps its end.
  */
 export function targetOf(url: string, length = 36): Html {
   const { host, path, query } = partsOf(shortened(url))
