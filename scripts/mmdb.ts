@@ -123,7 +123,7 @@ function encodeMetadata(nodeCount: number, { ipVersion, type, description, built
 }
 
 /**
- * Encodes the type and size of a field. Types above 7 take another byte, and so do sizes from 29 to 284. Throws `RangeError`
+ * Encodes a field's type and size. Types above 7 take another byte, and so do sizes from 29 to 284. Throws `RangeError`
  * for larger sizes, which no field of ours has.
  */
 function control(type: number, size: number): Buffer {

@@ -27,8 +27,9 @@ export async function runOn(to: ClickHouseTable, statement: string): Promise<str
 }
 
 /**
- * How the server answers an insert: as ClickHouse does; not at all; not at all although it kept the rows; with an error
- * after the status; as a server that is something else; or through a proxy that removes its headers.
+ * How the server responds to an insert. `answers`: as ClickHouse does. `silent`: not at all. `breaks`: not at all, but the
+ * rows are stored. `late error`: with an error after the status. `other server`: as another program. `no headers`: through
+ * a proxy that removes the headers.
  */
 export type Manner = 'answers' | 'silent' | 'breaks' | 'late error' | 'other server' | 'redirects' | 'no headers'
 

@@ -46,7 +46,7 @@ test('logs that the thread did not start, and writes the clicks once it starts',
   await eventually(() => written.get() !== undefined)
 })
 
-test('logs an error for a batch of raw clicks that is dropped, and a warning for one that waits', async (t) => {
+test('logs an error for a dropped batch of raw clicks, and a warning for a waiting batch', async (t) => {
   const { storage } = await twoNodes((work) => t.after(work))
   const server = await startClickHouse(t)
   server.manner = 'no headers'

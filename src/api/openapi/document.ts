@@ -9,9 +9,8 @@ import { Schemas } from './schemas.ts'
 import { servicePaths, serviceSchemas, serviceTag } from './service.ts'
 
 /**
- * The OpenAPI 3.1 document of the API, made from what the server itself checks and answers with. `url` is the address of
- * the instance, without a slash at its end: generated clients need an absolute one. `bodies` selects the description of
- * request bodies.
+ * Returns the OpenAPI 3.1 document, built from the forms and schemas that the server itself uses. `url` is the absolute URL
+ * of the instance, without a trailing slash. `bodies` selects the description of request bodies.
  */
 export function openApiDocument(operations: readonly Operation[], url: string, bodies: Bodies = 'all'): object {
   const schemas = new Schemas({ ...problemSchemas, ...serviceSchemas })
