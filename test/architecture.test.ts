@@ -10,7 +10,16 @@ const port = [
   ...['storage/removal.ts', 'storage/restoring.ts'],
 ]
 const operator = [
-  ...['accounts/', 'instance/', 'keys/', 'sessions/', 'config.ts', 'config-listeners.ts', 'errors.ts', 'version.ts'],
+  ...[
+    'accounts/',
+    'instance/',
+    'keys/',
+    'sessions/',
+    'config/config.ts',
+    'config/listeners.ts',
+    'errors.ts',
+    'version.ts',
+  ],
   ...['storage/location.ts', 'storage/open.ts', 'storage/port.ts'],
 ]
 const room = ['errors.ts', 'resources.ts', 'api/', 'http/', ...port]
@@ -21,18 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': ['violations.ts'],
   'resources.ts': [],
   'version.ts': ['../package.json'],
-  'config.ts': [
-    ...['config-reading.ts', 'config-listeners.ts', 'config-short-url.ts', 'config-sink.ts', 'config-storage.ts'],
-    'config-strangers.ts',
-    ...['clicks/sink/open.ts', 'keys/key.ts', 'storage/location.ts'],
-  ],
-  'config-listeners.ts': ['config-reading.ts'],
-  'config-short-url.ts': ['config-listeners.ts', 'config-reading.ts', 'names/short-url.ts'],
-  'config-reading.ts': ['errors.ts'],
-  'config-sink.ts': ['config-reading.ts', 'clicks/sink/open.ts', 'storage/location.ts'],
-  'config-strangers.ts': [],
-  'config-postgres.ts': ['config-reading.ts'],
-  'config-storage.ts': ['config-postgres.ts', 'config-reading.ts', 'storage/location.ts'],
+  'config/': ['errors.ts', 'clicks/sink/open.ts', 'keys/key.ts', 'names/short-url.ts', 'storage/location.ts'],
   'bounded-map.ts': [],
   'turns.ts': [],
   'fingerprint.ts': [],
@@ -117,39 +115,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'stats/day-parameters.ts': ['storage/clicks/day-parts.ts'],
   'stats/store.ts': ['stats/', 'storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts', 'storage/port.ts'],
-  'app.ts': [
-    ...[
-      'app-api.ts',
-      'app-options.ts',
-      'app-visitors.ts',
-      'config-listeners.ts',
-      'histogram.ts',
-      'http/',
-      'keys/key.ts',
-    ],
-    ...[
-      'ops/listener.ts',
-      'redirect/',
-      'clicks/transfer.ts',
-      'domains/transfer.ts',
-      'spaces/transfer.ts',
-      'links/actions.ts',
-      'links/transfer.ts',
-      'sessions/token.ts',
-    ],
-  ],
-  'app-options.ts': ['api/cors.ts', 'clicks/clicks.ts', 'http/', 'storage/port.ts'],
-  'app-visitors.ts': ['app-options.ts', 'clicks/clicks.ts', 'names/short-url.ts', 'redirect/'],
-  'app-api.ts': [
-    ...['app-options.ts', 'app-visitors.ts', 'api/', 'http/', 'keys/', 'idempotency/', 'names/short-url.ts'],
-    ...['domains/', 'spaces/', 'links/', 'stats/', 'dashboard/dashboard.ts', 'storage/port.ts'],
+  'app/': [
+    ...['config/listeners.ts', 'histogram.ts', 'http/', 'keys/', 'ops/listener.ts', 'redirect/', 'sessions/token.ts'],
+    ...['clicks/clicks.ts', 'clicks/transfer.ts', 'domains/', 'spaces/', 'links/', 'stats/', 'dashboard/dashboard.ts'],
+    ...['api/', 'idempotency/', 'names/short-url.ts', 'storage/port.ts'],
   ],
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],
-  'process/': ['app.ts', 'app-options.ts', 'clicks/countries.ts', ...operator],
+  'process/': ['app/', 'clicks/countries.ts', ...operator],
   'main.js': ['process/node-version.js', 'process/serve.ts'],
   'transfer/': ['errors.ts', 'api/fields.ts', ...port],
   'cli/': [
-    ...['app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
+    ...['app/app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
     ...['clicks/days.ts', 'clicks/texts.ts'],
     ...['api/list-query.ts', 'domains/', 'spaces/', 'links/', 'names/'],
   ],
@@ -172,7 +148,9 @@ function violationsOf(file: string, source: string): string[] {
   const found = [...source.matchAll(specifier)].flatMap(([, imported = '']) =>
     isAllowed(file, imported) ? [] : [`${file} imports ${imported}`],
   )
-  return file !== 'config.ts' && readsEnvironment.test(source) ? [...found, `${file} reads the environment`] : found
+  return file !== 'config/config.ts' && readsEnvironment.test(source)
+    ? [...found, `${file} reads the environment`]
+    : found
 }
 
 function isAllowed(file: string, imported: string): boolean {
@@ -194,7 +172,7 @@ function partOf(file: string): string {
   return longest
 }
 
-test('everything in src/ imports only what it may, and config.ts alone reads the environment', () => {
+test('everything in src/ imports only what it may, and config/config.ts alone reads the environment', () => {
   const src = join(repository, 'src')
   const files = globSync('**/*.{ts,js}', { cwd: src }).map((file) => file.replaceAll('\\', '/'))
   const own = files.filter((file) => !file.endsWith('.test.ts'))
@@ -213,7 +191,7 @@ for (const [file, line] of [
   ['api/body.ts', `export { openLog } from '../process/log.ts'`],
   ['api/openapi/guide.ts', `const { openSqlite } = await import('../../storage/sqlite/open.ts')`],
   ['api/health.ts', `import { statement } from '../storage/statement.ts'`],
-  ['api/health.ts', `import { buildApp } from '../app.ts'`],
+  ['api/health.ts', `import { buildApp } from '../app/app.ts'`],
   ['domains/routes.ts', `import { spaceOf } from '../spaces/space.ts'`],
   ['domains/store.ts', `import { listQuery } from '../api/list-query.ts'`],
   ['keys/store.ts', `import { accountOf } from '../accounts/store.ts'`],

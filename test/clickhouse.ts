@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { ClickHouseTable } from '../src/clicks/sink/clickhouse.ts'
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config/config.ts'
 import type { Bench } from './processes.ts'
 
 /** The table of TEST_CLICKHOUSE_URL; null where the variable is not set. */

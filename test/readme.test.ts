@@ -80,7 +80,7 @@ test('every link between the documents leads to a file that is there', () => {
 })
 
 test('docs/configuration.md has every variable that the configuration reads, and no other', () => {
-  const sources = globSync('src/config*.ts', { cwd: repository }).filter((file) => !file.endsWith('.test.ts'))
+  const sources = globSync('src/config/*.ts', { cwd: repository }).filter((file) => !file.endsWith('.test.ts'))
   const source = sources.map((file) => readFileSync(join(repository, file), 'utf8')).join('')
   const read = source.matchAll(/\bread\('(\w+)'/g)
   const listeners = ['HOST', 'PORT', 'REDIRECT_HOST', 'REDIRECT_PORT', 'OPS_HOST', 'OPS_PORT']

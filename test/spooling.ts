@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { openSink } from '../src/clicks/sink/open.ts'
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/config/config.ts'
 import { clickOf } from './click-rows.ts'
 
 const [spool = '', sink, first] = process.argv.slice(2)

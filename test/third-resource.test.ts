@@ -1,5 +1,5 @@
 /**
- * A resource costs a folder, a row of `resources.ts`, its lines in `app.ts` and `app-api.ts`, and a migration, and nothing else: proved with
+ * A resource costs a folder, a row of `resources.ts`, its lines in `app/`, and a migration, and nothing else: proved with
  * one that is made up, in a copy of the source. It has two foreign keys, a filter, two searched texts and a sort of its own.
  */
 import assert from 'node:assert/strict'
@@ -25,19 +25,19 @@ const additions: readonly (readonly [file: string, after: string, added: string]
   },\n`,
   ],
   [
-    'src/app-api.ts',
-    "import { domainRoutes } from './domains/routes.ts'\n",
-    `import { bookmarkRoutes } from './bookmarks/routes.ts'
-import { bookmarkOperations } from './bookmarks/schema.ts'\n`,
+    'src/app/api.ts',
+    "import { domainRoutes } from '../domains/routes.ts'\n",
+    `import { bookmarkRoutes } from '../bookmarks/routes.ts'
+import { bookmarkOperations } from '../bookmarks/schema.ts'\n`,
   ],
   [
-    'src/app.ts',
-    "import { domainTransfer } from './domains/transfer.ts'\n",
-    "import { bookmarkTransfer } from './bookmarks/transfer.ts'\n",
+    'src/app/app.ts',
+    "import { domainTransfer } from '../domains/transfer.ts'\n",
+    "import { bookmarkTransfer } from '../bookmarks/transfer.ts'\n",
   ],
-  ['src/app-api.ts', 'export const operations = [', '...Object.values(bookmarkOperations), '],
-  ['src/app-api.ts', 'spaceRoutes(api, storage, actions.spaces)\n', '  bookmarkRoutes(api, storage)\n'],
-  ['src/app.ts', 'export const transferables = [domainTransfer, spaceTransfer', ', bookmarkTransfer'],
+  ['src/app/api.ts', 'export const operations = [', '...Object.values(bookmarkOperations), '],
+  ['src/app/api.ts', 'spaceRoutes(api, storage, actions.spaces)\n', '  bookmarkRoutes(api, storage)\n'],
+  ['src/app/app.ts', 'export const transferables = [domainTransfer, spaceTransfer', ', bookmarkTransfer'],
   [
     'src/storage/migrations/all.ts',
     "'0010-instance-addresses': instanceAddresses,\n",

@@ -4,7 +4,7 @@ import { after, afterEach, before, test } from 'node:test'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { launchChromium, whyNoChromium } from '../../test/chromium.ts'
-import { operations } from '../app-api.ts'
+import { operations } from '../app/api.ts'
 
 /** A page of the app, and all that went on behind it. */
 interface Visit {

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { startApp, type TestApp } from '../../test/app.ts'
 import type { Json } from '../../test/client.ts'
-import { operations } from '../app-api.ts'
+import { operations } from '../app/api.ts'
 import { failures } from '../http/failures.ts'
 import { openApiDocument } from './openapi/document.ts'
 

@@ -1,4 +1,4 @@
-import { readOwnUrl } from '../config.ts'
+import { readOwnUrl } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { findAddresses } from '../instance/store.ts'
 import { signInUrl } from '../sessions/sign-in-url.ts'

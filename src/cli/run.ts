@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { readStorageLocation } from '../config.ts'
+import { readStorageLocation } from '../config/config.ts'
 import { Failure, noDatabaseAt, StartupFailure, UseOwnTool } from '../errors.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import { copiesOf, isThere, openStorage, placeOf } from '../storage/open.ts'

@@ -1,4 +1,4 @@
-import { readShortUrlTemplate } from '../config.ts'
+import { readShortUrlTemplate } from '../config/config.ts'
 import { findAddresses } from '../instance/store.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'

@@ -76,7 +76,7 @@ async function transfer() {
   const [{ exported }, { importRecords }, { transferables }] = await Promise.all([
     import('../transfer/export.ts'),
     import('../transfer/import.ts'),
-    import('../app.ts'),
+    import('../app/app.ts'),
   ])
   return { exported, importRecords, transferables }
 }

@@ -7,7 +7,7 @@ import { type KeptDay, keptDays, keptTotals, sumsOf } from '../../test/clicks.ts
 import { type Later, newLocation } from '../../test/engine.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
-import { transferables } from '../app.ts'
+import { transferables } from '../app/app.ts'
 import { ClickBook } from '../storage/clicks/book.ts'
 import { type Dimension, dimensions } from '../storage/clicks/day-facts.ts'
 import type { Click } from '../storage/clicks/recording.ts'

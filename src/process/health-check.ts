@@ -1,5 +1,5 @@
 /** The health check of the container image: exits with 0 if the server is ready, and otherwise with 1 and the reason. */
-import { readOpsPlace } from '../config.ts'
+import { readOpsPlace } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { loopbackUrl } from './listen.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, ListenOptions, Server } from 'node:net'
 import { createServer, isIPv6 } from 'node:net'
-import type { Place } from '../config-listeners.ts'
+import type { Place } from '../config/listeners.ts'
 import { StartupFailure } from '../errors.ts'
 
 /** Where a server listens. */

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { hostname } from 'node:os'
 import { type DestinationStream, destination, pino } from 'pino'
-import type { AppOptions } from '../app-options.ts'
+import type { AppOptions } from '../app/options.ts'
 
 /**
  * Lines are written once this many bytes wait, since each write wakes a thread. Workers share a pipe: a write of 4 096 bytes

@@ -1,4 +1,4 @@
-import type { App, Listener } from '../app.ts'
+import type { App, Listener } from '../app/app.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Log } from './log.ts'
 

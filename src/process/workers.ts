@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import type { Place } from '../config-listeners.ts'
+import type { Place } from '../config/listeners.ts'
 import type { Log } from './log.ts'
 
 /**

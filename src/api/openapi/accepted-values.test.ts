@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import fc from 'fast-check'
 import type { Json } from '../../../test/client.ts'
-import { operations } from '../../app-api.ts'
+import { operations } from '../../app/api.ts'
 import type { Bodies } from '../document-query.ts'
 import { openApiDocument } from './document.ts'
 

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { startApp, type TestApp } from '../../../test/app.ts'
 import type { Answer, Json } from '../../../test/client.ts'
-import { operations } from '../../app-api.ts'
+import { operations } from '../../app/api.ts'
 import { apiPrefix } from '../operation.ts'
 import { openApiDocument } from './document.ts'
 

@@ -1,9 +1,9 @@
-import type { AppOptions, Shared } from './app-options.ts'
-import { type ClickOptions, Clicks } from './clicks/clicks.ts'
-import { shortUrls } from './names/short-url.ts'
-import { Directory } from './redirect/directory.ts'
-import { visitorsListener } from './redirect/listener.ts'
-import { VisitCounts } from './redirect/visit-counts.ts'
+import { type ClickOptions, Clicks } from '../clicks/clicks.ts'
+import { shortUrls } from '../names/short-url.ts'
+import { Directory } from '../redirect/directory.ts'
+import { visitorsListener } from '../redirect/listener.ts'
+import { VisitCounts } from '../redirect/visit-counts.ts'
+import type { AppOptions, Shared } from './options.ts'
 
 /** The listener of visitors, and what it serves from and counts into. */
 export function redirectOf(options: AppOptions, shared: Shared) {

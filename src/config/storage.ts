@@ -1,9 +1,10 @@
 /**
  * Where the records are.
  */
-import { readPostgresUrl } from './config-postgres.ts'
-import { integerFrom, type Read } from './config-reading.ts'
-import type { StorageLocation } from './storage/location.ts'
+
+import type { StorageLocation } from '../storage/location.ts'
+import { readPostgresUrl } from './postgres.ts'
+import { integerFrom, type Read } from './read.ts'
 
 /** Reads the location of the database, and how many connections it gets. */
 export function readLocation(read: Read): StorageLocation {

@@ -2,15 +2,15 @@
  * The configuration, from the environment, which nothing else reads. Every mistake is named at once, each in a sentence.
  */
 import { isIP } from 'node:net'
-import type { SinkConfig } from './clicks/sink/open.ts'
-import { type Listeners, localUrlOf, type Place, readListeners } from './config-listeners.ts'
-import { brokenEncoding, type Environment, integerFrom, oneOf, type Read, readAll } from './config-reading.ts'
-import { directShortUrl, readShortUrl } from './config-short-url.ts'
-import { readSink } from './config-sink.ts'
-import { readLocation } from './config-storage.ts'
-import { strangersIn } from './config-strangers.ts'
-import { isWellFormedKey } from './keys/key.ts'
-import type { StorageLocation } from './storage/location.ts'
+import type { SinkConfig } from '../clicks/sink/open.ts'
+import { isWellFormedKey } from '../keys/key.ts'
+import type { StorageLocation } from '../storage/location.ts'
+import { type Listeners, localUrlOf, type Place, readListeners } from './listeners.ts'
+import { brokenEncoding, type Environment, integerFrom, oneOf, type Read, readAll } from './read.ts'
+import { directShortUrl, readShortUrl } from './short-url.ts'
+import { readSink } from './sink.ts'
+import { readLocation } from './storage.ts'
+import { strangersIn } from './unknown-variables.ts'
 
 export interface Config extends Listeners {
   readonly storage: StorageLocation

@@ -1,7 +1,7 @@
 /**
  * The URL of a PostgreSQL database.
  */
-import { brokenEncoding } from './config-reading.ts'
+import { brokenEncoding } from './read.ts'
 
 /** Parameters that `pg` reads. It ignores all others, even libpq's. */
 const parameters = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readPostgresUrl } from './config-postgres.ts'
+import { readPostgresUrl } from './postgres.ts'
 
 const url = 'postgres://user:hunter2@db.example/waymark'
 

@@ -1,9 +1,10 @@
 /**
  * How short URLs begin.
  */
-import type { Place } from './config-listeners.ts'
-import type { Read } from './config-reading.ts'
-import { domainMark as mark } from './names/short-url.ts'
+
+import { domainMark as mark } from '../names/short-url.ts'
+import type { Place } from './listeners.ts'
+import type { Read } from './read.ts'
 
 /** Reads the start of short URLs, as a template such as `https://{domain}`. Null if it is not set. */
 export function readShortUrl(read: Read): string | null {

@@ -1,10 +1,10 @@
-import type { AllowedOrigins } from './api/cors.ts'
-import type { ClickOptions } from './clicks/clicks.ts'
-import type { Overload } from './http/overload.ts'
-import type { Proxies } from './http/proxies.ts'
-import type { LogOutput } from './http/request-log.ts'
-import type { RequestCounts } from './http/request-metrics.ts'
-import type { Storage } from './storage/port.ts'
+import type { AllowedOrigins } from '../api/cors.ts'
+import type { ClickOptions } from '../clicks/clicks.ts'
+import type { Overload } from '../http/overload.ts'
+import type { Proxies } from '../http/proxies.ts'
+import type { LogOutput } from '../http/request-log.ts'
+import type { RequestCounts } from '../http/request-metrics.ts'
+import type { Storage } from '../storage/port.ts'
 
 export interface AppOptions extends Omit<ClickOptions, 'onProblem' | 'onCountryFile'> {
   readonly storage: Storage

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { StartupFailure } from '../errors.ts'
+import { generateKey } from '../keys/key.ts'
 import { type Config, readConfig, readStorageLocation } from './config.ts'
-import { StartupFailure } from './errors.ts'
-import { generateKey } from './keys/key.ts'
 
 const key = generateKey()
 

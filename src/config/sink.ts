@@ -1,9 +1,9 @@
 /**
  * Where raw clicks go.
  */
-import type { SinkConfig, SinkTarget } from './clicks/sink/open.ts'
-import { brokenEncoding, integerFrom, type Read } from './config-reading.ts'
-import type { StorageLocation } from './storage/location.ts'
+import type { SinkConfig, SinkTarget } from '../clicks/sink/open.ts'
+import type { StorageLocation } from '../storage/location.ts'
+import { brokenEncoding, integerFrom, type Read } from './read.ts'
 
 /** Reads where raw clicks go, and where they wait; null if they go nowhere. The processes share the room of the spool. */
 export function readSink(read: Read, storage: StorageLocation, workers: number): SinkConfig | null {

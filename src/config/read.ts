@@ -2,7 +2,7 @@
  * How variables are read: each by name, with a default, and every mistake named at once.
  */
 import { readFileSync } from 'node:fs'
-import { StartupFailure } from './errors.ts'
+import { StartupFailure } from '../errors.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -2,7 +2,7 @@
  * Where the process listens.
  */
 import { isIP } from 'node:net'
-import { integerFrom, type Read } from './config-reading.ts'
+import { integerFrom, type Read } from './read.ts'
 
 /** What can listen, and how: in the order in which it starts. */
 const declaredListeners = [
