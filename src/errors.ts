@@ -1,7 +1,6 @@
 /**
  * What can go wrong, said without HTTP. `http/failures.ts` alone maps these codes to statuses.
  */
-import type { ViolationCode } from './violations.ts'
 
 /** The stable codes that clients switch on. Adding one here without a status in `http/failures.ts` does not compile. */
 export type ErrorCode =
@@ -243,3 +242,59 @@ export function noDatabaseAt(place: string): StartupFailure {
 
 /** The engine has a tool of its own for what was asked: the message tells the command. */
 export class UseOwnTool extends Error {}
+
+/** Every violation code and what it means; the API's documents are made from this table. */
+export const violationCodes = {
+  required: 'The field must be sent, with a value.',
+  not_a_string: 'The field takes a JSON string.',
+  not_single: 'The field was sent twice or as an array; it takes one value.',
+  control_characters: 'The value contains control characters or text that is not well-formed Unicode.',
+  too_long: 'The value is longer than the field allows.',
+  out_of_range: 'The value is not an integer within the allowed range.',
+  not_allowed: 'The field or parameter does not allow this value.',
+  unknown_field: 'There is no such field or parameter.',
+  prohibited: 'The field cannot be changed.',
+  taken: 'The value is already in use.',
+  reserved: 'The alias has a meaning of its own on every domain, so no link can have it.',
+  empty_segment: 'The alias has an empty segment: a slash at the start or the end, or two in a row.',
+  dot_segment: 'A segment of the alias is "." or "..", which browsers resolve before they send it.',
+  loops: 'The link would lead to itself.',
+  unknown_domain: 'The account has no such domain.',
+  unknown_space: 'The account has no such space.',
+  unknown_link: 'The account has no such link.',
+  not_a_boolean: 'The field takes true or false.',
+  invalid_time: 'The value is neither an RFC 3339 time nor "YYYY-MM-DD HH:MM" in UTC.',
+  not_after_start: 'The period ends before it starts, or as it starts.',
+  invalid_date: 'The value is not a date in the calendar such as "2026-11-22", from 1970 on.',
+  before_from: 'The range ends before it begins.',
+  range_too_long: 'The range has more days than one request may ask for.',
+  in_use: 'Other records refer to the record, or it refers to one that is gone.',
+  key_reused: 'The Idempotency-Key was used for a different request.',
+  in_progress: 'The first request with the Idempotency-Key is still running.',
+  has_scheme: 'A host name has no scheme: leave out "https://".',
+  has_port: 'A host name has no port.',
+  has_path: 'A host name has no path, query or fragment.',
+  has_credentials: 'The value contains a user name or password.',
+  has_wildcard: 'Wildcards are not supported.',
+  has_underscore: 'Host names have no underscores.',
+  has_space: 'The value contains white space.',
+  has_backslash: 'The value contains a backslash.',
+  ip_address: 'The value is an IP address, not a host name.',
+  empty_label: 'The name has an empty label: two dots in a row, or one at the start.',
+  label_too_long: 'A label is longer than 63 characters.',
+  hyphen_at_edge: 'A label begins or ends with a hyphen.',
+  invalid_character: 'The value has a character that the field does not allow.',
+  invalid_punycode: 'An "xn--" label is not valid Punycode.',
+  lookalike_character: 'The host name has a character that only looks like punctuation, such as / . : or #.',
+  mixed_scripts: 'A label mixes scripts, such as Latin and Cyrillic.',
+  invisible_character: 'The value has a character that does not show.',
+  bidi_control: 'The URL has a character that changes the direction of the text around it.',
+  numeric_last_label: 'The last label consists of digits only.',
+  public_suffix: 'The name is a public suffix, under which anyone may register.',
+  not_absolute: 'The URL must be absolute.',
+  unsupported_scheme: 'The URL must begin with http:// or https://.',
+  host_missing: 'The URL has no host.',
+  invalid_url: 'The value is not a valid URL.',
+} as const
+
+export type ViolationCode = keyof typeof violationCodes

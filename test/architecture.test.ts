@@ -22,12 +22,11 @@ const operator = [
   ],
   ...['storage/location.ts', 'storage/open.ts', 'storage/port.ts'],
 ]
-const room = ['errors.ts', 'resources.ts', 'api/', 'http/', ...port]
+const room = ['errors.ts', 'resources.ts', 'api/', 'forms/', 'http/', ...port]
 
 /** For each part of src/ what it may import of the others: files, or whole folders. The longest name holds. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
-  'violations.ts': [],
-  'errors.ts': ['violations.ts'],
+  'errors.ts': [],
   'resources.ts': [],
   'version.ts': ['../package.json'],
   'config/': ['errors.ts', 'clicks/sink/open.ts', 'keys/key.ts', 'names/short-url.ts', 'storage/location.ts'],
@@ -35,7 +34,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'turns.ts': [],
   'fingerprint.ts': [],
   'histogram.ts': [],
-  'names/': ['errors.ts', 'violations.ts', 'storage/fold.ts'],
+  'names/': ['errors.ts', 'storage/fold.ts'],
   'storage/': ['bounded-map.ts', 'errors.ts', 'histogram.ts', 'resources.ts'],
   'reachability/': [
     ...['bounded-map.ts', 'errors.ts', 'fingerprint.ts', 'names/host-name.ts', 'names/short-url.ts', 'storage/port.ts'],
@@ -67,8 +66,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'clicks/transfer.ts': ['clicks/', 'storage/clicks/', 'storage/port.ts', 'transfer/'],
   'clicks/texts.ts': ['clicks/', 'storage/port.ts', 'transfer/'],
   'http/': ['errors.ts', 'histogram.ts'],
+  'forms/': ['errors.ts', 'http/form-encoding.ts', 'names/', 'resources.ts', 'storage/port.ts'],
   'api/': [
-    ...['bounded-map.ts', 'errors.ts', 'http/', 'names/', 'resources.ts', 'version.ts', 'violations.ts'],
+    ...['bounded-map.ts', 'errors.ts', 'http/', 'names/', 'resources.ts', 'version.ts', 'forms/'],
     ...['storage/port.ts', 'storage/version.ts'],
     ...['keys/keyring.ts', 'keys/scope.ts', 'keys/store.ts', 'idempotency/', 'limits/'],
   ],
@@ -91,19 +91,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'links/store.ts': ['errors.ts', 'resources.ts', 'links/', 'names/', 'storage/clicks/totals.ts', ...port],
   'links/password.ts': ['errors.ts', 'turns.ts'],
   'stats/': [
-    ...['errors.ts', 'api/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
+    ...['errors.ts', 'api/', 'forms/', 'http/', 'storage/port.ts', 'storage/statement.ts'],
     ...['clicks/days.ts', 'storage/clicks/day-facts.ts', 'storage/clicks/day-parts.ts', 'storage/clicks/keys.ts'],
   ],
   'dashboard/': [
     'turns.ts',
     ...['errors.ts', 'resources.ts', 'http/', 'names/', 'keys/', 'sessions/', 'version.ts'],
-    // What forms are declared with; nothing of the API's JSON.
-    ...['api/choice.ts', 'api/fields.ts', 'api/integer.ts', 'api/json-schema.ts', 'api/list-query.ts'],
+    'forms/',
     ...['domains/', 'spaces/', 'links/', 'stats/', 'reachability/', 'clicks/days.ts', 'clicks/software.ts'],
     ...['storage/port.ts', 'storage/version.ts'],
   ],
   'dashboard/charts/': [
-    ...['api/choice.ts', 'api/fields.ts', 'api/json-schema.ts', 'clicks/days.ts', 'errors.ts'],
+    ...['forms/', 'clicks/days.ts', 'errors.ts'],
     ...['dashboard/parts/number.ts', 'http/form-encoding.ts', 'http/html.ts', 'stats/day-range.ts', 'stats/series.ts'],
   ],
   'dashboard/assets.ts': ['http/static-content.ts'],
@@ -123,11 +122,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'ops/': ['errors.ts', 'histogram.ts', 'version.ts', 'storage/port.ts', 'http/'],
   'process/': ['app/', 'clicks/countries.ts', ...operator],
   'main.js': ['process/node-version.js', 'process/serve.ts'],
-  'transfer/': ['errors.ts', 'api/fields.ts', ...port],
+  'transfer/': ['errors.ts', 'forms/form.ts', ...port],
   'cli/': [
     ...['app/app.ts', 'process/serve.ts', 'resources.ts', 'storage/whole-file.ts', 'transfer/', ...operator],
     ...['clicks/days.ts', 'clicks/texts.ts'],
-    ...['api/list-query.ts', 'domains/', 'spaces/', 'links/', 'names/'],
+    ...['forms/', 'domains/', 'spaces/', 'links/', 'names/'],
   ],
   'cli.js': ['process/node-version.js', 'cli/main.ts'],
 }
@@ -193,7 +192,7 @@ for (const [file, line] of [
   ['api/health.ts', `import { statement } from '../storage/statement.ts'`],
   ['api/health.ts', `import { buildApp } from '../app/app.ts'`],
   ['domains/routes.ts', `import { spaceOf } from '../spaces/space.ts'`],
-  ['domains/store.ts', `import { listQuery } from '../api/list-query.ts'`],
+  ['domains/store.ts', `import { listQuery } from '../forms/list-query.ts'`],
   ['keys/store.ts', `import { accountOf } from '../accounts/store.ts'`],
   ['cli/run.ts', `import {\n  find,\n} from '../http/router.ts'`],
   ['domains/routes.ts', `import Router from "find-my-way"`],

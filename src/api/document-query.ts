@@ -1,5 +1,5 @@
-import { oneOf } from './choice.ts'
-import { form, optional } from './fields.ts'
+import { form, optional } from '../forms/form.ts'
+import { oneOf } from '../forms/rules.ts'
 
 /** How the OpenAPI document describes request bodies: forms and JSON, or only JSON with native values. */
 export type Bodies = 'all' | 'json'

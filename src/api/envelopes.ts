@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import { Failure, found } from '../errors.ts'
+import type { ListQuery } from '../forms/list-query.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import { addHeader, sendJson, sendNotModified } from '../http/answer.ts'
 import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Page } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
-import { positiveInteger } from './integer.ts'
-import type { ListQuery } from './list-query.ts'
 
 /** The `{id}` of the path. Throws `not_found` for anything that cannot be an id. */
 export function idOf({ params: { id = '' } }: Exchange, what: string): number {

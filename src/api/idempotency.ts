@@ -2,6 +2,7 @@
  * Requests that may be repeated safely (draft-ietf-httpapi-idempotency-key-header).
  */
 import { Failure } from '../errors.ts'
+import type { Form } from '../forms/form.ts'
 import { addHeader, sendJson } from '../http/answer.ts'
 import { entityTagOf } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -9,7 +10,6 @@ import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import { type Claim, fingerprintOf } from '../idempotency/store.ts'
 import type { Db } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
-import type { Form } from './fields.ts'
 import type { Admitted } from './routes.ts'
 
 /** Characters that an Idempotency-Key may have. */

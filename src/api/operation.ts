@@ -1,8 +1,8 @@
 import type { ApiErrorCode } from '../errors.ts'
+import type { Form } from '../forms/form.ts'
+import type { TSchema } from '../forms/json-schema.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { NeededScope } from '../keys/scope.ts'
-import type { Form } from './fields.ts'
-import type { TSchema } from './json-schema.ts'
 
 /** Under which every operation has its path. */
 export const apiPrefix = '/api/v1'

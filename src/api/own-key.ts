@@ -1,13 +1,12 @@
 /** `GET /me`: the key that asks. */
 import type { Static } from 'typebox'
 import { found } from '../errors.ts'
+import { idSchema, Type, timeSchema } from '../forms/json-schema.ts'
 import { sendJson } from '../http/answer.ts'
 import { scopes } from '../keys/scope.ts'
 import { findOwnKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
-import { Type } from './json-schema.ts'
 import { apiPrefix, type Operation } from './operation.ts'
-import { idSchema, timeSchema } from './record-schema.ts'
 import type { Api } from './routes.ts'
 
 /** The key that a request was sent with, as its bearer may see it. */

@@ -1,9 +1,8 @@
-import { type ErrorCode, notFound } from '../errors.ts'
+import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
 import { addHeader, send, sendJson } from '../http/answer.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Router } from '../http/router.ts'
-import { violationCodes } from '../violations.ts'
 import { pageHead } from './page-head.ts'
 
 /**

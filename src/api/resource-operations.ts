@@ -2,10 +2,10 @@
  * The five operations that every resource has, as the guard at the door and the documents see them.
  */
 import type { ApiErrorCode } from '../errors.ts'
+import type { Form } from '../forms/form.ts'
+import { type TSchema, Type } from '../forms/json-schema.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type ResourceName, resources } from '../resources.ts'
-import type { Form } from './fields.ts'
-import { type TSchema, Type } from './json-schema.ts'
 import { apiPrefix, type Operation, type RequestHeader, type Success } from './operation.ts'
 
 /** What a resource says of its five operations; its name says the rest. */

@@ -2,8 +2,8 @@
  * The work of the commands on links: the same form, checks and store as the API's.
  */
 import type { Writable } from 'node:stream'
-import { checkListQuery, pageRequestOf } from '../api/list-query.ts'
 import { Failure, StartupFailure, type Violation } from '../errors.ts'
+import { checkListQuery, pageRequestOf } from '../forms/list-query.ts'
 import { checkedValues } from '../links/checks.ts'
 import { type Link, listLinksQuery, storeLink } from '../links/schema.ts'
 import { linkOf } from '../links/shown.ts'

@@ -1,6 +1,6 @@
-import { positiveInteger } from '../api/integer.ts'
 import { type Domain, listDomainsQuery } from '../domains/schema.ts'
 import { findDomain, listDomains } from '../domains/store.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import { listSpacesQuery, type Space } from '../spaces/schema.ts'
 import { findSpace, listSpaces } from '../spaces/store.ts'

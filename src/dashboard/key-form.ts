@@ -1,8 +1,9 @@
 /** What a new key is asked for. */
-import { oneOf } from '../api/choice.ts'
-import { type Field, form, optional, type Rule, required } from '../api/fields.ts'
-import { Type } from '../api/json-schema.ts'
+
 import { Refusal } from '../errors.ts'
+import { type Field, form, optional, type Rule, required } from '../forms/form.ts'
+import { Type } from '../forms/json-schema.ts'
+import { oneOf } from '../forms/rules.ts'
 import { type Scope, scopes } from '../keys/scope.ts'
 import { boundedNfc } from '../names/bounded-text.ts'
 

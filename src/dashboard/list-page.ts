@@ -1,9 +1,10 @@
 /**
  * Lists as pages: the address holds the whole state, so that back, reload and sharing work.
  */
-import type { Form } from '../api/fields.ts'
-import { checkListQuery, type ListQuery, pageRequestOf } from '../api/list-query.ts'
+
 import { Failure } from '../errors.ts'
+import type { Form } from '../forms/form.ts'
+import { checkListQuery, type ListQuery, pageRequestOf } from '../forms/list-query.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Resource } from '../resources.ts'

@@ -2,7 +2,7 @@
  * What the next page says of a change that was made: one line, kept in a cookie until it is shown. The cookie names a sentence,
  * numbers and ids, so that no other site's cookie can put words into a page; names are looked up among the account's records.
  */
-import { positiveInteger } from '../api/integer.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Html } from '../http/html.ts'
 import { cookieOf, setCookie } from './cookies.ts'

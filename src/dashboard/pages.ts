@@ -2,8 +2,9 @@
  * The pages as their files see them: each gets a session and the fields of the request, and returns what to show or where to
  * go. None can be reached without a session, and none can be made to act by another site.
  */
-import { positiveInteger } from '../api/integer.ts'
+
 import { Failure, found, overloaded } from '../errors.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import { addHeader, send, sendText } from '../http/answer.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'

@@ -1,4 +1,4 @@
-import { positiveInteger } from '../api/integer.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import { perPage } from './list-page.ts'

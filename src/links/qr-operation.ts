@@ -1,8 +1,7 @@
-import { oneOf } from '../api/choice.ts'
-import { form, optional, type Rule } from '../api/fields.ts'
-import { integerFrom } from '../api/integer.ts'
-import { Type } from '../api/json-schema.ts'
 import type { Operation } from '../api/operation.ts'
+import { form, optional, type Rule } from '../forms/form.ts'
+import { Type } from '../forms/json-schema.ts'
+import { integerFrom, oneOf } from '../forms/rules.ts'
 import { levels } from './qr.ts'
 import { linkOperations } from './schema.ts'
 

@@ -1,13 +1,10 @@
 import type { Static } from 'typebox'
-import { notAllowed, oneOf } from '../api/choice.ts'
-import { change, clearable, fixed, form, optional, type Rule, required } from '../api/fields.ts'
-import { integerUpTo } from '../api/integer.ts'
-import { Type } from '../api/json-schema.ts'
-import { listQueryOf } from '../api/list-query.ts'
-import { assignedFields, idSchema, timeSchema, timestamps } from '../api/record-schema.ts'
 import { operationsOf } from '../api/resource-operations.ts'
-import { urlOrNull, urlSchema, webUrl } from '../api/web-url.ts'
 import { Refusal, type Violation } from '../errors.ts'
+import { change, clearable, fixed, form, optional, type Rule, required } from '../forms/form.ts'
+import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
+import { listQueryOf } from '../forms/list-query.ts'
+import { integerUpTo, notAllowed, oneOf, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 import {
   maxAliasLength,

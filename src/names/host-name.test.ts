@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 import { describe, test } from 'node:test'
 import { domainToASCII } from 'node:url'
 import fc from 'fast-check'
+import type { ViolationCode } from '../errors.ts'
 import { Refusal } from '../errors.ts'
-import type { ViolationCode } from '../violations.ts'
 import { type HostName, isApex, parseHostName } from './host-name.ts'
 
 const accepted: readonly (readonly [text: string, name: string, nameUnicode?: string])[] = [

@@ -4,8 +4,8 @@
 import { isIPv6 } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { parse as splitAtSuffix } from 'tldts'
+import type { ViolationCode } from '../errors.ts'
 import { Refusal } from '../errors.ts'
-import type { ViolationCode } from '../violations.ts'
 import { blanks, findSpoof } from './spoofing.ts'
 
 /** A host name in the two spellings of RFC 5890 §2.3.2.1. Parsing either of them gives the same host name again. */

@@ -1,8 +1,9 @@
 /**
  * The rules of URLs that visitors may be sent to. Pure: text in, the same text or a refusal out.
  */
+
+import type { ViolationCode } from '../errors.ts'
 import { Refusal } from '../errors.ts'
-import type { ViolationCode } from '../violations.ts'
 import { findHostProblem, type HostProblem, hostAdvice, maxNameLength } from './host-name.ts'
 
 /**

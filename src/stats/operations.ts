@@ -1,9 +1,9 @@
 /**
  * The operations on clicks, as the guard at the door and the documents see them.
  */
-import { type TSchema, Type } from '../api/json-schema.ts'
+
 import { apiPrefix, type Operation } from '../api/operation.ts'
-import { timeSchema } from '../api/record-schema.ts'
+import { type TSchema, Type, timeSchema } from '../forms/json-schema.ts'
 import { intervals } from './day-range.ts'
 import { statsQuery } from './schema.ts'
 

@@ -1,8 +1,8 @@
-import { oneOf } from '../api/choice.ts'
-import { form, optional, type Rule, required } from '../api/fields.ts'
-import { type TSchema, Type } from '../api/json-schema.ts'
-import { pageSize, positive } from '../api/list-query.ts'
 import type { Violation } from '../errors.ts'
+import { form, optional, type Rule, required } from '../forms/form.ts'
+import { type TSchema, Type } from '../forms/json-schema.ts'
+import { pageSize, positive } from '../forms/list-query.ts'
+import { oneOf } from '../forms/rules.ts'
 import { defaultDays, type Interval, intervals, maxDays, maxDaysByHour, parseDay, rangeFaults } from './day-range.ts'
 
 const names = [

@@ -2,8 +2,9 @@
  * What a resource gives so that its records can be exported and imported. This folder knows no resource: it is handed the
  * list of them and of their details, in the order in which one may refer to another.
  */
-import type { Reading } from '../api/fields.ts'
+
 import type { Violation } from '../errors.ts'
+import type { Reading } from '../forms/form.ts'
 import type { Db } from '../storage/port.ts'
 
 /** The members of a JSON object. */

@@ -1,10 +1,9 @@
 import type { Static } from 'typebox'
-import { change, clearable, form, optional, type Rule, required } from '../api/fields.ts'
-import { integerUpTo } from '../api/integer.ts'
-import { Type } from '../api/json-schema.ts'
-import { listQueryOf } from '../api/list-query.ts'
-import { assignedFields, idSchema, timestamps } from '../api/record-schema.ts'
 import { operationsOf } from '../api/resource-operations.ts'
+import { change, clearable, form, optional, type Rule, required } from '../forms/form.ts'
+import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
+import { listQueryOf } from '../forms/list-query.ts'
+import { integerUpTo } from '../forms/rules.ts'
 import { resources } from '../resources.ts'
 
 const reference: Rule<number> = {

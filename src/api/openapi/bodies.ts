@@ -1,8 +1,9 @@
 /**
  * Request bodies in the document. JSON and forms have a schema each: JSON knows null and numbers, a form text alone.
  */
+
+import type { Field } from '../../forms/form.ts'
 import type { Bodies } from '../document-query.ts'
-import type { Field } from '../fields.ts'
 import type { Body, Operation } from '../operation.ts'
 import type { Schema, Schemas } from './schemas.ts'
 

@@ -2,11 +2,11 @@
  * The operations on resources, in the document.
  */
 import type { ApiErrorCode } from '../../errors.ts'
+import type { Field, Form } from '../../forms/form.ts'
+import { idSchema } from '../../forms/json-schema.ts'
 import type { Bodies } from '../document-query.ts'
-import type { Field, Form } from '../fields.ts'
 import { maxIdempotencyKey } from '../idempotency.ts'
 import { apiPrefix, type Operation } from '../operation.ts'
-import { idSchema } from '../record-schema.ts'
 import { requestBody } from './bodies.ts'
 import { type HeaderName, headerReferences, onApiAnswers, optionalHeaders as optional } from './headers.ts'
 import { problemReferences } from './problems.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { change, form } from '../fields.ts'
-import { Type } from '../json-schema.ts'
+import { change, form } from '../../forms/form.ts'
+import { Type } from '../../forms/json-schema.ts'
 import type { Operation } from '../operation.ts'
 import { problemExamples } from './problems.ts'
 

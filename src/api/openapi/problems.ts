@@ -1,10 +1,9 @@
 /**
  * Failures in the document: a response for each status, its examples made by the code that answers.
  */
-import { type ApiErrorCode, Failure, pageCodes } from '../../errors.ts'
+import { type ApiErrorCode, Failure, pageCodes, violationCodes } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
 import { problemOf } from '../../http/problem.ts'
-import { violationCodes } from '../../violations.ts'
 import type { Operation } from '../operation.ts'
 import { headerNamed, headerReferences, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
 import { exampleFailures } from './problem-examples.ts'

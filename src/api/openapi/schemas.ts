@@ -1,4 +1,4 @@
-import type { TSchema } from '../json-schema.ts'
+import type { TSchema } from '../../forms/json-schema.ts'
 
 /** A JSON Schema, as the document has it. */
 export type Schema = Readonly<Record<string, unknown>>

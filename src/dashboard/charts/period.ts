@@ -1,11 +1,12 @@
 /**
  * The periods of the pages with statistics, and how addresses name them. Days are numbers, as in `stats/day-range.ts`. Pure.
  */
-import { oneOf } from '../../api/choice.ts'
-import { form, optional } from '../../api/fields.ts'
-import { Type } from '../../api/json-schema.ts'
+
 import { dayText } from '../../clicks/days.ts'
 import type { Violation } from '../../errors.ts'
+import { form, optional } from '../../forms/form.ts'
+import { Type } from '../../forms/json-schema.ts'
+import { oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import {
   type DayRange,

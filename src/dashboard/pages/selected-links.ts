@@ -1,6 +1,7 @@
 /** What is done to all links that are selected in their list. */
-import { positiveInteger } from '../../api/integer.ts'
+
 import { Failure, validationFailed } from '../../errors.ts'
+import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { findLink } from '../../links/store.ts'
 import { attempted, Refused } from '../form-state.ts'

@@ -2,10 +2,9 @@ import { type Failure, Refusal, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
-import { notAllowed, oneOf } from './choice.ts'
-import { type Field, type Form, form, optional, type Rule } from './fields.ts'
-import { integerUpTo, positiveInteger } from './integer.ts'
+import { type Field, type Form, form, optional, type Rule } from './form.ts'
 import { Type } from './json-schema.ts'
+import { integerUpTo, notAllowed, oneOf, positiveInteger } from './rules.ts'
 
 const pageSizes = [10, 25, 50, 100] as const
 const maxSearch = 255

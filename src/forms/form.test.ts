@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { storeDomain, updateDomain } from '../domains/schema.ts'
-import { Failure, Refusal } from '../errors.ts'
+import { Failure, Refusal, violationCodes } from '../errors.ts'
 import { resources } from '../resources.ts'
 import { storeSpace, updateSpace } from '../spaces/schema.ts'
-import { violationCodes } from '../violations.ts'
-import { integerUpTo, positiveInteger } from './integer.ts'
 import { listQueryOf } from './list-query.ts'
+import { integerUpTo, positiveInteger } from './rules.ts'
 
 const listQuery = listQueryOf(resources.spaces)
 const forms = { storeDomain, updateDomain, storeSpace, updateSpace, listQuery }
