@@ -30,6 +30,7 @@ function watched(real: Storage): Storage {
   }
   return {
     writeOne,
+    execute: real.execute.bind(real),
     all: real.all.bind(real),
     write: real.write.bind(real),
     list: real.list.bind(real),

@@ -118,6 +118,7 @@ test('a purge that fails is made up for by the next one', async (t) => {
   await assert.rejects(purgeExpired(storage), /broken/)
   let failures = 0
   const noted: Db = {
+    execute: storage.execute.bind(storage),
     all: storage.all.bind(storage),
     writeOne: storage.writeOne.bind(storage),
     write: (work) =>

@@ -17,6 +17,7 @@ test('a start with the same addresses writes nothing; one with another address d
   const storage = await newStorage((work) => t.after(work))
   let writes = 0
   const counting: Db = {
+    execute: storage.execute.bind(storage),
     all: storage.all.bind(storage),
     write: storage.write.bind(storage),
     writeOne: (statement, params) => {

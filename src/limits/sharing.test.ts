@@ -89,6 +89,7 @@ function away(db: Db): Db {
     return work()
   }
   return {
+    execute: (query) => reached(() => db.execute(query)),
     all: (statement, params) => reached(() => db.all(statement, params)),
     write: (work) => reached(() => db.write(work)),
     writeOne: (statement, params) => reached(() => db.writeOne(statement, params)),

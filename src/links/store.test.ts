@@ -36,7 +36,7 @@ function clashing(real: Db, taken: string, clashes: number) {
     const alias = tried.length <= clashes ? { alias: taken, alias_folded: taken } : {}
     return real.writeOne(statement, { ...params, ...alias })
   }
-  const db: Db = { all: real.all.bind(real), write: real.write.bind(real), writeOne }
+  const db: Db = { execute: real.execute.bind(real), all: real.all.bind(real), write: real.write.bind(real), writeOne }
   return { db, tried }
 }
 
@@ -104,6 +104,7 @@ test('a link brings its past along, and is found by its alias in any case, by it
 test('a domain or a space that is deleted in the same moment is unknown', async () => {
   const { account, domain } = await newDomain()
   const failingOn = (constraint: string | null): Db => ({
+    execute: storage.execute.bind(storage),
     all: storage.all.bind(storage),
     write: storage.write.bind(storage),
     writeOne: () => Promise.reject(new ForeignKeyViolation(constraint, new Error('gone'))),

@@ -4,10 +4,17 @@
 import type { Histogram } from '../histogram.ts'
 import type { Resource } from '../resources.ts'
 import type { StorageLocation } from './location.ts'
+import type { Query } from './schema.ts'
 import type { Statement } from './statement.ts'
 
 /** Where statements run: the storage itself, or a transaction of it. */
 export interface Db {
+  /**
+   * Runs one query of the builder in `schema.ts`, and returns its rows. Outside a transaction, a `select` sees only what
+   * is committed, and any other query is a transaction of its own, which is on the disk when this resolves.
+   */
+  execute<Row>(query: Query<Row>): Promise<Row[]>
+
   /** Runs one statement and returns its rows. Outside a transaction it sees only what is committed. */
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]>
 

@@ -72,7 +72,7 @@ function watched(real: Storage, before: (portion: number) => unknown = () => und
     if (isPortion) portions.push(rows.length)
     return rows
   }
-  const db: Db = { all: real.all.bind(real), write: real.write.bind(real), writeOne }
+  const db: Db = { execute: real.execute.bind(real), all: real.all.bind(real), write: real.write.bind(real), writeOne }
   return { db, portions }
 }
 

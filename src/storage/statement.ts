@@ -2,7 +2,8 @@
  * SQL written once with Kysely, compiled once per engine, and run with new parameters each time: building a query
  * for every request costs more than running it.
  */
-import type { Compilable, Kysely } from 'kysely'
+import { type Compilable, type CompiledQuery, createQueryId, type Kysely, type QueryCompiler } from 'kysely'
+import type { Query } from './schema.ts'
 
 /** Stands for the parameter `name` until the statement is run. */
 class Placeholder {
@@ -74,4 +75,14 @@ export function bind<Value>(compiled: Compiled, params: object): Value[] {
   return compiled.positions.map((position) =>
     position instanceof Placeholder ? (named[position.name] as Value) : (position as Value),
   )
+}
+
+/** Compiles a query for the engine of `compiler`. */
+export function compileQuery(compiler: QueryCompiler, query: Query<unknown>): CompiledQuery {
+  return compiler.compileQuery(query.toOperationNode() as CompiledQuery['query'], createQueryId())
+}
+
+/** Returns whether a query only reads. */
+export function isRead({ query }: CompiledQuery): boolean {
+  return query.kind === 'SelectQueryNode' || query.kind === 'RawNode'
 }

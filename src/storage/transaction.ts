@@ -1,7 +1,10 @@
 import type { Db } from './port.ts'
 
-/** A transaction is a database too: what is asked of it joins it. `all` runs a statement in the transaction. */
-export function transactionOf(all: Db['all']): Db {
-  const db: Db = { all, writeOne: all, write: (work) => work(db) }
+/**
+ * A transaction is a database too: what is asked of it joins it. `execute` and `all` run a query and a statement in the
+ * transaction.
+ */
+export function transactionOf(execute: Db['execute'], all: Db['all']): Db {
+  const db: Db = { execute, all, writeOne: all, write: (work) => work(db) }
   return db
 }

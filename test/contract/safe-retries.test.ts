@@ -255,6 +255,7 @@ test('201 for the largest domain there can be, whose answer is kept within its b
 
 function failingToWrite(real: Storage, fault: () => Error | undefined): Storage {
   return {
+    execute: real.execute.bind(real),
     all: real.all.bind(real),
     writeOne: real.writeOne.bind(real),
     list: real.list.bind(real),

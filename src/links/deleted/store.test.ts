@@ -305,6 +305,7 @@ test('totals and days agree, however clicks, deletions and returns come together
 function failingAt(real: Db, number: number): Db {
   let ran = 0
   const failing = (tx: Db): Db => ({
+    execute: tx.execute.bind(tx),
     all: async (...args) => {
       ran += 1
       if (ran === number) throw new Error('cut off')

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely, PostgresDialect, PostgresQueryCompiler } from 'kysely'
 import { type Compiled, compile, type Statement } from '../statement.ts'
 
 /** A statement in PostgreSQL's dialect, and the name under which connections keep it prepared. */
@@ -31,3 +31,5 @@ export function statementName(text: string): string {
 const builder = new Kysely<never>({
   dialect: new PostgresDialect({ pool: () => Promise.reject(new Error('This one only compiles.')) }),
 })
+
+export const compiler = new PostgresQueryCompiler()

@@ -1,7 +1,18 @@
+import type { CompiledQuery } from 'kysely'
 import type { ClientBase } from 'pg'
 import { bind, type Statement } from '../statement.ts'
-import { compiledOf } from './compiled.ts'
+import { compiledOf, statementName } from './compiled.ts'
 import { translated } from './errors.ts'
+
+/** Runs one query, which each connection prepares once. Throws what `translated` makes of the server's error. */
+export async function execute<Row>(client: ClientBase, { sql, parameters }: CompiledQuery): Promise<Row[]> {
+  try {
+    const { rows } = await client.query({ name: statementName(sql), text: sql, values: [...parameters] })
+    return rows
+  } catch (error) {
+    throw translated(error)
+  }
+}
 
 /** Runs one statement, which each connection prepares once. Throws what `translated` makes of the server's error. */
 export async function run<Params extends object, Row>(

@@ -14,15 +14,18 @@ import type {
   Page,
   Storage,
 } from '../port.ts'
-import type { Statement } from '../statement.ts'
+import type { Query } from '../schema.ts'
+import { compileQuery, isRead, type Statement } from '../statement.ts'
 import { changesAfter, pruneSome } from './changes.ts'
+import { compiler } from './compiled.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
 import { Gate } from './gate.ts'
 import { listOn, mayTakeLong } from './lists.ts'
 import { Pool } from './pool.ts'
 import { RareParts } from './rare-parts.ts'
 import { ReadOnlyCheck } from './read-only-check.ts'
-import { run, runText } from './run.ts'
+import { retry } from './retry.ts'
+import { execute, run, runText } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
 import { transact } from './transaction.ts'
 import { TurnReader } from './turn-reader.ts'
@@ -55,6 +58,12 @@ export class PostgresStorage implements Storage {
     this.#readOnlyCheck = new ReadOnlyCheck(this.#reader)
     this.#writer = new TurnWriter(this.#pool, Math.ceil(size / 2))
     this.#gate = new Gate(Math.max(1, size - reserved), maxSlowWaitMs, tooManySearches)
+  }
+
+  async execute<Row>(query: Query<Row>): Promise<Row[]> {
+    const compiled = compileQuery(compiler, query)
+    if (isRead(compiled)) return this.#awaited(this.#reader.read((client) => execute<Row>(client, compiled)))
+    return this.#awaited(retry(() => this.#pool.with((client) => execute<Row>(client, compiled))))
   }
 
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {

@@ -1,10 +1,12 @@
 import type { PoolClient } from 'pg'
 import type { Db, Isolation } from '../port.ts'
+import { compileQuery } from '../statement.ts'
 import { transactionOf } from '../transaction.ts'
+import { compiler } from './compiled.ts'
 import { translated } from './errors.ts'
 import type { Pool } from './pool.ts'
 import { retry } from './retry.ts'
-import { run } from './run.ts'
+import { execute, run } from './run.ts'
 
 const begin: Readonly<Record<Isolation, string>> = {
   default: 'begin',
@@ -19,7 +21,11 @@ export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => 
 async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
   await control(client, begin[isolation])
   try {
-    const result = await work(transactionOf((statement, params) => run(client, statement, params)))
+    const tx = transactionOf(
+      (query) => execute(client, compileQuery(compiler, query)),
+      (statement, params) => run(client, statement, params),
+    )
+    const result = await work(tx)
     // After a statement that failed, even if `work` caught its error, the server rolls back and says so.
     if ((await control(client, 'commit')) !== 'COMMIT') throw new Error('A statement of the transaction had failed.')
     return result

@@ -1,8 +1,13 @@
 import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from 'node:sqlite'
-import { Kysely, SqliteDialect } from 'kysely'
+import { type CompiledQuery, Kysely, type SelectModifierNode, SqliteDialect, SqliteQueryCompiler } from 'kysely'
+import { BoundedMap } from '../../bounded-map.ts'
 import { Condition } from '../condition.ts'
-import { bind, type Compiled, compile, type Statement } from '../statement.ts'
+import type { Query } from '../schema.ts'
+import { bind, type Compiled, compile, compileQuery, type Statement } from '../statement.ts'
 import { translated } from './errors.ts'
+
+/** Queries whose number of parameters varies have many texts; the oldest are prepared again when they return. */
+const maxPreparedTexts = 1_000
 
 /** What every connection to a data file is opened with; `extra` is added by the connection's own purpose. */
 export function openDatabase(path: string, timeoutMs: number, extra = ''): DatabaseSync {
@@ -23,6 +28,7 @@ export class Connection {
   readonly database: DatabaseSync
   readonly #condition: Condition
   readonly #prepared = new Map<Statement<object, unknown>, Prepared>()
+  readonly #byText = new BoundedMap<string, StatementSync>(maxPreparedTexts)
 
   /** `condition` hears of what goes wrong. */
   constructor(database: DatabaseSync, condition = new Condition()) {
@@ -41,6 +47,11 @@ export class Connection {
     })
   }
 
+  /** Runs the query to its end and returns its rows. Throws what `translated` makes of the engine's error. */
+  execute<Row>({ sql, parameters }: CompiledQuery): Row[] {
+    return this.run(() => this.#preparedText(sql).all(...(parameters as SQLInputValue[])) as Row[])
+  }
+
   /** What `work` returns. Throws what `translated` makes of the engine's error. */
   run<T>(work: (database: DatabaseSync) => T): T {
     try {
@@ -53,6 +64,14 @@ export class Connection {
   /** The domain's words for an error of this connection. */
   translated(error: unknown): unknown {
     return this.#condition.noted(translated(error))
+  }
+
+  #preparedText(sql: string): StatementSync {
+    const known = this.#byText.get(sql)
+    if (known !== undefined) return known
+    const prepared = this.database.prepare(sql)
+    this.#byText.set(sql, prepared)
+    return prepared
   }
 
   #prepare(statement: Statement<object, unknown>): Prepared {
@@ -75,3 +94,17 @@ interface Prepared {
 const builder = new Kysely<never>({
   dialect: new SqliteDialect({ database: () => Promise.reject(new Error('This one only compiles.')) }),
 })
+
+/** SQLite has one writer at a time, so it needs no locks of rows. */
+class Compiler extends SqliteQueryCompiler {
+  protected override visitSelectModifier(node: SelectModifierNode): void {
+    if (node.modifier !== 'ForUpdate') super.visitSelectModifier(node)
+  }
+}
+
+const compiler = new Compiler()
+
+/** Compiles a query for SQLite. */
+export function compiledForSqlite(query: Query<unknown>): CompiledQuery {
+  return compileQuery(compiler, query)
+}

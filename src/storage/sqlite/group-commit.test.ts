@@ -14,7 +14,7 @@ import { insertSpace, listSpaces } from '../../spaces/store.ts'
 import type { Meter } from '../port.ts'
 import { statement } from '../statement.ts'
 import { transactionOf } from '../transaction.ts'
-import { Connection, openDatabase } from './connection.ts'
+import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { openSqlite } from './open.ts'
 
@@ -47,7 +47,10 @@ function open(t: TestContext, lockTimeoutMs?: number): Fixture {
   })
   const commits = new GroupCommit(
     writer,
-    transactionOf(async (wanted, params) => writer.all(wanted, params)),
+    transactionOf(
+      async (query) => writer.execute(compiledForSqlite(query)),
+      async (wanted, params) => writer.all(wanted, params),
+    ),
     lockTimeoutMs,
   )
   const [{ value: commitSeconds }] = commits.meters as [Meter]

@@ -15,10 +15,11 @@ import {
   prunedAtOnce,
   type Storage,
 } from '../port.ts'
-import { type Statement, statement } from '../statement.ts'
+import type { Query } from '../schema.ts'
+import { isRead, type Statement, statement } from '../statement.ts'
 import { transactionOf } from '../transaction.ts'
 import { changesAfter, pruneSome } from './changes.ts'
-import { Connection, openDatabase } from './connection.ts'
+import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { listOn } from './lists.ts'
 import { OpenedFile } from './opened-file.ts'
@@ -58,8 +59,17 @@ export class SqliteStorage implements Storage {
       onIndexed: (seq) => void this.#prune(seq),
       onProblem: (error) => this.#onProblem(error),
     })
-    const transaction = transactionOf(async (declared, params) => this.#writer.all(declared, params))
+    const transaction = transactionOf(
+      async (query) => this.#writer.execute(compiledForSqlite(query)),
+      async (declared, params) => this.#writer.all(declared, params),
+    )
     this.#commits = new GroupCommit(this.#writer, transaction)
+  }
+
+  async execute<Row>(query: Query<Row>): Promise<Row[]> {
+    const compiled = compiledForSqlite(query)
+    if (isRead(compiled)) return this.#reader.read((connection) => connection.execute<Row>(compiled))
+    return this.#commits.writeOne(() => this.#writer.execute<Row>(compiled))
   }
 
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {

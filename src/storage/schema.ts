@@ -1,0 +1,203 @@
+/**
+ * The tables of the database, the same for both engines, and the queries that stores build over them. Flags are 0 and 1,
+ * and times are RFC 3339 in UTC with milliseconds, unless a column is named `…_ms` (Unix milliseconds).
+ */
+import {
+  type Compilable,
+  DummyDriver,
+  type Generated,
+  Kysely,
+  type OperationNodeSource,
+  SqliteAdapter,
+  SqliteQueryCompiler,
+} from 'kysely'
+
+/** The columns of every record that an account owns. */
+interface OwnedRecord {
+  id: Generated<number>
+  /** 0 while the record is being removed. */
+  account_id: number
+  created_at: string
+  updated_at: string
+  /** The number of states that the record has had. */
+  revision: Generated<number>
+}
+
+export interface DomainsTable extends OwnedRecord {
+  name: string
+  name_unicode: string
+  /** The text that a search looks at; null if it is the name. */
+  search_text: string | null
+  homepage_url: string | null
+  not_found_url: string | null
+}
+
+export interface SpacesTable extends OwnedRecord {
+  name: string
+  name_folded: string
+  color: number
+}
+
+export interface LinksTable extends OwnedRecord {
+  domain_id: number
+  space_id: number | null
+  alias: string
+  alias_folded: string
+  url: string
+  /** Null if the URL is its own folded form. */
+  url_folded: string | null
+  title: string | null
+  /** Null if the title is its own folded form. */
+  title_folded: string | null
+  disabled: number
+  active_period_start_at: string | null
+  active_period_end_at: string | null
+  clicks_limit: number | null
+  expiration_url: string | null
+  /** An argon2id hash in PHC form. */
+  redirect_password: string | null
+  forward_query: number
+  redirect_status: number
+  /** The state for filters, which is up to date unless `status_due_at` has passed. */
+  status: string
+  status_due_at: string | null
+}
+
+/** The totals of a link's clicks. Each link has one row, which triggers create and delete. */
+interface LinkClicksTable {
+  link_id: number
+  account_id: number
+  domain_id: number
+  space_id: number | null
+  clicks: Generated<number>
+  bots: Generated<number>
+  previews: Generated<number>
+  last_clicked_ms: number | null
+  forgotten_ms: number | null
+  former_space_id: number | null
+  former_before: Generated<number>
+}
+
+/** Links that were deleted in the dashboard, and can be restored for a minute. `link` is JSON. */
+interface DeletedLinksTable {
+  id: number
+  account_id: number
+  deleted_at: string
+  clicks: number
+  link: string
+}
+
+interface InstanceTable {
+  database_id: string
+  short_url: string | null
+  base_url: string | null
+}
+
+interface AccountsTable {
+  id: Generated<number>
+  name: string
+  created_at: string
+}
+
+interface KeysTable {
+  id: Generated<number>
+  account_id: number
+  name: string
+  hash: Uint8Array
+  first_characters: string
+  last_characters: string
+  scopes: string
+  created_at: string
+  lifetime_ms: number | null
+  expires_at: string | null
+  revoked_at: string | null
+  last_used_at: string | null
+}
+
+interface LoginTokensTable {
+  hash: Uint8Array
+  account_id: number
+  created_at: string
+  expires_at: string
+}
+
+interface SessionsTable {
+  id: Generated<number>
+  account_id: number
+  /** The key that the session began with, if any. */
+  key_id: number | null
+  hash: Uint8Array
+  browser: string
+  created_at: string
+  last_used_at: string
+  expires_at: string
+}
+
+/** Responses to requests with an `Idempotency-Key`. The response is null while its transaction is open. */
+interface KeptAnswersTable {
+  id: Generated<number>
+  account_id: number
+  key_id: number
+  idempotency_key: string
+  fingerprint: string
+  expires_at: string
+  status: number | null
+  location: string | null
+  etag: string | null
+  body: string | null
+}
+
+/** The requests that each process has counted of a key or an IP address. `ends_at` is in Unix milliseconds. */
+interface RequestCountsTable {
+  subject: string
+  ends_at: number
+  node: string
+  requests: number
+}
+
+/** The record of another database that a space was imported from. */
+interface SpaceOriginsTable {
+  space_id: number
+  account_id: number
+  source: string
+  source_id: number
+}
+
+/** Committed changes that the redirect server has to notice. */
+interface ChangesTable {
+  seq: Generated<number>
+  resource: string
+  record_id: number
+}
+
+export interface Database {
+  instance: InstanceTable
+  accounts: AccountsTable
+  keys: KeysTable
+  login_tokens: LoginTokensTable
+  sessions: SessionsTable
+  kept_answers: KeptAnswersTable
+  request_counts: RequestCountsTable
+  domains: DomainsTable
+  spaces: SpacesTable
+  space_origins: SpaceOriginsTable
+  links: LinksTable
+  link_clicks: LinkClicksTable
+  deleted_links: DeletedLinksTable
+  changes: ChangesTable
+}
+
+/** A query that `Db.all` and `Db.writeOne` run on either engine. */
+export type Query<Row> = Compilable<Row> & OperationNodeSource
+
+/** Builds queries for either engine. They are compiled by the engine that runs them, and can't be executed here. */
+export const query = new Kysely<Database>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createIntrospector: () => {
+      throw new Error('Queries are run by an engine.')
+    },
+  },
+})
