@@ -152,7 +152,7 @@ test('a variable that is probably misspelt is warned of, once for all workers', 
     assert.equal(warnings.length, 1)
     const { level, msg } = JSON.parse(warnings[0] as string)
     assert.equal(level, 40)
-    assert.equal(msg, 'CLICKS_RETENTON is no variable of Waymark, and is ignored. Did you mean CLICKS_RETENTION?')
+    assert.equal(msg, 'Ignoring unknown variable CLICKS_RETENTON. Did you mean CLICKS_RETENTION?')
   }
 })
 

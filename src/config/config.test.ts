@@ -9,8 +9,8 @@ import { type Config, readConfig, readStorageLocation } from './config.ts'
 
 const key = generateKey()
 
-/** The sentences of the mistakes; none when the configuration holds. */
-function mistakes(env: Record<string, string>): string[] {
+/** Returns the error for each invalid variable. */
+function errorsOf(env: Record<string, string>): string[] {
   try {
     readConfig(env)
     return []
@@ -20,7 +20,7 @@ function mistakes(env: Record<string, string>): string[] {
   }
 }
 
-test('nothing has to be set', () => {
+test('requires no variable', () => {
   assert.deepEqual(readConfig({}), {
     listeners: [
       { name: 'api', prefix: '', host: '127.0.0.1', port: 3000, isPerWorker: false },
@@ -41,17 +41,17 @@ test('nothing has to be set', () => {
     clicksRetention: 730,
     geoipDb: null,
     countryHeader: null,
-    ignored: [],
+    warnings: [],
     workers: 1,
   })
 })
 
-test('the process has an environment of its own', () => {
+test('reads the environment of the process by default', () => {
   assert.equal(readStorageLocation().engine, 'sqlite')
   assert.equal(readConfig().logLevel, 'info')
 })
 
-test('an empty variable is one that is not set, and values are trimmed', () => {
+test('trims values and ignores empty variables', () => {
   assert.equal(readConfig({ PORT: ' ', HOST: '' }).listeners[0]?.port, 3000)
   assert.equal(readConfig({ PORT: ' 8080\n' }).listeners[0]?.port, 8080)
 })
@@ -106,7 +106,7 @@ const good: [name: string, text: string, field: keyof Config, value: unknown][] 
 ]
 
 for (const [name, text, field, value] of good) {
-  test(`${name} takes ${text.replace(key, 'a key')}`, () => {
+  test(`${name} accepts ${text.replace(key, 'a key')}`, () => {
     assert.deepEqual(readConfig({ [name]: text })[field], value)
   })
 }
@@ -123,7 +123,7 @@ const places: [env: Record<string, string>, listener: number, place: object][] =
 ]
 
 for (const [env, listener, place] of places) {
-  test(`${Object.entries(env).join()} is where a listener listens`, () => {
+  test(`${Object.entries(env).join()} configures a listener`, () => {
     assert.partialDeepStrictEqual(readConfig(env).listeners[listener], place)
   })
 }
@@ -135,34 +135,34 @@ test('OPS_PORT=0 turns the ops listener off', () => {
   )
 })
 
-test('PORT is none of those that the ops listeners take, where they could meet', () => {
-  const said = (workers: number) => {
+test('rejects a PORT that collides with an ops listener', () => {
+  const expected = (workers: number) => {
     const taken = workers === 1 ? 'OPS_PORT' : `one of the ${workers} ports that begin with OPS_PORT`
     return [`PORT must not be ${taken}, 3090: choose another one.`]
   }
-  assert.deepEqual(mistakes({ PORT: '3090' }), said(1))
-  assert.deepEqual(mistakes({ PORT: '3092', WORKERS: '3' }), said(3))
-  assert.deepEqual(mistakes({ PORT: '3090', HOST: 'localhost' }), said(1))
-  assert.deepEqual(mistakes({ PORT: '3090', HOST: '192.0.2.1', OPS_HOST: '0.0.0.0' }), said(1))
-  assert.equal(mistakes({ PORT: '3090', WORKERS: 'x' }).length, 1)
+  assert.deepEqual(errorsOf({ PORT: '3090' }), expected(1))
+  assert.deepEqual(errorsOf({ PORT: '3092', WORKERS: '3' }), expected(3))
+  assert.deepEqual(errorsOf({ PORT: '3090', HOST: 'localhost' }), expected(1))
+  assert.deepEqual(errorsOf({ PORT: '3090', HOST: '192.0.2.1', OPS_HOST: '0.0.0.0' }), expected(1))
+  assert.equal(errorsOf({ PORT: '3090', WORKERS: 'x' }).length, 1)
   for (const apart of [{ PORT: '3091' }, { PORT: '3089' }, { HOST: '192.0.2.1' }, { OPS_PORT: '0', PORT: '0' }]) {
-    assert.deepEqual(mistakes({ PORT: '3090', ...apart }), [])
+    assert.deepEqual(errorsOf({ PORT: '3090', ...apart }), [])
   }
 })
 
-test('REDIRECT_PORT is none of the others, and short links name it', () => {
-  assert.deepEqual(mistakes({ REDIRECT_PORT: '3000' }), ['PORT must not be REDIRECT_PORT, 3000: choose another one.'])
-  assert.deepEqual(mistakes({ REDIRECT_PORT: '3090' }), [
+test('rejects a REDIRECT_PORT that collides, and includes it in short URLs', () => {
+  assert.deepEqual(errorsOf({ REDIRECT_PORT: '3000' }), ['PORT must not be REDIRECT_PORT, 3000: choose another one.'])
+  assert.deepEqual(errorsOf({ REDIRECT_PORT: '3090' }), [
     'REDIRECT_PORT must not be OPS_PORT, 3090: choose another one.',
   ])
   assert.equal(readConfig({ REDIRECT_PORT: '8080' }).shortUrl, 'http://{domain}:8080')
   for (const port of ['80', '0']) assert.equal(readConfig({ REDIRECT_PORT: port }).shortUrl, 'http://{domain}')
 })
 
-test('the OPS_PORT of the last of WORKERS must be one as well', () => {
+test('limits OPS_PORT so that every worker has a port', () => {
   assert.equal(readConfig({ WORKERS: '3', OPS_PORT: '65533' }).listeners[2]?.port, 65_533)
   const sentence = 'OPS_PORT must be an integer from 0 to 65533, not "65534".'
-  assert.deepEqual(mistakes({ WORKERS: '3', OPS_PORT: '65534' }), [sentence])
+  assert.deepEqual(errorsOf({ WORKERS: '3', OPS_PORT: '65534' }), [sentence])
 })
 
 const bad: [name: string, texts: string[], sentence: RegExp][] = [
@@ -260,17 +260,17 @@ const bad: [name: string, texts: string[], sentence: RegExp][] = [
 ]
 
 for (const [name, texts, sentence] of bad) {
-  test(`${name} refuses anything else, in one sentence`, () => {
+  test(`${name} rejects other values with one sentence`, () => {
     for (const text of texts) {
-      const [said = '', ...more] = mistakes({ [name]: text })
-      assert.match(said, sentence, text)
-      assert.match(said, /\.$/)
+      const [error = '', ...more] = errorsOf({ [name]: text })
+      assert.match(error, sentence, text)
+      assert.match(error, /\.$/)
       assert.deepEqual(more, [])
     }
   })
 }
 
-test('DATABASE_URL refuses what is no URL of a PostgreSQL database, in one sentence without the password', () => {
+test('DATABASE_URL rejects invalid PostgreSQL URLs without printing the password', () => {
   for (const url of [
     'postgres:',
     'postgres://',
@@ -281,32 +281,34 @@ test('DATABASE_URL refuses what is no URL of a PostgreSQL database, in one sente
     'postgres://waymark:hunter 2@db.example.com/links',
     'postgresql://waymark:hunter2@db.example.com:99999/links',
   ]) {
-    const [said = '', ...more] = mistakes({ DATABASE_URL: url })
-    assert.match(said, /^DATABASE_URL must name a PostgreSQL database as postgres:\/\/[^\n]*\.$/, url)
-    assert.doesNotMatch(said, /hunter/)
+    const [error = '', ...more] = errorsOf({ DATABASE_URL: url })
+    assert.match(error, /^DATABASE_URL must name a PostgreSQL database as postgres:\/\/[^\n]*\.$/, url)
+    assert.doesNotMatch(error, /hunter/)
     assert.deepEqual(more, [])
   }
 })
 
-test('DATABASE_POOL is for PostgreSQL, and may come from a file as the URL may', (t) => {
+test('DATABASE_POOL applies only to PostgreSQL', (t) => {
   const file = fileWith(t, 'postgres://localhost/links\n')
   assert.deepEqual(readStorageLocation({ DATABASE_URL_FILE: file, DATABASE_POOL: '100' }), {
-    ...{ engine: 'postgres', url: 'postgres://localhost/links', pool: 100 },
+    engine: 'postgres',
+    url: 'postgres://localhost/links',
+    pool: 100,
   })
   assert.deepEqual(readStorageLocation({ DATABASE_POOL: '1' }), { engine: 'sqlite', path: 'data/waymark.db' })
 })
 
-test('a secret that is refused is not repeated', () => {
-  assert.doesNotMatch(mistakes({ BOOTSTRAP_KEY: 'hunter2' }).join(), /hunter2/)
+test('does not print a rejected secret', () => {
+  assert.doesNotMatch(errorsOf({ BOOTSTRAP_KEY: 'hunter2' }).join(), /hunter2/)
 })
 
-test('every mistake is named at once, a line each', () => {
-  const wrong = Object.fromEntries(bad.map(([name, [text = '']]) => [name, text]))
-  const named = mistakes(wrong).map((line) => line.split(' ')[0])
-  assert.deepEqual(named.sort(), Object.keys(wrong).sort())
+test('reports all errors together, one per line', () => {
+  const invalid = Object.fromEntries(bad.map(([name, [text = '']]) => [name, text]))
+  const named = errorsOf(invalid).map((line) => line.split(' ')[0])
+  assert.deepEqual(named.sort(), Object.keys(invalid).sort())
 })
 
-test('what is wrong with the file of countries is named with the other mistakes', () => {
+test('reports an unusable country database with the other errors', () => {
   const check = (path: string) => {
     throw new Error(`must not be ${path}.`)
   }
@@ -316,25 +318,25 @@ test('what is wrong with the file of countries is named with the other mistakes'
   assert.equal(readConfig({}, check).geoipDb, null)
 })
 
-test('the location of the storage is read without minding the other variables', () => {
+test('reads the storage location even if other variables are invalid', () => {
   assert.deepEqual(readStorageLocation({ DATABASE_URL: 'sqlite:a.db', PORT: 'x' }), { engine: 'sqlite', path: 'a.db' })
   assert.throws(() => readStorageLocation({ DATABASE_URL: 'x', PORT: 'x' }), /^[^\n]*DATABASE_URL must name[^\n]*$/)
 })
 
-test('X_FILE names a file that holds the value of X', (t) => {
+test('reads the value of X from the file in X_FILE', (t) => {
   const file = fileWith(t, `${key}\n`)
   assert.equal(readConfig({ BOOTSTRAP_KEY_FILE: file }).bootstrapKey, key)
 })
 
-test('X_FILE beside X, or a file that cannot be read, is a mistake', (t) => {
-  assert.deepEqual(mistakes({ PORT: '1', PORT_FILE: fileWith(t, '2') }), [
+test('rejects X_FILE together with X, empty files and unreadable files', (t) => {
+  assert.deepEqual(errorsOf({ PORT: '1', PORT_FILE: fileWith(t, '2') }), [
     'PORT and PORT_FILE are both set: set one of them.',
   ])
-  assert.deepEqual(mistakes({ BOOTSTRAP_KEY_FILE: fileWith(t, '\n') }), [
+  assert.deepEqual(errorsOf({ BOOTSTRAP_KEY_FILE: fileWith(t, '\n') }), [
     'BOOTSTRAP_KEY cannot be read from the file that BOOTSTRAP_KEY_FILE names: it is empty.',
   ])
   assert.match(
-    mistakes({ BOOTSTRAP_KEY_FILE: join(tmpdir(), 'no', 'such', 'file') }).join(),
+    errorsOf({ BOOTSTRAP_KEY_FILE: join(tmpdir(), 'no', 'such', 'file') }).join(),
     /^BOOTSTRAP_KEY cannot be read from the file that BOOTSTRAP_KEY_FILE names: ENOENT.*\.$/,
   )
 })

@@ -1,5 +1,5 @@
 /** The health check of the container image: exits with 0 if the server is ready, and otherwise with 1 and the reason. */
-import { readOpsPlace } from '../config/config.ts'
+import { readOpsListener } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { loopbackUrl } from './listen.ts'
 
@@ -14,7 +14,7 @@ try {
 }
 
 async function readiness(): Promise<{ status: number; text: string }> {
-  const place = readOpsPlace()
+  const place = readOpsListener()
   if (place === null) throw new StartupFailure('OPS_PORT=0 turns off the ops listener. Disable the health check, too.')
   const url = loopbackUrl(place)
   try {

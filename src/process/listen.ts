@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, ListenOptions, Server } from 'node:net'
 import { createServer, isIPv6 } from 'node:net'
-import type { Place } from '../config/listeners.ts'
+import type { ListenerConfig } from '../config/listeners.ts'
 import { StartupFailure } from '../errors.ts'
 
 /** Where a server listens. */
@@ -14,7 +14,7 @@ export interface Listening {
 }
 
 /** An address, and how the variables that name it begin. */
-type Address = Pick<Place, 'host' | 'port' | 'prefix'>
+type Address = Pick<ListenerConfig, 'host' | 'port' | 'prefix'>
 
 /** How a server shares its port with the other workers. */
 type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
@@ -72,7 +72,7 @@ function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix }
 }
 
 /** Returns the URL by which this machine reaches a listener, even if the listener is bound to every address. */
-export function loopbackUrl({ host, port }: Pick<Place, 'host' | 'port'>): string {
+export function loopbackUrl({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
   return urlOf(loopbackOf(host), port)
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { type App, buildApp } from '../app/app.ts'
 import { checkCountries } from '../clicks/countries.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import type { Place } from '../config/listeners.ts'
+import type { ListenerConfig } from '../config/listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
 import { signInUrl } from '../sessions/sign-in-url.ts'
@@ -52,7 +52,7 @@ async function start(): Promise<void> {
       await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
       const first = ownAccess ?? (await makeFirstAccess(storage))
       greet(greeting(addresses, await accessNews(storage, first, baseUrl)))
-      for (const sentence of config.ignored) logger.warn(sentence)
+      for (const warning of config.warnings) logger.warn(warning)
     }
     storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
     // Node itself writes down what was compiled at a clean exit only.
@@ -68,10 +68,10 @@ async function start(): Promise<void> {
   }
 }
 
-type Started = Listening & Pick<Place, 'name' | 'prefix'>
+type Started = Listening & Pick<ListenerConfig, 'name' | 'prefix'>
 
 function addressesOf(started: readonly Started[]): Addresses {
-  const named = (wanted: Place['name']) => started.find(({ name }) => name === wanted)
+  const named = (wanted: ListenerConfig['name']) => started.find(({ name }) => name === wanted)
   return { api: named('api') as Listening, redirect: named('redirect') }
 }
 

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import type { Place } from '../config/listeners.ts'
+import type { ListenerConfig } from '../config/listeners.ts'
 import type { Log } from './log.ts'
 
 /**
@@ -15,7 +15,7 @@ export const soundLifeMs = 10_000
 type Ports = Readonly<Record<string, number>>
 
 /** The places of all workers together. */
-export function placesOf(listeners: readonly Place[], workers: number): Place[] {
+export function placesOf(listeners: readonly ListenerConfig[], workers: number): ListenerConfig[] {
   return listeners.flatMap((listener) =>
     Array.from({ length: listener.isPerWorker ? workers : 1 }, (_, slot) => ({
       ...listener,
@@ -25,7 +25,7 @@ export function placesOf(listeners: readonly Place[], workers: number): Place[] 
 }
 
 /** Port 0 lets the system choose, so workers do not count up from it. */
-function portOf({ port, isPerWorker }: Place, slot: number): number {
+function portOf({ port, isPerWorker }: ListenerConfig, slot: number): number {
   return isPerWorker && port !== 0 ? port + slot : port
 }
 
@@ -62,7 +62,7 @@ export function announce(ports: Ports): void {
  * cannot start, no other is started. The supervisor passes signals on and ends with the last worker; its exit code is 0
  * when all workers ended in good order.
  */
-export async function superviseWorkers(listeners: readonly Place[], workers: number, log: Log): Promise<void> {
+export async function superviseWorkers(listeners: readonly ListenerConfig[], workers: number, log: Log): Promise<void> {
   const supervisor = new Supervisor(listeners, log)
   process.on('SIGTERM', (signal) => supervisor.stop(signal))
   process.on('SIGINT', (signal) => supervisor.stop(signal))
@@ -80,7 +80,7 @@ interface Life {
 }
 
 class Supervisor {
-  readonly #listeners: readonly Place[]
+  readonly #listeners: readonly ListenerConfig[]
   readonly #log: Log
   readonly #lives = new Map<number, Life>()
   /** By slot, the pause before its last worker was replaced. */
@@ -90,7 +90,7 @@ class Supervisor {
   #isStopping = false
   #exitCode = 0
 
-  constructor(listeners: readonly Place[], log: Log) {
+  constructor(listeners: readonly ListenerConfig[], log: Log) {
     this.#listeners = listeners
     this.#log = log
     cluster.on('message', ({ id }) => {

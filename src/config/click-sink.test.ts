@@ -8,8 +8,8 @@ import { readConfig } from './config.ts'
 const sinkOf = (env: Record<string, string>) => readConfig(env).clicksSink
 const table = { kind: 'clickhouse', user: 'default', password: '', database: 'default', table: 'clicks' }
 
-/** The sentences of the mistakes. */
-function mistakes(env: Record<string, string>): string[] {
+/** Returns the error for each invalid variable. */
+function errorsOf(env: Record<string, string>): string[] {
   try {
     readConfig(env)
     return []
@@ -18,13 +18,13 @@ function mistakes(env: Record<string, string>): string[] {
   }
 }
 
-test('raw clicks go nowhere unless a sink is named', () => {
+test('has no sink by default', () => {
   for (const env of [{}, { CLICKS_SINK: ' ' }, { CLICKS_SPOOL: 'a', CLICKS_SPOOL_MAX: '1' }]) {
     assert.equal(sinkOf(env), null)
   }
 })
 
-test('a file is a sink, and clicks wait beside the data', () => {
+test('accepts a file, and puts the spool next to the database', () => {
   assert.deepEqual(sinkOf({ CLICKS_SINK: 'jsonl:out/clicks.jsonl', DATABASE_URL: 'sqlite:/srv/waymark.db' }), {
     target: { kind: 'jsonl', path: 'out/clicks.jsonl' },
     spool: '/srv/waymark.db-clicks-spool',
@@ -32,13 +32,13 @@ test('a file is a sink, and clicks wait beside the data', () => {
   })
 })
 
-test('CLICKS_SPOOL names another folder, and with PostgreSQL there is one of its own', () => {
+test('uses the folder in CLICKS_SPOOL, or data/clicks-spool with PostgreSQL', () => {
   const env = { CLICKS_SINK: 'jsonl:clicks.jsonl', DATABASE_URL: 'postgres://localhost/waymark' }
   assert.equal(sinkOf(env)?.spool, 'data/clicks-spool')
   assert.equal(sinkOf({ ...env, CLICKS_SPOOL: '/var/spool/clicks' })?.spool, '/var/spool/clicks')
 })
 
-test('processes share CLICKS_SPOOL_MAX, which is in megabytes', () => {
+test('divides the megabytes of CLICKS_SPOOL_MAX among the processes', () => {
   const env = { CLICKS_SINK: 'jsonl:clicks.jsonl', CLICKS_SPOOL_MAX: '20', WORKERS: '3' }
   assert.equal(sinkOf(env)?.spoolBytes, 6_666_666)
 })
@@ -58,10 +58,10 @@ for (const [text, target] of [
     { url: 'http://db.example:8123', user: 'way@mark', password: 'pü/%' },
   ],
 ] as const) {
-  test(`${text} is a sink`, () => assert.deepEqual(sinkOf({ CLICKS_SINK: text })?.target, { ...table, ...target }))
+  test(`accepts ${text}`, () => assert.deepEqual(sinkOf({ CLICKS_SINK: text })?.target, { ...table, ...target }))
 }
 
-test('the URL may come from a file, because it may contain a password', (t) => {
+test('reads a URL with a password from a file', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
   t.after(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'sink'), 'clickhouse://u:s3cret@db.example\n')
@@ -76,10 +76,20 @@ for (const [texts, sentence] of [
   ],
   [
     [
-      ...['clickhouse:', 'clickhouse://', 'clickhouse:db.example', 'clickhouse://u:hunter2@', 'clickhouse://a b'],
-      ...['clickhouse://u:hunter2@db/a/b', 'clickhouse://u:hunter2@db/a-b', 'clickhouse://u:hunter2@db:99999'],
-      ...['clickhouse://u:hunt@er2@db', 'clickhouse://u:hunter2#@db', 'clickhouse://u:hunter2%@db'],
-      ...['clickhouse://u:hunter2%FF@db', 'clickhouse://u:hunter2%0A@db', 'clickhouse://u%FF:hunter2@db'],
+      'clickhouse:',
+      'clickhouse://',
+      'clickhouse:db.example',
+      'clickhouse://u:hunter2@',
+      'clickhouse://a b',
+      'clickhouse://u:hunter2@db/a/b',
+      'clickhouse://u:hunter2@db/a-b',
+      'clickhouse://u:hunter2@db:99999',
+      'clickhouse://u:hunt@er2@db',
+      'clickhouse://u:hunter2#@db',
+      'clickhouse://u:hunter2%@db',
+      'clickhouse://u:hunter2%FF@db',
+      'clickhouse://u:hunter2%0A@db',
+      'clickhouse://u%FF:hunter2@db',
     ],
     /^CLICKS_SINK must name a ClickHouse server as clickhouse:\S+; [^\n]* percent-encoded\.$/,
   ],
@@ -90,22 +100,22 @@ for (const [texts, sentence] of [
     /^CLICKS_SINK has a parameter table that is not the name of a table\.$/,
   ],
 ] as const) {
-  test(`CLICKS_SINK refuses ${texts[0]} in one sentence, without the password`, () => {
+  test(`CLICKS_SINK rejects ${texts[0]} with one sentence that has no password`, () => {
     for (const text of texts) {
-      const said = mistakes({ CLICKS_SINK: text })
-      assert.equal(said.length, 1, text)
-      assert.match(said[0] ?? '', sentence, text)
-      assert.doesNotMatch(said[0] ?? '', /hunt/)
+      const errors = errorsOf({ CLICKS_SINK: text })
+      assert.equal(errors.length, 1, text)
+      assert.match(errors[0] ?? '', sentence, text)
+      assert.doesNotMatch(errors[0] ?? '', /hunt/)
     }
   })
 }
 
-test('CLICKS_SPOOL and CLICKS_SPOOL_MAX refuse what they cannot be', () => {
+test('rejects invalid values of CLICKS_SPOOL and CLICKS_SPOOL_MAX', () => {
   assert.deepEqual(
-    mistakes({ CLICKS_SPOOL: 'a\0b', CLICKS_SPOOL_MAX: '1GB', DATABASE_URL: 'x', WORKERS: '0' }).length,
+    errorsOf({ CLICKS_SPOOL: 'a\0b', CLICKS_SPOOL_MAX: '1GB', DATABASE_URL: 'x', WORKERS: '0' }).length,
     4,
   )
-  assert.match(mistakes({ CLICKS_SPOOL: 'a\0b' }).join(), /^CLICKS_SPOOL must name a folder, such as \S+\.$/)
+  assert.match(errorsOf({ CLICKS_SPOOL: 'a\0b' }).join(), /^CLICKS_SPOOL must name a folder, such as \S+\.$/)
   const sentence = 'CLICKS_SPOOL_MAX must be an integer from 1 to 1000000, not "0".'
-  assert.deepEqual(mistakes({ CLICKS_SPOOL_MAX: '0' }), [sentence])
+  assert.deepEqual(errorsOf({ CLICKS_SPOOL_MAX: '0' }), [sentence])
 })

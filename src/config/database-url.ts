@@ -1,30 +1,55 @@
-/**
- * The URL of a PostgreSQL database.
- */
-import { brokenEncoding } from './read.ts'
+import type { PostgresLocation, StorageLocation } from '../storage/location.ts'
+import { brokenEncoding } from './parsers.ts'
 
-/** Parameters that `pg` reads. It ignores all others, even libpq's. */
+/** Parameters that `pg` reads. It ignores all others, even those of libpq. */
 const parameters = [
-  ...['application_name', 'fallback_application_name', 'host', 'options', 'password', 'port', 'user'],
-  ...['idle_in_transaction_session_timeout', 'lock_timeout', 'query_timeout', 'statement_timeout'],
-  ...['ssl', 'sslcert', 'sslkey', 'sslmode', 'sslnegotiation', 'sslrootcert', 'uselibpqcompat'],
+  'application_name',
+  'fallback_application_name',
+  'host',
+  'idle_in_transaction_session_timeout',
+  'lock_timeout',
+  'options',
+  'password',
+  'port',
+  'query_timeout',
+  'ssl',
+  'sslcert',
+  'sslkey',
+  'sslmode',
+  'sslnegotiation',
+  'sslrootcert',
+  'statement_timeout',
+  'user',
+  'uselibpqcompat',
 ]
 
-/** Modes that say whether to encrypt, and whether to verify the server's certificate. */
+/** Modes that settle whether to encrypt and whether to verify the server's certificate. */
 const sslModes = ['disable', 'no-verify', 'require', 'verify-ca', 'verify-full']
-/** Modes that leave it open. `uselibpqcompat=true` allows them. */
+/** Modes that may silently skip encryption. `uselibpqcompat=true` allows them. */
 const vagueSslModes = ['allow', 'prefer']
 
 /**
- * Values of `ssl` that `pg` reads. With any other, even `false`, it ends the process while it connects. An empty
- * value would silently mean no encryption.
+ * Values of `ssl` that `pg` reads. Any other value, even `false`, makes it end the process while connecting. An empty
+ * value would silently turn off encryption.
  */
 const sslValues = ['true', 'no-verify', '1', '0']
 
-/**
- * Reads the URL. Throws an error that says what to write instead. It never repeats a part that may contain a password.
- */
-export function readPostgresUrl(url: string): string {
+/** Parses a database URL. Returns the location without the pool size. */
+export function parseDatabaseUrl(
+  text: string,
+): Exclude<StorageLocation, PostgresLocation> | Omit<PostgresLocation, 'pool'> {
+  if (/^postgres(ql)?:/i.test(text)) return { engine: 'postgres', url: checkPostgresUrl(text) }
+  const path = /^sqlite:(.+)$/.exec(text)?.[1] ?? ''
+  // Rejects `//host/…` and `file:`, which SQLite would read as a URL with options.
+  const isFile = path !== '' && !/^(\/\/(?!\/)|file:|:memory:$)|[\p{Cc}]/iu.test(path)
+  if (isFile) return { engine: 'sqlite', path: path.replace(/^\/+/, '/') }
+  throw new Error(
+    'must name a database file, such as sqlite:data/waymark.db or sqlite:/var/lib/waymark/waymark.db, or a PostgreSQL database, such as postgres://user:password@host/waymark.',
+  )
+}
+
+/** Returns the URL unchanged if it is valid. Errors never contain a part that may be a password. */
+export function checkPostgresUrl(url: string): string {
   if (hasSeveralHosts(url)) {
     throw new Error('names several hosts, which is not supported. Name one address that always reaches the primary.')
   }
@@ -32,7 +57,7 @@ export function readPostgresUrl(url: string): string {
   // A "#" or a second "@" belongs to a password that is not percent-encoded.
   const isPlain = /^[^#@]*@?[^#@]*$/.test(url.replace(/\?.*/s, '')) && !brokenEncoding.test(url)
   const unknown = [...(parsed?.searchParams.keys() ?? [])].find((name) => !parameters.includes(name))
-  // An "@" after an unknown parameter means that a "?" of the password began the parameters.
+  // An "@" after an unknown parameter means that the parameters start with a "?" of the password.
   const isQueryPlain = unknown === undefined || !/[?].*@/s.test(url)
   if (parsed === null || !isPlain || !isQueryPlain || !/^\/[^/]+$/.test(parsed.pathname)) {
     throw new Error(
@@ -45,7 +70,7 @@ export function readPostgresUrl(url: string): string {
     )
   }
   if (unknown !== undefined) {
-    // An "&" of a password as a parameter begins the next one.
+    // The name may be a part of a password with an "&".
     const name = /^\w{1,40}$/.test(unknown) && !parsed.searchParams.has('password') ? `, ${unknown}` : ''
     throw new Error(`has an unsupported parameter${name}. Supported parameters: ${parameters.join(', ')}.`)
   }
@@ -55,7 +80,7 @@ export function readPostgresUrl(url: string): string {
   return url
 }
 
-/** Returns whether the host or the port is a list, which libpq allows. Any other "@" belongs to a password. */
+/** Returns whether the host or the port is a list, as libpq allows. */
 function hasSeveralHosts(url: string): boolean {
   const hosts = /^\w+:\/\/(?:[^@/?#]*@)?([^@/?#]*)(?:\/[^@/?#]*)?(?:\?[^@#]*)?$/.exec(url)?.[1] ?? ''
   return hosts.includes(',') || /[?&](?:host|port)=[^&@]*(?:,|%2c)[^@]*$/i.test(url)

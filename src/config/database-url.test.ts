@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readPostgresUrl } from './postgres.ts'
+import { checkPostgresUrl } from './database-url.ts'
 
 const url = 'postgres://user:hunter2@db.example/waymark'
 
-/** Returns the sentence about a URL, which never contains the password; null if the URL is accepted. */
+/** Returns the error, which never contains the password; null if the URL is valid. */
 function errorOf(text: string): string | null {
   try {
-    assert.equal(readPostgresUrl(text), text)
+    assert.equal(checkPostgresUrl(text), text)
     return null
   } catch (error) {
     const { message } = error as Error
@@ -43,17 +43,17 @@ test('names a parameter that pg ignores', () => {
   }
 })
 
-test('says what to use instead of target_session_attrs', () => {
+test('explains the alternative to target_session_attrs', () => {
   const sentence =
     'has an unsupported parameter, target_session_attrs. Name an address that always reaches the primary.'
   assert.equal(errorOf(`${url}?sslmode=require&target_session_attrs=read-write`), sentence)
 })
 
-test('rejects a parameter that is sent twice', () => {
+test('rejects a repeated parameter', () => {
   assert.equal(errorOf(`${url}?sslmode=require&sslmode=disable`), 'has the parameter sslmode more than once.')
 })
 
-test('does not name a parameter that may be a part of the password', () => {
+test('does not print a parameter that may be a part of the password', () => {
   for (const query of ['password=x&hunter2', 'hun%0Ater=2', `${'hunter'.repeat(20)}=2`]) {
     assert.match(String(errorOf(`${url}?${query}`)), /^has an unsupported parameter\. Supported/, query)
   }
@@ -74,7 +74,7 @@ test('asks for a percent-encoded password', () => {
   }
 })
 
-test('says that several hosts are not supported', () => {
+test('rejects several hosts', () => {
   for (const text of [
     'postgres://user:hunter2@h1:5432,h2:5432/waymark?target_session_attrs=read-write',
     'postgres://user:hunter2@h1,h2:5432/waymark',

@@ -1,0 +1,105 @@
+/**
+ * Parsers of variables. Each throws an error that completes a sentence about the variable: "must be …".
+ */
+import { isIP } from 'node:net'
+import { isWellFormedKey } from '../keys/key.ts'
+import { domainMark } from '../names/short-url.ts'
+
+/** A percent sign that is not followed by two hexadecimal digits. */
+export const brokenEncoding = /%(?![\da-f]{2})/i
+
+/** Parses an integer in decimal digits. */
+export function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    if (/^(0|[1-9]\d{0,9})$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text)
+    throw new Error(`must be an integer from ${min} to ${max}, not "${text.slice(0, 40)}".`)
+  }
+}
+
+export const port = integer(0, 65_535)
+
+export function oneOf(allowed: readonly string[]): (text: string) => string {
+  return (text) => {
+    if (allowed.includes(text)) return text
+    throw new Error(`must be one of ${allowed.join(', ')}.`)
+  }
+}
+
+export function host(text: string): string {
+  const name = /^\[([\da-f:.]+)\]$/i.exec(text)?.[1] ?? text
+  if (isIP(name) !== 0 || /^[\w-]+(\.[\w-]+)*\.?$/.test(name)) return name
+  throw new Error('must be an address to listen on, such as 127.0.0.1 or 0.0.0.0.')
+}
+
+/** Returns whether the text can be the path of a file or folder. */
+export const isPath = (text: string) => text !== '' && !/\p{Cc}/u.test(text)
+
+export function folder(text: string): string | null {
+  if (text === '') return null
+  if (isPath(text)) return text
+  throw new Error('must name a folder, such as /var/lib/waymark/clicks-spool.')
+}
+
+/** Returns an origin in ASCII, which headers can carry. */
+export function baseUrl(text: string): string | null {
+  if (text === '') return null
+  const isPlain = /^https?:\/\/[^/?#\s\\@]+\/?$/i.test(text) && !brokenEncoding.test(text)
+  const url = isPlain ? URL.parse(text) : null
+  if (url !== null) return url.origin
+  throw new Error(
+    'must be an http or https URL without a path, query or fragment, such as https://links.example.com: a proxy that strips a path is not supported.',
+  )
+}
+
+/** Returns the template without a slash at the end and without a default port. */
+export function shortUrl(text: string): string | null {
+  if (text === '') return null
+  const isPlain = /^https?:\/\/\{domain\}(?::\d{1,5})?\/?$/i.test(text)
+  const url = isPlain ? URL.parse(text.replace(domainMark, 'a.example')) : null
+  if (url !== null) return `${url.protocol}//${url.host.replace('a.example', domainMark)}`
+  throw new Error(
+    'must be "https://{domain}", "http://{domain}" or one of them with a port: {domain} stands for the name, and a path is not supported.',
+  )
+}
+
+export function corsOrigins(text: string): '*' | readonly string[] {
+  if (text === '') return []
+  if (text === '*') return text
+  const origins = text.split(',').map((origin) => origin.trim())
+  const invalid = origins.find((origin) => URL.parse(origin)?.origin !== origin)
+  if (invalid === undefined) return origins
+  throw new Error(
+    `must be "*", or origins such as https://app.example.com, separated by commas: scheme, host and port in lower case, without a path. "${invalid.slice(0, 100)}" is none.`,
+  )
+}
+
+export function bootstrapKey(text: string): string | null {
+  if (text === '') return null
+  if (isWellFormedKey(text)) return text
+  throw new Error('is not a well-formed API key: "wm_" and 49 letters and digits, the last 6 of them a checksum.')
+}
+
+/** Parses the name of a header (RFC 9110 §5.1, §5.6.2). Returns it in lower case. */
+export function countryHeader(text: string): string | null {
+  if (text === '') return null
+  if (/^[!#$%&'*+.^_`|~\w-]{1,100}$/.test(text)) return text.toLowerCase()
+  throw new Error('must be the name of a header, such as CF-IPCountry.')
+}
+
+export function trustProxy(text: string): false | number | string[] {
+  if (/^(off|0)$/i.test(text)) return false
+  if (/^on$/i.test(text)) return 1
+  if (/^[1-9]\d?$/.test(text)) return Number(text)
+  const networks = text.split(',').map((network) => network.trim())
+  if (networks.every(isNetwork)) return networks
+  throw new Error('must be "off", "on" (one proxy), the number of proxies, or their addresses, separated by commas.')
+}
+
+/** Returns whether the text is an IP address, a network in CIDR notation, or a network name of `@fastify/proxy-addr`. */
+function isNetwork(text: string): boolean {
+  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true
+  const [address = '', prefix, ...rest] = text.split('/')
+  const bits = { 4: 32, 6: 128 }[isIP(address)]
+  if (bits === undefined || rest.length > 0) return false
+  return prefix === undefined || (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= bits)
+}
