@@ -1,7 +1,9 @@
 /** What the pages load: one sheet of styles and small scripts. */
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { type StaticContent, staticContent } from '../http/static-content.ts'
+import { Failure } from '../errors.ts'
+import type { Exchange, Outcome } from '../http/exchange.ts'
+import { type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 
 /** In the order of the cascade, which the first declares. */
 const sheets = [
@@ -39,4 +41,20 @@ export async function dashboardFiles(): Promise<ReadonlyMap<string, StaticConten
 
 function textOf(file: string): string {
   return readFileSync(new URL(file, import.meta.url), 'utf8')
+}
+
+/**
+ * Returns the handler of `/app/static/:version/:name`. No session is needed, because the sign-in page has the same style.
+ * Files are compressed on the first request.
+ */
+export function assetHandler(): (exchange: Exchange) => Promise<Outcome> {
+  let files: Promise<ReadonlyMap<string, StaticContent>> | undefined
+  return async (exchange) => {
+    const { version, name = '' } = exchange.params
+    files ??= dashboardFiles()
+    const file = (await files).get(name)
+    if (file === undefined) return new Failure('route_not_found', 'The dashboard has no such file.')
+    // A page of another version, from before an update or from another node, must not be cached with these files.
+    return sendStatic(exchange, file, version === assetsVersion ? 'public, max-age=31536000, immutable' : 'no-cache')
+  }
 }

@@ -3,6 +3,8 @@
  */
 import { addHeader } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
+import { sessionLifetimeMs } from '../sessions/store.ts'
+import type { Scheme } from './frame.ts'
 
 /**
  * The value of a cookie; undefined if the request has none of this name. Of several, the first. Pairs are told apart as
@@ -27,4 +29,41 @@ interface CookieOptions {
 export function setCookie(exchange: Exchange, name: string, value: string, { isSecure, maxAge }: CookieOptions): void {
   const secure = isSecure ? '; Secure' : ''
   addHeader(exchange, 'set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`)
+}
+
+/** With the prefix, a browser takes the cookie from this host alone, and over https (RFC 6265bis §4.1.3.2). */
+function nameOf(isSecure: boolean): string {
+  return isSecure ? '__Host-waymark' : 'waymark'
+}
+
+/** The secret of the session that the request belongs to, if it names one. */
+export function sessionSecretOf(exchange: Exchange, isSecure: boolean): string | undefined {
+  return cookieOf(exchange, nameOf(isSecure))
+}
+
+/** Gives the browser the secret of its session. */
+export function beginSession(exchange: Exchange, isSecure: boolean, secret: string): void {
+  setCookie(exchange, nameOf(isSecure), secret, { isSecure, maxAge: sessionLifetimeMs / 1_000 })
+}
+
+/** Takes it away. */
+export function endSession(exchange: Exchange, isSecure: boolean): void {
+  setCookie(exchange, nameOf(isSecure), '', { isSecure, maxAge: 0 })
+}
+
+const schemes: readonly Scheme[] = ['system', 'light', 'dark']
+
+const cookie = 'waymark_scheme'
+/** Seconds: a year. */
+const maxAge = 31_536_000
+
+/** The scheme that this browser has chosen. */
+export function schemeOf(exchange: Exchange): Scheme {
+  return schemes.find((scheme) => scheme === cookieOf(exchange, cookie)) ?? 'system'
+}
+
+/** Keeps the choice; anything else than a scheme stands for the system's. */
+export function keepScheme(exchange: Exchange, chosen: unknown, isSecure: boolean): void {
+  const scheme = schemes.find((each) => each === chosen) ?? 'system'
+  setCookie(exchange, cookie, scheme, { isSecure, maxAge })
 }

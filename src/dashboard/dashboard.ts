@@ -13,24 +13,19 @@ import type { ShortUrl } from '../names/short-url.ts'
 import { DomainChecks } from '../reachability/checks.ts'
 import type { SpaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
+import { assetHandler } from './assets.ts'
+import { wordForPeople } from './failure-page.ts'
 import { aboutPage } from './pages/about.ts'
-import { domainPage } from './pages/domain.ts'
-import { domainPages } from './pages/domains.ts'
+import { domainPage, domainPages } from './pages/domains.ts'
 import { keyPages } from './pages/keys.ts'
-import { linkPage } from './pages/link.ts'
-import { type LinkPageParts, linkActionPages } from './pages/link-actions.ts'
-import { linkEditPage } from './pages/link-edit.ts'
-import { linkListPage } from './pages/link-list.ts'
-import { newLinkPage } from './pages/new-link.ts'
+import { type LinkPageParts, linkActionPages, linkPage } from './pages/link.ts'
+import { linkEditPage, newLinkPage } from './pages/link-form.ts'
+import { linkListPage, selectedLinkPages } from './pages/links.ts'
 import { overviewPage } from './pages/overview.ts'
-import { selectedLinkPages } from './pages/selected-links.ts'
 import { sessionPages } from './pages/sessions.ts'
 import { type SignInParts, signInPages } from './pages/sign-in.ts'
-import { spacePage } from './pages/space.ts'
-import { spacePages } from './pages/spaces.ts'
+import { spacePage, spacePages } from './pages/spaces.ts'
 import { Pages, type PagesParts } from './pages.ts'
-import { staticRoute } from './static-route.ts'
-import { wordForPeople } from './wording.ts'
 
 export interface DashboardParts {
   readonly router: Router
@@ -66,7 +61,7 @@ export function dashboard({
     addHeader(exchange, 'location', '/app')
     return send(exchange, 302)
   })
-  staticRoute(router)
+  pages.open('GET', '/app/static/:version/:name', assetHandler())
   signInPages(pages, { db: storage, keyring, refuse })
   const ofLinks = { storage, shortUrl, forget, actions: actions.links }
   overviewPage(pages, { storage, shortUrl })

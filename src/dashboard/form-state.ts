@@ -1,11 +1,11 @@
 /**
  * What a form shows: what was stored or typed, and what is wrong with it, in the words that the API has for it.
  */
-import { Failure, type Violation } from '../errors.ts'
+import { Failure, preconditionFailed, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
-import { errorSummary, formError } from './parts/errors.ts'
-import type { FieldState } from './parts/fields.ts'
+import type { Precondition } from '../storage/version.ts'
+import { errorSummary, type FieldState, formError } from './parts/fields.ts'
 
 export class FormState {
   readonly #values: Fields
@@ -57,5 +57,18 @@ export class Refused {
   constructor(violations: readonly Violation[], isCollision = false) {
     this.violations = violations
     this.isCollision = isCollision
+  }
+}
+
+/**
+ * Demands that a record is still as the form was opened with: `version` came back with it. Null for a form that has none, as a
+ * request to the API without `If-Match`. The demand throws `precondition_failed`.
+ */
+export function stillAt(version: unknown): Precondition | null {
+  if (version === undefined || version === '') return null
+  return {
+    check: (present) => {
+      if (version !== present) throw preconditionFailed(present)
+    },
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { html } from '../http/html.ts'
 import { bareOf, type Page, pageOf } from './frame.ts'
-import { notice } from './parts/notice.ts'
+import { notice } from './parts/messages.ts'
 
 const page: Page = {
   ...{

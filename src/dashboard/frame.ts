@@ -1,8 +1,7 @@
 /** The whole document of every page of the dashboard, around what the page shows. */
 import { type Html, html, type Part } from '../http/html.ts'
 import { assetAddress } from './assets.ts'
-import { attributes } from './parts/attributes.ts'
-import { hiddenFields } from './parts/buttons.ts'
+import { attributes, hiddenFields } from './parts/buttons.ts'
 import { type IconName, icon } from './parts/icons.ts'
 
 /** Which colours a browser shows: the system's, or those that somebody chose. */
@@ -139,4 +138,33 @@ function schemes(chosen: Scheme, path: string): Html {
     return html`<button${attributes(all)}>${icon(scheme)}</button>`
   })
   return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Colours">${buttons}</div></form>`
+}
+
+/** What every page says to browsers beside its content. */
+
+/** Nothing but this server, no script or style within a page, and no frame around it. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "base-uri 'none'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "img-src 'self' data:",
+  "script-src 'self'",
+  "style-src 'self'",
+].join('; ')
+
+/** The header fields of every answer, whether or not it has a page. */
+export const answerHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-store',
+  'content-security-policy': contentSecurityPolicy,
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'same-origin',
+  'x-robots-tag': 'noindex',
+}
+
+/** The header fields of every page. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  ...answerHeaders,
 }

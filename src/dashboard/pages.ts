@@ -2,7 +2,6 @@
  * The pages as their files see them: each gets a session and the fields of the request, and returns what to show or where to
  * go. None can be reached without a session, and none can be made to act by another site.
  */
-
 import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { addHeader, send, sendText } from '../http/answer.ts'
@@ -14,16 +13,12 @@ import type { Router } from '../http/router.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
 import { Turns } from '../turns.ts'
-import { crossSiteFault } from './cross-site.ts'
-import { type Place, pageOf } from './frame.ts'
-import { openFormNextOf } from './next.ts'
-import type { Names, Notice } from './notice-words.ts'
-import { leaveNotice, takeNotice } from './notices.ts'
-import { answerHeaders, pageHeaders } from './policy.ts'
-import { schemeOf } from './scheme.ts'
-import { sessionSecretOf } from './session-cookie.ts'
+import { schemeOf, sessionSecretOf } from './cookies.ts'
+import { refusalPage, wordForPeople } from './failure-page.ts'
+import { answerHeaders, type Place, pageHeaders, pageOf } from './frame.ts'
+import { leaveNotice, type Names, type Notice, takeNotice } from './notices.ts'
+import { openFormNextOf } from './return-path.ts'
 import { Submissions } from './submissions.ts'
-import { refusalPage, wordForPeople } from './wording.ts'
 
 /** Bytes that a form may have: the addresses of a link have 10 240 characters together, of up to 12 bytes when they are encoded. */
 const maxForm = 160 * 1024
@@ -242,4 +237,29 @@ async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | 
   const fields = parseFormBytes(bytes, maxFormFields)
   if (!(fields instanceof MalformedForm)) return fields
   return new Failure('malformed_body', `The form cannot be read. ${fields.message}`)
+}
+
+/**
+ * Turns away a request that changes something and that another site may have made the browser send: it must say
+ * `Sec-Fetch-Site: same-origin` (Fetch Metadata), or, where that header is absent, name this host in `Origin`. `address` is
+ * the public address of the dashboard, which may be another than the host that a proxy asks for.
+ */
+export function crossSiteFault({ headers, host }: Exchange, address: string): Failure | undefined {
+  const site = headers['sec-fetch-site']
+  if (site === 'same-origin') return undefined
+  if (site === undefined && isOwn(headers.origin, [host, URL.parse(address)?.host ?? ''])) return undefined
+  return new Failure(
+    'cross_site',
+    'This request did not come from a page of this dashboard. Open the page, and try again there.',
+  )
+}
+
+function isOwn(origin: string | undefined, hosts: readonly string[]): boolean {
+  const url = URL.parse(origin ?? '')
+  return url !== null && /^https?:$/.test(url.protocol) && hosts.some((host) => hostOf(url.protocol, host) === url.host)
+}
+
+/** The host without the scheme's own port, as `URL` writes it. */
+function hostOf(protocol: string, host: string): string | undefined {
+  return URL.parse(`${protocol}//${host}`)?.host
 }

@@ -1,22 +1,39 @@
 /** The statistics of a link, a domain, a space or the whole account over a period, as a part of a page. */
 import { dayText } from '../clicks/days.ts'
+import { validationFailed } from '../errors.ts'
+import { addHeader, sendText } from '../http/answer.ts'
+import { dispositionOf } from '../http/disposition.ts'
+import type { Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { type Html, html } from '../http/html.ts'
+import { type Html, html, type Part } from '../http/html.ts'
 import type { Link } from '../links/schema.ts'
+import { findLink } from '../links/store.ts'
+import type { ShortUrl } from '../names/short-url.ts'
 import { type DayRange, today } from '../stats/day-range.ts'
-import { rankingsOf, seriesOf } from '../stats/reading.ts'
+import { rankingOf, rankingsOf, seriesOf } from '../stats/reading.ts'
 import type { Counts } from '../stats/series.ts'
 import type { Subject } from '../stats/store.ts'
 import type { Db } from '../storage/port.ts'
 import { areaChart } from './charts/area-chart.ts'
-import { barChart } from './charts/bars.ts'
-import { namedPeriod, type PeriodReading, type Progress, progressOf, readPeriod } from './charts/period.ts'
-import { valueLabel } from './charts/value-label.ts'
-import { linkButton } from './parts/buttons.ts'
-import { emptyState } from './parts/empty.ts'
-import { figures } from './parts/figures.ts'
-import { daySpan } from './parts/time.ts'
-import { periodBar } from './period-bar.ts'
+import {
+  namedPeriod,
+  type PeriodReading,
+  type Progress,
+  periodQuery,
+  periods,
+  progressOf,
+  readPeriod,
+} from './charts/period.ts'
+import { barChart, valueLabel } from './charts/small-charts.ts'
+import { FormState } from './form-state.ts'
+import { answerHeaders } from './frame.ts'
+import type { Asked } from './pages.ts'
+import { linkButton, submitButton } from './parts/buttons.ts'
+import { textField } from './parts/fields.ts'
+import { count, daySpan, percent } from './parts/format.ts'
+import { icon } from './parts/icons.ts'
+import { shortUrlText } from './parts/links.ts'
+import { emptyState } from './parts/messages.ts'
 
 /** The period that an address asks for, and what is wrong with it. */
 export function periodOf(query: Fields): PeriodReading {
@@ -151,4 +168,124 @@ export function noClicksYet({ short_url, status }: Pick<Link, 'short_url' | 'sta
     why: 'Open the short link once, and your click shows here within seconds. Bots and link previews are counted separately.',
     action: linkButton({ label: 'Open the short link', href: short_url, inNewTab: true }),
   })
+}
+
+export interface Figure {
+  readonly label: string
+  readonly value: number
+  /** The same figure of the period before, of equal length; without it, no change is shown. */
+  readonly before?: number
+}
+
+/** One line of three or four numbers with their change. `period` names what they are compared with: "the 30 days before". */
+export function figures(all: readonly Figure[], period: string): Html {
+  const entries = all.map(
+    ({ label, value, before }) =>
+      html`<div><dt>${label}</dt><dd><span class="figure">${count(value)}</span>${before === undefined ? null : changeOf(value, before, period)}</dd></div>`,
+  )
+  return html`<dl class="figures">${entries}</dl>`
+}
+
+function changeOf(value: number, before: number, period: string): Html | null {
+  if (value === 0 && before === 0) return null
+  const title = `${count(before)} in ${period}`
+  if (value === before) return html`<span class="change" title="${title}">no change</span>`
+  const direction = value > before ? 'up' : 'down'
+  const share = before === 0 ? 'from 0' : percent(Math.abs(value - before) / before)
+  return html`<span class="change" title="${title}">${icon(direction)}<span class="hidden-text">${direction}</span> ${share}<span class="hidden-text"> against ${period}</span></span>`
+}
+
+interface GroupAsked {
+  readonly db: Db
+  readonly shortUrl: ShortUrl
+  readonly account: number
+  readonly subject: Subject & { readonly scope: 'domain' | 'space' }
+  readonly query: Fields
+  /** The page's address without a query. */
+  readonly path: string
+}
+
+/** With the status of the page: 422 for a period that is refused. */
+export async function groupStatistics(group: GroupAsked): Promise<{ readonly part: Html; readonly status: number }> {
+  const { query, subject, shortUrl } = group
+  const reading = periodOf(query)
+  const asked = { ...group, reading }
+  const isRefused = reading.violations.length > 0
+  // Once there were visits, a quiet period is worth seeing.
+  const parts =
+    isRefused || (await hasVisits(asked))
+      ? await Promise.all([clicksOverTime(asked), topLinks(asked, shortUrl), breakdownBars(asked, allBreakdowns)])
+      : [html`<p class="muted">None of its links has been followed in the last 12 months.</p>`]
+  const words = subject.scope === 'domain' ? 'Clicks on this domain' : 'Clicks in this space'
+  return { part: html`<section id="clicks"><h2>${words}</h2>${parts}</section>`, status: isRefused ? 422 : 200 }
+}
+
+/** Links of the ranking. */
+const shownLinks = 10
+
+/** Those of the account, a domain or a space in the period. */
+export async function topLinks({ db, account, subject, reading }: StatisticsAsked, shortUrl: ShortUrl): Promise<Html> {
+  const ranking = await rankingOf(db, account, subject, reading.period.range, 'links')
+  const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownLinks })
+  const rows = await Promise.all(values.map(async ({ value, clicks }) => ({ label: await labelOf(value), clicks })))
+  return barChart({ title: 'Top links', rows, total: ranking.total })
+
+  async function labelOf(value: string | number | null): Promise<Part> {
+    if (typeof value !== 'number') return 'Other links'
+    const found = await findLink(db, account, value)
+    if (found === undefined) return 'A deleted link'
+    const { alias, domain_name } = found.record
+    return html`<a class="short-url" href="/app/links/${value}"><bdi>${shortUrlText(shortUrl(domain_name ?? '', alias))}</bdi></a>`
+  }
+}
+
+/** `path` is the page's address without a query. Days that were refused stand in the open, as they were typed. */
+export function periodBar({ period, typed, violations }: PeriodReading, path: string, hasFile: boolean): Html {
+  const links = periods.map(({ name, label }) => {
+    // The browser reserves the width of the bold label for the plain one.
+    const shown = html`<span data-label="${label}">${label}</span>`
+    return name === period.name && violations.length === 0
+      ? html`<a href="${path}?period=${name}" aria-current="true">${shown}</a>`
+      : html`<a href="${path}?period=${name}">${shown}</a>`
+  })
+  const state = new FormState(typed, violations)
+  const dates = html`<form method="get" action="${path}" class="dates">${state.withErrors(html`${dateField('from', 'From', state)}${dateField('to', 'To', state)}`)}
+${submitButton({ label: 'Show', weight: 'plain' })}</form>`
+  const { from, to } = period.range
+  const span = daySpan(dayText(from), dayText(to))
+  const chosen = html`<button type="button" class="button plain" popovertarget="dates" aria-label="Other days: ${span}">${span}</button>
+<div class="menu" id="dates" popover>${dates}</div>`
+  const address = `${path}/clicks.csv?${periodQuery(period)}`
+  const file = hasFile
+    ? linkButton({ label: html`<span class="hidden-text">Download as </span>CSV`, href: address })
+    : null
+  const own = violations.length > 0 ? dates : html`<div class="actions">${chosen}${file}</div>`
+  return html`<div class="periods"><nav aria-label="Period">${links}</nav>${own}</div>`
+}
+
+function dateField(name: 'from' | 'to', label: string, state: FormState): Html {
+  return textField({ name, label, type: 'date', state: state.of(name) })
+}
+
+/**
+ * Sends the clicks over the asked period for spreadsheets (RFC 4180). Times and numbers alone: no cell can be a formula.
+ * Returns `validation_failed`.
+ */
+export async function sendClicks(
+  { exchange, account, query }: Asked,
+  db: Db,
+  of: Subject,
+  name: string,
+): Promise<Outcome> {
+  const { period, violations } = periodOf(query)
+  if (violations.length > 0) return validationFailed(violations)
+  const { range, interval } = period
+  const { buckets } = await seriesOf(db, account, of, range, interval)
+  const lines = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }) =>
+    [start_at, clicks, unique_clicks, bots, previews].join(','),
+  )
+  for (const header in answerHeaders) addHeader(exchange, header, answerHeaders[header] as string)
+  addHeader(exchange, 'content-type', 'text/csv; charset=utf-8')
+  addHeader(exchange, 'content-disposition', dispositionOf('attachment', name))
+  return sendText(exchange, 200, `${['start_at,clicks,unique_clicks,bots,previews', ...lines].join('\r\n')}\r\n`)
 }

@@ -5,9 +5,14 @@ import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
 import type { Html } from '../../http/html.ts'
 import { type DayRange, type Interval, intervals } from '../../stats/day-range.ts'
 import { type Bucket, Series } from '../../stats/series.ts'
-import { areaChart as areaChartOf } from './area-chart.ts'
-import { type ClicksOverTime, labelledPlaces } from './buckets.ts'
-import { axisOf, plotHeight, plotWidth } from './chart-scale.ts'
+import {
+  areaChart as areaChartOf,
+  axisOf,
+  type ClicksOverTime,
+  labelledPlaces,
+  plotHeight,
+  plotWidth,
+} from './area-chart.ts'
 
 const today = Date.parse('2026-11-22') / 86_400_000
 const week = { from: today - 6, to: today }

@@ -1,10 +1,13 @@
+import { scaleLinear } from 'd3-scale'
 import { area, line } from 'd3-shape'
 import { type Html, html } from '../../http/html.ts'
-import type { Bucket } from '../../stats/series.ts'
-import { count, counted, shortCount } from '../parts/number.ts'
-import { bucketLabel, bucketName, type ClicksOverTime, clicksBefore, labelledPlaces, shownName } from './buckets.ts'
-import { type Axis, axisOf, plotHeight, plotWidth, rounded, xOf } from './chart-scale.ts'
-import { chartTable } from './chart-table.ts'
+import type { Interval } from '../../stats/day-range.ts'
+import type { Bucket, Counts } from '../../stats/series.ts'
+import { count, counted, shortCount } from '../parts/format.ts'
+
+/** The drawing is this wide in its own units, and is stretched to its place; its height is in pixels. */
+export const plotWidth = 1_000
+export const plotHeight = 200
 
 /** Room above the plot for half a label, and below it for the labels of the time. Pixels. */
 const top = 10
@@ -129,4 +132,137 @@ function gistOf(chart: ClicksOverTime): string {
   const highest = all.reduce((most, { clicks }, place) => (clicks > (all[most] as Bucket).clicks ? place : most), 0)
   const peak = all[highest] as Bucket
   return `${title}, ${range}: ${counted(total, 'click')}. The peak was ${count(peak.clicks)}: ${bucketName(peak.start_at, interval)}.`
+}
+
+const shown = {
+  clicks: 'Clicks',
+  unique_clicks: 'Daily visitors',
+  bots: 'Bots',
+  previews: 'Previews',
+} satisfies Record<keyof Counts, string>
+const names = Object.keys(shown) as (keyof Counts)[]
+const firstColumn = { hour: 'Hour (UTC)', day: 'Day', month: 'Month' }
+
+/** The figures of a chart, to be unfolded: those of all that has begun. */
+export function chartTable(chart: ClicksOverTime): Html {
+  const { begun, interval, title } = chart
+  const before = clicksBefore(chart)
+  const buckets = chart.buckets.slice(0, begun)
+  const columns = [...names.map((name) => shown[name]), ...(before ? ['Clicks in the period before'] : [])]
+  const row = (name: string, counts: Counts, earlier: number | undefined) =>
+    html`<tr><th scope="row">${name}</th>${names.map((each) => html`<td>${count(counts[each])}</td>`)}${
+      before ? html`<td>${earlier === undefined ? null : count(earlier)}</td>` : null
+    }</tr>`
+  return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
+<thead><tr><th scope="col">${firstColumn[interval]}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+<tbody>${buckets.map((bucket, place) => row(shownName(chart, place), bucket, before?.[place]))}</tbody>
+<tfoot>${row('Total', totalOf(buckets), before?.reduce(sum, 0))}</tfoot>
+</table></div></details>`
+}
+
+function totalOf(buckets: ClicksOverTime['buckets']): Counts {
+  const of = (name: keyof Counts) => buckets.map((bucket) => bucket[name]).reduce(sum, 0)
+  return { clicks: of('clicks'), unique_clicks: of('unique_clicks'), bots: of('bots'), previews: of('previews') }
+}
+
+function sum(a: number, b: number): number {
+  return a + b
+}
+
+export interface ClicksOverTime {
+  /** All of a range, empty ones too; at least one. */
+  readonly buckets: readonly Bucket[]
+  /** How many of them have begun, from the first. */
+  readonly begun: number
+  /** Null unless the last of those that have begun still runs. */
+  readonly hour: number | null
+  /** The clicks of the period before, from its first bucket on. */
+  readonly before?: readonly number[]
+  /** The clicks of the period before up to the time of it that it is now. */
+  readonly beforeUntilNow?: number
+  readonly interval: Interval
+  readonly title: string
+}
+
+const utc = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options })
+const [year, month, day, weekday] = ['numeric', 'short', 'numeric', 'short'] as const
+const time = { hour: '2-digit', minute: '2-digit' } as const
+
+const long = {
+  hour: utc({ day, month, year, ...time }),
+  day: utc({ weekday, day, month, year }),
+  month: utc({ month: 'long', year }),
+}
+const short = { hour: utc(time), day: utc({ day, month }), month: utc({ month, year }) }
+
+/** In full: `Sun, 22 Nov 2026`, `22 Nov 2026, 15:00`, `November 2026`. */
+export function bucketName(startAt: string, interval: Interval): string {
+  return long[interval].format(new Date(startAt))
+}
+
+/** The name of the bucket at this place, and whether it still runs. */
+export function shownName({ buckets, begun, hour, interval }: ClicksOverTime, place: number): string {
+  const name = bucketName(buckets[place]?.start_at ?? '', interval)
+  return hour !== null && place === begun - 1 ? `${name}, so far` : name
+}
+
+/**
+ * The clicks of the period before, beside each bucket that has begun. What still runs has those up to the same time, so that all
+ * of them add up to `beforeUntilNow`.
+ */
+export function clicksBefore({ before, beforeUntilNow, begun }: ClicksOverTime): readonly number[] | undefined {
+  if (before === undefined || beforeUntilNow === undefined) return before?.slice(0, begun)
+  const over = before.slice(0, Math.max(0, begun - 1))
+  return [...over, beforeUntilNow - over.reduce((sum, clicks) => sum + clicks, 0)]
+}
+
+/** For the axis: `22 Nov`, `15:00`, `Nov 2026`. The hour in which a day begins has the day. */
+export function bucketLabel(startAt: string, interval: Interval): string {
+  const date = new Date(startAt)
+  return short[interval === 'hour' && date.getUTCHours() === 0 ? 'day' : interval].format(date)
+}
+
+/** The places of at most four labels, ascending, the first and the last of all among them. Hours have one where a day begins. */
+export function labelledPlaces(count: number, interval: Interval): number[] {
+  const last = count - 1
+  if (interval === 'hour') {
+    const step = hourStep(count)
+    const places = Array.from({ length: Math.ceil(count / step) }, (_, n) => n * step)
+    return [...new Set([0, ...places.filter((place) => place <= last - step / 2), last])]
+  }
+  const steps = Math.min(3, last)
+  return steps === 0 ? [0] : Array.from({ length: steps + 1 }, (_, n) => Math.round((n * last) / steps))
+}
+
+function hourStep(count: number): number {
+  const days = Math.ceil(count / 24)
+  return days > 2 ? 24 * Math.ceil(days / 3) : 12 * days
+}
+
+export interface Axis {
+  /** The labelled figures, ascending from 0; at most four. */
+  readonly ticks: readonly number[]
+  /** From the top, in pixels. */
+  y(clicks: number): number
+}
+
+/** An axis from 0 to at least the greatest of the figures, in round steps of whole clicks. */
+export function axisOf(figures: readonly number[]): Axis {
+  const most = figures.reduce((max, figure) => Math.max(max, figure), 1)
+  let scale = scaleLinear([0, most], [plotHeight, 0]).nice(3)
+  let ticks = scale.ticks(3)
+  for (let count = 2; count > 0 && (ticks.length > 4 || !ticks.every(Number.isInteger)); count--) {
+    scale = scaleLinear([0, most], [plotHeight, 0]).nice(count)
+    ticks = scale.ticks(count)
+  }
+  return { ticks, y: (clicks) => rounded(scale(clicks)) }
+}
+
+/** The middle of a bucket among `count` of them, from the left, in the units of the drawing. */
+export function xOf(place: number, count: number): number {
+  return rounded(count > 1 ? (place / (count - 1)) * plotWidth : plotWidth / 2)
+}
+
+export function rounded(number: number): number {
+  return Math.round(number * 10) / 10
 }

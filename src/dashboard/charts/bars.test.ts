@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
-import { barChart } from './bars.ts'
-import { valueLabel } from './value-label.ts'
+import { barChart, valueLabel } from './small-charts.ts'
 
 test('each value has its name, its figure and its share, in text and as a bar', () => {
   const chart = barChart({ title: 'Devices', rows: [{ label: 'Mobile', clicks: 1_500 }], total: 2_000 })

@@ -7,7 +7,7 @@ import { launchChromium, whyNoChromium } from '../../../test/chromium.ts'
 import { html } from '../../http/html.ts'
 import { Series } from '../../stats/series.ts'
 import { areaChart } from './area-chart.ts'
-import { barChart } from './bars.ts'
+import { barChart } from './small-charts.ts'
 
 const skip = whyNoChromium() ?? false
 const origin = 'https://waymark.invalid'

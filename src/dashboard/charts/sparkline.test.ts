@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { assertWellFormed } from '../../../test/well-formed.ts'
-import { sparkline } from './sparkline.ts'
+import { sparkline } from './small-charts.ts'
 
 function pointsOf(numbers: readonly number[]): number[][] {
   const [, path = ''] = sparkline(numbers).text.match(/ d="M([^"]*)"/) ?? []

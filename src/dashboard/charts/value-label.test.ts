@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { valueLabel } from './value-label.ts'
+import { valueLabel } from './small-charts.ts'
 
 for (const [name, value, expected] of [
   ['countries', 'DE', '🇩🇪 Germany'],

@@ -2,6 +2,8 @@
  * Signing in and out: with a one-time link, whose token a script takes from the fragment, or with an API key that may do
  * everything.
  */
+
+import { softwareOf } from '../../clicks/software.ts'
 import { Failure, type Violation } from '../../errors.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -9,15 +11,13 @@ import { type Html, html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { type NewSession, removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
-import { browserOf } from '../browser.ts'
+import { beginSession, endSession, keepScheme, schemeOf } from '../cookies.ts'
 import { FormState } from '../form-state.ts'
 import { bareOf } from '../frame.ts'
-import { openFormNextOf } from '../next.ts'
 import { Next, type Pages } from '../pages.ts'
 import { hiddenFields, submitButton } from '../parts/buttons.ts'
 import { textField } from '../parts/fields.ts'
-import { keepScheme, schemeOf } from '../scheme.ts'
-import { beginSession, endSession } from '../session-cookie.ts'
+import { openFormNextOf } from '../return-path.ts'
 
 export interface SignInParts {
   readonly db: Db
@@ -141,4 +141,10 @@ ${key}<div class="actions">${submitButton({ label: 'Sign in with the key', weigh
 function alreadyIn(account: string, next: string): Html {
   return html`<p>This browser is signed in to <bdi>${account}</bdi>. <a href="${next}">Go on there</a>, or sign in to another account.</p>
 `
+}
+
+/** What lists of sessions call a browser: "Firefox on Linux". The user agent itself is not kept. */
+export function browserOf(userAgent = ''): string {
+  const { browser, operating_system } = softwareOf(userAgent)
+  return operating_system === null ? (browser ?? 'Unknown browser') : `${browser ?? 'Browser'} on ${operating_system}`
 }

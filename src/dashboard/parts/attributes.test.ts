@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { attributes } from './attributes.ts'
+import { attributes } from './buttons.ts'
 import { icon } from './icons.ts'
 
 test('attributes are escaped; null and false leave them out, true leaves out the value', () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { copyButton, linkButton, postButton, submitButton } from './buttons.ts'
-import { menu } from './menu.ts'
+import { copyButton, linkButton, menu, postButton, submitButton } from './buttons.ts'
 
 test('a link button leads to its address, in a dialog if it says so', () => {
   assert.equal(linkButton({ label: 'Edit', href: '/a?b&c' }).text, '<a class="button plain" href="/a?b&amp;c">Edit</a>')

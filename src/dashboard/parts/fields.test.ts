@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { errorSummary, formError } from './errors.ts'
-import { checkbox, type FieldState, radioGroup, selectField, textField } from './fields.ts'
-import { fold } from './fold.ts'
+import {
+  checkbox,
+  errorSummary,
+  type FieldState,
+  fold,
+  formError,
+  radioGroup,
+  selectField,
+  textField,
+} from './fields.ts'
 
 const empty: FieldState = { value: '', error: null }
 const refused: FieldState = { value: '<x>', error: 'The name is "taken".' }

@@ -3,7 +3,7 @@
  * several, browsers give it to the first.
  */
 import { type Html, html, type Part } from '../../http/html.ts'
-import { attributes } from './attributes.ts'
+import { attributes } from './buttons.ts'
 import { icon } from './icons.ts'
 
 /** What stands in the field, and why it was refused. */
@@ -127,4 +127,38 @@ function common({ name, state, help, isRequired = false, hasFocus = false }: Fie
     'aria-invalid': isRefused ? 'true' : null,
     'aria-describedby': described.filter(Boolean).join(' ') || null,
   }
+}
+
+export interface Fold {
+  readonly title: string
+  /** What is set inside, in a few words: "Expires 3 March". */
+  readonly set?: string
+  /** Open from the start, as it must be when a field inside was refused. */
+  readonly isOpen?: boolean
+  readonly body: Part
+}
+
+/** What can be left out of a form, folded away under its theme. */
+export function fold({ title, set, isOpen = false, body }: Fold): Html {
+  const summary = html`<summary>${icon('chevron', 'chevron')}${title}${set === undefined ? null : html` <span class="set">${set}</span>`}</summary>`
+  const inside = html`${summary}<div class="folded">${body}</div>`
+  return isOpen ? html`<details class="fold" open>${inside}</details>` : html`<details class="fold">${inside}</details>`
+}
+
+/** What a form was refused for: the field, and the sentence of the rule. */
+export interface Refused {
+  readonly field: string
+  readonly message: string
+}
+
+/** Stands above a form that was refused for several reasons and leads to each field; nothing when there is one, beside its field. */
+export function errorSummary(violations: readonly Refused[]): Html {
+  if (violations.length < 2) return html``
+  const reasons = violations.map(({ field, message }) => html`<li><a href="#${idOf(field)}">${message}</a></li>`)
+  return html`<div class="summary" role="alert"><h2>${violations.length} fields need another value</h2><ul>${reasons}</ul></div>`
+}
+
+/** An error that belongs to no field, above the form. */
+export function formError(message: string): Html {
+  return html`<div class="notice failed" role="alert">${icon('warning')}<p>${message}</p></div>`
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { figures } from './figures.ts'
-import { count, counted, percent, shortCount } from './number.ts'
+import { figures } from '../statistics.ts'
+import { count, counted, percent, shortCount } from './format.ts'
 
 const period = 'the 30 days before'
 const changeOf = (value: number, before: number) => figures([{ label: 'Clicks', value, before }], period).text

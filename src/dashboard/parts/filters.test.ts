@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { filterBar, foundLine } from './filters.ts'
+import { filterBar, foundLine } from './list-controls.ts'
 
 test('the bar is a form that keeps the order, and marks the filters that are set', () => {
   const options = [

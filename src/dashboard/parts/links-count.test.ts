@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countedAtMost } from '../../links/counts-parameters.ts'
-import { linksOf } from './links-count.ts'
+import { linksOf } from './links.ts'
 
 test('links are counted up to a thousand', () => {
   const words = (links: number) => linksOf('space_id=2', links).text

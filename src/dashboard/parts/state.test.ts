@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { submitButton } from './buttons.ts'
-import { confirmation, confirmLink } from './confirm.ts'
-import { emptyState } from './empty.ts'
-import { notice } from './notice.ts'
-import { colorField, spaceName } from './space.ts'
-import { stateBadge } from './state.ts'
+import { colorField, spaceName, stateBadge } from './links.ts'
+import { confirmation, confirmLink, emptyState, notice } from './messages.ts'
 
 test('a state that is not plain has a badge with a word; an active link has none', () => {
   assert.match(stateBadge('expired').text, /^<span class="state expired"><svg .*<\/svg>Expired<\/span>$/)

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { html } from '../../http/html.ts'
-import { dnsRecords } from './records.ts'
-import { selectable, selectRow } from './selection.ts'
-import type { Sorting } from './sort-menu.ts'
-import { type Column, longTable, table } from './table.ts'
+import { dnsRecords } from '../pages/domains.ts'
+import type { Sorting } from './list-controls.ts'
+import { type Column, longTable, selectable, selectRow, table } from './table.ts'
 
 interface Row {
   readonly name: string

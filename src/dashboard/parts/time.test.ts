@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dayOf, exactTime, timeAgo } from './time.ts'
+import { dayOf, exactTime, timeAgo } from './format.ts'
 
 const now = Date.parse('2026-11-22T12:00:00Z')
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { shortUrlOf, shortUrlText } from './short-url.ts'
-import { cutInMiddle, targetOf } from './truncate.ts'
+import { cutInMiddle, shortUrlOf, shortUrlText, targetOf } from './links.ts'
 
 test('text is cut in the middle, and no sign is cut in two', () => {
   assert.equal(cutInMiddle('abcdefghij', 10), 'abcdefghij')

@@ -1,17 +1,114 @@
-/**
- * The controls of a link's form, one line each. The names are those of the API's fields, so that what it refuses stands beside
- * the control that sent it.
- */
-import type { Fields } from '../http/form-encoding.ts'
-import { type Html, html } from '../http/html.ts'
-import type { Link } from '../links/schema.ts'
-import { type Choices, spaceChoice } from './choices.ts'
-import type { FormState } from './form-state.ts'
-import type { Difference } from './parts/collision.ts'
-import { type Choice, checkbox, type Field, selectField, type TextField, textField } from './parts/fields.ts'
-import { fold } from './parts/fold.ts'
-import { dayOf, exactTime } from './parts/time.ts'
-import { cutInMiddle } from './parts/truncate.ts'
+/** A new link: paste a URL, done; the rest is folded away. */
+
+import { found } from '../../errors.ts'
+import type { Fields } from '../../http/form-encoding.ts'
+import { type Html, html } from '../../http/html.ts'
+import { findLinkDomain } from '../../links/references.ts'
+import type { Link } from '../../links/schema.ts'
+import { linkOf } from '../../links/shown.ts'
+import { findLink } from '../../links/store.ts'
+import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
+import { attempted, FormState, Refused, stillAt } from '../form-state.ts'
+import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
+import { hiddenFields, linkButton, onceField, submitButton } from '../parts/buttons.ts'
+import { type Choice, checkbox, type Field, fold, selectField, type TextField, textField } from '../parts/fields.ts'
+import { dayOf, exactTime } from '../parts/format.ts'
+import { cutInMiddle, shortUrlText } from '../parts/links.ts'
+import { collision, type Difference, emptyState } from '../parts/messages.ts'
+import type { LinkPageParts } from './link.ts'
+
+const home = '/app/links'
+
+/** `/app/links/new`, and the form that makes a link. */
+export function newLinkPage(pages: Pages, { storage, actions }: LinkPageParts): void {
+  pages.show(`${home}/new`, async ({ account, query }) => {
+    const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
+    const choices = await choicesOf(storage, account, { domains: [domain_id], spaces: [space_id] })
+    return newPage(new FormState({ url, domain_id, space_id, redirect_status: '302' }), choices)
+  })
+
+  pages.act(home, async ({ account, fields }) => {
+    const link = await attempted(() => actions.insert(account, sentFields(fields)))
+    if (!(link instanceof Refused)) return new Next(`${home}/${link.record.id}`, { code: 'link-made' })
+    const choices = await choicesOf(storage, account, { domains: [fields.domain_id], spaces: [fields.space_id] })
+    return { ...newPage(new FormState(fields, link.violations), choices), status: 422 }
+  })
+}
+
+function newPage(state: FormState, choices: Choices): Shown {
+  const shown = { title: 'New link', place: 'links' } as const
+  if (choices.domains.length === 0) {
+    const action = linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' })
+    const why = 'Every short link begins with a domain that you own, such as go.example.com.'
+    return { ...shown, body: emptyState({ title: 'Add a domain first', why, action }) }
+  }
+  const url = textField({
+    name: 'url',
+    label: 'Leads to',
+    type: 'url',
+    placeholder: 'https://',
+    state: state.of('url'),
+    isRequired: true,
+    hasFocus: state.violations.length === 0,
+  })
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${state.withErrors(html`${url}${address(state, choices)}${linkFolds(state, choices)}`)}
+<div class="actions">${submitButton({ label: 'Create link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+  return { ...shown, body }
+}
+
+/** Domain and alias as one; a choice of domains only where there is one. */
+function address(state: FormState, { domains }: Choices): Html {
+  const [only, second] = domains
+  const alias = textField({
+    name: 'alias',
+    label: 'Alias',
+    help: 'The end of the short link. Leave it empty and Waymark picks one.',
+    state: state.of('alias'),
+    isCode: true,
+    ...(second === undefined && only !== undefined && { prefix: `${only.name_unicode}/` }),
+  })
+  if (only === undefined || second === undefined) return html`${hiddenFields({ domain_id: String(only?.id) })}${alias}`
+  const options = domains.map(domainChoice).map(({ value, label }) => ({ value, label: `${label}/` }))
+  const domain = selectField({ name: 'domain_id', label: 'Domain', state: state.of('domain_id'), options })
+  return html`<div class="joined">${domain}${alias}</div>`
+}
+
+/** `/app/links/{id}/edit`, and the form that changes a link. */
+export function linkEditPage(pages: Pages, { storage, actions, shortUrl }: LinkPageParts): void {
+  pages.show(`${home}/:id/edit`, async (asked) => {
+    const { link, version } = await linkAsked(asked)
+    const choices = await choicesOf(storage, asked.account, { spaces: [link.space_id] })
+    return editPage(link, new FormState({ ...valuesOf(link), version }), choices, null)
+  })
+
+  pages.act(`${home}/:id`, async (asked) => {
+    const { account, fields } = asked
+    const id = idOf(asked, 'link')
+    const saved = await attempted(() => actions.change(account, id, sentFields(fields), stillAt(fields.version)))
+    if (!(saved instanceof Refused)) return new Next(`${home}/${id}`, { code: 'link-saved' })
+    const { link, version } = await linkAsked(asked)
+    const choices = await choicesOf(storage, account, { spaces: [link.space_id, fields.space_id] })
+    const state = new FormState({ ...fields, version }, saved.violations)
+    const clash = saved.isCollision ? collision(linkDifferences(fields, link, choices)) : null
+    return { ...editPage(link, state, choices, clash), status: saved.isCollision ? 409 : 422 }
+  })
+
+  async function linkAsked(asked: Asked): Promise<{ readonly link: Link; readonly version: string }> {
+    const { record, version } = found(await findLink(storage, asked.account, idOf(asked, 'link')), 'link')
+    return { link: linkOf(record, shortUrl), version }
+  }
+}
+
+function editPage(link: Link, state: FormState, choices: Choices, clash: Html | null): Shown {
+  const path = `${home}/${link.id}`
+  const words = shortUrlText(link.short_url)
+  const url = textField({ name: 'url', label: 'Leads to', type: 'url', state: state.of('url'), isRequired: true })
+  const alias = textField({ name: 'alias', label: 'Alias', state: state.of('alias'), isCode: true, isRequired: true })
+  const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
+${hiddenFields({ version: state.of('version').value })}${state.withErrors(html`${url}${alias}${linkFolds(state, choices, link.has_redirect_password)}`)}
+<div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
+  return { title: `Edit ${words}`, heading: html`Edit <bdi>${words}</bdi>`, place: 'links', body }
+}
 
 interface Control {
   readonly name: string

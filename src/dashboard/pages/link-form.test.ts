@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { textsOf } from '../../test/well-formed.ts'
-import type { Fields } from '../http/form-encoding.ts'
-import type { Link } from '../links/schema.ts'
-import { FormState } from './form-state.ts'
-import { linkDifferences, linkFolds } from './link-controls.ts'
+import { textsOf } from '../../../test/well-formed.ts'
+import type { Fields } from '../../http/form-encoding.ts'
+import type { Link } from '../../links/schema.ts'
+import { FormState } from '../form-state.ts'
+import { linkDifferences, linkFolds } from './link-form.ts'
 
 const spaces = [{ id: 2, name: 'Sales', color: 1, created_at: '', updated_at: '' }] as const
 const saidOf = (fields: Fields, hasPassword = false) =>

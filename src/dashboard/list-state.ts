@@ -1,14 +1,15 @@
 /**
  * Lists as pages: the address holds the whole state, so that back, reload and sharing work.
  */
-
 import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { checkListQuery, type ListQuery, pageRequestOf } from '../forms/list-query.ts'
+import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
 import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
+import { pagination } from './parts/list-controls.ts'
 
 /** Rows of a page, unless its address says otherwise. */
 export const perPage = 25
@@ -77,4 +78,21 @@ export function noRows(list: ListState, why: string): Html {
 /** Stands instead of the rows on a page of the list that has none. */
 export function beyondLast(list: ListState): Html {
   return html`<p data-count>This page of the list is empty. <a href="${list.pageHref(1)}">Go to the first page</a></p>`
+}
+
+/**
+ * The rows on the page that the address asks for, of a list that is read as a whole, and the ways to the others; nothing beside
+ * a list of one page. The first page for an address that asks for none.
+ */
+export function sliced<Row>(
+  all: readonly Row[],
+  path: string,
+  { page }: Fields,
+): { rows: readonly Row[]; pages: Html } {
+  const last = Math.max(1, Math.ceil(all.length / perPage))
+  const asked = Math.min(positiveInteger(String(page)) ?? 1, last)
+  const href = (to: number) => (to === 1 ? path : `${path}?page=${to}`)
+  const rows = all.slice((asked - 1) * perPage, asked * perPage)
+  const pages = { page: asked, perPage, total: all.length, totalIsExact: true, href }
+  return { rows, pages: last === 1 ? html`` : pagination(pages) }
 }

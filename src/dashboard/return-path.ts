@@ -1,5 +1,4 @@
 /** Where a browser goes next, when an address or a form says so. */
-
 import { maxTargetBytes } from '../http/target.ts'
 
 const home = '/app'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { nextOf } from './next.ts'
+import { nextOf } from './return-path.ts'
 
 test('one of our own pages, with its query; a fragment is left to the browser', () => {
   for (const path of [

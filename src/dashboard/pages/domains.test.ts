@@ -8,7 +8,7 @@ import { textsOf } from '../../../test/well-formed.ts'
 import { fingerprintOf } from '../../fingerprint.ts'
 import { DomainChecks } from '../../reachability/checks.ts'
 import type { Changes } from '../../storage/port.ts'
-import { dnsPart } from './domain-dns.ts'
+import { dnsPart } from './domains.ts'
 
 const [ipv4, ipv6, other] = ['203.0.113.7', '2001:db8::7', '203.0.113.9'] as const
 const storage = {

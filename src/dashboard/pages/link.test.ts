@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesOf } from './link-identity.ts'
+import { namesOf } from './link.ts'
 
 /** The title, and the heading as it is read. */
 function wordsOf(short_url: string): readonly [title: string, heading: string] {

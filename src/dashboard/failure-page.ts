@@ -3,10 +3,9 @@ import type { Failure } from '../errors.ts'
 import type { WordedFailure } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html } from '../http/html.ts'
-import { bareOf, type Place } from './frame.ts'
-import { linkListOf } from './next.ts'
+import { bareOf, type Place, pageHeaders } from './frame.ts'
 import { linkButton } from './parts/buttons.ts'
-import { pageHeaders } from './policy.ts'
+import { linkListOf } from './return-path.ts'
 
 /** Words a failure as a page. */
 export function wordForPeople({ code, message, facts }: Failure, requestId: string): WordedFailure {

@@ -1,0 +1,95 @@
+import { scaleLinear } from 'd3-scale'
+import { line } from 'd3-shape'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { count, percent } from '../parts/format.ts'
+
+export interface Bar {
+  readonly label: Part
+  readonly clicks: number
+}
+
+export interface BarChart {
+  readonly title: string
+  /** In the order in which they are shown. */
+  readonly rows: readonly Bar[]
+  /** The clicks of all values, those that are not shown included. */
+  readonly total: number
+}
+
+/** A breakdown: each value with its name, its figure and its share, in text and as a bar. */
+export function barChart({ title, rows, total }: BarChart): Html {
+  const list = html`<ol>${rows.map((row) => barOf(row, total))}</ol>`
+  const none = html`<p class="muted">No clicks in this period.</p>`
+  return html`<figure class="bars"><figcaption>${title}</figcaption>${rows.length > 0 ? list : none}</figure>`
+}
+
+function barOf({ label, clicks }: Bar, total: number): Html {
+  const share = total > 0 ? Math.min(1, clicks / total) : 0
+  return html`<li>
+<span class="bar-label">${label}</span>
+<span class="bar-clicks">${count(clicks)}<span class="hidden-text"> ${clicks === 1 ? 'click' : 'clicks'}, </span></span>
+<span class="bar-share">${percent(share)}</span>
+<svg class="bar" width="100%" height="6" aria-hidden="true"><rect width="${Math.round(share * 1_000) / 10}%" height="6" rx="3"/></svg>
+</li>`
+}
+
+const regions = new Intl.DisplayNames('en-GB', { type: 'region', fallback: 'none' })
+const languages = new Intl.DisplayNames('en-GB', { type: 'language', fallback: 'none' })
+
+const devices: ReadonlyMap<string, string> = new Map([
+  ['desktop', 'Desktop'],
+  ['mobile', 'Mobile'],
+  ['tablet', 'Tablet'],
+  ['tv', 'TV'],
+])
+
+/**
+ * The label of a value of the breakdown `name`, as the statistics name both. A link's id is only a number here: those who
+ * know the link show its address instead.
+ */
+export function valueLabel(name: string, value: string | number | null): Html {
+  if (value === null) return html`${name === 'referrers' ? 'Direct or unknown' : 'Unknown'}`
+  if (typeof value === 'number') return html`#${value}`
+  if (value === 'other') return html`Other`
+  if (name === 'languages') return html`${languageName(value)}`
+  if (name !== 'countries') return html`<bdi>${(name === 'devices' && devices.get(value)) || value}</bdi>`
+  const flag = countryFlag(value)
+  return html`${flag && html`<span class="flag" aria-hidden="true">${flag}</span> `}${countryName(value)}`
+}
+
+/** `Germany` for `DE`; the code itself where it is no country's. */
+function countryName(code: string): string {
+  return nameIn(regions, code)
+}
+
+/** Two letters that systems show as a flag; null for what is no code of two letters. */
+function countryFlag(code: string): string | null {
+  if (!/^[A-Z]{2}$/.test(code)) return null
+  const regionalA = 0x1f1e6
+  return String.fromCodePoint(...[...code].map((letter) => regionalA + letter.charCodeAt(0) - 'A'.charCodeAt(0)))
+}
+
+/** `German` for `de`; the code itself where it is no language's. */
+function languageName(code: string): string {
+  return nameIn(languages, code)
+}
+
+function nameIn(names: Intl.DisplayNames, code: string): string {
+  try {
+    return names.of(code) ?? code
+  } catch {
+    // It throws for what cannot be a code.
+    return code
+  }
+}
+
+const [width, height, edge] = [60, 20, 2]
+
+/** A line of a few numbers, none negative, as small as a word. It is hidden from screen readers: a figure stands beside it. */
+export function sparkline(numbers: readonly number[]): Html {
+  const shown = numbers.length > 1 ? numbers : [numbers[0] ?? 0, numbers[0] ?? 0]
+  const x = scaleLinear([0, shown.length - 1], [edge, width - edge])
+  const y = scaleLinear([0, Math.max(1, ...shown)], [height - edge, edge])
+  const path = line<number>((_, at) => x(at), y).digits(1)(shown)
+  return html`<svg class="sparkline" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" aria-hidden="true"><path d="${path}"/></svg>`
+}
