@@ -1,5 +1,5 @@
 /**
- * Builds `src/clicks/countries.mmdb` from the files `geoip` and `geoip6` of the Tor Project, which are text exports of the IPFire
+ * Builds `src/analytics/capture/countries.mmdb` from the files `geoip` and `geoip6` of the Tor Project, which are text exports of the IPFire
  * Location Database: `node scripts/build-countries.ts FOLDER`. CONTRIBUTING.md says where to get them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ const database = encodeDatabase(ranges, {
   description: `Countries from the IPFire Location Database of ${date}, https://location.ipfire.org/, CC BY-SA 4.0`,
   builtAt,
 })
-writeFileSync(new URL('../src/clicks/countries.mmdb', import.meta.url), database)
+writeFileSync(new URL('../src/analytics/capture/countries.mmdb', import.meta.url), database)
 process.stdout.write(`${ranges.length} ranges of ${date} in ${database.length} bytes\n`)
 
 /** Reads lines such as `16777216,16777471,AU` or `2001:200::,2001:200:ffff:…,JP`. Leaves out `??` and obsolete codes. */

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import type { ClickHouseTable } from '../src/clicks/sink/clickhouse.ts'
+import type { ClickHouseTable } from '../src/analytics/sink/clickhouse.ts'
 import { readConfig } from '../src/config/config.ts'
 import type { Bench } from './processes.ts'
 

@@ -10,7 +10,7 @@ import { person } from './visitors.ts'
 
 const many = 100_000
 const links = 50
-const recorder = new URL('../src/clicks/recorder.ts', import.meta.url)
+const recorder = new URL('../src/analytics/recorder.ts', import.meta.url)
 
 /**
  * At SIGUSR2, counts all clicks within one turn of the server's event loop and sends it SIGTERM in the same turn, so that all of

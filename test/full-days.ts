@@ -1,6 +1,6 @@
 /** Accounts whose days have no room for another value, and how long work on them holds the event loop. */
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { startOf } from '../src/stats/day-range.ts'
+import { startOf } from '../src/analytics/statistics/day-range.ts'
 import { type DayFacts, dimensions, emptyDay, hourOf, maxValues } from '../src/storage/clicks/day-facts.ts'
 import { dayOf } from '../src/storage/clicks/keys.ts'
 import type { TestApp } from './app.ts'

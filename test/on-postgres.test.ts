@@ -18,7 +18,7 @@ const files = globSync(
     'src/{clicks,idempotency,instance,keys,limits,sessions}/*.test.ts',
     'src/links/counts.test.ts',
     'src/redirect/directory.test.ts',
-    'src/stats/daily-clicks.test.ts',
+    'src/analytics/statistics/daily-clicks.test.ts',
     'test/contract/{after,safe-retries}.test.ts',
     'test/{export-clicks,isolation,lost-updates}.test.ts',
     'test/dashboard/isolation.test.ts',

@@ -3,7 +3,7 @@
  * where SINK is as in CLICKS_SINK and FIRST the link of the first click.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { openSink } from '../src/clicks/sink/open.ts'
+import { openSink } from '../src/analytics/sink/open.ts'
 import { readConfig } from '../src/config/config.ts'
 import { clickOf } from './click-rows.ts'
 

@@ -1,7 +1,7 @@
 /** Statistics on PostgreSQL, which reads of a large day only what is asked for. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rankingOf, seriesOf } from '../src/stats/reading.ts'
+import { rankingOf, seriesOf } from '../src/analytics/statistics/reading.ts'
 import { type DayFacts, dimensions, emptyDay, hourOf } from '../src/storage/clicks/day-facts.ts'
 import type { Db } from '../src/storage/port.ts'
 import { factsOf, removeDay, storeDay } from './days.ts'

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import { clickTransfer } from '../clicks/transfer.ts'
+import { clickTransfer } from '../analytics/transfer.ts'
 import type { ListenerName } from '../config/listeners.ts'
 import { domainTransfer } from '../domains/transfer.ts'
 import type { Histogram } from '../histogram.ts'

@@ -1,5 +1,5 @@
+import type { ClickOptions } from '../analytics/clicks.ts'
 import type { AllowedOrigins } from '../api/cors.ts'
-import type { ClickOptions } from '../clicks/clicks.ts'
 import type { Overload } from '../http/overload.ts'
 import type { Proxies } from '../http/proxies.ts'
 import type { LogOutput } from '../http/request-log.ts'

@@ -1,4 +1,4 @@
-import { type ClickOptions, Clicks } from '../clicks/clicks.ts'
+import { type ClickOptions, Clicks } from '../analytics/clicks.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { Directory } from '../redirect/directory.ts'
 import { visitorsListener } from '../redirect/listener.ts'

@@ -1,4 +1,4 @@
-import { dayFrom } from '../clicks/days.ts'
+import { dayFrom } from '../analytics/days.ts'
 import { accountOf, fileOf } from './arguments.ts'
 import { chosenAccount } from './chosen-account.ts'
 import { type Command, type Given, program, WrongUse } from './command.ts'
@@ -34,7 +34,7 @@ domain and alias. To take links to another instance with their clicks, use "${pr
     if (from !== undefined && to !== undefined && from > to) throw new WrongUse('--from is later than --to.')
     return async (db, surroundings) => {
       const account = await chosenAccount(db, named)
-      const { clickTexts } = await import('../clicks/texts.ts')
+      const { clickTexts } = await import('../analytics/texts.ts')
       const period = { from: from as string | undefined, to: to as string | undefined }
       await writeExport(clickTexts(db, account, format, period), { file, force }, surroundings)
       return ''

@@ -1,4 +1,4 @@
-import type { SinkTarget } from '../clicks/sink/open.ts'
+import type { SinkTarget } from '../analytics/sink/open.ts'
 import { brokenEncoding, isPath } from './parsers.ts'
 
 /** Parses the target of raw clicks; null if there is none. Errors never contain the text, which may contain a password. */

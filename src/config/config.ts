@@ -1,7 +1,7 @@
 /**
  * The configuration. No other folder reads the environment.
  */
-import type { SinkConfig } from '../clicks/sink/open.ts'
+import type { SinkConfig } from '../analytics/sink/open.ts'
 import { domainMark } from '../names/short-url.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import { type ListenerConfig, type Listeners, localUrlOf, readListeners } from './listeners.ts'

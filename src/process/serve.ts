@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
+import { checkCountries } from '../analytics/capture/countries.ts'
 import { type App, buildApp } from '../app/app.ts'
-import { checkCountries } from '../clicks/countries.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import type { ListenerConfig } from '../config/listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'

@@ -1,6 +1,6 @@
 /** What of a visit's request makes a click. */
-import type { Visit } from '../clicks/visit.ts'
-import { classOf } from '../clicks/visitor-class.ts'
+import type { Visit } from '../analytics/capture/visit.ts'
+import { classOf } from '../analytics/capture/visitor-class.ts'
 import type { Exchange } from '../http/exchange.ts'
 
 /** What is read of a header: more than any that means something. Many visits wait in memory at once. Characters. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Visit as ClickingVisit } from '../clicks/visit.ts'
+import type { Visit as ClickingVisit } from '../analytics/capture/visit.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { fingerprintOf, fingerprintPath } from '../fingerprint.ts'
 import { addHeader, send } from '../http/answer.ts'

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
+import { type DayRange, type Interval, intervals } from '../../analytics/statistics/day-range.ts'
+import { type Bucket, Series } from '../../analytics/statistics/series.ts'
 import type { Html } from '../../http/html.ts'
-import { type DayRange, type Interval, intervals } from '../../stats/day-range.ts'
-import { type Bucket, Series } from '../../stats/series.ts'
 import {
   areaChart as areaChartOf,
   axisOf,

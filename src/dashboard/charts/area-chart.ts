@@ -1,8 +1,8 @@
 import { scaleLinear } from 'd3-scale'
 import { area, line } from 'd3-shape'
+import type { Interval } from '../../analytics/statistics/day-range.ts'
+import type { Bucket, Counts } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
-import type { Interval } from '../../stats/day-range.ts'
-import type { Bucket, Counts } from '../../stats/series.ts'
 import { count, counted, shortCount } from '../parts/format.ts'
 
 /** The drawing is this wide in its own units, and is stretched to its place; its height is in pixels. */

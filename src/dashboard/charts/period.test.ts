@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { dayText } from '../../clicks/days.ts'
+import { dayText } from '../../analytics/days.ts'
+import { type DayRange, rangeFaults } from '../../analytics/statistics/day-range.ts'
+import { Series } from '../../analytics/statistics/series.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { repeated } from '../../http/form-encoding.ts'
-import { type DayRange, rangeFaults } from '../../stats/day-range.ts'
-import { Series } from '../../stats/series.ts'
 import { namedPeriod, type Period, periodQuery, periods, progressOf, readPeriod } from './period.ts'
 
 const dayOf = (date: string) => Date.parse(date) / 86_400_000

@@ -1,13 +1,8 @@
 /**
- * The periods of the pages with statistics, and how addresses name them. Days are numbers, as in `stats/day-range.ts`. Pure.
+ * The periods of the pages with statistics, and how addresses name them. Days are numbers, as in `analytics/statistics/day-range.ts`. Pure.
  */
 
-import { dayText } from '../../clicks/days.ts'
-import type { Violation } from '../../errors.ts'
-import { form, optional } from '../../forms/form.ts'
-import { Type } from '../../forms/json-schema.ts'
-import { oneOf } from '../../forms/rules.ts'
-import type { Fields } from '../../http/form-encoding.ts'
+import { dayText } from '../../analytics/days.ts'
 import {
   type DayRange,
   firstDayOf,
@@ -16,7 +11,12 @@ import {
   parseDay,
   rangeFaults,
   rangeOf,
-} from '../../stats/day-range.ts'
+} from '../../analytics/statistics/day-range.ts'
+import type { Violation } from '../../errors.ts'
+import { form, optional } from '../../forms/form.ts'
+import { Type } from '../../forms/json-schema.ts'
+import { oneOf } from '../../forms/rules.ts'
+import type { Fields } from '../../http/form-encoding.ts'
 
 const labels = {
   '2d': '2 days',

@@ -1,5 +1,7 @@
 /** The list of links: search, filters, order, and what can be done to many at once. */
 
+import { dailyClicksOf } from '../../analytics/statistics/daily-clicks.ts'
+import { today } from '../../analytics/statistics/day-range.ts'
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -11,8 +13,6 @@ import { findLink, listLinks } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { resources } from '../../resources.ts'
 import type { Space } from '../../spaces/schema.ts'
-import { dailyClicksOf } from '../../stats/daily-clicks.ts'
-import { today } from '../../stats/day-range.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { sparkline } from '../charts/small-charts.ts'
 import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'

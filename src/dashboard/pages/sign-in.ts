@@ -3,7 +3,7 @@
  * everything.
  */
 
-import { softwareOf } from '../../clicks/software.ts'
+import { softwareOf } from '../../analytics/capture/software.ts'
 import { Failure, type Violation } from '../../errors.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'

@@ -65,7 +65,7 @@ export function addedToIn(row: readonly unknown[]): AddedTo {
 export interface Visitor {
   readonly day: number
   readonly link: number
-  /** A hash: see `clicks/visitor.ts`. */
+  /** A hash: see `analytics/capture/visitor.ts`. */
   readonly visitor: number
 }
 

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { common } from '../../storage/clicks/day-form.ts'
+import { softwareOf } from './software.ts'
+import sections from './user-agents.test.json' with { type: 'json' }
+
+const agents = Object.values(sections).flatMap((section) => Object.entries<string>(section))
+const people = agents.filter(([, expected]) => expected.startsWith('person, '))
+const unknown = { browser: null, operating_system: null, device: null }
+
+for (const [agent, expected] of people) {
+  test(`${expected.slice('person, '.length)}: ${agent}`, () => {
+    const [, browser, operating_system, device] = expected.split(', ').map((name) => (name === '-' ? null : name))
+    assert.deepEqual(softwareOf(agent), { browser, operating_system, device })
+    assert.equal(softwareOf(agent), softwareOf(agent), 'from memory')
+  })
+}
+
+test('software has the names under which days store it in a byte', () => {
+  const names = new Set(people.flatMap(([, expected]) => expected.split(', ')))
+  const stored = common.filter((text) => /[A-Z]/.test(text) && /[a-z]/.test(text))
+  assert.ok(stored.length > 30)
+  assert.deepEqual(
+    stored.filter((name) => !names.has(name)),
+    [],
+  )
+})
+
+test('programs and apps have no browser, and none has a name out of the user agent', () => {
+  for (const agent of ['', 'x', 'SecretApp/1.0 (user 4711)', 'Jane Doe/1 x', 'curl/8.5.0']) {
+    assert.deepEqual(softwareOf(agent), unknown, agent)
+  }
+  assert.equal(softwareOf('Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)').browser, null)
+  assert.deepEqual(softwareOf('Outlook-iOS/709.2189947.prod.iphone (3.24.0)'), {
+    ...unknown,
+    operating_system: 'iOS',
+    device: 'mobile',
+  })
+})
+
+test('any text has an answer, and a long one is judged by its beginning', () => {
+  const word = fc.constantFrom(
+    'Mozilla/5.0 ',
+    '(Windows NT',
+    'Android ',
+    'Opera/',
+    'version/',
+    'mac os x 1',
+    'Edg/',
+    '1_',
+    ' ',
+  )
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 600 }),
+    fc.array(word).map((words) => words.join('')),
+  )
+  fc.assert(fc.property(text, (agent) => assert.deepEqual(Object.keys(softwareOf(agent)), Object.keys(unknown))))
+  const [[chrome] = ['']] = people
+  assert.deepEqual(
+    softwareOf(`${chrome}${' Edg/131'.repeat(10_000)}`),
+    softwareOf(`${chrome}${' Edg/131'.repeat(100)}`),
+  )
+  assert.equal(softwareOf(`${chrome}${' '.repeat(600)}Edg/131.0`).browser, 'Chrome')
+})

@@ -1,0 +1,296 @@
+/** `DELETE /links/{id}/clicks`, and that all figures agree before and after. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { startApp } from '../../../test/app.ts'
+import type { Json } from '../../../test/client.ts'
+import {
+  addClicks,
+  allDays,
+  dayWith,
+  factsOf,
+  manyPeople,
+  removeDay,
+  setCreatedAt,
+  storeDay,
+  type TestClick,
+  totalsOf,
+} from '../../../test/days.ts'
+import { takeDomainAway } from '../../../test/links.ts'
+import { newPlace, type Place } from '../../../test/links-api.ts'
+import { person as browser } from '../../../test/visitors.ts'
+import { dimensions, maxValues, other, peopleOf } from '../../storage/clicks/day-facts.ts'
+import { dayOf } from '../../storage/clicks/keys.ts'
+import { setTotals } from '../../storage/clicks/totals.ts'
+import { dayText } from '../days.ts'
+import { startOf } from './day-range.ts'
+
+const app = await startApp()
+const { storage } = app
+const today = dayOf(Date.now())
+const person: TestClick = { hour: 9, kind: 'people', isFirst: true, values: { countries: 'DE' } }
+const bot: TestClick = { hour: 9, kind: 'bots' }
+const preview: TestClick = { hour: 10, kind: 'previews' }
+
+const forget = async ({ send }: Place, id: number) => (await send('DELETE', `/links/${id}/clicks`)).status
+/** Clicks of people, unique ones, bots and previews of a year. */
+async function figures({ send }: Place, query = ''): Promise<number[]> {
+  const { body } = await send('GET', `/stats?name=clicks&from=${dayText(today - 364)}&to=${dayText(today + 1)}${query}`)
+  const { clicks, unique_clicks, bots, previews } = body.meta
+  return [clicks, unique_clicks, bots, previews]
+}
+
+describe('forgetting the clicks of a link', () => {
+  test('204: its figures begin at zero, and its domain, its space and the account keep those of other links', async () => {
+    const place = await newPlace(app)
+    const space = await place.stored('/spaces', { name: 'Sales' })
+    const [link, sibling] = [await place.link({ space_id: space.id }), await place.link({ space_id: space.id })]
+    await addClicks(storage, link.id, today, dayWith([person, person, bot, preview]))
+    await addClicks(storage, link.id, today - 1, dayWith([person]))
+    await addClicks(storage, sibling.id, today, dayWith([person, bot]))
+    assert.equal(await forget(place, link.id), 204)
+    assert.deepEqual(await totalsOf(storage, link.id), [0, 0, 0, null])
+    assert.deepEqual(await figures(place, `&link_id=${link.id}`), [0, 0, 0, 0])
+    for (const query of ['', `&link_id=${sibling.id}`, `&domain_id=${place.domain.id}`, `&space_id=${space.id}`]) {
+      assert.deepEqual(await figures(place, query), [1, 1, 1, 0], query)
+    }
+    const { body } = await place.send('GET', '/stats?name=links')
+    assert.deepEqual(body.data, [{ value: sibling.id, clicks: 1 }])
+    // Of the day before, nothing is left to keep.
+    assert.deepEqual(await daysOf(3, place.account), [today])
+    const { data } = (await place.send('GET', `/links/${link.id}`)).body
+    assert.deepEqual([data.clicks, data.last_clicked_at], [0, null])
+    assert.equal(await forget(place, link.id), 204)
+    await addClicks(storage, link.id, today, dayWith([person]))
+    assert.deepEqual(await figures(place), [2, 2, 1, 0])
+  })
+
+  test('204 for clicks of any day since the link was stored', async () => {
+    const place = await newPlace(app)
+    const link = await place.link()
+    await storage.writeOne(setCreatedAt, { link: link.id, at: '1999-12-31T23:59:59.999Z' })
+    const days = [dayOf(Date.parse('1999-12-30')), today - 900, today - 700, today - 40, today - 31, today - 30]
+    for (const day of [...days, today - 29, today - 8, today - 7, today - 6, today, today + 1]) {
+      await addClicks(storage, link.id, day, dayWith([person, bot]))
+    }
+    assert.equal(await forget(place, link.id), 204)
+    assert.deepEqual(await daysOf(0, link.id), [])
+    assert.deepEqual(await daysOf(3, place.account), [])
+    assert.deepEqual(await totalsOf(storage, link.id), [0, 0, 0, null])
+  })
+
+  test('204 for clicks from before they were kept by day', async () => {
+    const place = await newPlace(app)
+    const link = await place.link()
+    await storage.writeOne(setTotals, {
+      link_id: link.id,
+      clicks: 214,
+      bots: 0,
+      previews: 0,
+      last_clicked_ms: Date.now(),
+    })
+    assert.equal(await forget(place, link.id), 204)
+    assert.deepEqual(await totalsOf(storage, link.id), [0, 0, 0, null])
+  })
+
+  test('204: a link that was used up works again, and is active', async () => {
+    const place = await newPlace(app)
+    const link = await place.link({ clicks_limit: 1 })
+    const statuses = async () => [(await app.visit(link.short_url)).status, (await app.visit(link.short_url)).status]
+    assert.deepEqual(await statuses(), [302, 410])
+    assert.equal((await place.send('GET', '/links?status=expired')).body.meta.total, 1)
+    assert.equal(await forget(place, link.id), 204)
+    assert.equal((await place.send('GET', '/links?status=active')).body.meta.total, 1)
+    assert.deepEqual(await statuses(), [302, 410])
+  })
+
+  test('204: visitors who ask not to be tracked count from that moment on, as others do', async () => {
+    const place = await newPlace(app)
+    const [link, sibling] = [await place.link(), await place.link()]
+    const visit = () => app.visit(link.short_url, { headers: { 'user-agent': browser, 'sec-gpc': '1' } })
+    await visit()
+    assert.equal(await forget(place, link.id), 204)
+    await visit()
+    // Before any clicks are forgotten, those that wait are written.
+    assert.equal(await forget(place, sibling.id), 204)
+    const [clicks, , , last] = (await totalsOf(storage, link.id)) ?? []
+    const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000
+    assert.deepEqual([clicks, last], [1, hour])
+    assert.deepEqual(await figures(place), [1, 0, 0, 0])
+  })
+
+  test('404 for a link that is not there, is of another account, or goes with its domain', async () => {
+    const [place, another] = [await newPlace(app), await newPlace(app)]
+    const theirs = await another.link()
+    await addClicks(storage, theirs.id, today, dayWith([person]))
+    for (const id of [theirs.id, 987_654_321, 0]) assert.equal(await forget(place, id), 404)
+    assert.deepEqual(await figures(another), [1, 1, 0, 0])
+    await storage.writeOne(takeDomainAway, { id: another.domain.id, name: 'leaving.example/' })
+    assert.equal(await forget(another, theirs.id), 404)
+  })
+
+  test('403 without the scope links:write, 401 without a key, 405 for what is not DELETE', async () => {
+    const place = await newPlace(app)
+    const { id } = await place.link()
+    const path = `/api/v1/links/${id}/clicks`
+    const { account } = place
+    const status = async (key: string | null) => (await app.send('DELETE', path, { key })).status
+    assert.equal(await status(await app.createKey({ account, scopes: ['links:read', 'stats:read'] })), 403)
+    assert.equal(await status(null), 401)
+    assert.equal(await status(await app.createKey({ account, scopes: ['links:write'] })), 204)
+    for (const method of ['GET', 'HEAD', 'PUT']) assert.equal((await app.send(method, path)).status, 405)
+    assert.equal((await app.send('OPTIONS', path)).headers.allow, 'DELETE, OPTIONS')
+  })
+
+  test('values that have become `other` since are taken from there', async () => {
+    const place = await newPlace(app)
+    const [link, sibling] = [await place.link(), await place.link()]
+    await addClicks(storage, link.id, today, manyPeople(1, 'referrers', 'rare.example'))
+    // Between values as rare as each other, chance decides: these are so frequent that it cannot.
+    for (let n = 0; n < maxValues; n++) {
+      await addClicks(storage, sibling.id, today, manyPeople(1_000_000_000, 'referrers', `host-${n}.example`))
+    }
+    const before = await factsOf(storage, 3, today, place.account)
+    assert.equal(before?.breakdowns.referrers.get(other), 1)
+    assert.equal(await forget(place, link.id), 204)
+    const left = await factsOf(storage, 3, today, place.account)
+    assert.deepEqual(left, await sansLinks(sibling.id))
+  })
+
+  /** The day of a link, as those that it alone was added to have it. */
+  async function sansLinks(id: number) {
+    const own = await factsOf(storage, 0, today, id)
+    assert.ok(own)
+    own.breakdowns.links.set(id, peopleOf(own))
+    return own
+  }
+
+  test('a day that does not hold what is taken away stays as it is, and so does one that is gone', async () => {
+    const place = await newPlace(app)
+    const space = await place.stored('/spaces', { name: 'Sales' })
+    const link = await place.link({ space_id: space.id })
+    await addClicks(storage, link.id, today, dayWith([person, bot]))
+    await addClicks(storage, link.id, today - 1, dayWith([person, bot]))
+    for (const day of [today, today - 1]) await storage.writeOne(removeDay, { scope: 2, day, id: space.id })
+    await storeDay(storage, 2, today, space.id, dayWith([{ ...person, hour: 20 }]))
+    assert.equal(await forget(place, link.id), 204)
+    assert.deepEqual(await figures(place, `&space_id=${space.id}`), [1, 1, 0, 0])
+    assert.deepEqual(await figures(place), [0, 0, 0, 0])
+  })
+
+  test('clicks that are written while those of other links are forgotten are all there at the end', async () => {
+    const place = await newPlace(app)
+    const links: Json[] = []
+    for (let n = 0; n < 4; n++) links.push(await place.link())
+    const rounds = 10
+    await Promise.all(
+      links.map(async ({ id }, n) => {
+        for (let round = 0; round < rounds; round++) {
+          await addClicks(storage, id, today - (round % 3), dayWith([person]))
+          if (n % 2 === 0) assert.equal(await forget(place, id), 204)
+        }
+      }),
+    )
+    assert.deepEqual(await figures(place), [2 * rounds, 2 * rounds, 0, 0])
+  })
+})
+
+/** The days that are stored for what has this id in the scope. */
+async function daysOf(scope: number, id: number): Promise<number[]> {
+  const rows = await storage.all(allDays, {})
+  return rows.filter((row) => row.scope === scope && row.id === id).map(({ day }) => day)
+}
+
+interface Step {
+  readonly link: number
+  readonly day: number
+  /** Null forgets the link's clicks. */
+  readonly click: TestClick | null
+}
+
+const value = fc.option(fc.constantFrom('DE', 'FR', 'Chrome', 'host.example'), { nil: null })
+const click: fc.Arbitrary<TestClick> = fc.record({
+  hour: fc.nat({ max: 23 }),
+  kind: fc.constantFrom('people', 'people', 'people', 'bots', 'previews'),
+  isFirst: fc.boolean(),
+  values: fc.record({ countries: value, referrers: value, browsers: value }),
+})
+const step: fc.Arbitrary<Step> = fc.record({
+  link: fc.nat({ max: 2 }),
+  day: fc.nat({ max: 45 }),
+  click: fc.option(click, { freq: 12, nil: null }),
+})
+
+test('all figures agree: hours, days, months, each dimension, the classes and the totals of links', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+      const place = await newPlace(app)
+      const links = [await place.link(), await place.link(), await place.link()].map(({ id }) => id as number)
+      for (const link of links) await storage.writeOne(setCreatedAt, { link, at: startOf(today - 50) })
+      let left: { link: number; day: number; click: TestClick }[] = []
+      for (const { link, day, click } of steps) {
+        if (click === null) assert.equal(await forget(place, links[link] as number), 204)
+        else await addClicks(storage, links[link] as number, today - day, dayWith([click]))
+        left = click === null ? left.filter((each) => each.link !== link) : [...left, { link, day, click }]
+      }
+      const days = new Set(left.map(({ day }) => day))
+      assert.deepEqual(new Set(await daysOf(3, place.account)), new Set([...days].map((day) => today - day)))
+      for (const [n, id] of links.entries()) {
+        await checkFigures(
+          place,
+          `&link_id=${id}`,
+          left.filter(({ link }) => link === n).map(({ click }) => click),
+        )
+        const kinds = (kind: string) => left.filter(({ link, click }) => link === n && click.kind === kind).length
+        assert.deepEqual((await totalsOf(storage, id))?.slice(0, 3), [
+          kinds('people'),
+          kinds('bots'),
+          kinds('previews'),
+        ])
+      }
+      const all = left.map(({ click }) => click)
+      await checkFigures(place, '', all)
+      await checkFigures(place, `&domain_id=${place.domain.id}`, all)
+    }),
+    { numRuns: 15 },
+  )
+})
+
+async function checkFigures(place: Place, of: string, clicks: readonly TestClick[]): Promise<void> {
+  const people = clicks.filter(({ kind }) => kind === 'people')
+  const kinds = (kind: string) => clicks.filter((each) => each.kind === kind).length
+  const expected = [people.length, people.filter(({ isFirst }) => isFirst).length, kinds('bots'), kinds('previews')]
+  const get = async (query: string) => (await place.send('GET', `/stats?${query}${of}`)).body
+  const ranges = [
+    ...[`interval=day&from=${dayText(today - 45)}`, `interval=month&from=${dayText(today - 45)}`],
+    ...[
+      `interval=hour&from=${dayText(today - 30)}`,
+      `interval=hour&from=${dayText(today - 45)}&to=${dayText(today - 31)}`,
+    ],
+  ]
+  const sums: number[][] = []
+  for (const range of ranges) {
+    const { data, meta } = await get(`name=clicks&${range}`)
+    const total = (count: string) => data.reduce((sum: number, bucket: Json) => sum + bucket[count], 0)
+    const names = ['clicks', 'unique_clicks', 'bots', 'previews']
+    assert.deepEqual(
+      names.map(total),
+      names.map((name) => meta[name]),
+    )
+    sums.push(names.map(total))
+  }
+  const [byDay, byMonth, recent = [], older = []] = sums
+  assert.deepEqual([byDay, byMonth, recent.map((sum, n) => sum + (older[n] ?? 0))], [expected, expected, expected])
+  for (const name of dimensions) {
+    const { data, meta } = await get(`name=${name}&from=${dayText(today - 45)}&per_page=100`)
+    assert.equal(meta.clicks, people.length)
+    const counted = Map.groupBy(people, ({ values }) => values?.[name] ?? null)
+    const shown = new Map(data.map((row: Json) => [row.value, row.clicks]))
+    if (name !== 'links') assert.deepEqual(shown, new Map([...counted].map(([key, all]) => [key, all.length])))
+  }
+  const classes = (await get(`name=classes&sort_by=value&sort=asc&from=${dayText(today - 45)}`)).data
+  assert.deepEqual(
+    classes.map(({ clicks }: Json) => clicks),
+    [kinds('bots'), people.length, kinds('previews')],
+  )
+}

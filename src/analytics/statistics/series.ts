@@ -1,0 +1,76 @@
+/**
+ * Clicks over time: a bucket for each hour, day or month of a range, empty ones too. Pure.
+ */
+import type { HourCounts } from '../../storage/clicks/day-facts.ts'
+import { type DayRange, firstDayOf, type Interval, monthOf, startOf } from './day-range.ts'
+
+/** Clicks of people, those of them who came for the first time that day, and clicks of programs. */
+export interface Counts {
+  clicks: number
+  unique_clicks: number
+  bots: number
+  previews: number
+}
+
+export interface Bucket extends Counts {
+  /** RFC 3339. */
+  readonly start_at: string
+}
+
+export class Series {
+  readonly #range: DayRange
+  readonly #interval: Interval
+  readonly buckets: readonly Bucket[]
+
+  constructor(range: DayRange, interval: Interval) {
+    this.#range = range
+    this.#interval = interval
+    this.buckets = startsOf(range, interval).map((start_at) => ({ start_at, ...noCounts() }))
+  }
+
+  /** Adds the hours of a day of the range. */
+  add(day: number, hours: ReadonlyMap<number, HourCounts>): void {
+    for (const [hour, { people, unique, bots, previews }] of hours) {
+      addCounts(this.buckets[this.#placeOf(day, hour)] as Bucket, {
+        clicks: people,
+        unique_clicks: unique,
+        bots,
+        previews,
+      })
+    }
+  }
+
+  /** The sums of all buckets. */
+  get totals(): Counts {
+    const totals = noCounts()
+    for (const bucket of this.buckets) addCounts(totals, bucket)
+    return totals
+  }
+
+  #placeOf(day: number, hour: number): number {
+    const { from } = this.#range
+    if (this.#interval === 'month') return monthOf(day) - monthOf(from)
+    return this.#interval === 'hour' ? (day - from) * 24 + hour : day - from
+  }
+}
+
+function noCounts(): Counts {
+  return { clicks: 0, unique_clicks: 0, bots: 0, previews: 0 }
+}
+
+function addCounts(to: Counts, { clicks, unique_clicks, bots, previews }: Counts): void {
+  to.clicks += clicks
+  to.unique_clicks += unique_clicks
+  to.bots += bots
+  to.previews += previews
+}
+
+/** A month starts on its first day, even if the range does not. */
+function startsOf({ from, to }: DayRange, interval: Interval): string[] {
+  const first = monthOf(from)
+  if (interval === 'month')
+    return Array.from({ length: monthOf(to) - first + 1 }, (_, n) => startOf(firstDayOf(first + n)))
+  const days = Array.from({ length: to - from + 1 }, (_, n) => from + n)
+  if (interval === 'day') return days.map((day) => startOf(day))
+  return days.flatMap((day) => Array.from({ length: 24 }, (_, hour) => startOf(day, hour)))
+}
