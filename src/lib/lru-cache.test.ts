@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { LruCache } from './lru-cache.ts'
+
+test('evicts the oldest entry that was not read', () => {
+  const cache = new LruCache<string, number>({ maxEntries: 3 })
+  for (const [at, key] of ['a', 'b', 'c'].entries()) cache.set(key, at)
+  cache.get('a')
+  cache.set('d', 3)
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd'].map((key) => cache.get(key)),
+    [0, undefined, 2, 3],
+  )
+  assert.equal(cache.size, 3)
+})
+
+test('evicts an entry that was read before others were, and not since', () => {
+  const cache = new LruCache<number, number>({ maxEntries: 2 })
+  cache.set(0, 0)
+  cache.get(0)
+  for (let key = 1; key <= 4; key++) cache.set(key, key)
+  assert.equal(cache.get(0), undefined)
+  assert.equal(cache.get(4), 4)
+})
+
+test('a set of a key replaces its entry and makes it the newest', () => {
+  const cache = new LruCache<string, number>({ maxEntries: 2 })
+  cache.set('a', 1)
+  cache.set('b', 2)
+  cache.set('a', 3)
+  cache.set('c', 4)
+  assert.deepEqual([cache.get('a'), cache.get('b'), cache.get('c')], [3, undefined, 4])
+})
+
+test('limits the weight of all entries together, and does not store a heavier entry', () => {
+  const cache = new LruCache<string, string>({ maxWeight: 10 })
+  cache.set('a', 'a', 4)
+  cache.set('b', 'b', 4)
+  cache.set('a', 'A', 6)
+  assert.equal(cache.size, 2)
+  cache.set('c', 'c', 4)
+  assert.deepEqual([cache.get('a'), cache.get('b'), cache.get('c')], ['A', undefined, 'c'])
+  cache.set('c', 'heavy', 11)
+  assert.deepEqual([cache.get('a'), cache.get('c'), cache.size], ['A', undefined, 1])
+})
+
+test('onRemove gets each entry that leaves', () => {
+  const removed: string[] = []
+  const cache = new LruCache<string, number>({
+    maxEntries: 2,
+    onRemove: (key, value) => removed.push(`${key}${value}`),
+  })
+  cache.set('a', 1)
+  cache.set('a', 2)
+  cache.set('b', 1)
+  cache.set('c', 1)
+  cache.delete('b')
+  cache.delete('b')
+  cache.clear()
+  assert.deepEqual(removed, ['a1', 'a2', 'b1', 'c1'])
+  assert.equal(cache.size, 0)
+})
+
+test('holds the limits and returns the latest values in random sequences of calls', () => {
+  const call = fc.record({
+    name: fc.constantFrom('set', 'set', 'get', 'delete', 'clear'),
+    key: fc.integer({ min: 0, max: 9 }),
+    weight: fc.integer({ min: 1, max: 6 }),
+  })
+  fc.assert(
+    fc.property(fc.array(call, { maxLength: 60 }), (calls) => {
+      const present = new Map<number, number>()
+      const onRemove = (key: number) => present.delete(key)
+      const cache = new LruCache<number, number>({ maxEntries: 4, maxWeight: 10, onRemove })
+      const perform: Record<string, (key: number, weight: number) => unknown> = {
+        set: (key, weight) => [cache.set(key, weight, weight), present.set(key, weight)],
+        get: (key) => assert.equal(cache.get(key), present.get(key)),
+        delete: (key) => cache.delete(key),
+        clear: () => cache.clear(),
+      }
+      for (const { name, key, weight } of calls) {
+        perform[name]?.(key, weight)
+        assert.equal(cache.size, present.size)
+        assert.ok(present.size <= 4)
+        assert.ok([...present.values()].reduce((sum, one) => sum + one, 0) <= 10)
+      }
+    }),
+  )
+})

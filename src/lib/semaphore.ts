@@ -1,0 +1,118 @@
+export interface SemaphoreOptions {
+  /** The number of tasks that run at the same time. */
+  readonly concurrency: number
+  /** The number of tasks of one key that run at the same time. Default: `concurrency`. */
+  readonly concurrencyPerKey?: number
+  /** The number of waiting tasks. Default: unlimited. */
+  readonly maxQueue?: number
+  /** The number of waiting tasks of one key. Default: `maxQueue`. */
+  readonly maxQueuePerKey?: number
+  /** How long a task may wait. Milliseconds. Default: unlimited. */
+  readonly maxWaitMs?: number
+  /** Creates the error for a task that finds the queue full or waits too long. */
+  readonly rejection: () => Error
+}
+
+/** The tasks of one key. A waiter is called when its task may start. */
+interface Group {
+  running: number
+  readonly waiters: Set<() => void>
+}
+
+/**
+ * Limits how many tasks run at the same time; the others wait. Tasks of one key start in their order. The keys alternate,
+ * so that many tasks of one key delay each task of another key by one task at most.
+ */
+export class Semaphore {
+  readonly #options: Required<SemaphoreOptions>
+  /** The keys with running or waiting tasks, ordered by the start of their last task. */
+  readonly #groups = new Map<string, Group>()
+  #running = 0
+  #waiting = 0
+
+  constructor(options: SemaphoreOptions) {
+    const { concurrency, maxQueue = Number.POSITIVE_INFINITY } = options
+    this.#options = {
+      concurrencyPerKey: concurrency,
+      maxQueue,
+      maxQueuePerKey: maxQueue,
+      maxWaitMs: Number.POSITIVE_INFINITY,
+      ...options,
+    }
+  }
+
+  /** The number of running tasks. */
+  get running(): number {
+    return this.#running
+  }
+
+  /** The number of waiting tasks. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** Runs the task as soon as the limits allow, and returns its result. Throws `rejection()`. */
+  async run<T>(task: () => Promise<T>, key = ''): Promise<T> {
+    const group = this.#groups.get(key) ?? { running: 0, waiters: new Set() }
+    const { concurrency, concurrencyPerKey } = this.#options
+    if (this.#running < concurrency && group.running < concurrencyPerKey) this.#start(key, group)
+    else await this.#wait(key, group)
+    try {
+      return await task()
+    } finally {
+      this.#running -= 1
+      group.running -= 1
+      // The next task starts in this tick, so that new tasks cannot overtake it.
+      this.#startNext()
+      this.#deleteIfEmpty(key, group)
+    }
+  }
+
+  /** Moves the key behind the others. */
+  #start(key: string, group: Group): void {
+    this.#groups.delete(key)
+    this.#groups.set(key, group)
+    this.#running += 1
+    group.running += 1
+  }
+
+  #wait(key: string, group: Group): Promise<void> {
+    const { maxQueue, maxQueuePerKey, maxWaitMs, rejection } = this.#options
+    if (this.#waiting >= maxQueue || group.waiters.size >= maxQueuePerKey) throw rejection()
+    this.#groups.set(key, group)
+    this.#waiting += 1
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        clearTimeout(timer)
+        this.#waiting -= 1
+        group.waiters.delete(start)
+      }
+      const start = () => {
+        leave()
+        this.#start(key, group)
+        resolve()
+      }
+      const expire = () => {
+        leave()
+        this.#deleteIfEmpty(key, group)
+        reject(rejection())
+      }
+      const timer = maxWaitMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(expire, maxWaitMs)
+      group.waiters.add(start)
+    })
+  }
+
+  #startNext(): void {
+    if (this.#waiting === 0) return
+    for (const group of this.#groups.values()) {
+      const [start] = group.running < this.#options.concurrencyPerKey ? group.waiters : []
+      if (start === undefined) continue
+      start()
+      return
+    }
+  }
+
+  #deleteIfEmpty(key: string, group: Group): void {
+    if (group.running === 0 && group.waiters.size === 0) this.#groups.delete(key)
+  }
+}

@@ -1,0 +1,174 @@
+import { parentPort, type ResourceLimits, Worker } from 'node:worker_threads'
+
+/** A message to the worker. Null asks it to finish its work and to exit. */
+type ToWorker<Request> = { readonly id: number; readonly request: Request } | null
+
+type FromWorker<Response, Notice> =
+  | { readonly id: number; readonly response: Response }
+  | { readonly id: number; readonly error: unknown }
+  | { readonly notice: Notice }
+
+export interface WorkerClientOptions<Notice> {
+  /** The module of the worker, which calls `serveRequests`. */
+  readonly module: URL
+  readonly workerData: unknown
+  readonly resourceLimits: ResourceLimits
+  /** How long `close` waits for the worker before it terminates it. Milliseconds. */
+  readonly closeMs: number
+  /** Creates the error for requests that cannot be sent or that died with the worker. */
+  readonly unavailable: (cause: unknown) => Error
+  /** Converts an error that the worker has sent: see `toCloneable` of `serveRequests`. Default: unchanged. */
+  readonly toError?: (sent: unknown) => unknown
+  readonly onNotice?: (notice: Notice) => void
+}
+
+interface Pending<Response> {
+  readonly resolve: (response: Response) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** A dead worker is restarted no sooner than this after its start. Milliseconds. */
+const restartMs = 1_000
+
+/**
+ * Sends requests to one worker thread, which starts with the first request. If the worker dies, its pending requests are
+ * rejected, and the next request starts another worker.
+ */
+export class WorkerClient<Request, Response, Notice = never> {
+  readonly #options: WorkerClientOptions<Notice>
+  readonly #pending = new Map<number, Pending<Response>>()
+  #worker: Worker | undefined
+  #startedAt = Number.NEGATIVE_INFINITY
+  #lastId = 0
+  #closed: Promise<void> | undefined
+
+  constructor(options: WorkerClientOptions<Notice>) {
+    this.#options = options
+  }
+
+  /** The number of requests without a response. */
+  get pending(): number {
+    return this.#pending.size
+  }
+
+  get isRunning(): boolean {
+    return this.#worker !== undefined
+  }
+
+  /** Starts the worker if it does not run. Throws `unavailable` after `close`, and if the last worker died early. */
+  start(): void {
+    this.#running()
+  }
+
+  /** Rejects with the worker's error, or with `unavailable` if the worker does not start or dies. */
+  request(request: Request): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      const worker = this.#running()
+      const id = ++this.#lastId
+      this.#pending.set(id, { resolve, reject })
+      worker.postMessage({ id, request } satisfies ToWorker<Request>)
+    })
+  }
+
+  /** Lets the worker finish its requests and exit. Terminates it after `closeMs`. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const worker = this.#worker
+    if (worker === undefined) return
+    const exited = new Promise((resolve) => worker.once('exit', resolve))
+    worker.postMessage(null satisfies ToWorker<Request>)
+    const deadline = setTimeout(() => void worker.terminate(), this.#options.closeMs)
+    await exited
+    clearTimeout(deadline)
+  }
+
+  #running(): Worker {
+    if (this.#closed !== undefined) throw this.#options.unavailable(new Error('The worker thread is closed.'))
+    if (this.#worker !== undefined) return this.#worker
+    const now = performance.now()
+    if (now - this.#startedAt < restartMs) {
+      throw this.#options.unavailable(new Error('The worker thread has just died.'))
+    }
+    this.#startedAt = now
+    this.#worker = this.#spawn()
+    return this.#worker
+  }
+
+  #spawn(): Worker {
+    const { module, workerData, resourceLimits, unavailable } = this.#options
+    const worker = new Worker(module, { workerData, resourceLimits })
+    let cause: unknown = new Error('The worker thread ended.')
+    worker.on('message', (message: FromWorker<Response, Notice>) => this.#receive(message))
+    worker.on('error', (error) => {
+      cause = error
+    })
+    worker.on('exit', () => {
+      this.#worker = undefined
+      for (const id of this.#pending.keys()) this.#take(id)?.reject(unavailable(cause))
+    })
+    return worker
+  }
+
+  /** Ignores messages of unknown kinds: `node --watch` sends its own. */
+  #receive(message: FromWorker<Response, Notice>): void {
+    if ('notice' in message) this.#options.onNotice?.(message.notice)
+    else if ('response' in message) this.#take(message.id)?.resolve(message.response)
+    else if ('error' in message) {
+      const { toError = (sent) => sent } = this.#options
+      this.#take(message.id)?.reject(toError(message.error))
+    }
+  }
+
+  #take(id: number): Pending<Response> | undefined {
+    const pending = this.#pending.get(id)
+    this.#pending.delete(id)
+    return pending
+  }
+}
+
+export interface WorkerHandlers<Request, Response> {
+  /** Returns the response to a request. Requests run at the same time. */
+  readonly handle: (request: Request) => Response | Promise<Response>
+  /** Releases what would keep the thread alive. Called once all requests before `WorkerClient.close` have responses. */
+  readonly close: () => unknown
+  /** Converts an error to a value that can be cloned, for the client's `toError`. Default: unchanged. */
+  readonly toCloneable?: (error: unknown) => unknown
+}
+
+/** Serves the requests of a `WorkerClient`, in the worker thread. */
+export function serveRequests<Request, Response>(handlers: WorkerHandlers<Request, Response>): void {
+  const { handle, close, toCloneable = (error) => error } = handlers
+  const port = portOfWorker()
+  const running = new Set<Promise<void>>()
+  const respond = async (id: number, request: Request) => {
+    try {
+      port.postMessage({ id, response: await handle(request) })
+    } catch (error) {
+      port.postMessage({ id, error: toCloneable(error) })
+    }
+  }
+  const end = async () => {
+    await Promise.all(running)
+    await close()
+    port.close()
+  }
+  port.on('message', (message: ToWorker<Request>) => {
+    if (message === null) return void end()
+    const response = respond(message.id, message.request).finally(() => running.delete(response))
+    running.add(response)
+  })
+}
+
+/** Sends a message to `onNotice`, in the worker thread. */
+export function sendNotice<Notice>(notice: Notice): void {
+  portOfWorker().postMessage({ notice })
+}
+
+function portOfWorker(): NonNullable<typeof parentPort> {
+  if (parentPort === null) throw new Error('This is not a worker thread.')
+  return parentPort
+}
