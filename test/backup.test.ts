@@ -151,6 +151,8 @@ test('what is no good backup replaces nothing', async (t) => {
   make('empty.db', 'vacuum')
   writeFileSync(file('newer.db'), pagesOf(backup))
   make('newer.db', `insert into kysely_migration values ('9999-later', '2027-01-01T00:00:00.000Z')`)
+  writeFileSync(file('development.db'), pagesOf(backup))
+  make('development.db', `update kysely_migration set name = '0001-first'`)
   writeFileSync(file('damaged.db'), pagesOf(backup).fill(0xff, 3 * 4096))
   writeFileSync(file('cut.db'), readFileSync(backup))
   truncateSync(file('cut.db'), 5 * 4096)
@@ -167,6 +169,10 @@ test('what is no good backup replaces nothing', async (t) => {
     ['songs.db', /^The file \S+ is not a database of Waymark\.$/],
     ['empty.db', /^The file \S+ is not a database of Waymark\.$/],
     ['newer.db', /^The file \S+ was made by a newer version of Waymark\. /],
+    [
+      'development.db',
+      /^The file \S+ was written by a development version of Waymark\. .+ with the commit that wrote it\. /,
+    ],
     ['damaged.db', /^The file \S+ is damaged: /],
     ['cut.db', /^The file \S+ is damaged: /],
     ['schema.db', /^The file \S+ is damaged: /],

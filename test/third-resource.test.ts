@@ -40,13 +40,13 @@ import { bookmarkOperations } from '../bookmarks/schema.ts'\n`,
   ['src/app/app.ts', 'export const transferables = [domainTransfer, spaceTransfer', ', bookmarkTransfer'],
   [
     'src/storage/migrations/all.ts',
-    "'0010-instance-addresses': instanceAddresses,\n",
-    "  '0011-bookmarks': bookmarks,\n",
+    "'0001-schema': [accounts, records, clicks, search],\n",
+    "  '0002-bookmarks': [bookmarks],\n",
   ],
   [
     'src/storage/migrations/all.ts',
-    "import * as instanceAddresses from './0010-instance-addresses.ts'\n",
-    "import * as bookmarks from './0011-bookmarks.ts'\n",
+    "import * as accounts from './accounts.ts'\n",
+    "import * as bookmarks from './bookmarks.ts'\n",
   ],
 ]
 
@@ -64,7 +64,7 @@ function newCopy(t: TestContext): string {
   for (const name of ['schema', 'statements', 'store', 'routes', 'transfer']) {
     cpSync(join(fixture, `${name}.ts`), join(folder, `src/bookmarks/${name}.ts`))
   }
-  cpSync(join(fixture, '0011-bookmarks.ts'), join(folder, 'src/storage/migrations/0011-bookmarks.ts'))
+  cpSync(join(fixture, 'migration.ts'), join(folder, 'src/storage/migrations/bookmarks.ts'))
   for (const [file, after, added] of additions) {
     const path = join(folder, file)
     const text = readFileSync(path, 'utf8')

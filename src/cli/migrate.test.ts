@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { runHere } from '../../test/command-line.ts'
+import { execute } from '../../test/postgres.ts'
 import { newDatabase as newPostgres } from '../../test/postgres-database.ts'
 import { type Bench, newDatabase, type Variables } from '../../test/processes.ts'
 
@@ -21,7 +25,7 @@ for (const [engine, variablesOf] of Object.entries(engines)) {
     for (let round = 0; round < 2; round++) {
       const before = await runHere(['migrate', '--status'], { variables })
       assert.deepEqual([before.code, before.stderr], [1, ''])
-      assert.match(before.stdout, /^MIGRATION +STATUS\n0001-first +pending\n/)
+      assert.match(before.stdout, /^MIGRATION +STATUS\n0001-schema +pending\n/)
     }
     const { code, stderr } = await runHere(['keys', 'list'], { variables })
     assert.equal(code, 1)
@@ -33,11 +37,11 @@ for (const [engine, variablesOf] of Object.entries(engines)) {
     for (let round = 0; round < 2; round++) {
       const { code, stdout, stderr } = await runHere(['migrate'], { variables })
       assert.deepEqual([code, stderr], [0, ''])
-      assert.match(stdout, /^MIGRATION +STATUS\n0001-first +applied\n/)
+      assert.match(stdout, /^MIGRATION +STATUS\n0001-schema +applied\n/)
     }
     const { code, stdout } = await runHere(['migrate', '--status', '--json'], { variables })
     assert.equal(code, 0)
-    assert.deepEqual(JSON.parse(stdout)[0], { name: '0001-first', status: 'applied' })
+    assert.deepEqual(JSON.parse(stdout)[0], { name: '0001-schema', status: 'applied' })
     assert.equal((await runHere(['accounts', 'create', '--name', 'Acme'], { variables })).stdout, '1\n')
   })
 }
@@ -47,4 +51,45 @@ test('waymark migrate refuses a file that is no database', async () => {
   const { code, stderr } = await runHere(['migrate', '--status'], { variables })
   assert.equal(code, 1)
   assert.match(stderr, /^The file \S+ is not a database\. /)
+})
+
+/** Tables as commits before the first release created them. */
+const development = `
+  create table instance (database_id text);
+  create table kysely_migration (name text, timestamp text);
+  insert into kysely_migration values
+    ('0001-first', '2026-01-01T00:00:00.000Z'), ('0010-instance-addresses', '2026-01-01T00:00:00.000Z')`
+
+async function rejectsDevelopmentDatabase(variables: Variables): Promise<void> {
+  for (const command of [['migrate'], ['migrate', '--status'], ['accounts', 'create', '--name', 'Acme']]) {
+    const { code, stdout, stderr } = await runHere(command, { variables })
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.equal(
+      stderr,
+      'The database was created by a development version of Waymark. Nothing was changed. To keep its data, run "npx waymark export FILE" with the commit that created it, point DATABASE_URL at a new database, start the server once, and run "npx waymark import FILE".\n',
+    )
+  }
+}
+
+test('waymark migrate leaves a file of a development version unchanged, and says how to keep its data', async (t) => {
+  const { path, variables } = newDatabase(t)
+  mkdirSync(dirname(path), { recursive: true })
+  const database = new DatabaseSync(path)
+  database.exec(development)
+  database.close()
+  const before = readFileSync(path)
+  await rejectsDevelopmentDatabase(variables)
+  assert.deepEqual(readFileSync(path), before)
+})
+
+test('waymark migrate leaves tables of a development version unchanged on PostgreSQL', async (t) => {
+  const variables = await emptyPostgres(t)
+  const url = String(variables.DATABASE_URL)
+  const content = `select tablename, (table_to_xml(tablename::regclass, true, false, ''))::text
+    from pg_tables where schemaname = 'public' order by 1`
+  await execute(url, development)
+  const before = await execute(url, content)
+  await rejectsDevelopmentDatabase(variables)
+  assert.deepEqual(await execute(url, content), before)
+  assert.equal(before.length, 2)
 })

@@ -14,8 +14,8 @@ export interface MigrationState {
  * Brings the database to this version's schema: forward only, and all pending migrations in one transaction. A database
  * that has it already is only read. Processes that start at once migrate one after the other: Kysely's migrator locks
  * on PostgreSQL; on SQLite the transactions of `db` must take the write lock when they begin. `schema` is the one that
- * the tables are in, where the engine has several. Throws `StartupFailure` when a newer version of Waymark made the
- * database, or a migration failed.
+ * the tables are in, where the engine has several. Throws `StartupFailure` if a newer or a development version of Waymark
+ * created the database, or if a migration fails.
  */
 export async function migrate(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<void> {
   if ((await statesOf(db, migrations, schema)).every(({ isApplied }) => isApplied)) return
@@ -32,12 +32,26 @@ export async function migrate(db: Kysely<never>, migrations: Migrations, schema?
 /** Every migration in order, and whether it was applied. Only reads. Throws as `migrate` does for a newer database. */
 export async function statesOf(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<MigrationState[]> {
   const applied = new Set(await appliedTo(db, schema))
+  if (isFromDevelopment(applied)) {
+    throw new StartupFailure(
+      `The database was created by a development version of Waymark. Nothing was changed. ${wayOutOfDevelopment}`,
+    )
+  }
   const states = statesBefore(migrations).map(({ name }) => ({ name, isApplied: applied.delete(name) }))
   if (applied.size === 0) return states
   throw new StartupFailure(
     'The database was made by a newer version of Waymark. Start that version, or point DATABASE_URL at another database.',
   )
 }
+
+/** Returns whether these migrations include those from before the first release, which were replaced by one. */
+export function isFromDevelopment(applied: ReadonlySet<string>): boolean {
+  return applied.has('0001-first')
+}
+
+/** How to keep the records of a database from before the first release. */
+export const wayOutOfDevelopment =
+  'To keep its data, run "npx waymark export FILE" with the commit that created it, point DATABASE_URL at a new database, start the server once, and run "npx waymark import FILE".'
 
 /** The states where there is no database yet. */
 export function statesBefore(migrations: Migrations): MigrationState[] {

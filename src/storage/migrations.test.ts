@@ -9,11 +9,8 @@ import { type TestContext, test } from 'node:test'
 import { Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { createAccount, listAccounts } from '../accounts/store.ts'
-import { findDomain } from '../domains/store.ts'
 import { StartupFailure } from '../errors.ts'
-import { changeSpace, findSpace } from '../spaces/store.ts'
 import { migrate } from './migrate.ts'
-import { migrationsOf } from './migrations/all.ts'
 import { migrationDialect } from './sqlite/migration-dialect.ts'
 import { openSqlite } from './sqlite/open.ts'
 
@@ -137,40 +134,6 @@ test('processes that start at once on a new database migrate it once', async (t)
     assert.equal((await createAccount(storage, 'Acme')).id, 1)
     await storage.close()
   }
-})
-
-test('a database whose migrations Waymark 0.1 recorded itself goes on from there', async (t) => {
-  const database = openFile(t, newPath(t))
-  database.exec(`
-    create table kysely_migration (name varchar(255) not null primary key, timestamp varchar(255) not null);
-    insert into kysely_migration values ('0002-next', '2026-11-20T12:00:00.000Z'), ('0001-first', '2026-11-20T12:00:00.000Z')`)
-  const fails: Migration = { up: () => Promise.reject(new Error('ran again')) }
-  await migrateTo(database, { '0001-first': fails, '0002-next': fails, '0003-songs': songs })
-  assert.deepEqual(
-    tablesOf(database),
-    [{ name: 'songs' }].map((row) => Object.assign(Object.create(null), row)),
-  )
-})
-
-test('records that are there get a version of their own when revisions are added', async (t) => {
-  const path = newPath(t)
-  const database = openFile(t, path)
-  await migrateTo(database, { '0001-first': migrationsOf('sqlite')['0001-first'] as Migration })
-  database.exec(`
-    insert into accounts (name, created_at) values ('Acme', '');
-    insert into domains (account_id, name, name_unicode, created_at, updated_at)
-      values (1, 'a.example', 'a.example', '2026-11-20T12:00:00.000Z', '2026-11-20T12:00:00.000Z');
-    insert into spaces (account_id, name, name_folded, color, created_at, updated_at)
-      values (1, 'A', 'a', 3, '2026-11-20T12:00:00.000Z', '2026-11-20T12:00:00.001Z')`)
-  database.close()
-  const storage = await openSqlite(path)
-  t.after(() => storage.close())
-  const domain = await findDomain(storage, 1, 1)
-  const space = await findSpace(storage, 1, 1)
-  assert.deepEqual([domain?.record.name, space?.record.color], ['a.example', 3])
-  assert.equal(domain?.version, '1-2026-11-20T12:00:00.000Z')
-  assert.equal(space?.version, '1-2026-11-20T12:00:00.001Z')
-  assert.match(String((await changeSpace(storage, 1, 1, { color: 4 }, null))?.version), /^2-/)
 })
 
 /** Opens the database in another process; returns what that process wrote to stderr. */

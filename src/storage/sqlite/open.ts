@@ -53,8 +53,8 @@ async function open(path: string, timeoutMs: number): Promise<SqliteStorage> {
   refuseReadOnly(path)
   // SQLite makes the files beside it alike.
   if (!existsSync(path)) makeOwnFile(path)
-  refuseStrangeFile(path, timeoutMs)
-  await migrateFile(path, timeoutMs)
+  const states = await checkFile(path, timeoutMs)
+  if (!states.every(({ isApplied }) => isApplied)) await migrateFile(path, timeoutMs)
   return new SqliteStorage(path)
 }
 
@@ -100,10 +100,14 @@ function refuseReadOnly(path: string): void {
   refuseDatabaseFolder(path)
 }
 
-/** A file that another program made must not be migrated into. Reads only: opening it fully would change it. */
-function refuseStrangeFile(path: string, timeoutMs: number): void {
+/**
+ * Returns the migrations of the file. Throws `StartupFailure` if another program or an incompatible version created it.
+ * Only reads, because opening the file fully would change it.
+ */
+async function checkFile(path: string, timeoutMs: number): Promise<MigrationState[]> {
   using database = new DatabaseSync(path, { timeout: timeoutMs })
   refuseStranger(path, database)
+  return await statesOf(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
 }
 
 /** Throws `StartupFailure` when the database at `path` is one of another program. */

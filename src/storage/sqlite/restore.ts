@@ -17,6 +17,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartupFailure } from '../../errors.ts'
 import type { Restored, RestoreOptions } from '../copies.ts'
+import { isFromDevelopment, wayOutOfDevelopment } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { refuseFolder, syncToDisk } from '../whole-file.ts'
 import { takeChecksum } from './checksum.ts'
@@ -81,13 +82,21 @@ function checkContent(file: string, database: DatabaseSync): void {
   const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check(1)').all()
   if (verdict !== 'ok') throw damaged(file, String(verdict))
   if (!holdsRecords(database)) throw new StartupFailure(`The file ${file} is not a database of Waymark.`)
+  const applied = new Set(
+    database
+      .prepare('select name from kysely_migration')
+      .all()
+      .map(({ name }) => String(name)),
+  )
+  if (isFromDevelopment(applied)) {
+    throw new StartupFailure(
+      `The file ${file} was written by a development version of Waymark. Nothing was replaced. Restore it with the commit that wrote it. ${wayOutOfDevelopment}`,
+    )
+  }
   const known = migrationsOf('sqlite')
-  const newer = database
-    .prepare('select name from kysely_migration')
-    .all()
-    .some(({ name }) => !(String(name) in known))
-  if (newer)
+  if ([...applied].some((name) => !(name in known))) {
     throw new StartupFailure(`The file ${file} was made by a newer version of Waymark. Restore it with that version.`)
+  }
 }
 
 function damaged(file: string, why: string): StartupFailure {

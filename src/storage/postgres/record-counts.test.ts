@@ -2,12 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
-import { migrate } from '../migrate.ts'
-import { atDatabase } from '../postgres/open.ts'
-import { migrationsOf } from './all.ts'
 
-async function database(t: TestContext, isMigrated = true): Promise<string> {
-  const { url, drop } = await newDatabase(isMigrated)
+async function database(t: TestContext): Promise<string> {
+  const { url, drop } = await newDatabase()
   t.after(drop)
   return url
 }
@@ -55,19 +52,6 @@ test('totals stay exact when connections insert and delete concurrently, and whe
   })
   await Promise.all(turns)
   assert.deepEqual(await spacesOf(url), { counted: [552, 276], existing: [552, 276] })
-})
-
-test('a database of the previous version keeps its totals when it is migrated', async (t) => {
-  const url = await database(t, false)
-  const all = Object.entries(migrationsOf('postgres'))
-  const previous = Object.fromEntries(all.filter(([name]) => name < '0009'))
-  await atDatabase(url, (db, schema) => migrate(db, previous, schema))
-  await execute(url, insertSpaces(1, 60))
-  await atDatabase(url, (db, schema) => migrate(db, Object.fromEntries(all), schema))
-  await execute(url, insertSpaces(61, 90))
-  await execute(url, 'delete from spaces where id between 31 and 75')
-  await execute(url, 'update spaces set account_id = 2 where id = 1')
-  assert.deepEqual(await spacesOf(url), { counted: [29, 16], existing: [29, 16] })
 })
 
 test('every trigger function of the database belongs to a trigger', async (t) => {
