@@ -7,7 +7,7 @@ import { leadsTo, type ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { hashPassword } from './password.ts'
 import { findLinkDomain, hasSpace, type LinkDomain, unknownDomain, unknownSpace } from './references.ts'
-import { periodFaults, type storeLink, type updateLink } from './schema.ts'
+import { periodViolations, type storeLink, type updateLink } from './schema.ts'
 import type { LinkRow } from './statements.ts'
 import type { LinkChange, LinkValues } from './store.ts'
 
@@ -32,7 +32,7 @@ export async function checkedValues(
   const isKnown = !violations.some(({ field }) => field === 'domain_id')
   const domain = isKnown ? await findLinkDomain(db, account, values.domain_id ?? null) : undefined
   if (isKnown && domain === undefined) all.push(values.domain_id ? unknownDomain(values.domain_id) : withoutDomain)
-  all.push(...(await spaceFaults(db, account, values.space_id)), ...periodFaults(values))
+  all.push(...(await spaceFaults(db, account, values.space_id)), ...periodViolations(values))
   if (domain && values.alias) all.push(...loopFaults(values.url, shortUrl(domain.name, values.alias)))
   if (all.length > 0 || domain === undefined) throw validationFailed(all)
   const { domain_id: _, redirect_password: __, ...rest } = values as Required<typeof values>
@@ -57,7 +57,7 @@ export async function checkedChange(
     active_period_end_at: end = old.active_period_end_at,
   } = change
   if (change.active_period_start_at !== undefined || change.active_period_end_at !== undefined) {
-    all.push(...periodFaults({ active_period_start_at: start, active_period_end_at: end }))
+    all.push(...periodViolations({ active_period_start_at: start, active_period_end_at: end }))
   }
   if (change.url !== undefined || change.alias !== undefined) {
     all.push(...loopFaults(change.url ?? old.url, shortUrl(old.domain_name ?? '', change.alias ?? old.alias)))

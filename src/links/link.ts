@@ -1,16 +1,14 @@
-/**
- * What a link is: its alias, its title, and the state that it is in. Pure rules.
- */
+/** The rules for a link's alias, title, password and times, and its status. */
 import { randomInt } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import { boundedNfc } from '../names/bounded-text.ts'
 import { foldCase } from '../storage/fold.ts'
 
-/** Code points. */
+/** In code points. */
 export const maxAliasLength = 128
 export const maxTitleLength = 255
 export const maxPasswordLength = 128
-/** A link may lead to an address that is longer than those of a domain. */
+/** In characters. Destinations may be longer than a domain's URLs. */
 export const maxTargetLength = 8192
 export const maxClicksLimit = 1_000_000_000
 
@@ -19,7 +17,7 @@ export type Status = (typeof statuses)[number]
 
 export const redirectStatuses = [301, 302, 307, 308] as const
 
-/** What the state of a link depends on. Times are RFC 3339, in UTC with milliseconds, so that their text compares. */
+/** The fields that determine a link's status. Times are RFC 3339 in UTC with milliseconds, so they compare as text. */
 export interface Lifetime {
   readonly disabled: boolean
   readonly active_period_start_at: string | null
@@ -28,7 +26,7 @@ export interface Lifetime {
   readonly clicks: number
 }
 
-/** The state of a link at the time `now`. */
+/** Returns the status of a link at the time `now`. */
 export function statusOf(link: Lifetime, now: string): Status {
   if (link.disabled) return 'disabled'
   if (link.active_period_end_at !== null && link.active_period_end_at <= now) return 'expired'
@@ -36,25 +34,25 @@ export function statusOf(link: Lifetime, now: string): Status {
   return link.active_period_start_at !== null && link.active_period_start_at > now ? 'scheduled' : 'active'
 }
 
-/** Without letters and digits that look alike, and without vowels, which make words. */
+/** No look-alikes, and no vowels, so that no words appear. */
 const alphabet = '23456789bcdfghjkmnpqrstvwxz'
 export const generatedLength = 7
 
-/** An alias that cannot be guessed. */
+/** Returns a random alias of `length` characters. */
 export function generateAlias(length = generatedLength): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
 }
 
-/** What an alias may be made of, beside the slashes between its segments. */
+/** The characters of an alias, with the slashes between its segments. */
 const characters = /^[\p{L}\p{M}\p{Nd}\p{Extended_Pictographic}\-_.~/]*$/u
-/** Some of them are sequences of characters that may not stand alone. */
+/** Some emoji are sequences of characters that are not allowed separately. */
 const emoji = /\p{RGI_Emoji}/gv
 const invisible = /\p{Default_Ignorable_Code_Point}/u
 const reserved = /^(?:robots\.txt|favicon\.ico|\.well-known(?:\/.*)?)$/
 
 /**
- * The alias in Unicode normalisation form C (UAX #15), in the case that was sent. The text is trimmed and not empty. What
- * browsers would change before they send it, such as `..`, is refused.
+ * Parses an alias. Returns it in Unicode normalization form C (UAX #15), with its case. The text is trimmed and not empty.
+ * Rejects paths that browsers rewrite, such as `..`.
  */
 export function parseAlias(text: string): string | Refusal {
   const alias = boundedNfc(text, maxAliasLength)
@@ -71,7 +69,7 @@ export function parseAlias(text: string): string | Refusal {
   if (segments.some((each) => each === '.' || each === '..')) {
     return new Refusal('dot_segment', 'The alias must not have "." or ".." between slashes.')
   }
-  // A letter stands for each, so that what surrounds it stays apart.
+  // A letter replaces each emoji, so that its neighbors stay separate characters.
   const plain = alias.replace(emoji, 'x')
   if (invisible.test(plain)) {
     return new Refusal('invisible_character', 'The alias must not have characters that do not show: leave them out.')
@@ -81,7 +79,7 @@ export function parseAlias(text: string): string | Refusal {
   return new Refusal('invalid_character', `The alias must be made of ${advice}.`)
 }
 
-/** The title in Unicode normalisation form C. The text is trimmed and not empty. */
+/** Parses a title. Returns it in Unicode normalization form C. The text is trimmed and not empty. */
 export function parseTitle(text: string): string | Refusal {
   return (
     boundedNfc(text, maxTitleLength) ??
@@ -92,13 +90,13 @@ export function parseTitle(text: string): string | Refusal {
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/
 const minuteInUtc = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d)$/
 
-/** A time of RFC 3339 §5.6, or `YYYY-MM-DD HH:MM` in UTC: as RFC 3339 in UTC with milliseconds. */
+/** Parses a time (RFC 3339 §5.6, or `YYYY-MM-DD HH:MM` in UTC). Returns RFC 3339 in UTC with milliseconds. */
 export function parseTime(text: string, label: string): string | Refusal {
   const [, year, month, day, hour, minute, second = '00', fraction = '', zone = 'Z'] =
     rfc3339.exec(text) ?? minuteInUtc.exec(text) ?? []
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}`
   const time = new Date(`${local}.${fraction.slice(0, 3).padEnd(3, '0')}${zone.toUpperCase()}`)
-  // `Date` takes the 30th of February for the 1st or 2nd of March.
+  // `Date` turns February 30 into March 1 or 2.
   const isReal = !Number.isNaN(time.getTime()) && new Date(`${local}Z`).toJSON()?.startsWith(local)
   const inUtc = isReal ? time.toJSON() : ''
   if (/^\d{4}-/.test(inUtc)) return inUtc
@@ -108,7 +106,7 @@ export function parseTime(text: string, label: string): string | Refusal {
   )
 }
 
-/** The password, of 1 to 128 code points. The text is trimmed and not empty. */
+/** Parses a password of 1 to 128 code points. The text is trimmed and not empty. */
 export function parsePassword(text: string, label: string): string | Refusal {
   if (text.length <= 2 * maxPasswordLength && [...text].length <= maxPasswordLength) return text
   return new Refusal('too_long', `The ${label} must be at most ${maxPasswordLength} characters long.`)

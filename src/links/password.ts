@@ -1,6 +1,4 @@
-/**
- * Passwords of links at rest: argon2id (RFC 9106) as a PHC string, `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`.
- */
+/** Hashes link passwords with argon2id (RFC 9106), as PHC strings: `$argon2id$v=19$m=19456,t=2,p=1$salt$hash`. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { overloaded } from '../errors.ts'
@@ -15,24 +13,21 @@ interface Cost {
   readonly parallelism: number
 }
 
-/** What OWASP asks for at least. */
+/** OWASP's minimum. */
 const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 }
 const saltBytes = 16
 const hashBytes = 32
-/** Argon2 version 1.3, the only one that Node computes. */
+/** Argon2 version 1.3, which is the only version that Node supports. */
 const version = 19
 
 const phc = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z\d+/]{11,86})\$([A-Za-z\d+/]{16,86})$/
 
-/**
- * Hashes that are computed at once, by all callers of this process together: each keeps a thread of Node's four busy for
- * some 30 ms. Accounts and the networks of visitors take turns.
- */
+/** Bounds concurrent hashes in this process, because each uses one of Node's four threads for about 30 ms. */
 const turns = new Turns({ atOnce: 2, perPlace: 32, inAll: 512 }, () =>
   overloaded('Too many passwords are being checked.'),
 )
 
-/** Hashes a password under a new salt. `place` is who asks for it, in turn with others. Throws `overloaded`. */
+/** Hashes a password with a new salt. `place` is the account or network that waits in turn. Throws `overloaded`. */
 export async function hashPassword(password: string, place: string): Promise<string> {
   const salt = randomBytes(saltBytes)
   const hash = await turns.take(place, () => compute(password, salt, hashBytes, cost))
@@ -40,10 +35,7 @@ export async function hashPassword(password: string, place: string): Promise<str
   return `$argon2id$v=${version}$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`
 }
 
-/**
- * Whether the password is the one that was hashed; compares in constant time. `place` is as for `hashPassword`. Throws
- * `overloaded`.
- */
+/** Returns whether a password matches a hash, in constant time. `place` is as for `hashPassword`. Throws `overloaded`. */
 export async function verifyPassword(password: string, stored: string, place: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, hash] = phc.exec(stored) ?? []
   if (salt === undefined || hash === undefined) throw new Error('A stored password is not an argon2id PHC string.')
@@ -53,7 +45,7 @@ export async function verifyPassword(password: string, stored: string, place: st
   return timingSafeEqual(await turns.take(place, () => compute(password, nonce, expected.length, used)), expected)
 }
 
-/** In NFC, since systems differ in how their keyboards compose a letter. */
+/** Hashes the password in NFC, because keyboards compose letters differently. */
 function compute(password: string, salt: Buffer, tagLength: number, how: Cost): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFC'))
   return derive('argon2id', { message, nonce: salt, tagLength, ...how })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { inflateSync } from 'node:zlib'
 import decodeQR from 'qr/decode.js'
 import { startApp } from '../../test/app.ts'
-import { modulesOf, pictureOf } from './qr.ts'
+import { drawPng, encodeModules } from './qr.ts'
 
 interface Picture {
   readonly width: number
@@ -26,7 +26,7 @@ function drawnSvg(svg: string, scale: number): Picture {
       return Array.from({ length: Number(right) }, (_, n) => `${Number(x) + n} ${y}`)
     }),
   )
-  return pictureOfPixels(width, width, (x, y) => dark.has(`${Math.floor(x / scale)} ${Math.floor(y / scale)}`))
+  return drawPngPixels(width, width, (x, y) => dark.has(`${Math.floor(x / scale)} ${Math.floor(y / scale)}`))
 }
 
 /** The picture of a PNG of the kind that is sent, `scale` times as large. */
@@ -46,10 +46,10 @@ function drawnPng(png: Buffer, scale: number): Picture {
   const [lines, stride] = [inflateSync(data), 1 + Math.ceil(width / 8)]
   assert.equal(lines.length, stride * height)
   const isDark = (x: number, y: number) => ((lines[y * stride + 1 + (x >> 3)] ?? 0) & (0x80 >> (x & 7))) === 0
-  return pictureOfPixels(width * scale, height * scale, (x, y) => isDark(Math.floor(x / scale), Math.floor(y / scale)))
+  return drawPngPixels(width * scale, height * scale, (x, y) => isDark(Math.floor(x / scale), Math.floor(y / scale)))
 }
 
-function pictureOfPixels(width: number, height: number, isDark: (x: number, y: number) => boolean): Picture {
+function drawPngPixels(width: number, height: number, isDark: (x: number, y: number) => boolean): Picture {
   const data = new Uint8ClampedArray(4 * width * height).fill(255)
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) if (isDark(x, y)) data.fill(0, 4 * (y * width + x), 4 * (y * width + x) + 3)
@@ -123,7 +123,7 @@ test('200 with the types, the names and the rules that keep browsers from runnin
 })
 
 test('the margin is as wide as was asked for, or wider where pixels are left over', async () => {
-  const modules = modulesOf(links[0]?.short_url ?? '', 'M').length
+  const modules = encodeModules(links[0]?.short_url ?? '', 'M').length
   for (const margin of [0, 1, 4, 16]) {
     const path = `/api/v1/links/${first}/qr?margin=${margin}`
     const svg = drawnSvg((await app.send('GET', path)).text, 1)
@@ -168,7 +168,7 @@ test('422 names what fits when the code has more modules than pixels, or the lev
     const [{ field, code, message }] = body.violations
     return [field, code, message]
   }
-  const smallest = modulesOf(links.at(-1)?.short_url ?? '', 'M').length + 8
+  const smallest = encodeModules(links.at(-1)?.short_url ?? '', 'M').length + 8
   const size = `The size must be at least ${smallest} for this short URL, so that each module has a pixel.`
   assert.deepEqual(await violationOf(`size=${smallest - 1}`), ['size', 'out_of_range', size])
   const png = drawnPng(await bytesOf(`/api/v1/links/${longest}/qr?format=png&size=${smallest}`), 4)
@@ -224,7 +224,7 @@ test('the largest picture of the longest code takes the event loop less than 20 
   const spent: number[] = []
   for (let round = 0; round < 10; round++) {
     const before = process.threadCpuUsage()
-    const picture = pictureOf(modulesOf(links.at(-1)?.short_url ?? '', 'M'), { size: 2048, margin: 4 })
+    const picture = drawPng(encodeModules(links.at(-1)?.short_url ?? '', 'M'), { size: 2048, margin: 4 })
     const { user, system } = process.threadCpuUsage(before)
     spent.push((user + system) / 1_000)
     await picture

@@ -1,50 +1,49 @@
-/**
- * Texts as QR codes (ISO/IEC 18004), and QR codes as pictures. Pure.
- */
+/** Encodes texts as QR codes (ISO/IEC 18004), and QR codes as SVG and PNG. */
+import { promisify } from 'node:util'
+import { crc32, deflate } from 'node:zlib'
 import encodeQR from 'qr'
-import { pngOf } from './png.ts'
 
-/** How much of a code may be lost: about 7, 15, 25 and 30 %. */
+/** Error correction levels: about 7, 15, 25 and 30 % of a code may be damaged. */
 export const levels = ['L', 'M', 'Q', 'H'] as const
 export type Level = (typeof levels)[number]
 
 const names = { L: 'low', M: 'medium', Q: 'quartile', H: 'high' } as const
 
-/** Bytes that the largest code holds (table 7 of the standard). */
+/** The bytes in the largest code (table 7 of the standard). */
 export const capacity: Readonly<Record<Level, number>> = { L: 2953, M: 2331, Q: 1663, H: 1273 }
 
-/** The dark and light squares of a code, row by row, without its margin: true is dark. */
+/** The modules of a code, row by row, without its margin: true is dark. */
 export type Modules = readonly (readonly boolean[])[]
 
-/** The code of an ASCII text that is no longer than the level's capacity. */
-export function modulesOf(text: string, level: Level): Modules {
+/** Encodes an ASCII text, which must fit into the level's capacity. */
+export function encodeModules(text: string, level: Level): Modules {
   const framed = encodeQR(text, 'raw', { ecc: names[level], encoding: 'byte', border: 1 })
   return framed.slice(1, -1).map((row) => row.slice(1, -1))
 }
 
-/** How a code is drawn: into a square of `size` pixels, with at least `margin` modules of white on each side. */
+/** The size of the image in pixels, and the smallest white margin on each side in modules. */
 export interface Frame {
   readonly size: number
   readonly margin: number
 }
 
-/** Modules from side to side, the margin included: the smallest size with a pixel for each of them. */
-export function breadthOf(modules: Modules, margin: number): number {
+/** Returns the modules per side, including the margin: the smallest size with a pixel per module. */
+export function countModules(modules: Modules, margin: number): number {
   return modules.length + 2 * margin
 }
 
-/** The code as an SVG document. It scales to any size. */
-export function svgOf(modules: Modules, { size, margin }: Frame): string {
-  const breadth = breadthOf(modules, margin)
-  const path = modules.map((row, y) => pathOf(row, margin, y + margin)).join('')
+/** Draws the code as an SVG document. */
+export function drawSvg(modules: Modules, { size, margin }: Frame): string {
+  const side = countModules(modules, margin)
+  const path = modules.map((row, y) => drawRow(row, margin, y + margin)).join('')
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" viewBox="0 0 ${breadth} ${breadth}"`,
-    ` shape-rendering="crispEdges"><rect width="${breadth}" height="${breadth}" fill="#fff"/><path d="${path}"/></svg>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" viewBox="0 0 ${side} ${side}"`,
+    ` shape-rendering="crispEdges"><rect width="${side}" height="${side}" fill="#fff"/><path d="${path}"/></svg>`,
   ].join('')
 }
 
-/** A rectangle for each run of dark modules. */
-function pathOf(row: readonly boolean[], left: number, y: number): string {
+/** Returns an SVG path with one rectangle per run of dark modules. */
+function drawRow(row: readonly boolean[], left: number, y: number): string {
   let path = ''
   for (let x = row.indexOf(true); x >= 0; x = row.indexOf(true, x)) {
     const light = row.indexOf(false, x)
@@ -55,27 +54,27 @@ function pathOf(row: readonly boolean[], left: number, y: number): string {
   return path
 }
 
-/** The code as a PNG. All modules are of the same whole number of pixels; what is left over widens the margin. */
-export function pictureOf(modules: Modules, { size, margin }: Frame): Promise<Buffer> {
-  const scale = Math.floor(size / breadthOf(modules, margin))
+/** Draws the code as a PNG. Each module has the same whole number of pixels, and the rest widens the margin. */
+export function drawPng(modules: Modules, { size, margin }: Frame): Promise<Buffer> {
+  const scale = Math.floor(size / countModules(modules, margin))
   const start = Math.floor((size - scale * modules.length) / 2)
   const white = Buffer.alloc(Math.ceil(size / 8), 0xff)
   const lines: Buffer[] = Array(size).fill(white)
   for (const [y, row] of modules.entries()) {
-    lines.fill(lineOf(row, { scale, start, white }), start + y * scale, start + (y + 1) * scale)
+    lines.fill(drawLine(row, { scale, start, white }), start + y * scale, start + (y + 1) * scale)
   }
-  return pngOf(size, lines)
+  return encodePng(size, lines)
 }
 
-interface Drawn {
-  /** Pixels of a module. */
+interface Layout {
+  /** Pixels per module. */
   readonly scale: number
-  /** Where the first one begins. */
+  /** The first pixel of the first module. */
   readonly start: number
   readonly white: Buffer
 }
 
-function lineOf(row: readonly boolean[], { scale, start, white }: Drawn): Buffer {
+function drawLine(row: readonly boolean[], { scale, start, white }: Layout): Buffer {
   const line = Buffer.from(white)
   for (const [index, isDark] of row.entries()) {
     if (isDark) blacken(line, start + index * scale, start + (index + 1) * scale)
@@ -83,11 +82,37 @@ function lineOf(row: readonly boolean[], { scale, start, white }: Drawn): Buffer
   return line
 }
 
-/** Clears the bits from the first up to the last, whole bytes at once. */
+/** Clears the bits from `first` up to `end`, whole bytes where possible. */
 function blacken(line: Buffer, first: number, end: number): void {
   for (let bit = first; bit < end; ) {
     const isWhole = bit % 8 === 0 && bit + 8 <= end
     line[bit >> 3] = isWhole ? 0 : (line[bit >> 3] as number) & ~(0x80 >> (bit & 7))
     bit += isWhole ? 8 : 1
   }
+}
+
+const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+/** One bit per pixel, grayscale, and the only methods that exist. */
+const imageHeader = [1, 0, 0, 0, 0]
+
+/**
+ * Encodes a black-and-white image as PNG (ISO/IEC 15948). Each line has `width` bits from the left, 1 for white, padded to
+ * whole bytes.
+ */
+async function encodePng(width: number, lines: readonly Buffer[]): Promise<Buffer> {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(lines.length, 4)
+  header.set(imageHeader, 8)
+  const unfiltered = Buffer.of(0)
+  const data = await promisify(deflate)(Buffer.concat(lines.flatMap((line) => [unfiltered, line])))
+  return Buffer.concat([pngSignature, chunk('IHDR', header), chunk('IDAT', data), chunk('IEND', Buffer.alloc(0))])
+}
+
+function chunk(type: string, data: Buffer): Buffer {
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+  const named = Buffer.concat([Buffer.from(type), data])
+  length.writeUInt32BE(data.length)
+  sum.writeUInt32BE(crc32(named))
+  return Buffer.concat([length, named, sum])
 }

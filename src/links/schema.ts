@@ -20,60 +20,61 @@ import {
   statuses,
 } from './link.ts'
 
-/** The id of a record that a link refers to. */
+/** Returns the schema of an id that a link refers to. */
 const idOf = (description: string) => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })
 
 const orNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
   Type.Union([schema, Type.Null()])
 
-const target = 'Where the link leads: an absolute http or https URL.'
-const expiration = 'Where visitors are sent once the link has expired; without it, to the not-found URL of the domain.'
+const target = 'The destination: an absolute http or https URL.'
+const expiration =
+  'The destination after the link has expired. Without it, visitors are redirected to the not-found URL of the domain.'
 const start = 'The link works from this time on.'
 const end = 'The link expires at this time.'
 
 const aliasSchema = Type.String({
   minLength: 1,
   maxLength: maxAliasLength,
-  description: 'The path of the short URL: unique within its domain, whatever its case.',
+  description: 'The path of the short URL, unique within its domain. Case-insensitive.',
 })
-const titleSchema = Type.String({ maxLength: maxTitleLength, description: 'What the link is for.' })
+const titleSchema = Type.String({ maxLength: maxTitleLength, description: 'A label for the link.' })
 const limitSchema = Type.Integer({
   minimum: 1,
   maximum: maxClicksLimit,
   description:
-    'The number of people’s clicks after which the link expires. Bots and previews see where it leads instead, and take none.',
+    'The number of human clicks after which the link expires. Bots and previews see a preview page and use no clicks.',
 })
 const redirectSchema = Type.Enum([...redirectStatuses], {
-  description: 'The status of the redirect: 302 and 307 for now, 301 and 308 for good.',
+  description: 'The redirect status: 302 and 307 are temporary, 301 and 308 permanent.',
 })
 const flag = (description: string) => Type.Boolean({ description })
-const disabledSchema = flag('Whether visitors are turned away, as if there were no such link.')
-const forwardSchema = flag('Whether the query of a visit is appended to the target.')
+const disabledSchema = flag('Whether visitors get the same response as for an unknown alias.')
+const forwardSchema = flag("Whether the visitor's query is appended to the destination.")
 
-/** A link as it is answered. */
+/** A link in a response. */
 export const linkSchema = Type.Object(
   {
     id: idSchema,
-    domain_id: idOf('The domain that the link is on.'),
-    space_id: orNull(idOf('The space that the link is in.')),
+    domain_id: idOf('The domain of the link.'),
+    space_id: orNull(idOf('The space of the link.')),
     alias: aliasSchema,
-    short_url: Type.String({ format: 'uri', description: 'What visitors open.' }),
+    short_url: Type.String({ format: 'uri', description: 'The address that visitors open.' }),
     url: urlSchema(target, maxTargetLength),
     title: orNull(titleSchema),
     status: Type.Enum([...statuses], {
       description:
-        '`disabled`; else `expired`, when its period is over or its limit is reached; else `scheduled`; else `active`.',
+        'The first that applies: `disabled`, `expired` (the period is over or the limit is used up), `scheduled`, `active`.',
     }),
     disabled: disabledSchema,
     active_period_start_at: orNull(timeSchema(start)),
     active_period_end_at: orNull(timeSchema(end)),
     clicks_limit: orNull(limitSchema),
     expiration_url: urlOrNull(expiration),
-    has_redirect_password: flag('Whether visitors are asked for a password.'),
+    has_redirect_password: flag('Whether visitors have to enter a password.'),
     forward_query: forwardSchema,
     redirect_status: redirectSchema,
-    clicks: Type.Integer({ minimum: 0, description: 'How often people have followed the link; no bots, no previews.' }),
-    last_clicked_at: orNull(timeSchema('When a person last followed the link.')),
+    clicks: Type.Integer({ minimum: 0, description: 'Human clicks, without bots and previews.' }),
+    last_clicked_at: orNull(timeSchema('The time of the last human click.')),
     ...timestamps,
   },
   { $id: 'Link', additionalProperties: false },
@@ -101,7 +102,7 @@ const password: Rule<string> = {
   schema: Type.String({
     maxLength: maxPasswordLength,
     writeOnly: true,
-    description: 'What visitors are asked for. It is kept as a hash and never shown.',
+    description: 'The password that visitors have to enter. Only its hash is stored, and no response contains it.',
   }),
   parse: parsePassword,
 }
@@ -132,8 +133,8 @@ export interface Period {
   readonly active_period_end_at?: string | null | undefined
 }
 
-/** What is wrong with a period whose bounds are valid one by one. */
-export function periodFaults({ active_period_start_at: from, active_period_end_at: to }: Period): Violation[] {
+/** Returns a violation if the period ends before it starts. */
+export function periodViolations({ active_period_start_at: from, active_period_end_at: to }: Period): Violation[] {
   if (!from || !to || from < to) return []
   const message = 'The active_period_end_at must be after the active_period_start_at.'
   return [{ field: 'active_period_end_at', code: 'not_after_start', message }]
@@ -142,9 +143,9 @@ export function periodFaults({ active_period_start_at: from, active_period_end_a
 export const storeLink = form(
   {
     url: required(webUrl(target, maxTargetLength)),
-    domain_id: optional(reference('The domain that the link is on; your oldest if it is left out.'), null),
+    domain_id: optional(reference('The domain of the link. Default: your oldest domain.'), null),
     alias: optional(alias, null),
-    space_id: optional(reference('The space that the link is in.'), null),
+    space_id: optional(reference('The space of the link.'), null),
     title: optional(title, null),
     disabled: optional(boolean(disabledSchema), false),
     active_period_start_at: optional(time(start), null),
@@ -158,16 +159,13 @@ export const storeLink = form(
   assigned,
 )
 
-/** Written out, not derived from `storeLink`: what is absent must stay as it is. */
+/** Separate from `storeLink`, because a field that was not sent stays unchanged and has no default. */
 export const updateLink = form(
   {
     url: change(webUrl(target, maxTargetLength)),
-    domain_id: fixed(
-      { ...idOf('Cannot be changed; the present one may be sent back.'), readOnly: true },
-      { number: true },
-    ),
+    domain_id: fixed({ ...idOf('Cannot be changed. The current id may be sent.'), readOnly: true }, { number: true }),
     alias: change(alias),
-    space_id: clearable(reference('The space that the link is in.')),
+    space_id: clearable(reference('The space of the link.')),
     title: clearable(title),
     disabled: change(boolean(disabledSchema)),
     active_period_start_at: clearable(time(start)),
@@ -193,13 +191,13 @@ export const listLinksQuery = listQueryOf(resources.links, {
 })
 
 export const linkOperations = operationsOf('links', {
-  description: 'Short links: each leads from an alias on a domain to a URL.',
+  description: 'Short links: each redirects an alias on a domain to a URL.',
   record: linkSchema,
   listQuery: listLinksQuery,
   store: {
     form: storeLink,
     failures: ['alias_taken'],
-    description: 'Without `domain_id`, the link goes on your oldest domain; without `alias`, Waymark makes one up.',
+    description: 'Without `domain_id`, the link gets your oldest domain. Without `alias`, Waymark generates one.',
     example: { url: 'https://acme.com/summer?ref=short', alias: 'summer', title: 'Summer sale' },
     refused: { url: 'acme.com', redirect_status: '303' },
   },
@@ -207,7 +205,7 @@ export const linkOperations = operationsOf('links', {
     form: updateLink,
     failures: ['alias_taken'],
     description:
-      'Visitors see the change at once, and within a second at every other node. The domain cannot be changed.',
+      'Visitors see the change immediately, and within a second on every other node. The domain cannot be changed.',
     example: { url: 'https://acme.com/winter', active_period_end_at: '2026-12-31 23:59' },
   },
   example: {

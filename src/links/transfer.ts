@@ -16,7 +16,7 @@ import {
 import { loopFaults } from './checks.ts'
 import { type Programs, programsOfLinks } from './programs.ts'
 import { findLinkDomain, type LinkDomain } from './references.ts'
-import { periodFaults, storeLink } from './schema.ts'
+import { periodViolations, storeLink } from './schema.ts'
 import { lastClickedAt } from './shown.ts'
 import type { LinkRow } from './statements.ts'
 import { findLinkByAlias, insertLink, type LinkPast, type LinkValues, linksAfter } from './store.ts'
@@ -90,7 +90,7 @@ function wantedIn({ redirect_password_hash, bots, previews, ...members }: Member
   }
   const { values, violations } = storeLink.read(members)
   const { domain_id, space_id, alias, ...rest } = values as Required<typeof values>
-  const all = [...violations, ...absent({ alias, domain_id }), ...periodFaults(rest)]
+  const all = [...violations, ...absent({ alias, domain_id }), ...periodViolations(rest)]
   checked({ values, violations: all })
   return {
     values: { ...rest, alias: alias ?? '', redirect_password: hash },

@@ -66,7 +66,7 @@ ${removals(link, stats !== null)}`
     const { download, ...query } = asked.query
     const disposition = download === undefined ? 'inline' : 'attachment'
     const headers = { 'cache-control': 'no-store' }
-    return sendQr(asked.exchange, { name, address, query, disposition, headers }, null)
+    return sendQr(asked.exchange, { name, shortUrl: address, query, disposition, headers }, null)
   })
 
   async function linkAsked(asked: Asked): Promise<Link> {
