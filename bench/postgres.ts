@@ -5,7 +5,7 @@
 import pg from 'pg'
 import { createAccount } from '../src/accounts/store.ts'
 import { createKey } from '../src/keys/store.ts'
-import { foldCase } from '../src/storage/fold.ts'
+import { foldCase } from '../src/lib/fold-case.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import { databaseUrl, execute, newName, startPostgres } from '../test/postgres.ts'

@@ -203,7 +203,7 @@ const ingredients = [
   'src/links/statements.ts',
   'src/links/store.ts',
   'src/resources.ts',
-  'src/storage/fold.ts',
+  'src/lib/fold-case.ts',
   'bench/index-watch.ts',
   'bench/link-records.ts',
   'bench/records.ts',

@@ -14,7 +14,6 @@ const layers: readonly (readonly string[])[] = [
 
     'bounded-map.ts',
     'turns.ts',
-    'fingerprint.ts',
     'histogram.ts',
   ],
   ['errors.ts'],

@@ -8,12 +8,12 @@ import { after } from 'node:test'
 import { Overload } from '../src/http/overload.ts'
 import { Proxies } from '../src/http/proxies.ts'
 import { RequestCounts } from '../src/http/request-metrics.ts'
+import { foldCase } from '../src/lib/fold-case.ts'
 import { shortUrls } from '../src/names/short-url.ts'
 import { logTo } from '../src/process/log.ts'
 import type { ServedDomain, ServedLink } from '../src/redirect/directory.ts'
 import { visitorsListener } from '../src/redirect/listener.ts'
 import { VisitCounts } from '../src/redirect/visit-counts.ts'
-import { foldCase } from '../src/storage/fold.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 
 export type VisitRequest = Request & { readonly method?: string; readonly agent?: Agent }

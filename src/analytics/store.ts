@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { foldCase } from '../lib/fold-case.ts'
 import {
   addDay,
   addPeople,
@@ -12,7 +13,6 @@ import { decodeDay, encodeDay, factsIn } from '../storage/clicks/day-form.ts'
 import { compareKeys, keysOfOwners } from '../storage/clicks/keys.ts'
 import { type DayKey, type Owners, scopes } from '../storage/clicks/tables.ts'
 import { type LinkTotals, setTotals } from '../storage/clicks/totals.ts'
-import { foldCase } from '../storage/fold.ts'
 import type { Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/restoring.ts'
 import {

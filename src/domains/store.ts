@@ -1,7 +1,7 @@
 import { domainInUse, ForeignKeyViolation, nameTaken } from '../errors.ts'
+import { foldCase } from '../lib/fold-case.ts'
 import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
-import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { changeIf, changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
 import { finishRemoval, finishRemovals, type IsStopped } from '../storage/removal.ts'

@@ -4,8 +4,8 @@
  */
 import { found, notFound } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { foldCase } from '../lib/fold-case.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { foldCase } from '../storage/fold.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
 import { checkedChange, checkedValues, hashed } from './checks.ts'

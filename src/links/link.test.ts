@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../errors.ts'
+import { foldCase } from '../lib/fold-case.ts'
 import { shortUrls } from '../names/short-url.ts'
-import { foldCase } from '../storage/fold.ts'
 import { generateAlias, type Lifetime, parseAlias, parsePassword, parseTime, parseTitle, statusOf } from './link.ts'
 
 const pieces = [

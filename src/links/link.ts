@@ -1,8 +1,8 @@
 /** The rules for a link's alias, title, password and times, and its status. */
 import { randomInt } from 'node:crypto'
 import { Refusal } from '../errors.ts'
+import { foldCase } from '../lib/fold-case.ts'
 import { boundedNfc } from '../names/bounded-text.ts'
-import { foldCase } from '../storage/fold.ts'
 
 /** In code points. */
 export const maxAliasLength = 128

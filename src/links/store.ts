@@ -1,7 +1,7 @@
 import { aliasTaken, type Failure, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
+import { foldCase } from '../lib/fold-case.ts'
 import { resources } from '../resources.ts'
 import { setTotals } from '../storage/clicks/totals.ts'
-import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { changeIf, changeRecord, findRecord, findToChange, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'

@@ -1,7 +1,7 @@
 /**
  * How short links are written.
  */
-import { foldCase } from '../storage/fold.ts'
+import { foldCase } from '../lib/fold-case.ts'
 
 /** Makes the short URL of an alias on a domain, whose name is in ASCII. */
 export type ShortUrl = (domain: string, alias: string) => string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { foldCase } from '../storage/fold.ts'
+import { foldCase } from '../lib/fold-case.ts'
 import { visitedTarget } from './visited-path.ts'
 
 const pathOf = (target: string) => visitedTarget(target).path

@@ -1,5 +1,5 @@
 /** What the target of a visitor's request asks for. Pure. */
-import { foldCase } from '../storage/fold.ts'
+import { foldCase } from '../lib/fold-case.ts'
 
 export type VisitedPath =
   | { readonly kind: 'homepage' }

@@ -1,6 +1,6 @@
 import { validationFailed } from '../errors.ts'
+import { foldCase } from '../lib/fold-case.ts'
 import { resources } from '../resources.ts'
-import { foldCase } from '../storage/fold.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'

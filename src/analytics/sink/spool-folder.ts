@@ -13,8 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { syncToDisk } from '../../lib/whole-file.ts'
 import { type FileLock, lockFile } from '../../storage/file-lock.ts'
-import { syncToDisk } from '../../storage/whole-file.ts'
 import type { ClickRow } from './row.ts'
 import { SpoolUnusable } from './sink.ts'
 

@@ -4,7 +4,7 @@
  * plan depends on the values.
  */
 import type { ClientBase } from 'pg'
-import { foldCase } from '../fold.ts'
+import { foldCase } from '../../lib/fold-case.ts'
 import {
   type AnyListing,
   boundedTotal,

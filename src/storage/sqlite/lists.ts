@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { foldCase } from '../fold.ts'
+import { foldCase } from '../../lib/fold-case.ts'
 import type { Listing, Page } from '../port.ts'
 import { shallowPage } from './plain-page.ts'
 import { toPage } from './raw-page.ts'

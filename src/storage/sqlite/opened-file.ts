@@ -1,6 +1,6 @@
 import { rmSync, type Stats, statSync } from 'node:fs'
 import { databaseUnavailable } from '../../errors.ts'
-import { refuseFolder } from '../whole-file.ts'
+import { refuseFolder } from '../../lib/whole-file.ts'
 
 /**
  * The file that is at a path when this object is made. SQLite goes on with a file that was deleted, and loses what it

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { firstPage } from '../../../../test/first-page.ts'
 import { listables } from '../../../../test/lists-model.ts'
-import { foldCase } from '../../fold.ts'
+import { foldCase } from '../../../lib/fold-case.ts'
 import type { AnyListing } from '../../listing.ts'
 import { lookUp, tableOptions, wordsOf } from './words.ts'
 

@@ -3,8 +3,9 @@ import { dirname, resolve } from 'node:path'
 import { StartupFailure } from '../errors.ts'
 
 /**
- * Lets `write` fill a file under a temporary name beside `file`, and renames it once it is complete and on the disk.
- * Throws `StartupFailure` when `file` exists and may not be replaced, is a folder, or cannot be written.
+ * Calls `write` with the path of a temporary file in the same folder, and renames that to `file` once it is complete and
+ * on disk. Returns the result of `write`. Throws `StartupFailure` if `file` exists and may not be replaced, is a folder, or
+ * cannot be written.
  */
 export async function writeWhole<T>(
   file: string,
@@ -23,7 +24,7 @@ export async function writeWhole<T>(
     return result
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    // Errors of the system name the file badly; all others are sentences already, or bugs.
+    // System errors name the temporary file. All others are sentences already, or bugs.
     if (typeof code !== 'string' || !/^E[A-Z]+$/.test(code)) throw error
     const folder = dirname(resolve(file))
     const why = existsSync(folder) ? message : `there is no folder ${folder}`
@@ -39,18 +40,18 @@ function refuseExisting(file: string, mayReplace: boolean): void {
   throw new StartupFailure(`There is a file ${file} already. Choose another name, or replace it with --force.`)
 }
 
-/** Throws `StartupFailure` when there is a folder at the path; `what` begins the sentence, and `wayOut` is the next. */
+/** Throws `StartupFailure` if the path is a folder. `what` is the subject of the error message, `wayOut` its second sentence. */
 export function refuseFolder(path: string, wayOut: string, what = 'The path'): void {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   throw new StartupFailure(`${what} ${path} is a folder. ${wayOut}`)
 }
 
-/** Makes an empty file that only this user may read. */
+/** Creates an empty file that only this user may read. */
 export function makeOwnFile(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }
 
-/** Returns once a file's content, or the names in a folder, are on the disk. */
+/** Flushes the content of a file, or the names in a folder, to disk. */
 export function syncToDisk(path: string): void {
   const descriptor = openSync(path, 'r')
   try {
