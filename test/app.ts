@@ -60,7 +60,7 @@ export interface TestApp {
   readonly account: number
   readonly key: string
   readonly storage: Storage
-  readonly drain: { isDraining: boolean }
+  readonly listener: { isDraining: boolean }
   /** For routes that the test adds. */
   readonly router: Router
   /** What was counted of its requests. */
@@ -147,7 +147,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     account,
     key,
     storage,
-    drain: api.drain,
+    listener: api,
     router: app.router,
     measured: app,
     opsPort,

@@ -1,5 +1,5 @@
-import { addHeader } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
+import { addHeader } from '../http/response.ts'
 
 /** The origins whose pages may use the API: any (`*`), or those that are listed. None: an empty list. */
 export type AllowedOrigins = '*' | readonly string[]

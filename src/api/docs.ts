@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
-import { addHeader, send } from '../http/answer.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
+import { addHeader, send } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import { type Bodies, documentQuery } from './document-query.ts'

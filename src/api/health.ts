@@ -1,5 +1,5 @@
-import { addHeader, sendJson } from '../http/answer.ts'
 import type { Handler } from '../http/exchange.ts'
+import { addHeader, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { isReady, type Storage } from '../storage/port.ts'
 

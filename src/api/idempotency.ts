@@ -3,9 +3,9 @@
  */
 import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
-import { addHeader, sendJson } from '../http/answer.ts'
 import { entityTagOf } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
+import { addHeader, sendJson } from '../http/response.ts'
 import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import { type Claim, fingerprintOf } from '../idempotency/store.ts'
 import type { Db } from '../storage/port.ts'

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { found } from '../errors.ts'
 import { idSchema, Type, timeSchema } from '../forms/json-schema.ts'
-import { sendJson } from '../http/answer.ts'
+import { sendJson } from '../http/response.ts'
 import { scopes } from '../keys/scope.ts'
 import { findOwnKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'

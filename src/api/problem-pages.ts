@@ -1,7 +1,7 @@
 import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
-import { addHeader, send, sendJson } from '../http/answer.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html } from '../http/html.ts'
+import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { pageHead } from './page-head.ts'
 

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
-import { addHeader } from '../http/answer.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, noFields } from '../http/form-encoding.ts'
+import { addHeader } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import type { Caller, Keyring } from '../keys/keyring.ts'
@@ -60,7 +60,7 @@ export class Api {
     addHeader(exchange, 'cache-control', 'private, no-cache')
     const caller = await identify(exchange.headers.authorization, keyring)
     if (caller instanceof Failure) return rateLimits.refuse(exchange) ?? caller
-    exchange.logged = { account: caller.account, key: caller.key }
+    exchange.logFields = { account: caller.account, key: caller.key }
     const surplus = rateLimits.spend(caller, exchange)
     if (surplus !== undefined) return surplus
     if (scope !== null && !allows(caller.scopes, scope)) return insufficientScope(scope)

@@ -1,16 +1,20 @@
 import { Failure } from '../errors.ts'
-import { addHeader, send } from '../http/answer.ts'
-import type { Exchange, Manners } from '../http/exchange.ts'
+import type { Exchange } from '../http/exchange.ts'
+import type { ListenerOptions } from '../http/listener.ts'
 import { problemOf } from '../http/problem.ts'
+import { addHeader, send } from '../http/response.ts'
 import type { Fallback } from '../http/router.ts'
 import type { Cors } from './cors.ts'
 import { apiPrefix } from './operation.ts'
 import type { RateLimits } from './rate-limit.ts'
 
-/** How the API's listener differs from others: problem objects, and what answers under `/api/v1` say before a key is known. */
-export function apiManners(rateLimits: RateLimits, cors: Cors): Manners {
+/** Returns the listener options of the API: problem objects, and headers for every response under `/api`. */
+export function apiResponses(
+  rateLimits: RateLimits,
+  cors: Cors,
+): Pick<ListenerOptions, 'formatFailure' | 'onArrival' | 'onFailure'> {
   return {
-    word: problemOf,
+    formatFailure: problemOf,
     onArrival: (exchange) => {
       if (isOfApi(exchange)) cors.announce(exchange)
     },

@@ -9,22 +9,17 @@ import { publicAddress } from '../api/public-address.ts'
 import { RateLimits } from '../api/rate-limit.ts'
 import { Removals } from '../api/removals.ts'
 import { Api } from '../api/routes.ts'
-import { apiFallback, apiManners } from '../api/unanswered.ts'
+import { apiFallback, apiResponses } from '../api/unanswered.ts'
 import { dashboard } from '../dashboard/dashboard.ts'
 import { DomainActions } from '../domains/actions.ts'
 import { domainRoutes } from '../domains/routes.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { finishDomainRemovals } from '../domains/store.ts'
-import { maxUnfinishedBytes } from '../http/body.ts'
-import { ByteBudget } from '../http/byte-budget.ts'
-import { Connections } from '../http/connections.ts'
-import { Drain } from '../http/drain.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { malformedHost } from '../http/gate.ts'
+import { Listener } from '../http/listener.ts'
+import { requireValidHost } from '../http/request-head.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
-import { createListener } from '../http/server.ts'
-import { UnreadAnswers } from '../http/unread-answers.ts'
 import { KeptAnswers } from '../idempotency/kept-answers.ts'
 import { Keyring } from '../keys/keyring.ts'
 import { LinkActions } from '../links/actions.ts'
@@ -84,20 +79,15 @@ export function apiOf(
   statsRoutes(api, storage, { forget })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
-  const connections = new Connections(options.maxConnections)
-  const drain = new Drain(connections)
-  const log = new RequestLog(options.log, counts)
-  const server = createListener({
-    finder: router,
-    surroundings: {
-      log,
-      proxies,
-      unread: new UnreadAnswers(),
-      unfinished: new ByteBudget(maxUnfinishedBytes),
-      isSecret,
-      ...apiManners(rateLimits, cors),
-    },
-    gate: { drain, overload, connections, hostFault: malformedHost },
+  const listener = new Listener({
+    matcher: router,
+    observer: new RequestLog(options.log, counts),
+    maxConnections: options.maxConnections,
+    proxies,
+    overload,
+    isSecret,
+    checkHost: requireValidHost,
+    ...apiResponses(rateLimits, cors),
   })
   const begin = () => {
     rateLimits.begin()
@@ -109,7 +99,7 @@ export function apiOf(
     await keyring.close()
     await kept.close()
   }
-  return { server, drain, router, actions, begin, close }
+  return { listener, router, actions, begin, close }
 }
 
 /** What the API and the dashboard can do to records; visitors of this process see it at once. */

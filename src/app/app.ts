@@ -1,11 +1,10 @@
-import type { Server } from 'node:http'
 import { clickTransfer } from '../analytics/transfer.ts'
 import type { ListenerName } from '../config/listeners.ts'
 import { domainTransfer } from '../domains/transfer.ts'
 import type { Histogram } from '../histogram.ts'
-import type { Drain } from '../http/drain.ts'
+import { Proxies } from '../http/client-address.ts'
+import type { Listener } from '../http/listener.ts'
 import { Overload } from '../http/overload.ts'
-import { Proxies } from '../http/proxies.ts'
 import { RequestCounts } from '../http/request-metrics.ts'
 import type { Router } from '../http/router.ts'
 import { hasKey } from '../keys/key.ts'
@@ -19,14 +18,6 @@ import { spaceTransfer } from '../spaces/transfer.ts'
 import { apiOf } from './api.ts'
 import type { AppOptions } from './options.ts'
 import { redirectOf } from './redirect.ts'
-
-/** A server that is ready to listen, and its end. */
-export interface Listener {
-  readonly server: Server
-  readonly drain: Drain
-  /** Whether it goes on answering while the others drain, so that the operator can watch them. */
-  readonly isLast: boolean
-}
 
 /** Everything that one process serves. */
 export interface App {
@@ -73,24 +64,20 @@ export function buildApp(options: AppOptions): App {
     meters: { database: storage.meters, directory: directory.meters, clicks: clicks.meters, sink: clicks.sinkMeters },
     isServed: (domain) => directory.hasDomain(domain.toLowerCase()),
     storage,
-    drain: api.drain,
+    listener: api.listener,
     log: options.log,
     hostNames: options.opsHosts,
     isSecret,
   })
   return {
-    listeners: {
-      api: { server: api.server, drain: api.drain, isLast: false },
-      redirect: { server: redirect.server, drain: redirect.drain, isLast: false },
-      ops: { ...ops, isLast: true },
-    },
+    listeners: { api: api.listener, redirect: redirect.listener, ops },
     router: api.router,
     actions: api.actions,
     ...{ counts, visits, directory, loopDelays: overload.delays },
     load: () => directory.begin(),
     begin: () => {
       overload.begin()
-      clicks.begin({ expectsClicks: redirect.server.listening })
+      clicks.begin({ expectsClicks: redirect.listener.server.listening })
       api.begin()
     },
     close: async () => {

@@ -1,7 +1,7 @@
 import type { ClickOptions } from '../analytics/clicks.ts'
 import type { AllowedOrigins } from '../api/cors.ts'
+import type { Proxies } from '../http/client-address.ts'
 import type { Overload } from '../http/overload.ts'
-import type { Proxies } from '../http/proxies.ts'
 import type { LogOutput } from '../http/request-log.ts'
 import type { RequestCounts } from '../http/request-metrics.ts'
 import type { Storage } from '../storage/port.ts'

@@ -32,5 +32,5 @@ export function redirectOf(options: AppOptions, shared: Shared) {
     maxConnections,
     ...shared,
   })
-  return { ...listener, directory, clicks, visits }
+  return { listener, directory, clicks, visits }
 }

@@ -1,7 +1,8 @@
+import { addHeader } from '../http/response.ts'
 /**
  * Cookies (RFC 6265): what a request brings, and what an answer sets.
  */
-import { addHeader } from '../http/answer.ts'
+
 import type { Exchange } from '../http/exchange.ts'
 import { sessionLifetimeMs } from '../sessions/store.ts'
 import type { Scheme } from './frame.ts'

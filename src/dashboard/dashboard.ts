@@ -4,8 +4,8 @@
 
 import type { DomainActions } from '../domains/actions.ts'
 import { Failure } from '../errors.ts'
-import { addHeader, send } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
+import { addHeader, send } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import type { LinkActions } from '../links/actions.ts'
@@ -81,7 +81,7 @@ export function dashboard({
   keyPages(pages, storage)
   sessionPages(pages, storage)
   aboutPage(pages)
-  router.word('/app', wordForPeople)
+  router.formatFailuresBelow('/app', wordForPeople)
   pages.show('/app/*', async () => {
     throw new Failure('route_not_found', 'The dashboard has no such page.')
   })

@@ -1,6 +1,6 @@
 /** How failures are worded for people in the dashboard: as a page that says what to do next. */
 import type { Failure } from '../errors.ts'
-import type { WordedFailure } from '../http/exchange.ts'
+import type { FailureResponse } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html } from '../http/html.ts'
 import { bareOf, type Place, pageHeaders } from './frame.ts'
@@ -8,7 +8,7 @@ import { linkButton } from './parts/buttons.ts'
 import { linkListOf } from './return-path.ts'
 
 /** Words a failure as a page. */
-export function wordForPeople({ code, message, facts }: Failure, requestId: string): WordedFailure {
+export function wordForPeople({ code, message, facts }: Failure, requestId: string): FailureResponse {
   const { status } = failures[code]
   const isNoPage = code === 'route_not_found'
   const title = isNoPage ? noPage : failures[code].title

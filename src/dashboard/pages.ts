@@ -4,11 +4,11 @@
  */
 import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
-import { addHeader, send, sendText } from '../http/answer.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, MalformedForm, noFields, parseFormBytes } from '../http/form-encoding.ts'
 import type { Html, Part } from '../http/html.ts'
+import { addHeader, send, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
@@ -151,14 +151,14 @@ export class Pages {
 
   /** Has the handler answer whether or not there is a session; what it throws is worded as a page. */
   open(method: 'GET' | 'POST', path: string, handler: (exchange: Exchange) => Promise<Outcome>): void {
-    this.#parts.router.add(method, path, handler, { word: wordForPeople })
+    this.#parts.router.add(method, path, handler, { formatFailure: wordForPeople })
   }
 
   /** The session that the request belongs to. */
   async sessionOf(exchange: Exchange): Promise<Session | undefined> {
     const secret = sessionSecretOf(exchange, this.isSecure(exchange))
     const session = secret === undefined ? undefined : await findSession(this.#parts.db, secret)
-    if (session !== undefined) exchange.logged = { account: session.account.id, session: session.id }
+    if (session !== undefined) exchange.logFields = { account: session.account.id, session: session.id }
     return session
   }
 

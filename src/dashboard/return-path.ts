@@ -1,5 +1,5 @@
 /** Where a browser goes next, when an address or a form says so. */
-import { maxTargetBytes } from '../http/target.ts'
+import { maxTargetBytes } from '../http/request-head.ts'
 
 const home = '/app'
 /** Characters of an address in a form that works without a session: encoded three times as long, it fits into 4 KiB. */

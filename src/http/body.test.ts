@@ -36,7 +36,7 @@ async function receive(t: TestContext, maxBytes: number): Promise<Receiving> {
       response,
       headers: request.headers,
       headerFields: [],
-      surroundings: { unfinished: bodies },
+      context: { unfinished: bodies },
     }
     const received = receiveBody(exchange as unknown as Exchange, 10_000)
     request.once('data', () => {

@@ -1,10 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Failure } from '../errors.ts'
-import { addHeader } from './answer.ts'
 import type { Exchange } from './exchange.ts'
-
-/** Bytes that the unfinished requests of a listener may hold in memory together: see `ByteBudget`. */
-export const maxUnfinishedBytes = 32 * 1024 * 1024
+import { addHeader } from './response.ts'
 
 /**
  * Receives the whole body. Returns `body_too_large` if it has more than `maxBytes`, and `malformed_request` if the client
@@ -12,9 +9,9 @@ export const maxUnfinishedBytes = 32 * 1024 * 1024
  */
 export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Promise<Buffer | Failure> {
   const { request, headers } = exchange
-  // The client may have left before the body was wanted.
-  if (request.destroyed) return cutOff
-  if (Number(headers['content-length'] ?? 0) > maxBytes) return refuseLarge(exchange, maxBytes)
+  // The client may have left already.
+  if (request.destroyed) return incompleteBody
+  if (Number(headers['content-length'] ?? 0) > maxBytes) return rejectLarge(exchange, maxBytes)
   if (isAwaitingContinue(request)) exchange.response.writeContinue()
   const { promise, resolve } = Promise.withResolvers<Buffer | Failure>()
   const body = new GrowingBody(exchange, maxBytes)
@@ -26,12 +23,12 @@ export function receiveBody(exchange: Exchange, maxBytes: number): Failure | Pro
   request.on('data', (chunk: Buffer) => {
     if (isTooLarge) return
     isTooLarge = !body.add(chunk)
-    if (isTooLarge) finish(refuseLarge(exchange, maxBytes))
+    if (isTooLarge) finish(rejectLarge(exchange, maxBytes))
   })
   request.on('end', () => {
     if (!isTooLarge) finish(body.bytes)
   })
-  request.on('error', () => finish(cutOff))
+  request.on('error', () => finish(incompleteBody))
   return promise
 }
 
@@ -63,29 +60,29 @@ class GrowingBody {
     }
     if (this.#length > 0) chunk.copy(this.#buffer, this.#length)
     this.#length = length
-    const { request, surroundings } = this.#exchange
-    surroundings.unfinished.hold(request.socket, this.#buffer.length - before.length)
+    const { request, context } = this.#exchange
+    context.unfinished.hold(request.socket, this.#buffer.length - before.length)
     return true
   }
 
-  /** Gives the memory back to the budget. */
+  /** Returns the memory to the budget. */
   release(): void {
-    const { request, surroundings } = this.#exchange
-    surroundings.unfinished.release(request.socket, this.#buffer.length)
+    const { request, context } = this.#exchange
+    context.unfinished.release(request.socket, this.#buffer.length)
     this.#buffer = Buffer.alloc(0)
   }
 }
 
-/** The client left, or the parser lost it, in the middle of the body: this answer reaches no one. */
-const cutOff = new Failure('malformed_request', 'The body ended early.')
+/** The client left, or the parser failed, in the middle of the body. No one receives this response. */
+const incompleteBody = new Failure('malformed_request', 'The body ended early.')
 
-/** RFC 9110 §10.1.1: not for HTTP/1.0, and an unknown expectation is ignored. */
+/** HTTP/1.0 has no expectations, and unknown ones are ignored (RFC 9110 §10.1.1). */
 function isAwaitingContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === '100-continue' && httpVersion !== '1.0'
 }
 
-/** The connection is closed after the answer, since the rest of the body may still come. */
-function refuseLarge(exchange: Exchange, maxBytes: number): Failure {
+/** Closes the connection after the response, because the rest of the body may still arrive. */
+function rejectLarge(exchange: Exchange, maxBytes: number): Failure {
   addHeader(exchange, 'connection', 'close')
   return new Failure('body_too_large', `The body is larger than ${maxBytes / 1024} KiB.`)
 }

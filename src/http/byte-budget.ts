@@ -9,7 +9,7 @@ const fairShare = 1 / 8
  */
 export class ByteBudget {
   readonly #maxBytes: number
-  /** The bytes that each connection holds. The connection that has waited longest is the first. */
+  /** The bytes that each connection holds. The connection that has waited longest comes first. */
   readonly #held = new Map<Socket, number>()
   #bytes = 0
 
@@ -35,7 +35,7 @@ export class ByteBudget {
     }
   }
 
-  /** Subtracts from the bytes of the connection. The rest counts as held from now on. */
+  /** Subtracts from the bytes of the connection, and moves it behind those that have waited longer. */
   release(socket: Socket, bytes: number): void {
     const held = this.#held.get(socket)
     if (held === undefined) return
@@ -49,8 +49,7 @@ export class ByteBudget {
   }
 
   #close(socket: Socket): void {
-    this.#bytes -= this.#held.get(socket) as number
-    this.#held.delete(socket)
+    this.release(socket, this.#held.get(socket) as number)
     socket.destroy()
   }
 }

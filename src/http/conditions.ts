@@ -3,8 +3,8 @@
  * not overwrite.
  */
 import { Failure, preconditionFailed } from '../errors.ts'
-import { addHeader, gzipSuffix } from './answer.ts'
 import type { Exchange } from './exchange.ts'
+import { addHeader, gzipSuffix } from './response.ts'
 
 /** What a header demands: any state at all (`*`), or one of those that it lists. */
 export type EntityTags = '*' | readonly EntityTag[]

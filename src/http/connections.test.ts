@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp, type TestApp } from '../../test/app.ts'
 import { eventually } from '../../test/processes.ts'
-import { sendJson } from './answer.ts'
+import { sendJson } from './response.ts'
 
 const limit = 20
 const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`

@@ -1,110 +1,104 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorCode, Failure } from '../errors.ts'
 import type { ByteBudget } from './byte-budget.ts'
+import type { Proxies } from './client-address.ts'
 import type { Fields, MalformedForm } from './form-encoding.ts'
-import type { Proxies } from './proxies.ts'
-import { requestIdOf } from './request-id.ts'
-import type { UnreadAnswers } from './unread-answers.ts'
 
-/** Says where each request of a listener goes. */
-export interface Finder {
+/** Finds the route of each request of a listener. */
+export interface RouteMatcher {
   /** Never throws. `target` is the request target in origin form. */
   find(method: string, target: string): Match
 }
 
-/** Answers an exchange, or returns the failure that answers it. The kernel answers what it throws, too. */
+/** Sends the response, or returns or throws the failure to respond with. */
 export type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>
 
-/** A failure that is still to be answered; undefined once an answer has been sent. */
+/** A failure to respond with; undefined if the response has been sent. */
 export type Outcome = Failure | undefined
 
 export interface Route {
-  /** The path, with `:name` for each part that varies; null where no route has the path or the method. */
+  /** The path, with `:name` for each variable part; null if no route has the path or the method. */
   readonly template: string | null
   readonly handler: Handler
-  /** Whether it is served under overload and on connections beyond the limit, as a health check must be. */
+  /** Whether requests are served under overload and beyond the connection limit, as a health check must be. */
   readonly isAlwaysServed?: boolean
-  /** Words its failures, where its clients are others than those of the listener. */
-  readonly word?: Wording
+  /** Formats failures, if not as the listener does. */
+  readonly formatFailure?: FailureFormatter
 }
 
-/** Where a request goes, and what its target says. */
+/** The route of a request, with the parameters of its path and query. */
 export interface Match {
   readonly route: Route
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: Fields | MalformedForm
 }
 
-/** An answer of failure, complete but for what every answer has. */
-export interface WordedFailure {
+/** The response to a failure, without the headers that every response has. */
+export interface FailureResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** Words a failure for clients. `accept` is the request's Accept header, if one could be read. */
-export type Wording = (failure: Failure, requestId: string, accept: string | undefined) => WordedFailure
+/** Formats a failure for clients. `accept` is the request's Accept header, if it could be read. */
+export type FailureFormatter = (failure: Failure, requestId: string, accept: string | undefined) => FailureResponse
 
-/** How one listener differs from the others. */
-export interface Manners {
-  /** For the clients of this listener. */
-  readonly word: Wording
-  /** Adds the header fields that every answer of this listener has, before the request is looked at. */
-  readonly onArrival?: (exchange: Exchange) => void
-  /** Adds the header fields that answers of failure have. */
-  readonly onFailure?: (exchange: Exchange) => void
-}
-
-/** Hears how exchanges end, for the log and the metrics. */
-export interface Journal {
-  /** A request has arrived; `ended` follows. */
-  began(): void
-  /** The answer has been sent, or the client has left before it had the whole of it. */
+/** Logs and counts the requests of a listener. */
+export interface RequestObserver {
+  /** A request has arrived. A call of `ended` must follow. */
+  started(): void
+  /** The response has been sent, or the client has left before that. */
   ended(exchange: Exchange, isAborted: boolean): void
-  /** What never became a request has been refused: raw garbage, a timeout, headers without end. */
-  refused(requestId: string, status: number, failure: Failure): void
-  /** A failure with a cause that the operator can do something about. */
-  trouble(requestId: string, failure: Failure): void
-  /** An error that no code expected. */
-  bug(requestId: string, error: unknown): void
+  /** A connection was rejected before it brought a complete request. */
+  rejected(requestId: string, status: number, failure: Failure): void
+  /** A failure occurred whose cause the operator can fix. */
+  failed(requestId: string, failure: Failure): void
+  /** An unexpected error occurred. */
+  crashed(requestId: string, error: unknown): void
 }
 
-/** What a listener lends to each of its exchanges. */
-export interface Surroundings extends Manners {
-  readonly log: Journal
+/** The parts of a listener that its exchanges use. */
+export interface ExchangeContext {
+  readonly observer: RequestObserver
   readonly proxies: Proxies
-  readonly unread: UnreadAnswers
-  /** The memory for bodies that have not arrived completely, and for pipelined requests that wait. */
-  readonly unfinished: ByteBudget
-  /** Whether a request id that the client chose would put a secret into the log. */
+  readonly formatFailure: FailureFormatter
+  /** Adds the headers of every response, before the request is checked. */
+  readonly onArrival?: (exchange: Exchange) => void
+  /** Adds the headers of failure responses. */
+  readonly onFailure?: (exchange: Exchange) => void
+  /** Whether a request id from a client contains a secret, which must not be logged. */
   readonly isSecret: (text: string) => boolean
+  /** The memory for responses that clients have not read. */
+  readonly unread: ByteBudget
+  /** The memory for incomplete bodies, and for pipelined requests that wait. */
+  readonly unfinished: ByteBudget
 }
 
-const nothing: Readonly<Record<string, string | number>> = Object.freeze({})
+const noFields: Readonly<Record<string, string | number>> = Object.freeze({})
 
-/** One request, and the answer to it. */
+/** A request and its response. */
 export class Exchange {
   readonly id: string
-  /** On the monotonic clock. */
+  /** Monotonic milliseconds. */
   readonly startedAt = performance.now()
   readonly method: string
   readonly headers: IncomingHttpHeaders
-  /** The parts of the path that the route's template names. */
   readonly params: Match['params']
   readonly query: Match['query']
   readonly route: Route
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly surroundings: Surroundings
-  /** The header fields of the answer: names and values in turn. */
+  readonly context: ExchangeContext
+  /** The response headers: names and values alternate. */
   readonly headerFields: string[]
-  /** What the listener adds to the log line of the request. */
-  logged = nothing
-  /** The code of the failure that was answered; null if there was none. */
+  /** Fields that the handler adds to the log line of the request. */
+  logFields = noFields
+  /** The code of the failure that was the response, if any. */
   failure: ErrorCode | null = null
 
-  constructor(surroundings: Surroundings, request: IncomingMessage, response: ServerResponse, match: Match) {
-    this.id = requestIdOf(request, surroundings.isSecret)
+  constructor(context: ExchangeContext, request: IncomingMessage, response: ServerResponse, match: Match) {
+    this.id = requestIdOf(request, context.isSecret)
     this.method = request.method as string
     this.headers = request.headers
     this.params = match.params
@@ -112,7 +106,7 @@ export class Exchange {
     this.route = match.route
     this.request = request
     this.response = response
-    this.surroundings = surroundings
+    this.context = context
     this.headerFields = ['x-request-id', this.id, 'x-content-type-options', 'nosniff']
   }
 
@@ -121,17 +115,39 @@ export class Exchange {
     return this.request.url as string
   }
 
-  /** The host that the client asked for, as trusted proxies report it; empty if the client did not say. */
+  /** The requested host, as reported by trusted proxies; empty if the request has none. */
   get host(): string {
-    return this.surroundings.proxies.hostOf(this.request)
+    return this.context.proxies.hostOf(this.request)
   }
 
-  /** The scheme that the client used: `http` or `https`, in any case, once the request has passed the gate. */
+  /** The scheme of the request, in any case: `http` or `https` once the request has been checked. */
   get protocol(): string {
-    return this.surroundings.proxies.protocolOf(this.request)
+    return this.context.proxies.protocolOf(this.request)
   }
 
   get clientAddress(): string {
-    return this.surroundings.proxies.addressOf(this.request)
+    return this.context.proxies.addressOf(this.request)
   }
+}
+
+const safeId = /^[\w.-]{1,64}$/
+const processId = randomBytes(9).toString('base64url')
+let requests = 0
+
+/**
+ * Returns the request's `X-Request-Id` if it is safe to log and return, and otherwise a new id. Clients sometimes send an
+ * API key or another secret in the wrong header.
+ */
+export function requestIdOf(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  isSecret: (text: string) => boolean,
+): string {
+  const sent = headers['x-request-id']
+  return typeof sent === 'string' && safeId.test(sent) && !isSecret(sent) ? sent : newRequestId()
+}
+
+/** Returns a request id that is unique across processes. */
+export function newRequestId(): string {
+  requests += 1
+  return `${processId}-${requests.toString(36)}`
 }

@@ -4,11 +4,11 @@
  */
 import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict, type Violation } from '../errors.ts'
 import { entityTagOf } from './conditions.ts'
-import type { WordedFailure } from './exchange.ts'
+import type { FailureResponse } from './exchange.ts'
 import { failures } from './failures.ts'
 
 /** The answer to a failure. `accept` is the request's Accept header, if one could be read. */
-export function problemOf(failure: Failure, requestId: string, accept: string | undefined): WordedFailure {
+export function problemOf(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
   const { status } = failures[failure.code]
   return {
     status,

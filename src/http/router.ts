@@ -1,75 +1,79 @@
 import FindMyWay from 'find-my-way'
 import { Failure } from '../errors.ts'
-import type { Exchange, Finder, Handler, Match, Outcome, Route, Wording } from './exchange.ts'
+import type { Exchange, FailureFormatter, Handler, Match, Outcome, Route, RouteMatcher } from './exchange.ts'
 import { type Fields, type MalformedForm, parseQuery } from './form-encoding.ts'
-import { maxTargetBytes } from './target.ts'
+import { maxTargetBytes } from './request-head.ts'
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 export type Method = (typeof methods)[number]
 
-/** Answers what no route does. `methods` are those that the path answers: none if there is no such path. */
+/** Handles requests without a route. `methods` are the methods of the path, if it has any. */
 export type Fallback = (exchange: Exchange, methods: readonly Method[]) => Outcome
 
-/** Finds the handler for a method and a path. */
-export class Router implements Finder {
-  /** Every method of every route, for the tests that compare the documents with what is served. */
+/** Finds the route for a method and a path. */
+export class Router implements RouteMatcher {
+  /** Every method of every route, for tests that compare the routes with the documents. */
   readonly declared: { readonly method: Method; readonly template: string }[] = []
   readonly #routes = FindMyWay({
-    // The gate refuses longer targets.
+    // Longer targets are rejected before this matters.
     maxParamLength: maxTargetBytes,
     querystringParser: parseQuery,
     onBadUrl: () => undefined,
   })
-  readonly #unanswered: Route
-  readonly #worded: { readonly prefix: string; readonly route: Route }[] = []
+  readonly #fallback: Route
+  readonly #fallbacksBelow: { readonly path: string; readonly route: Route }[] = []
 
   constructor(fallback: Fallback) {
-    this.#unanswered = {
+    this.#fallback = {
       template: null,
       handler: (exchange) => {
-        const answered = this.#methodsOf(exchange.target)
-        return answered === null ? malformedPath : fallback(exchange, answered)
+        const supported = this.#methodsOf(exchange.target)
+        return supported === null ? malformedPath : fallback(exchange, supported)
       },
     }
   }
 
-  /** Adds a route; what answers GET answers HEAD. */
-  add(method: Method, template: string, handler: Handler, more: Pick<Route, 'isAlwaysServed' | 'word'> = {}): void {
-    const route: Route = { template, handler, ...more }
-    const answered: Method[] = method === 'GET' ? ['GET', 'HEAD'] : [method]
-    this.#routes.on(answered, template, () => undefined, route)
-    for (const each of answered) this.declared.push({ method: each, template })
+  /** Adds a route. A route for GET handles HEAD too. */
+  add(
+    method: Method,
+    template: string,
+    handler: Handler,
+    options: Pick<Route, 'isAlwaysServed' | 'formatFailure'> = {},
+  ): void {
+    const route: Route = { template, handler, ...options }
+    const supported: Method[] = method === 'GET' ? ['GET', 'HEAD'] : [method]
+    this.#routes.on(supported, template, () => undefined, route)
+    for (const each of supported) this.declared.push({ method: each, template })
   }
 
-  /** Words the failures of requests below the path that no route answers, where its clients are others than those of the listener. */
-  word(path: string, word: Wording): void {
-    this.#worded.push({ prefix: path, route: { ...this.#unanswered, word } })
+  /** Sets the format of failures for requests to this path or below it that have no route. */
+  formatFailuresBelow(path: string, formatFailure: FailureFormatter): void {
+    this.#fallbacksBelow.push({ path, route: { ...this.#fallback, formatFailure } })
   }
 
-  /** Never throws: a path that no route has, or that cannot be decoded, leads to a handler that says so. */
+  /** Returns a route that responds with the failure if no route has the path, or the path cannot be decoded. */
   find(method: string, target: string): Match {
-    const found = this.#look(method, target)
-    if (!found?.store) return { route: this.#unansweredAt(target), params: {}, query: queryOf(target) }
+    const found = this.#lookUp(method, target)
+    if (!found?.store) return { route: this.#fallbackFor(target), params: {}, query: queryOf(target) }
     const query: unknown = found.searchParams
     return { route: found.store, params: found.params, query: query as Match['query'] }
   }
 
-  #unansweredAt(target: string): Route {
-    const worded = this.#worded.find(({ prefix }) => isBelow(target, prefix))
-    return worded?.route ?? this.#unanswered
+  #fallbackFor(target: string): Route {
+    return this.#fallbacksBelow.find(({ path }) => isAtOrBelow(target, path))?.route ?? this.#fallback
   }
 
-  /** The methods that the path answers; null if it cannot be decoded. */
+  /** Returns the methods of the path, or null if it cannot be decoded. */
   #methodsOf(target: string): Method[] | null {
-    const found = methods.map((method) => [method, this.#look(method, target)] as const)
+    const found = methods.map((method) => [method, this.#lookUp(method, target)] as const)
     if (found.some(([, route]) => route?.store === null)) return null
     return found.filter(([, route]) => route !== null).map(([method]) => method)
   }
 
-  /** Null if no route has the path; with null in `store` if the path cannot be decoded. */
-  #look(method: string, target: string) {
-    // It stands for the server itself (RFC 9110 §9.3.7); find-my-way would take it for a path.
+  /** Returns null if no route has the path. The `store` of the result is null if the path cannot be decoded. */
+  #lookUp(method: string, target: string) {
+    // `*` is the server itself (RFC 9110 §9.3.7); find-my-way would treat it as a path.
     if (target === '*') return null
     return this.#routes.find(method as Method, target)
   }
@@ -80,7 +84,7 @@ export const malformedPath = new Failure(
   'The path of the URL is malformed: check its percent-encoding.',
 )
 
-function isBelow(target: string, path: string): boolean {
+function isAtOrBelow(target: string, path: string): boolean {
   return target.startsWith(path) && ['', '/', '?'].includes(target.charAt(path.length))
 }
 

@@ -5,10 +5,9 @@
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { addHeader, send } from './answer.ts'
 import { addEntityTag, conditionOf } from './conditions.ts'
-import { type Coding, codingFor } from './content-coding.ts'
 import type { Exchange } from './exchange.ts'
+import { addHeader, type Coding, codingFor, send } from './response.ts'
 
 /** What to send for one address, in each content coding (RFC 9110 §8.4.1). */
 export interface StaticContent {

@@ -3,8 +3,8 @@ import { databaseUnavailable, Failure } from '../errors.ts'
 import { isReady, type Storage } from '../storage/port.ts'
 
 export interface Health {
-  /** Of the listener whose readiness is asked for. */
-  readonly drain: { readonly isDraining: boolean }
+  /** The listener whose readiness is asked for. */
+  readonly listener: { readonly isDraining: boolean }
   readonly storage: Pick<Storage, 'condition'>
 }
 
@@ -21,8 +21,8 @@ export interface Readiness {
  * Returns whether a load balancer should send requests to the process. Throws `shutting_down` while it drains, and
  * `database_unavailable`.
  */
-export async function readiness({ drain, storage }: Health): Promise<Readiness> {
-  if (drain.isDraining) throw new Failure('shutting_down', 'The server is stopping.', { retryAfter: 1 })
+export async function readiness({ listener, storage }: Health): Promise<Readiness> {
+  if (listener.isDraining) throw new Failure('shutting_down', 'The server is stopping.', { retryAfter: 1 })
   const condition = await inTime(storage.condition())
   const body = condition === 'ok' ? { status: 'ready' } : { status: 'degraded', reason: condition }
   return { httpStatus: isReady(condition) ? 200 : 503, body }

@@ -23,10 +23,10 @@ async function startOps(options: StartOptions = {}, changed: Partial<Operated> =
   const app = await startApp(options)
   const lines: LogLine[] = []
   const log = logTo({ write: (line) => void lines.push(JSON.parse(line)) }, 'info')
-  const { drain, measured, storage } = app
+  const { listener, measured, storage } = app
   const { counts, loopDelays } = measured
   const operated = {
-    ...{ drain, storage, log, counts, loopDelays, visits: app.measured.visits },
+    ...{ listener, storage, log, counts, loopDelays, visits: app.measured.visits },
     meters: { database: storage.meters },
     ...{ hostNames: ['localhost'], isSecret: () => false, isServed: (name: string) => name === 'go.acme.com' },
   }
@@ -52,7 +52,7 @@ test('200 for /health/live and /health/ready; 503 shutting_down for the latter w
   const [live, ready] = [await ask('/health/live'), await ask('/health/ready?verbose')]
   assert.deepEqual([live.status, live.body, live.headers['cache-control']], [200, { status: 'live' }, 'no-store'])
   assert.deepEqual([ready.status, ready.body], [200, { status: 'ready' }])
-  app.drain.isDraining = true
+  app.listener.isDraining = true
   const draining = await ask('/health/ready')
   assert.deepEqual([draining.status, draining.body.code, draining.headers['retry-after']], [503, 'shutting_down', '1'])
   assert.equal((await ask('/health/live')).status, 200)

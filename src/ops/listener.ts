@@ -1,23 +1,17 @@
-import type { Server } from 'node:http'
 import { Failure, notFound } from '../errors.ts'
-import { addHeader, send, sendJson } from '../http/answer.ts'
-import { maxUnfinishedBytes } from '../http/body.ts'
-import { ByteBudget } from '../http/byte-budget.ts'
-import { Connections } from '../http/connections.ts'
-import { Drain } from '../http/drain.ts'
+import { Proxies } from '../http/client-address.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import { strangeHost } from '../http/gate.ts'
+import { Listener } from '../http/listener.ts'
 import { problemOf } from '../http/problem.ts'
-import { Proxies } from '../http/proxies.ts'
+import { requireHostAmong } from '../http/request-head.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
 import { RequestCounts } from '../http/request-metrics.ts'
+import { addHeader, send, sendJson } from '../http/response.ts'
 import { type Fallback, Router } from '../http/router.ts'
-import { createListener } from '../http/server.ts'
-import { UnreadAnswers } from '../http/unread-answers.ts'
 import { type Health, readiness } from './health.ts'
 import { type Measured, metricsOf } from './metrics.ts'
 
-/** What the operator may be told about; `drain` is of the listener whose readiness is asked for. */
+/** What the operator may be told about; `listener` is the one whose readiness is asked for. */
 export interface Operated extends Measured, Health {
   readonly log: LogOutput
   /** The names by which it may be asked for, beside IP addresses: any other is one of a page elsewhere (DNS rebinding). */
@@ -34,7 +28,7 @@ const maxConnections = 64
  * The listener for the operator: plain HTTP without keys, and so for a network that only the operator reaches. It answers
  * however busy the process is, and while the other listeners drain.
  */
-export function opsListener(operated: Operated): { server: Server; drain: Drain } {
+export function opsListener(operated: Operated): Listener {
   const scrape = metricsOf(operated)
   const router = new Router(fallback)
   router.add('GET', metrics, async (exchange) => {
@@ -52,22 +46,16 @@ export function opsListener(operated: Operated): { server: Server; drain: Drain 
     if (typeof domain !== 'string' || !operated.isServed(domain)) return notFound('domain')
     return sendJson(exchange, 200, JSON.stringify({ domain }))
   })
-  const connections = new Connections(maxConnections)
-  const drain = new Drain(connections)
-  const server = createListener({
-    finder: router,
-    gate: { drain, connections, hostFault: strangeHost(operated.hostNames) },
-    surroundings: {
-      log: new RequestLog(operated.log, new RequestCounts(), 'debug'),
-      proxies: new Proxies(false),
-      unread: new UnreadAnswers(),
-      unfinished: new ByteBudget(maxUnfinishedBytes),
-      isSecret: operated.isSecret,
-      word: problemOf,
-      onArrival: (exchange) => addHeader(exchange, 'cache-control', 'no-store'),
-    },
+  return new Listener({
+    matcher: router,
+    observer: new RequestLog(operated.log, new RequestCounts(), 'debug'),
+    maxConnections,
+    proxies: new Proxies(false),
+    isSecret: operated.isSecret,
+    checkHost: requireHostAmong(operated.hostNames),
+    formatFailure: problemOf,
+    onArrival: (exchange) => addHeader(exchange, 'cache-control', 'no-store'),
   })
-  return { server, drain }
 }
 
 const paths = ['/metrics', '/health/live', '/health/ready', '/tls/ask'] as const

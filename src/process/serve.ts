@@ -60,7 +60,7 @@ async function start(): Promise<void> {
     app.begin()
   } catch (error) {
     // Told to stop while it started: what closes already is no reason to fail.
-    if (Object.values(app.listeners).some(({ drain }) => drain.isDraining)) return
+    if (Object.values(app.listeners).some(({ isDraining }) => isDraining)) return
     for (const { server } of Object.values(app.listeners)) server.close()
     await app.close()
     await storage.close()

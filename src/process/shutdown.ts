@@ -1,4 +1,4 @@
-import type { App, Listener } from '../app/app.ts'
+import type { App } from '../app/app.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Log } from './log.ts'
 
@@ -50,9 +50,11 @@ export function endInGoodOrder(parts: Parts): void {
 }
 
 async function stop({ app, storage, log: { logger } }: Parts): Promise<boolean> {
-  const listeners = Object.values(app.listeners)
+  const { api, redirect, ops } = app.listeners
   try {
-    for (const last of [false, true]) await drainAll(listeners.filter(({ isLast }) => isLast === last))
+    await Promise.all([api.drain(deadlineMs), redirect.drain(deadlineMs)])
+    // Last, so that the operator can watch the others.
+    await ops.drain(deadlineMs)
     await app.close()
     await storage.close()
     logger.info('stopped')
@@ -61,9 +63,4 @@ async function stop({ app, storage, log: { logger } }: Parts): Promise<boolean> 
     logger.fatal({ err: error }, 'not stopped in good order')
     return false
   }
-}
-
-/** One that does not listen yet, or was turned off, has nothing to drain. */
-async function drainAll(listeners: readonly Listener[]): Promise<void> {
-  await Promise.all(listeners.map(({ server, drain }) => drain.stop(server, deadlineMs)))
 }

@@ -1,17 +1,11 @@
-import type { Server } from 'node:http'
-import { maxUnfinishedBytes } from '../http/body.ts'
-import { ByteBudget } from '../http/byte-budget.ts'
-import { Connections } from '../http/connections.ts'
-import { Drain } from '../http/drain.ts'
-import type { Finder } from '../http/exchange.ts'
+import type { Proxies } from '../http/client-address.ts'
+import type { RouteMatcher } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
-import { missingHost } from '../http/gate.ts'
+import { Listener } from '../http/listener.ts'
 import type { Overload } from '../http/overload.ts'
-import type { Proxies } from '../http/proxies.ts'
+import { requireHost } from '../http/request-head.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
 import type { RequestCounts } from '../http/request-metrics.ts'
-import { createListener } from '../http/server.ts'
-import { UnreadAnswers } from '../http/unread-answers.ts'
 import { type Visited, Visits } from './visits.ts'
 import { wordForVisitors } from './wording.ts'
 
@@ -30,30 +24,26 @@ export interface VisitorsOptions extends Visited {
 export const visitRoute = '/{alias}'
 
 /** The listener for visitors: any host, any path, and nothing else than links. */
-export function visitorsListener(options: VisitorsOptions): { server: Server; drain: Drain } {
+export function visitorsListener(options: VisitorsOptions): Listener {
   const visits = new Visits(options)
   const match = {
     route: { template: visitRoute, handler: visits.answer.bind(visits) },
     params: {},
     query: noFields,
   }
-  const finder: Finder = { find: () => match }
-  const connections = new Connections(options.maxConnections)
-  const drain = new Drain(connections)
-  const server = createListener({
-    finder,
-    gate: { drain, connections, overload: options.overload, hostFault: missingHost },
-    surroundings: {
-      log: new RequestLog(options.log, options.counts, 'debug', 500),
-      proxies: options.proxies,
-      unread: new UnreadAnswers(),
-      unfinished: new ByteBudget(maxUnfinishedBytes),
-      isSecret: options.isSecret,
-      word: wordForVisitors,
-    },
+  const matcher: RouteMatcher = { find: () => match }
+  const listener = new Listener({
+    matcher,
+    observer: new RequestLog(options.log, options.counts, 'debug', 500),
+    maxConnections: options.maxConnections,
+    proxies: options.proxies,
+    overload: options.overload,
+    isSecret: options.isSecret,
+    checkHost: requireHost,
+    formatFailure: wordForVisitors,
   })
   // Some clients half-close their connection and wait for the response (RFC 9293 §3.6). This switch is missing from Node's
   // documents and types, but Node has no other: without it, Node ends the connection before a link is found.
-  Object.assign(server, { httpAllowHalfOpen: true })
-  return { server, drain }
+  Object.assign(listener.server, { httpAllowHalfOpen: true })
+  return listener
 }

@@ -1,8 +1,8 @@
 /** The redirects themselves: what they are made of, ready to be sent. */
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { BoundedMap } from '../bounded-map.ts'
-import { addHeader, send, sendReady } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
+import { addHeader, send, sendReady } from '../http/response.ts'
 import type { ServedLink } from './directory.ts'
 import { locationOf, withQuery } from './location.ts'
 import { type Target, targetOf } from './loop.ts'

@@ -1,6 +1,6 @@
 /** How failures are worded for visitors: as a page, or as a problem object for clients that ask for JSON. */
 import { Failure, linkExpired } from '../errors.ts'
-import type { WordedFailure } from '../http/exchange.ts'
+import type { FailureResponse } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { headersOf, problemOf } from '../http/problem.ts'
 import { formPolicy, pagePolicy } from './page-style.ts'
@@ -18,7 +18,7 @@ export const unkept = {
 } as const
 
 /** Words a failure for a visitor. */
-export function wordForVisitors(failure: Failure, requestId: string, accept: string | undefined): WordedFailure {
+export function wordForVisitors(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
   if (prefersJson(accept)) {
     const { status, headers, body } = problemOf(failure, requestId, accept)
     return { status, headers: { ...headers, ...unkept }, body }

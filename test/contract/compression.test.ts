@@ -1,7 +1,7 @@
 /** JSON answers that are long, for clients that take them compressed. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { codingFor } from '../../src/http/content-coding.ts'
+import { codingFor } from '../../src/http/response.ts'
 import { startApp } from '../app.ts'
 
 const gzip = { 'accept-encoding': 'gzip, deflate, br' }

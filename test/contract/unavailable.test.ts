@@ -128,7 +128,7 @@ async function blockWhile(goesOn: () => boolean): Promise<void> {
 
 test('503 shutting_down for every request once the server is to stop', async () => {
   const app = await startApp()
-  app.drain.isDraining = true
+  app.listener.isDraining = true
   for (const [method, path, request] of [...operations, ['GET', '/nowhere', {}], ['OPTIONS', '/health', {}]] as const) {
     const answer = await app.send(method, path, { ...request, key: null })
     assertProblem(answer, 503, 'shutting_down')

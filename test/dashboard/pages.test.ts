@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Failure } from '../../src/errors.ts'
-import { send } from '../../src/http/answer.ts'
+import { send } from '../../src/http/response.ts'
 import { startApp } from '../app.ts'
 import { stopClock } from '../clock.ts'
 import { Browser, signedIn } from '../dashboard.ts'
@@ -259,7 +259,7 @@ describe('failures are pages too', () => {
 
   test('503 with Retry-After while the server stops', async () => {
     const stopping = await startApp()
-    stopping.drain.isDraining = true
+    stopping.listener.isDraining = true
     for (const path of ['/app', '/app/nowhere', '/app/sign-in']) {
       const { status, headers, page } = await new Browser(stopping).get(path)
       assert.deepEqual([status, headers['retry-after'], headers.connection], [503, '1', 'close'])

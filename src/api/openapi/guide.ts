@@ -1,5 +1,5 @@
 import { maxFields } from '../../http/form-encoding.ts'
-import { maxTargetBytes } from '../../http/target.ts'
+import { maxTargetBytes } from '../../http/request-head.ts'
 import { maxBody } from '../body.ts'
 import { apiPrefix } from '../operation.ts'
 

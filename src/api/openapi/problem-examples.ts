@@ -12,8 +12,8 @@ import {
   preconditionFailed,
   referenceConflict,
 } from '../../errors.ts'
+import { headersTooLarge } from '../../http/request-head.ts'
 import { malformedPath } from '../../http/router.ts'
-import { headersTooLarge } from '../../http/target.ts'
 import { missingKey } from '../authentication.ts'
 import { malformedJson } from '../json.ts'
 

@@ -5,25 +5,26 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { eventually } from '../../test/processes.ts'
-import { send } from './answer.ts'
-import { UnreadAnswers } from './unread-answers.ts'
+import { ByteBudget } from './byte-budget.ts'
+import type { Exchange } from './exchange.ts'
+import { send } from './response.ts'
 
 /** More than what the sockets of both ends hold by themselves. */
 const answer = Buffer.alloc(12_000_000, 'x')
 const request = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
 
 interface Slow {
-  readonly unread: UnreadAnswers
+  readonly unread: ByteBudget
   /** A client that asks and does not read. */
   readonly dial: (requests?: string) => Promise<Socket>
 }
 
 async function serve(t: TestContext, maxAnswers: number): Promise<Slow> {
-  const unread = new UnreadAnswers(maxAnswers * answer.length * 1.01)
+  const unread = new ByteBudget(maxAnswers * answer.length * 1.01)
   let added = 0
-  const server = createServer((_, response) => {
-    response.end(answer)
-    unread.add(response)
+  const server = createServer((request, response) => {
+    const context = { unread, observer: { ended: () => undefined } }
+    send({ request, response, headerFields: [], context } as unknown as Exchange, 200, answer)
     added += 1
   })
   server.listen(0, '127.0.0.1')

@@ -299,7 +299,7 @@ test('414 for a path that is too long and broken', async () => {
 
 test('503 for a broken path while the server stops', async () => {
   const stopping = await startApp()
-  stopping.drain.isDraining = true
+  stopping.listener.isDraining = true
   assert.equal((await stopping.raw(head('GET', '/%zz')))[0]?.body.code, 'shutting_down')
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { headFault, isHostAllowed, maxHeadBytes } from './target.ts'
+import { checkHead, isHostAllowed, maxHeadBytes } from './request-head.ts'
 
 const names = ['localhost', 'ops.internal']
 
@@ -29,7 +29,7 @@ test('a client that names no host, which no browser is, is let in', () => {
   assert.equal(isHostAllowed('', names), true)
 })
 
-const faultOf = (url: string, rawHeaders: string[]) => headFault({ url, rawHeaders, httpVersion: '1.1' })?.code
+const faultOf = (url: string, rawHeaders: string[]) => checkHead({ url, rawHeaders, httpVersion: '1.1' })?.code
 
 test('a target may have 8 KiB and headers 32 KiB, which is less than the parser reads', () => {
   const target = `/${'a'.repeat(8 * 1024 - 1)}`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { generateKey } from '../keys/key.ts'
-import { newRequestId } from './request-id.ts'
+import { newRequestId } from './exchange.ts'
 
 const app = await startApp()
 const idOf = async (sent: string) => {

@@ -1,18 +1,18 @@
 import type { Logger } from 'pino'
 import type { Failure } from '../errors.ts'
 
-/** How long failures of one kind are counted before the count is logged. Milliseconds. */
+/** Time for which repeated failures are counted before the count is logged. Milliseconds. */
 const windowMs = 60_000
-/** Kinds that are counted apart; what comes beyond them counts as one more kind. */
+/** Any further kinds of failures are counted as one kind. */
 const maxKinds = 100
 
 /**
- * Logs failures that the operator can mend. A database that is away fails every request in the same way: the first
- * failure of a kind in a minute is logged with its cause, the others are counted and logged in one line.
+ * Logs failures that the operator can fix. A database that is down fails every request in the same way, so only the first
+ * failure of a kind in a minute is logged with its cause. The others are counted and logged in one line.
  */
-export class Troubles {
+export class FailureLog {
   readonly #logger: Logger
-  /** By kind: how many came after the first of this minute. */
+  /** The number of repetitions in this minute, by kind. */
   readonly #repeats = new Map<string, number>()
 
   constructor(logger: Logger) {

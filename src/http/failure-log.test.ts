@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { type DatabaseTrouble, databaseUnavailable } from '../errors.ts'
-import { Troubles } from './troubles.ts'
+import { FailureLog } from './failure-log.ts'
 
 const minute = 60_000
 
 /** The lines of failures with these causes, each as what it says of its failure. */
 function logger() {
   const lines: Record<string, unknown>[] = []
-  const troubles = new Troubles(pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))
+  const failures = new FailureLog(pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))
   let count = 0
   const add = (cause: unknown, reason?: DatabaseTrouble) =>
-    troubles.add(`request-${++count}`, databaseUnavailable(cause, reason))
+    failures.add(`request-${++count}`, databaseUnavailable(cause, reason))
   const said = () =>
     lines
       .splice(0)

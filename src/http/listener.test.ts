@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { RequestListener, ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import { Proxies } from './client-address.ts'
+import type { Handler, Match } from './exchange.ts'
+import { fail, Listener } from './listener.ts'
+import { problemOf } from './problem.ts'
+import { addHeader, send } from './response.ts'
+
+const faulty: Readonly<Record<string, Handler>> = {
+  'throws behind its answer': (exchange) => {
+    send(exchange, 204)
+    throw new Error('too late')
+  },
+  'rejects behind its answer': async (exchange) => {
+    send(exchange, 204)
+    throw new Error('too late')
+  },
+  'fails behind its answer': (exchange) => {
+    send(exchange, 204)
+    fail(exchange, new Error('too late'))
+    return undefined
+  },
+}
+
+for (const [what, handler] of Object.entries(faulty)) {
+  test(`204 and one line in the log for the bug when a handler ${what}`, async () => {
+    const app = await startApp({ expectsBugs: true })
+    app.router.add('GET', '/faulty', handler)
+    const { status } = await app.send('GET', '/faulty')
+    assert.equal(status, 204)
+    assert.equal((await app.send('GET', '/health')).status, 200)
+    assert.deepEqual(bugsOf(app.logs), ['too late'])
+    assert.equal(app.logs.filter(({ msg, route }) => msg === 'request' && route === '/faulty').length, 1)
+  })
+}
+
+test('204 when a handler answers although it has failed', async () => {
+  const app = await startApp({ expectsBugs: true })
+  app.router.add('GET', '/faulty', (exchange) => {
+    fail(exchange, new Error('first'))
+    return send(exchange, 204)
+  })
+  assert.equal((await app.send('GET', '/faulty')).status, 204)
+  assert.equal((await app.send('GET', '/health')).status, 200)
+  assert.deepEqual(bugsOf(app.logs), ['first'])
+})
+
+test('a closed connection, and a line in the log, for an answer with a header that cannot be written', async () => {
+  const app = await startApp({ expectsBugs: true })
+  app.router.add('GET', '/faulty', (exchange) => {
+    addHeader(exchange, 'x-broken', 'one\ntwo')
+    return send(exchange, 204)
+  })
+  assert.deepEqual(await app.raw('GET /faulty HTTP/1.1\r\nHost: x\r\n\r\n'), [])
+  assert.equal((await app.send('GET', '/health')).status, 200)
+  assert.equal(bugsOf(app.logs).length, 2)
+  assert.equal(app.logs.find(({ route }) => route === '/faulty')?.aborted, true)
+  assert.equal(app.measured.counts.underWay, 0)
+})
+
+test('500 once when a handler fails twice', async () => {
+  const app = await startApp({ expectsBugs: true })
+  app.router.add('GET', '/faulty', (exchange) => {
+    fail(exchange, new Error('first'))
+    throw new Error('second')
+  })
+  const { status, body } = await app.send('GET', '/faulty')
+  assert.deepEqual([status, body.code], [500, 'internal_error'])
+  assert.equal((await app.send('GET', '/health')).status, 200)
+  assert.deepEqual(bugsOf(app.logs), ['first', 'second'])
+  assert.equal(app.measured.counts.underWay, 0)
+})
+
+test('500 for whatever a handler throws that is no error', async () => {
+  const app = await startApp({ expectsBugs: true })
+  app.router.add('GET', '/faulty', () => {
+    throw undefined
+  })
+  const { status, body } = await app.send('GET', '/faulty')
+  assert.deepEqual([status, body.code], [500, 'internal_error'])
+})
+
+function bugsOf(logs: readonly Readonly<Record<string, unknown>>[]): unknown[] {
+  return logs.filter(({ msg }) => msg === 'internal error').map(({ err }) => (err as Error).message)
+}
+
+/** A deadline that no test reaches: what ends, ends for another reason. */
+const never = 3_600_000
+
+interface Served {
+  readonly listener: Listener
+  readonly dial: () => Promise<Socket>
+}
+
+/** A listener whose requests are all handled by `handle`. */
+async function serve(t: TestContext, handle: RequestListener): Promise<Served> {
+  const handler: Handler = ({ request, response }) => void handle(request as never, response as never)
+  const match: Match = { route: { template: null, handler }, params: {}, query: {} }
+  const ignore = () => undefined
+  const listener = new Listener({
+    matcher: { find: () => match },
+    observer: { started: ignore, ended: ignore, rejected: ignore, failed: ignore, crashed: ignore },
+    maxConnections: 100,
+    proxies: new Proxies(false),
+    isSecret: () => false,
+    checkHost: () => undefined,
+    formatFailure: problemOf,
+  })
+  const { server } = listener
+  server.listen(0, '127.0.0.1')
+  t.after(() => server.closeAllConnections())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const dial = async () => {
+    const accepted = once(server, 'connection')
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8')
+    t.after(() => socket.destroy())
+    socket.on('error', () => undefined)
+    await Promise.all([once(socket, 'connect'), accepted])
+    return socket
+  }
+  return { listener, dial }
+}
+
+const get = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
+
+test('a server without connections stops at once', async (t) => {
+  const { listener } = await serve(t, () => undefined)
+  const later = new Promise((resolve) => setImmediate(resolve, 'later'))
+  assert.equal(await Promise.race([listener.drain(never), later]), undefined)
+})
+
+test('an idle connection may bring one more request while the server stops', async (t) => {
+  const { listener, dial } = await serve(t, () => undefined)
+  const socket = await dial()
+  const stopped = listener.drain(never)
+  socket.write(get)
+  const [text] = await once(socket, 'data')
+  assert.match(text, /^HTTP\/1\.1 503 [\s\S]*connection: close[\s\S]*shutting_down/i)
+  await stopped
+})
+
+test('an idle connection that brings nothing is not awaited', async (t) => {
+  const { listener, dial } = await serve(t, () => undefined)
+  const socket = await dial()
+  await Promise.all([listener.drain(never), once(socket, 'close')])
+})
+
+test('a listener says that it drains from the moment that it is told to stop', async (t) => {
+  const { listener } = await serve(t, () => undefined)
+  assert.equal(listener.isDraining, false)
+  const stopped = listener.drain(never)
+  assert.equal(listener.isDraining, true)
+  await stopped
+})
+
+test('a connection is refused from the moment that the server is told to stop', async (t) => {
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<ServerResponse>()
+  const { listener, dial } = await serve(t, (_, response) => arrive(response))
+  const answered = conversation(await dial())
+  const response = await arrived
+  const stopped = listener.drain(never)
+  await assert.rejects(dial(), { code: 'ECONNREFUSED' })
+  response.end('done')
+  assert.match(await answered, /done$/)
+  await stopped
+})
+
+test('headers that are never completed are not awaited', async (t) => {
+  const { listener, dial } = await serve(t, () => undefined)
+  const socket = await dial()
+  socket.write('GET / HTTP/1.1\r\nHost: he')
+  await Promise.all([listener.drain(never), once(socket, 'close')])
+})
+
+test('a request under way is awaited, and its connection is closed behind it', async (t) => {
+  const order: string[] = []
+  const { listener, dial } = await serve(t, (_, response) => {
+    response.once('finish', () => order.push('answered'))
+    setTimeout(() => response.end('done'), 600)
+    setImmediate(() => void listener.drain(never).then(() => order.push('stopped')))
+  })
+  const socket = await dial()
+  const text = await conversation(socket)
+  assert.match(text, /connection: close[\s\S]*done$/i)
+  assert.deepEqual(order, ['answered', 'stopped'])
+})
+
+test('an answer that has begun goes on to its end', async (t) => {
+  const { listener, dial } = await serve(t, (_, response) => {
+    response.write('first ')
+    void listener.drain(never)
+    response.end('second')
+  })
+  assert.match(await conversation(await dial()), /first [\s\S]*second/)
+})
+
+test('what takes longer than the deadline is cut', async (t) => {
+  const { listener, dial } = await serve(t, () => void listener.drain(500))
+  const begun = performance.now()
+  assert.equal(await conversation(await dial()), '')
+  const took = performance.now() - begun
+  assert.ok(took > 450, `${took} ms`)
+})
+
+/** Sends one request, and resolves with all that came back until the server closed the connection. */
+async function conversation(socket: Socket): Promise<string> {
+  let text = ''
+  socket.on('data', (chunk: string) => {
+    text += chunk
+  })
+  socket.write(get)
+  await once(socket, 'close')
+  return text
+}

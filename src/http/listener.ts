@@ -1,0 +1,170 @@
+import { once } from 'node:events'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Server as TcpServer } from 'node:net'
+import { Failure, overloaded } from '../errors.ts'
+import { ByteBudget } from './byte-budget.ts'
+import { handleClientErrors } from './client-errors.ts'
+import { Connections } from './connections.ts'
+import { Exchange, type ExchangeContext, type Handler, type RouteMatcher } from './exchange.ts'
+import type { Overload } from './overload.ts'
+import { failureOf } from './problem.ts'
+import { checkRequest, isUpgrade, maxHeadBytes, useOriginForm } from './request-head.ts'
+import { addHeader, send } from './response.ts'
+
+// A static import would also load the lazy parts of the module, such as a WebSocket client: 16 MB and a fifth of the
+// start-up time (ADR 18).
+const { createServer } = process.getBuiltinModule('node:http')
+
+/** Time limits for headers, whole requests and idle connections. Milliseconds. */
+const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 72_000 }
+/** Bytes of responses that clients have not read, for the whole listener. */
+const maxUnreadBytes = 64 * 1024 * 1024
+/** Bytes of incomplete bodies and waiting requests, for the whole listener. */
+const maxUnfinishedBytes = 32 * 1024 * 1024
+/** The approximate memory of a pipelined request that waits. Bytes. */
+const waitingRequestBytes = 4_096
+/** The time that idle connections have for one more request after the listener starts to drain. Milliseconds. */
+const graceMs = 300
+
+export interface ListenerOptions extends Omit<ExchangeContext, 'unread' | 'unfinished'> {
+  readonly matcher: RouteMatcher
+  readonly maxConnections: number
+  /** Omitted by a listener that must respond however busy the process is. */
+  readonly overload?: Overload
+  /** Returns what is wrong with the Host of a request. */
+  readonly checkHost: (exchange: Exchange) => Failure | undefined
+}
+
+/** An HTTP server that bounds the resources of its clients, and can stop without failing requests. */
+export class Listener {
+  readonly server: Server
+  /** Set when the listener starts to stop. From then on, requests get `shutting_down`. */
+  isDraining = false
+  readonly #options: ListenerOptions
+  readonly #context: ExchangeContext
+  readonly #connections: Connections
+
+  /** The caller must make the server listen. */
+  constructor(options: ListenerOptions) {
+    this.#options = options
+    this.#context = {
+      ...options,
+      unread: new ByteBudget(maxUnreadBytes),
+      unfinished: new ByteBudget(maxUnfinishedBytes),
+    }
+    this.#connections = new Connections(options.maxConnections)
+    this.server = createServer(
+      { ...timeouts, connectionsCheckingInterval: 1_000, requireHostHeader: false, maxHeaderSize: maxHeadBytes },
+      (request, response) => this.#serveInOrder(request, response),
+    )
+    this.#connections.watch(this.server)
+    handleClientErrors(this.server, this.#connections, this.#context)
+  }
+
+  /**
+   * Stops accepting connections. Resolves when every request has been handled and all connections are closed. Idle
+   * connections are closed after a moment, so that requests in transit get a 503. After `deadlineMs`, all are closed.
+   */
+  async drain(deadlineMs: number): Promise<void> {
+    const { server } = this
+    this.isDraining = true
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    // `http.Server` would close idle connections immediately, and has no option against that.
+    TcpServer.prototype.close.call(server)
+    for (const socket of this.#connections.open) {
+      const response = this.#connections.awaitedResponse(socket)
+      if (response?.headersSent === false) response.setHeader('connection', 'close')
+    }
+    const sweep = setInterval(() => this.#closeIdle(), graceMs)
+    const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs)
+    await closed
+    clearInterval(sweep)
+    clearTimeout(deadline)
+  }
+
+  #closeIdle(): void {
+    for (const socket of this.#connections.open) {
+      if (this.#connections.awaitedResponse(socket) === undefined) socket.destroy()
+    }
+  }
+
+  /** Serves the pipelined requests of a connection one by one, each in its own tick, so that they cannot delay others. */
+  #serveInOrder(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request
+    const earlier = this.#connections.awaitedResponse(socket)
+    if (earlier === undefined) {
+      this.#serve(request, response)
+      return
+    }
+    this.#context.unfinished.hold(socket, waitingRequestBytes)
+    earlier.once('close', () => {
+      this.#context.unfinished.release(socket, waitingRequestBytes)
+      setImmediate(() => socket.writable && this.#serve(request, response))
+    })
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    useOriginForm(request)
+    const match = this.#options.matcher.find(request.method as string, request.url as string)
+    const exchange = new Exchange(this.#context, request, response, match)
+    this.#context.observer.started()
+    this.#context.onArrival?.(exchange)
+    const failure = this.#admit(exchange)
+    if (failure === undefined) void handle(exchange, match.route.handler)
+    else fail(exchange, failure)
+  }
+
+  /** Returns the failure if the request cannot be served: shutdown, overload, or malformed HTTP. */
+  #admit(exchange: Exchange): Failure | undefined {
+    const { overload, checkHost } = this.#options
+    const isSurplus = this.#connections.isSurplus(exchange.request.socket)
+    if (this.isDraining || isSurplus || isUpgrade(exchange)) addHeader(exchange, 'connection', 'close')
+    if (this.isDraining) return new Failure('shutting_down', 'The server is stopping. Try again.', { retryAfter: 1 })
+    if (!exchange.route.isAlwaysServed) {
+      const busy = isSurplus ? overloaded('The server has as many connections as it can serve.') : overload?.refusal()
+      if (busy !== undefined) return busy
+    }
+    return checkRequest(exchange) ?? checkHost(exchange)
+  }
+}
+
+/** Runs the handler, and responds with the failure that it returns or throws. */
+async function handle(exchange: Exchange, handler: Handler): Promise<void> {
+  try {
+    const failure = await handler(exchange)
+    if (failure !== undefined) fail(exchange, failure)
+  } catch (error) {
+    fail(exchange, error)
+  }
+}
+
+/** Responds with a failure. Any other error is logged and becomes `internal_error`. */
+export function fail(exchange: Exchange, error: unknown): void {
+  const { observer, onFailure } = exchange.context
+  const failure = failureOf(error)
+  if (failure.code === 'internal_error') observer.crashed(exchange.id, error)
+  else if (failure.facts.cause !== undefined) observer.failed(exchange.id, failure)
+  // After a response or an earlier failure, an error can only be logged.
+  if (exchange.response.headersSent || exchange.failure !== null) return
+  exchange.failure = failure.code
+  onFailure?.(exchange)
+  // Deferred, so that the failures of one tick are written together.
+  setImmediate(sendFailure, exchange, failure)
+}
+
+function sendFailure(exchange: Exchange, failure: Failure): void {
+  const { response, route, context } = exchange
+  if (response.headersSent) return
+  const formatFailure = route.formatFailure ?? context.formatFailure
+  const { status, headers, body } = formatFailure(failure, exchange.id, exchange.headers.accept)
+  for (const name in headers) addHeader(exchange, name, headers[name] as string)
+  try {
+    send(exchange, status, body)
+  } catch (error) {
+    // The handler added an invalid header before it failed.
+    context.observer.crashed(exchange.id, error)
+    response.destroy()
+    context.observer.ended(exchange, true)
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Checks of a request's head that Node's parser leaves to the server (RFC 9112): size, version, target, Host and framing.
+ */
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { Failure } from '../errors.ts'
+import type { Exchange } from './exchange.ts'
+import { MalformedForm } from './form-encoding.ts'
+
+/** The maximum length of a request target. Bytes. A longer target gets a 414. */
+export const maxTargetBytes = 8 * 1024
+
+/** The maximum size of the names and values of all headers together. Bytes. A larger head gets a 431. */
+const maxHeaderBytes = 32 * 1024
+
+/**
+ * The value of Node's `maxHeaderSize`. The parser rejects larger heads with a 431, because it does not know whether the
+ * target or the headers are too long. A long target below this size gets a 414, however its bytes arrive.
+ */
+export const maxHeadBytes = maxTargetBytes + maxHeaderBytes + 1
+
+/** The head exceeds the limits above, or the number of headers that Node accepts. */
+export const headersTooLarge = new Failure(
+  'headers_too_large',
+  'The headers take more than 32 KiB, or more than 40 KiB together with the URL, or are more than a thousand.',
+)
+
+/** Rewrites a target in absolute form into origin form, with its host as the Host (RFC 9112 §3.2.2). */
+export function useOriginForm(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
+  const { url = '/' } = request
+  const absolute = url.startsWith('/') ? null : /^https?:\/\/([^/?#]+)(.*)$/i.exec(url)
+  if (absolute === null) return
+  const [, host, rest = ''] = absolute
+  request.headers.host = host
+  request.url = rest.startsWith('/') ? rest : `/${rest}`
+}
+
+/** Node drops whatever follows such a request in the same packet, so its connection must end (RFC 9112 §9.3.2). */
+export function isUpgrade({ headers }: Exchange): boolean {
+  return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
+}
+
+/** Returns what is wrong with a request, except for its Host. */
+export function checkRequest({ query, request }: Exchange): Failure | undefined {
+  const failure = checkHead(request)
+  if (failure !== undefined) return failure
+  if (query instanceof MalformedForm) {
+    return new Failure('malformed_url', `The query of the URL cannot be read. ${query.message}`)
+  }
+  return checkFraming(request)
+}
+
+/** Returns what is wrong with the size or the HTTP version of a head. */
+export function checkHead(request: Pick<IncomingMessage, 'url' | 'rawHeaders' | 'httpVersion'>): Failure | undefined {
+  const { url = '/', rawHeaders, httpVersion } = request
+  if (url.length > maxTargetBytes) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
+  let bytes = 0
+  for (const text of rawHeaders) bytes += text.length
+  if (bytes > maxHeaderBytes) return headersTooLarge
+  if (httpVersion === '1.1' || httpVersion === '1.0') return undefined
+  return new Failure('malformed_request', `HTTP/${httpVersion} is not supported. Send HTTP/1.1.`)
+}
+
+/** The parser accepts repeated headers that may appear only once, and transfer codings that it does not decode. */
+function checkFraming({ rawHeaders, headers }: IncomingMessage): Failure | undefined {
+  if (countHeader('host', rawHeaders) > 1 || countHeader('authorization', rawHeaders) > 1) {
+    // Node uses the first value; a proxy may have checked the second.
+    return new Failure('malformed_request', 'The Host or the Authorization header was sent twice.')
+  }
+  const coding = headers['transfer-encoding']
+  if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined
+  return new Failure('malformed_request', 'The only Transfer-Encoding that is understood is chunked.')
+}
+
+function countHeader(header: string, rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === header.length && name.toLowerCase() === header) count += 1
+  }
+  return count
+}
+
+/**
+ * Requires a Host that is a host with an optional port (RFC 9112 §3.2), which may come from a trusted proxy. Returns the
+ * failure for any other.
+ */
+export function requireValidHost({ host, protocol, request }: Exchange): Failure | undefined {
+  if (!/^https?$/i.test(protocol)) {
+    return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
+  }
+  if (hostPattern.test(host) || (host === '' && request.httpVersion === '1.0')) return undefined
+  return host === '' ? missingHost : new Failure('malformed_request', 'The Host header is not a host and port.')
+}
+
+/** Requires a Host header of any value. HTTP/1.0 requests may lack it (RFC 9112 §3.2). */
+export function requireHost({ request }: Exchange): Failure | undefined {
+  const { httpVersion, rawHeaders } = request
+  return httpVersion === '1.1' && countHeader('host', rawHeaders) === 0 ? missingHost : undefined
+}
+
+/** Requires a Host that is an IP address or one of `names`, in lower case. */
+export function requireHostAmong(names: readonly string[]): (exchange: Exchange) => Failure | undefined {
+  return (exchange) => {
+    const failure = requireValidHost(exchange)
+    if (failure !== undefined || isHostAllowed(exchange.host, names)) return failure
+    return new Failure('malformed_request', `The Host must be an IP address or one of ${names.join(', ')}.`)
+  }
+}
+
+/**
+ * Returns whether the host is empty, an IP address or one of `names`, with any port. A web page from elsewhere can reach
+ * the server only through another name (DNS rebinding).
+ */
+export function isHostAllowed(host: string, names: readonly string[]): boolean {
+  const name = host.replace(/:\d*$/, '').toLowerCase()
+  return name === '' || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || names.includes(name)
+}
+
+const missingHost = new Failure('malformed_request', 'The request has no Host header.')
+
+const hostPattern = /^(?:[\w.~-]{1,255}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{0,5})?$/

@@ -1,0 +1,123 @@
+import { gzip } from 'node:zlib'
+import type { Exchange } from './exchange.ts'
+
+/** Adds a header to the response. The name is in lower case. */
+export function addHeader(exchange: Exchange, name: string, value: string): void {
+  exchange.headerFields.push(name, value)
+}
+
+export function hasHeader({ headerFields }: Exchange, name: string): boolean {
+  return indexOfHeader(headerFields, name) >= 0
+}
+
+/** Returns the index of a header's name among alternating names and values, or -1. */
+function indexOfHeader(headerFields: readonly string[], name: string): number {
+  return headerFields.findIndex((field, at) => at % 2 === 0 && field === name)
+}
+
+/** Sends the response with the headers that were added. Returns undefined, as a handler that has responded must. */
+export function send(exchange: Exchange, status: number, body: string | Buffer = ''): undefined {
+  // Neither status has a body whose length could be given (RFC 9110 §8.6).
+  if (status !== 204 && status !== 304) addHeader(exchange, 'content-length', String(Buffer.byteLength(body)))
+  return sendReady(exchange, status, body)
+}
+
+/** Sends a response whose headers are complete, including the length. */
+export function sendReady(exchange: Exchange, status: number, body: string | Buffer): undefined {
+  const { headerFields, response, context } = exchange
+  response.writeHead(status, headerFields)
+  response.end(body)
+  const isLost = response.destroyed || response.socket?.destroyed === true || Boolean(response.socket?.errored)
+  if (isLost || response.writableLength === 0) context.observer.ended(exchange, isLost)
+  else awaitReader(exchange)
+}
+
+/**
+ * Time after which the connection of a client that reads nothing is closed. It can take twice as long if the client has
+ * read a part. Milliseconds.
+ */
+const readTimeoutMs = 75_000
+
+/** Bounds the time and memory that an unread response takes. Only for those, because it costs as much as `writeHead`. */
+function awaitReader(exchange: Exchange): void {
+  const { request, response, context } = exchange
+  // Includes the length of a response that waits for earlier ones on its connection.
+  const bytes = response.writableLength
+  response.setTimeout(readTimeoutMs)
+  response.on('close', () => {
+    context.unread.release(request.socket, bytes)
+    context.observer.ended(exchange, !response.writableFinished)
+  })
+  context.unread.hold(request.socket, bytes)
+}
+
+/** Shorter text is not compressed. Characters. */
+const minCompressed = 1_024
+
+/** The suffix of entity tags of compressed responses, because a strong tag identifies the bytes (RFC 9110 §8.8.3.3). */
+export const gzipSuffix = '-gzip'
+
+/** Sends 304 for a GET whose 200 may be compressed, with the same Vary (RFC 9110 §15.4.5). */
+export function sendNotModified(exchange: Exchange): undefined {
+  addHeader(exchange, 'vary', 'Accept-Encoding')
+  return send(exchange, 304)
+}
+
+/** Sends JSON text, compressed if it is long and the client accepts that. */
+export function sendJson(exchange: Exchange, status: number, text: string): undefined {
+  addHeader(exchange, 'content-type', 'application/json; charset=utf-8')
+  return sendText(exchange, status, text)
+}
+
+/** Sends text, compressed if it is long and the client accepts that. */
+export function sendText(exchange: Exchange, status: number, text: string): undefined {
+  if (text.length < minCompressed) return send(exchange, status, text)
+  addHeader(exchange, 'vary', 'Accept-Encoding')
+  if (codingFor(exchange.headers['accept-encoding'], ['gzip']) !== 'gzip') return send(exchange, status, text)
+  gzip(text, (error, bytes) => {
+    /* node:coverage ignore next */
+    if (error !== null) return void send(exchange, status, text)
+    addHeader(exchange, 'content-encoding', 'gzip')
+    addGzipSuffix(exchange.headerFields)
+    send(exchange, status, bytes)
+  })
+}
+
+function addGzipSuffix(headerFields: string[]): void {
+  const at = indexOfHeader(headerFields, 'etag') + 1
+  if (at > 0) headerFields[at] = (headerFields[at] as string).replace(/"$/, `${gzipSuffix}"`)
+}
+
+/** A content coding (RFC 9110 §8.4.1). */
+export type Coding = 'br' | 'gzip' | 'identity'
+
+/** Longer Accept-Encoding headers are ignored. Only about twenty codings exist. Characters. */
+const maxAcceptEncoding = 1_024
+
+/**
+ * Returns the first of the offered codings that an Accept-Encoding header accepts (RFC 9110 §12.5.3): listed, or covered by
+ * `*`, with a weight other than 0. Returns `identity` if it accepts none.
+ */
+export function codingFor(accepted: string | string[] | undefined, offered: readonly Coding[]): Coding {
+  if (typeof accepted !== 'string' || accepted.length > maxAcceptEncoding) return 'identity'
+  const weights = new Map(accepted.toLowerCase().split(',').map(parseWeight))
+  return offered.find((coding) => (weights.get(coding) ?? weights.get('*') ?? 0) > 0) ?? 'identity'
+}
+
+function parseWeight(element: string): [coding: string, weight: number] {
+  const [coding = '', ...parameters] = element.split(';').map((part) => part.trim())
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))
+  return [coding, weight === undefined ? 1 : Number(weight.slice(2))]
+}
+
+/**
+ * Returns the `Content-Disposition` for a file with this name, which may have any characters (RFC 6266 §4.3, RFC 8187
+ * §3.2). Slashes and invisible characters become hyphens.
+ */
+export function dispositionOf(kind: 'inline' | 'attachment', name: string): string {
+  const safe = name.replace(/[/\\\p{C}\p{Z}]+/gu, '-')
+  if (/^[\w.~-]+$/.test(safe)) return `${kind}; filename="${safe}"`
+  const plain = safe.replace(/[^\w.~-]+/g, '-')
+  const encoded = encodeURIComponent(safe).replace(/['()*!]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`
+}
