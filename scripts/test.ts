@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { table } from '../src/cli/table.ts'
+import { table } from '../src/cli/output.ts'
 import { cpuTimesVariable } from '../test/cpu-times.ts'
 
 const shown = 20

@@ -14,9 +14,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { PassThrough } from 'node:stream'
 import { type TestContext, test as testOf } from 'node:test'
-import { backupCommands } from '../src/cli/backup.ts'
 import { backedUp, namesAt, namesIn, newPlace, pagesOf, sentence, spaces, store } from './backups.ts'
 import { runHere } from './command-line.ts'
 import { newFolder } from './processes.ts'
@@ -240,23 +238,6 @@ test('exit code 2 for a FILE that is the database itself, whatever it is called,
     assert.match(stderr, /^\S+ is the database itself\. Name another file\.\n\nUsage: /)
   }
   assert.deepEqual(readFileSync(path), before)
-})
-
-test('on a terminal, backup and restore tell how far they are', async (t) => {
-  const { backup, path } = await backedUp(t, 'One')
-  const [location, said] = [{ engine: 'sqlite', path } as const, [] as string[]]
-  const err = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY: true })
-  err.on('data', (text) => said.push(text))
-  const streams = { input: () => process.stdin, out: process.stdout, err, serve: async () => assert.fail() }
-  for (const [command, values] of [
-    [backupCommands.backup, { force: true }],
-    [backupCommands.restore, {}],
-  ] as const) {
-    assert.equal((await command.prepareAt({ values, operand: backup })(location, streams)).code, 0)
-    const text = said.splice(0).join('')
-    assert.match(text, /\d+ % is (copied|checked)/)
-    assert.ok(text.endsWith('\r\u001b[K'), 'the line is taken away')
-  }
 })
 
 test('a FILE must be named, and there must be a database', async (t) => {

@@ -346,5 +346,5 @@ test('exit codes 1 and 2 say what cannot be read, written or meant', async (t) =
   await createAccount(place.storage, 'Other')
   const many = await place.say('import', file)
   assert.deepEqual([many.code, many.stdout], [2, ''])
-  assert.match(many.stderr, /^There is more than one account: /)
+  assert.match(many.stderr, /^There is more than one account\. /)
 })

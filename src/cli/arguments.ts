@@ -1,80 +1,128 @@
 /**
- * Reads single arguments. Each function throws `WrongUse` with a sentence that says what to write.
+ * Arguments of commands and their parsers, which throw `WrongUse`.
  */
+import { dayFrom } from '../analytics/days.ts'
 import { isScope, type Scope, scopes } from '../keys/scope.ts'
-import { type Given, program, WrongUse } from './command.ts'
-import { parseDuration } from './duration.ts'
+import { program, WrongUse } from './usage.ts'
 
-const maxName = 255
-
-/** `--name`, which is required. */
-export function nameOf({ values }: Given): string {
-  const name = String(values.name ?? '').trim()
-  if (name === '') throw new WrongUse('--name is missing.')
-  const isPlain = !/\p{Cc}/u.test(name) && name.isWellFormed()
-  if (isPlain && [...name].length <= maxName) return name
-  throw new WrongUse(`--name takes 1 to ${maxName} characters, none of them a control character.`)
+export interface Argument<T> {
+  /** The value as the help shows it, such as `NAME`; '' for a flag. */
+  readonly placeholder: string
+  readonly help: string
+  readonly isRequired: boolean
+  /** Whether the value is a path, which must not be the database. */
+  readonly isFile?: true
+  /** `label` is the subject of error messages: `--name` or `The KEY`. */
+  readonly parse: (text: string | undefined, label: string) => T
 }
 
-/** `--scopes`; `*` includes all others. */
-export function scopesOf({ values }: Given): Scope[] {
-  const wanted = new Set(
-    String(values.scopes ?? '*')
-      .split(',')
-      .map((scope) => scope.trim()),
-  )
-  const known = [...wanted].filter(isScope)
-  if (known.length === wanted.size) return wanted.has('*') ? ['*'] : known
-  const unknown = [...wanted].find((scope) => !isScope(scope))
-  throw new WrongUse(`There is no scope "${unknown}". --scopes takes ${scopes.join(', ')}, separated by commas.`)
+type Parse<T> = (text: string, label: string) => T
+
+export function flag(help: string): Argument<boolean> {
+  return { placeholder: '', help, isRequired: false, parse: (text) => text !== undefined }
 }
 
-/** `--expires`, in milliseconds; null when it is not given. */
-export function lifetimeOf(given: Given): number | null {
-  if (given.values.expires === undefined) return null
-  const milliseconds = durationOf(given, 'expires')
-  if (milliseconds === 0) throw new WrongUse('--expires must be longer than nothing, such as 90d.')
-  return milliseconds
+/** An argument that may be left out; its value is then undefined. */
+export function optional<T>(placeholder: string, help: string, parse: Parse<T>): Argument<T | undefined> {
+  const parseGiven: Argument<T | undefined>['parse'] = (text, label) =>
+    text === undefined ? undefined : parse(text, label)
+  return { placeholder, help, isRequired: false, parse: parseGiven }
 }
 
-/** An option that takes a duration, in milliseconds. */
-export function durationOf({ values }: Given, option: string): number {
-  const milliseconds = parseDuration(String(values[option]))
-  if (milliseconds !== undefined) return milliseconds
-  throw new WrongUse(`--${option} takes a duration such as 30s, 15m, 24h or 90d, at most 36500d.`)
+/** An argument that may be left out; its value is then `fallback`. */
+export function withDefault<T>(placeholder: string, help: string, fallback: string, parse: Parse<T>): Argument<T> {
+  return { placeholder, help, isRequired: false, parse: (text = fallback, label) => parse(text, label) }
 }
 
-/** `--account`; undefined when it is not given. */
-export function accountOf({ values }: Given): number | undefined {
-  const text = values.account
-  if (text === undefined) return undefined
-  return idFrom(String(text)) ?? refuse(`--account takes the ID of an account, as "${program} accounts list" shows it.`)
+/** An argument that must have a value. */
+export function required<T>(placeholder: string, help: string, parse: Parse<T>): Argument<T> {
+  return {
+    placeholder,
+    help,
+    isRequired: true,
+    parse: (text = '', label) => {
+      if (text.trim() === '') throw new WrongUse(`${label} is missing.`)
+      return parse(text.trim(), label)
+    },
+  }
 }
 
-/** What KEY, which is required, says: the ID of a key, or its name. */
-export function keyNamedBy({ operand }: Given): number | string {
-  if (operand === undefined) throw new WrongUse('The KEY is missing: its ID or its name.')
-  // What was written is not repeated: it may be the secret.
-  if (/^wm_/.test(operand))
-    throw new WrongUse(`KEY is the ID or the name of a key, as "${program} keys list" shows it.`)
-  return idFrom(operand) ?? operand.trim()
+/** A file that is read or written; `-` means standard input or output, as does no file. */
+export function optionalFile(help: string): Argument<string | undefined> {
+  const parse = (text: string | undefined) => (text === '-' ? undefined : text)
+  return { placeholder: 'FILE', help, isRequired: false, isFile: true, parse }
 }
 
-/** The FILE, where one is given. */
-export function fileOf({ operand }: Given): string | undefined {
-  return operand === undefined || operand === '-' ? undefined : operand
+export function requiredFile(help: string): Argument<string> {
+  const parse: Parse<string> = (text, label) => (text === '-' ? fail(`${label} is missing.`) : text)
+  return { ...required('FILE', help, parse), isFile: true }
 }
 
-/** The FILE, which is required. */
-export function requiredFileOf(given: Given): string {
-  return fileOf(given) ?? refuse('The FILE is missing.')
-}
+export const text: Parse<string> = (text) => text
 
-/** The ID that the text is; undefined when it is none. */
+export const accountId: Parse<number> = (text) =>
+  idFrom(text) ?? fail(`--account takes the ID of an account, as "${program} accounts list" shows it.`)
+
+/** Returns the ID in the text; undefined if it has none. */
 export function idFrom(text: string): number | undefined {
   return /^[1-9]\d*$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
 }
 
-function refuse(sentence: string): never {
-  throw new WrongUse(sentence)
+const maxNameLength = 255
+
+export const recordName: Parse<string> = (name, label) => {
+  const isPlain = !/\p{Cc}/u.test(name) && name.isWellFormed()
+  if (isPlain && [...name].length <= maxNameLength) return name
+  throw new WrongUse(`${label} takes 1 to ${maxNameLength} characters, none of them a control character.`)
+}
+
+/** Parses scopes; `*` includes all others. */
+export const scopeList: Parse<Scope[]> = (text, label) => {
+  const wanted = new Set(text.split(',').map((scope) => scope.trim()))
+  const known = [...wanted].filter(isScope)
+  if (known.length === wanted.size) return wanted.has('*') ? ['*'] : known
+  const unknown = [...wanted].find((scope) => !isScope(scope))
+  throw new WrongUse(`There is no scope "${unknown}". ${label} takes ${scopes.join(', ')}, separated by commas.`)
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+/** A hundred years, so that no date overflows. */
+const maxDurationMs = 36_500 * 86_400_000
+
+/** Returns the milliseconds of `30s`, `15m`, `24h` or `90d`; undefined if the text is not a duration or too long. */
+export function parseDuration(text: string): number | undefined {
+  const [, count, unit = ''] = /^(0|[1-9]\d{0,9})([smhd])$/.exec(text) ?? []
+  const milliseconds = Number(count) * (unitMs[unit] ?? Number.NaN)
+  return milliseconds <= maxDurationMs ? milliseconds : undefined
+}
+
+/** Parses a duration. Returns milliseconds. */
+export const duration: Parse<number> = (text, label) =>
+  parseDuration(text) ?? fail(`${label} takes a duration such as 30s, 15m, 24h or 90d, at most 36500d.`)
+
+export const lifetime: Parse<number> = (text, label) =>
+  duration(text, label) || fail(`${label} must be longer than nothing, such as 90d.`)
+
+/** Parses a key ID or a key name. Errors don't contain the text, because it may be a secret. */
+export const keyReference: Parse<number | string> = (text) => {
+  if (text.startsWith('wm_')) fail(`KEY is the ID or the name of a key, as "${program} keys list" shows it.`)
+  return idFrom(text) ?? text
+}
+
+const maxLimit = 1_000
+
+export const limit: Parse<number> = (text, label) => {
+  const limit = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= maxLimit) return limit
+  throw new WrongUse(`${label} takes a number from 1 to ${maxLimit}.`)
+}
+
+export const clickFormat: Parse<'jsonl' | 'csv'> = (text, label) =>
+  text === 'jsonl' || text === 'csv' ? text : fail(`${label} takes jsonl or csv.`)
+
+export const day: Parse<string> = (text, label) =>
+  dayFrom(text) === undefined ? fail(`${label} takes a day such as 2026-11-20.`) : text
+
+function fail(message: string): never {
+  throw new WrongUse(message)
 }

@@ -1,4 +1,4 @@
-/** How the programs start, whatever Node the machine has. */
+/** Starts the programs with the Node versions of this machine. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ const test = (promise: string, work: (t: TestContext) => Promise<void> | void) =
 const bin = join(repository, 'bin/waymark.js')
 const sentence = /^Waymark runs on Node 26, and this is Node \d+\.\d+\.\d+\. Run "npm ci" once, [^\n]+\n$/
 
-/** A Node of this machine that is too old to run the source, where there is one. */
+/** Returns a Node in the PATH that is too old to run the source. */
 function olderNode(): string | undefined {
   const candidates = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'))
   return candidates.filter(existsSync).find((node) => {
@@ -26,7 +26,7 @@ function olderNode(): string | undefined {
 const older = olderNode()
 const withOlder = { skip: older === undefined ? 'no older Node is in the PATH' : false, timeout: 60_000 }
 
-testOf('an older Node says in a sentence what to do, with exit code 1', withOlder, async (t) => {
+testOf('an older Node explains what to do and returns 1', withOlder, async (t) => {
   for (const words of [['src/main.js'], ['src/cli.js', 'version'], serverArguments, commandArguments]) {
     const ended = await startProgram(t, [older as string, ...words], {}).ended
     assert.deepEqual([ended.code, ended.stdout], [1, ''])
@@ -34,19 +34,19 @@ testOf('an older Node says in a sentence what to do, with exit code 1', withOlde
   }
 })
 
-testOf('bin/waymark.js finds Node 26 when an older Node runs it', withOlder, async (t) => {
+testOf('bin/waymark.js finds Node 26 under an older Node', withOlder, async (t) => {
   const { code, stdout, stderr } = await startProgram(t, [older as string, bin, 'version'], {}).ended
   assert.deepEqual([code, stdout, stderr], [0, `${version}\n`, ''])
 })
 
-test('a Node that calls itself 20 is refused', async (t) => {
+test('rejects a Node that reports version 20', async (t) => {
   const disguise = `data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.1.0"}})`
   const ended = await startProgram(t, [process.execPath, '--import', disguise, 'src/main.js'], {}).ended
   assert.equal(ended.code, 1)
   assert.match(ended.stderr, /^Waymark runs on Node 26, and this is Node 20\.1\.0\. /)
 })
 
-test('npx waymark runs the command line, and ends with its exit code', async (t) => {
+test('npx waymark returns the exit code of the command', async (t) => {
   const ended = await startProgram(t, ['npx', 'waymark', 'version'], {}).ended
   assert.deepEqual([ended.code, ended.stdout], [0, `${version}\n`])
   const wrong = await startProgram(t, ['npm', 'exec', 'waymark', 'frob'], {}).ended
@@ -54,7 +54,7 @@ test('npx waymark runs the command line, and ends with its exit code', async (t)
   assert.match(wrong.stderr, /^There is no command "frob" here\.$/m)
 })
 
-test('waymark start is the server, which ends in good order when the program is told to', async (t) => {
+test('waymark start runs the server until SIGTERM', async (t) => {
   const { variables } = newDatabase(t)
   const program = startProgram(t, [process.execPath, bin, 'start'], { ...measured(), ...variables, PORT: '0' })
   const server = await listening(program)
@@ -64,7 +64,7 @@ test('waymark start is the server, which ends in good order when the program is 
   assert.match(stdout, /"msg":"stopped"/)
 })
 
-test('npx waymark start leaves no server behind when npx is killed', async (t) => {
+test('the server stops when npx is killed', async (t) => {
   const { variables } = newDatabase(t)
   const server = await listening(startProgram(t, ['npx', 'waymark', 'start'], { ...variables, PORT: '0' }))
   server.child.kill('SIGTERM')
@@ -76,7 +76,7 @@ test('npx waymark start leaves no server behind when npx is killed', async (t) =
   await eventually(isGone, 20_000)
 })
 
-test('bin/waymark.js gives Node the options of npm start; the packages that bring Node are named as it looks for them', () => {
+test('bin/waymark.js passes the options of npm start and knows the Node packages', () => {
   const source = readFileSync(bin, 'utf8')
   const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
   const options = scripts.start.split(' || ')[0]?.match(/--(?!import)\S+/g) ?? []

@@ -1,75 +1,146 @@
 import type { Readable, Writable } from 'node:stream'
-import type { ParseArgsOptionsConfig } from 'node:util'
+import { parseArgs } from 'node:util'
+import { readStorageLocation } from '../config/config.ts'
+import { noDatabaseAt } from '../errors.ts'
 import type { StorageLocation } from '../storage/location.ts'
+import { copiesOf, isThere, openStorage, placeOf } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
+import type { Argument } from './arguments.ts'
+import { didYouMean, WrongUse } from './usage.ts'
 
-/** What a user types to run this program, in any folder where Waymark is installed. */
-export const program = 'npx waymark'
-
-/** What was written after the name of a command. */
-export interface Given {
-  readonly values: Readonly<Record<string, string | boolean | undefined>>
-  /** The KEY, FILE, URL or ALIAS, where the command takes one. */
-  readonly operand: string | undefined
-}
-
-/** What a command works with: where it reads, prints its result and says everything else. */
-export interface Surroundings {
+/** The streams of the process, and the server that `start` runs. */
+export interface Terminal {
   readonly input: () => Readable
   readonly out: Writable
   readonly err: Writable
-  /** Starts the server, and returns once it listens. */
+  /** Starts the server. Resolves once it listens. */
   readonly serve: () => Promise<void>
 }
 
-/** What a command prints, if anything, and the exit code of the process. */
-export interface Printed {
+/** Text for standard output, if any, and the exit code. */
+export interface Result {
   readonly text: string
   readonly code: 0 | 1
 }
 
-/** Does the work and returns what to print; a text alone means exit code 0. */
-type Work = (storage: Storage, surroundings: Surroundings) => Promise<string | Printed>
-
-interface Described {
-  /** A line for the list of commands. */
+export interface Command {
+  /** One line for the list of commands. */
   readonly summary: string
-  /** What may follow the command's name. */
+  /** The arguments in one line. */
   readonly synopsis: string
-  /** A line for each argument. */
+  /** One line for each argument, and notes. */
   readonly details: string
-  readonly options: ParseArgsOptionsConfig
-  /** Whether something may follow that is no option, and whether it names a file. */
-  readonly takesOperand: false | 'file' | 'other'
+  /** Parses the arguments. Returns the work, or null if they ask for help. Throws `WrongUse`. */
+  readonly prepare: (args: readonly string[]) => null | ((terminal: Terminal) => Promise<Result>)
 }
 
-/** A command on records. */
-export interface RecordCommand extends Described {
-  /** Whether it makes a missing database. Others fail: a wrong name is likelier than a new database. */
-  readonly makesDatabase: boolean
-  /** Checks the arguments before the database is opened. Throws `WrongUse`. */
-  readonly prepare: (given: Given) => Work
+type Arguments = Readonly<Record<string, Argument<unknown>>>
+type Values<A extends Arguments> = { readonly [Name in keyof A]: A[Name] extends Argument<infer T> ? T : never }
+/** A text alone means exit code 0. */
+type Printed = Promise<string | Result>
+
+interface Declared<A extends Arguments> {
+  readonly summary: string
+  /** The options by name. The key `operand` declares the argument without a name. */
+  readonly arguments: A
+  readonly notes?: string
 }
 
-/** A command on the database as a whole, which opens it itself. */
-interface DatabaseCommand extends Described {
-  /** Checks the arguments before anything is done. Throws `WrongUse`. */
-  readonly prepareAt: (given: Given) => (location: StorageLocation, surroundings: Surroundings) => Promise<Printed>
+/** Declares a command. Its usage and its help are generated from its arguments. */
+export function command<const A extends Arguments>(
+  declared: Declared<A> & { readonly run: (values: Values<A>, terminal: Terminal) => Printed },
+): Command {
+  const entries = Object.entries(declared.arguments).map(([name, argument]) => ({
+    ...argument,
+    label: labelOf(name, argument),
+  }))
+  const width = Math.max(0, ...entries.map(({ label }) => label.length)) + 3
+  const lines = entries.map(
+    ({ label, help }) => `  ${label.padEnd(width)}${help.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`,
+  )
+  return {
+    summary: declared.summary,
+    synopsis: entries.map(({ label, isRequired }) => (isRequired ? label : `[${label}]`)).join(' '),
+    details: [lines.join('\n'), declared.notes].filter(Boolean).join('\n\n'),
+    prepare: (args) => {
+      const values = parse(declared.arguments, args)
+      if (values === null) return null
+      return async (terminal) => {
+        const printed = await declared.run(values, terminal)
+        return typeof printed === 'string' ? { text: printed, code: 0 } : printed
+      }
+    },
+  }
 }
 
-/** The command that becomes the server, which reads its own configuration. */
-export interface ServerCommand extends Described {
-  readonly serves: true
+/**
+ * Declares a command on records. It fails without a database unless `createsDatabase`, because a wrong location is more
+ * likely than a new database.
+ */
+export function recordCommand<const A extends Arguments>(
+  declared: Declared<A> & {
+    readonly createsDatabase?: true
+    readonly run: (storage: Storage, values: Values<A>, terminal: Terminal) => Printed
+  },
+): Command {
+  const { summary, arguments: known, notes = '', createsDatabase = false } = declared
+  const run = async (values: Values<A>, terminal: Terminal) => {
+    const file = known.operand?.isFile ? (values.operand as string | undefined) : undefined
+    const location = locationFor(file)
+    if (!(createsDatabase || (await isThere(location)))) throw noDatabaseAt(placeOf(location))
+    const storage = await openStorage(location)
+    try {
+      return await declared.run(storage, values, terminal)
+    } finally {
+      await storage.close()
+    }
+  }
+  return command({ summary, arguments: known, notes, run })
 }
 
-export type Command = RecordCommand | DatabaseCommand | ServerCommand
+/** Returns the location of the database. Throws `WrongUse` if the command would read or write the database as its `file`. */
+export function locationFor(file: string | undefined): StorageLocation {
+  const location = readStorageLocation()
+  if (file === undefined || !copiesOf(location).isItself(file)) return location
+  throw new WrongUse(`${file} is the database itself. Name another file.`)
+}
 
-/** The command line is wrong: the sentence and the usage are printed, and the exit code is 2. */
-export class WrongUse extends Error {}
+function labelOf(name: string, { placeholder }: Argument<unknown>): string {
+  if (name === 'operand') return placeholder
+  return placeholder === '' ? `--${name}` : `--${name} ${placeholder}`
+}
 
-export const jsonOption = { json: { type: 'boolean' } } as const satisfies ParseArgsOptionsConfig
+/** Parses arguments; null if they ask for help. */
+function parse<A extends Arguments>(known: A, args: readonly string[]): Values<A> | null {
+  const { operand, ...named } = known as Arguments
+  const options = Object.entries(named).map(
+    ([name, { placeholder }]) => [name, { type: placeholder === '' ? 'boolean' : 'string' }] as const,
+  )
+  const help = { type: 'boolean', short: 'h' } as const
+  const config = { args: [...args], options: { ...Object.fromEntries(options), help }, allowPositionals: true }
+  const { values, positionals } = withUsage([...Object.keys(named), 'help'], () => parseArgs(config))
+  if (values.help) return null
+  if (positionals.length > (operand === undefined ? 0 : 1)) {
+    throw new WrongUse('There are more arguments than the command takes.')
+  }
+  const texts: Readonly<Record<string, unknown>> = { ...values, operand: positionals[0] }
+  return Object.fromEntries(
+    Object.entries(known as Arguments).map(([name, argument]) => {
+      const text = texts[name]
+      const label = name === 'operand' ? `The ${argument.placeholder}` : `--${name}`
+      return [name, argument.parse(text === undefined ? undefined : String(text), label)]
+    }),
+  ) as Values<A>
+}
 
-/** What `--json` prints. */
-export function json(value: unknown): string {
-  return JSON.stringify(value, null, 2)
+/** Turns the errors of `parseArgs` into one sentence each. Their second sentence is about positional arguments. */
+function withUsage<T>(names: readonly string[], work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const [sentence = ''] = (error as Error).message.split(/\.\s|\n/)
+    const [, unknown = ''] = /^Unknown option '(--?[^']+)'/.exec(sentence) ?? []
+    const options = names.map((name) => `--${name}`)
+    throw new WrongUse(`${sentence.replace(/\.$/, '')}.${didYouMean(unknown, options)}`)
+  }
 }

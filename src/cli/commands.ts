@@ -1,80 +1,78 @@
 import { version } from '../version.ts'
 import { accountCommands } from './accounts.ts'
-import { backupCommands } from './backup.ts'
-import { type Command, program } from './command.ts'
-import { exportClicksCommand } from './export-clicks.ts'
+import type { Command } from './command.ts'
+import { databaseCommands } from './database.ts'
 import { keyCommands } from './keys.ts'
 import { linkCommands } from './links.ts'
-import { loginLinkCommand } from './login-link.ts'
-import { migrateCommand } from './migrate.ts'
-import { startCommand } from './start.ts'
-import { table } from './table.ts'
+import { table } from './output.ts'
+import { loginLinkCommand, startCommand } from './server.ts'
 import { transferCommands } from './transfer.ts'
+import { program } from './usage.ts'
 
-type Topic = Readonly<Record<string, Command>>
-type Commands = Readonly<Record<string, Topic | Command>>
-
-/** Commands by their first word: a topic, which a second word follows, or a command that is one word. */
-const topics: Commands = {
+/** All commands by name, in the order of the help. */
+const commands: Readonly<Record<string, Command>> = {
   start: startCommand,
-  accounts: accountCommands,
-  keys: keyCommands,
-  links: linkCommands,
+  ...withPrefix('accounts', accountCommands),
+  ...withPrefix('keys', keyCommands),
+  ...withPrefix('links', linkCommands),
   'login-link': loginLinkCommand,
-  migrate: migrateCommand,
-  ...backupCommands,
+  ...databaseCommands,
   ...transferCommands,
-  'export clicks': exportClicksCommand,
 }
 
-/** What the first arguments name: a command, or a topic (or nothing) within which a command is still to be named. */
-export interface Asked {
+function withPrefix(prefix: string, commands: Readonly<Record<string, Command>>): Record<string, Command> {
+  return Object.fromEntries(Object.entries(commands).map(([name, command]) => [`${prefix} ${name}`, command]))
+}
+
+/** A command, or the commands that could be meant. */
+export interface Found {
+  /** Undefined if the arguments name no command. */
   readonly command: Command | undefined
-  /** The words that could follow where no command is named. */
+  /** The words that could follow if no command is named. */
   readonly names: readonly string[]
-  /** The arguments that follow. */
+  /** The arguments after the name. */
   readonly rest: readonly string[]
   readonly usage: string
   readonly help: string
 }
 
-/** Finds the command that the arguments name. */
-export function find(args: readonly string[]): Asked {
-  const [topicName = '', commandName = '', ...rest] = args
-  const both = own(topics, `${topicName} ${commandName}`)
-  if (both !== undefined && isCommand(both)) return asked(both, `${topicName} ${commandName}`, rest)
-  const topic = own(topics, topicName)
-  if (topic === undefined) return place(args, program, topics, Object.keys(topics))
-  if (isCommand(topic)) return asked(topic, topicName, args.slice(1))
-  const command = own(topic, commandName)
-  if (command !== undefined) return asked(command, `${topicName} ${commandName}`, rest)
-  return place(args.slice(1), `${program} ${topicName}`, { [topicName]: topic }, Object.keys(topic))
+/** Finds the command that the first one or two arguments name. */
+export function findCommand(args: readonly string[]): Found {
+  for (const words of [2, 1]) {
+    const name = args.slice(0, words).join(' ')
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+    if (command !== undefined) return foundCommand(name, command, args.slice(words))
+  }
+  const prefix = `${args[0] ?? ''} `
+  const all = Object.entries(commands)
+  const group = all.filter(([name]) => name.startsWith(prefix))
+  return group.length > 0
+    ? foundGroup(
+        `${program} ${args[0]}`,
+        group,
+        group.map(([name]) => name.slice(prefix.length)),
+        args.slice(1),
+      )
+    : foundGroup(program, all, [...new Set(all.map(([name]) => name.replace(/ .*/, '')))], args)
 }
 
-function asked(command: Command, name: string, rest: readonly string[]): Asked {
+function foundCommand(name: string, command: Command, rest: readonly string[]): Found {
   const usage = `${`Usage: ${program} ${name} ${command.synopsis}`.trimEnd()}\n\n${command.details}`
   return { command, names: [], rest, usage, help: `${command.summary}\n\n${usage}` }
 }
 
-function isCommand(topic: Topic | Command): topic is Command {
-  return typeof topic.summary === 'string'
-}
-
-function own<T>(named: Readonly<Record<string, T>>, name: string): T | undefined {
-  return Object.hasOwn(named, name) ? named[name] : undefined
-}
-
-function place(rest: readonly string[], path: string, within: Commands, names: readonly string[]): Asked {
-  const commands = Object.entries(within).flatMap(([topic, commands]) =>
-    isCommand(commands)
-      ? [[`  ${program} ${topic}`, commands.summary]]
-      : Object.entries(commands).map(([name, { summary }]) => [`  ${program} ${topic} ${name}`, summary]),
-  )
-  const usage = `Usage: ${path} COMMAND\n\n${table(commands)}\n\n${hint}`
+function foundGroup(
+  path: string,
+  group: readonly (readonly [string, Command])[],
+  names: readonly string[],
+  rest: readonly string[],
+): Found {
+  const lines = table(group.map(([name, { summary }]) => [`  ${program} ${name}`, summary]))
+  const usage = `Usage: ${path} COMMAND\n\n${lines}\n\n${hint}`
   return { command: undefined, names, rest, usage, help: `Waymark ${version}\n\n${usage}` }
 }
 
 const hint = `"${program} help COMMAND" explains a command, "${program} version" prints the version. The commands work
-on the database that DATABASE_URL names, whether or not a server runs; only "restore" needs it stopped.
+on the database in DATABASE_URL, whether or not a server runs; only "restore" needs it stopped.
 
 Exit codes: 0 done; 1 not done, or only in part; 2 the command line is wrong, or another program is needed.`

@@ -1,99 +1,108 @@
+import { StartupFailure } from '../errors.ts'
 import { scopes } from '../keys/scope.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'
-import { accountOf, durationOf, keyNamedBy, lifetimeOf, nameOf, scopesOf } from './arguments.ts'
-import { chosenAccount, knownAccount } from './chosen-account.ts'
-import { chosenKey } from './chosen-key.ts'
-import { type Command, type Given, json, jsonOption, program } from './command.ts'
-import { table } from './table.ts'
+import type { Db } from '../storage/port.ts'
+import { chooseAccount, existingAccount } from './accounts.ts'
+import * as argument from './arguments.ts'
+import { recordCommand } from './command.ts'
+import { json, table } from './output.ts'
+import { program, WrongUse } from './usage.ts'
+
+const keyOperand = (action: string) =>
+  argument.required(
+    'KEY',
+    `the key to ${action}: its ID or its name, as "${program} keys list" shows it`,
+    argument.keyReference,
+  )
 
 export const keyCommands = {
-  create: {
-    summary: 'Issue an API key and print it, this once.',
-    synopsis: '--name NAME [--scopes LIST] [--expires DURATION] [--account ID] [--json]',
-    details: `  --name NAME          its name in lists, 1 to 255 characters
-  --scopes LIST        what it may do, separated by commas (default *, which is everything):
-                       ${scopes.join(', ')}
-  --expires DURATION   how long it is valid: 30s, 15m, 24h, 90d (default: until it is revoked)
-  --account ID         the account it belongs to; may be left out when there is only one
-  --json               print the whole record as JSON, with the key as "secret"`,
-    options: {
-      name: { type: 'string' },
-      scopes: { type: 'string' },
-      expires: { type: 'string' },
-      account: { type: 'string' },
-      ...jsonOption,
+  create: recordCommand({
+    summary: 'Issue an API key and print it. It is not shown again.',
+    arguments: {
+      name: argument.required('NAME', 'its name in lists, 1 to 255 characters', argument.recordName),
+      scopes: argument.withDefault(
+        'LIST',
+        `what it may do, separated by commas (default *, which is everything):\n${scopes.join(', ')}`,
+        '*',
+        argument.scopeList,
+      ),
+      expires: argument.optional(
+        'DURATION',
+        'how long it is valid: 30s, 15m, 24h, 90d (default: until it is revoked)',
+        argument.lifetime,
+      ),
+      account: argument.optional('ID', 'its account; optional if there is only one', argument.accountId),
+      json: argument.flag('print the whole record as JSON, with the key as "secret"'),
     },
-    takesOperand: false,
-    makesDatabase: false,
-    prepare: (given) => {
-      const wanted = { name: nameOf(given), scopes: scopesOf(given), lifetimeMs: lifetimeOf(given) }
-      const named = accountOf(given)
-      return async (db) => {
-        const account = await chosenAccount(db, named)
-        return issued(given, await createKey(db, { ...wanted, account }))
-      }
-    },
-  },
+    run: async (db, { name, scopes, expires: lifetimeMs = null, account, json: isJson }) =>
+      formatIssued(
+        await createKey(db, { name, scopes, lifetimeMs, account: await chooseAccount(db, account) }),
+        isJson,
+      ),
+  }),
 
-  list: {
+  list: recordCommand({
     summary: 'List the keys, without their secrets.',
-    synopsis: '[--account ID] [--json]',
-    details: `  --account ID   only the keys of this account
-  --json         print the records as JSON, with "status": active, expired or revoked`,
-    options: { account: { type: 'string' }, ...jsonOption },
-    takesOperand: false,
-    makesDatabase: false,
-    prepare: (given) => {
-      const named = accountOf(given)
-      return async (db) => {
-        const keys = await listKeys(db, named === undefined ? null : await knownAccount(db, named))
-        return given.values.json ? json(keys.map(shown)) : keyTable(keys)
-      }
+    arguments: {
+      account: argument.optional('ID', 'only the keys of this account', argument.accountId),
+      json: argument.flag('print the records as JSON, with "status": active, expired or revoked'),
     },
-  },
-
-  rotate: {
-    summary: 'Issue a key to replace another, print it, and let the old one expire.',
-    synopsis: 'KEY [--overlap DURATION] [--json]',
-    details: `  KEY                  the key to replace: its ID or its name, as "${program} keys list" shows it
-  --overlap DURATION   how long the old key stays good: 0s, 30s, 15m, 24h, 90d (default 24h)
-  --json               print the whole new record as JSON, with the key as "secret"
-
-The new key gets the lifetime that the old one was issued with. While the old key is good it can be rotated again,
-for instance when the new one was lost: that issues one more key, and never lets the old one live longer.`,
-    options: { overlap: { type: 'string', default: '24h' }, ...jsonOption },
-    takesOperand: 'other',
-    makesDatabase: false,
-    prepare: (given) => {
-      const named = keyNamedBy(given)
-      const overlapMs = durationOf(given, 'overlap')
-      return async (db) => issued(given, await rotateKey(db, (await chosenKey(db, named)).id, overlapMs))
+    run: async (db, { account, json: isJson }) => {
+      const keys = await listKeys(db, account === undefined ? null : await existingAccount(db, account))
+      return isJson ? json(keys.map(withStatus)) : keyTable(keys)
     },
-  },
+  }),
 
-  revoke: {
-    summary: 'End a key. Running servers notice within seconds.',
-    synopsis: 'KEY [--json]',
-    details: `  KEY      the key to end: its ID or its name, as "${program} keys list" shows it
-  --json   print the whole record as JSON`,
-    options: jsonOption,
-    takesOperand: 'other',
-    makesDatabase: false,
-    prepare: (given) => {
-      const named = keyNamedBy(given)
-      return async (db) => {
-        const key = await revokeKey(db, (await chosenKey(db, named)).id)
-        return given.values.json ? json(shown(key)) : `Key ${key.id} (${key.name}) is revoked.`
-      }
+  rotate: recordCommand({
+    summary: 'Issue a replacement for a key, print it, and let the old key expire.',
+    arguments: {
+      operand: keyOperand('replace'),
+      overlap: argument.withDefault(
+        'DURATION',
+        'how long the old key stays valid: 0s, 30s, 15m, 24h, 90d (default 24h)',
+        '24h',
+        argument.duration,
+      ),
+      json: argument.flag('print the whole new record as JSON, with the key as "secret"'),
     },
-  },
-} as const satisfies Record<string, Command>
+    notes: `The new key gets the lifetime that the old one was issued with. While the old key is valid it can be rotated again,
+for instance if the new one is lost. Each rotation issues another key and never extends the old one.`,
+    run: async (db, { operand, overlap, json: isJson }) =>
+      formatIssued(await rotateKey(db, (await chooseKey(db, operand)).id, overlap), isJson),
+  }),
 
-function issued({ values }: Given, { key, secret }: IssuedKey): string {
-  return values.json ? json({ ...shown(key), secret }) : secret
+  revoke: recordCommand({
+    summary: 'Revoke a key. Running servers notice within seconds.',
+    arguments: { operand: keyOperand('revoke'), json: argument.flag('print the whole record as JSON') },
+    run: async (db, { operand, json: isJson }) => {
+      const key = await revokeKey(db, (await chooseKey(db, operand)).id)
+      return isJson ? json(withStatus(key)) : `Key ${key.id} (${key.name}) is revoked.`
+    },
+  }),
 }
 
-function shown(key: Key) {
+/**
+ * Returns the key with this ID or name, and prefers active keys. Throws `StartupFailure` if there is none, and `WrongUse` if
+ * several have the name.
+ */
+async function chooseKey(db: Db, reference: number | string): Promise<Key> {
+  const keys = (await listKeys(db, null)).filter(({ id, name }) => reference === id || reference === name)
+  const active = keys.filter((key) => statusOf(key) === 'active')
+  const [key, ...others] = active.length > 0 ? active : keys
+  if (key === undefined) {
+    const which = typeof reference === 'number' ? `no key ${reference}` : 'no key with that name'
+    throw new StartupFailure(`There is ${which}. "${program} keys list" shows the keys.`)
+  }
+  if (others.length === 0) return key
+  const ids = [key, ...others].map(({ id }) => id).join(', ')
+  throw new WrongUse(`More than one key is called ${key.name}. Use one of their IDs instead: ${ids}.`)
+}
+
+function formatIssued({ key, secret }: IssuedKey, isJson: boolean): string {
+  return isJson ? json({ ...withStatus(key), secret }) : secret
+}
+
+function withStatus(key: Key) {
   return { ...key, status: statusOf(key) }
 }
 

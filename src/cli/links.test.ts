@@ -1,4 +1,3 @@
-/** `waymark links`: the same rules as the API, at a terminal. */
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
@@ -17,12 +16,12 @@ import type { Storage } from '../storage/port.ts'
 interface Place {
   readonly location: StorageLocation
   readonly storage: Storage
-  /** A command that must succeed, and what it prints. */
+  /** Runs a command that must succeed. Returns its output. */
   say(...args: string[]): Promise<string>
   run(args: readonly string[], around?: Around): Promise<Said>
 }
 
-/** An account with the domains go.acme.com and bücher.example, in this order, and the spaces Summer, Winter and winter. */
+/** Creates an account with the domains go.acme.com and bücher.example and the spaces Summer, Winter and winter. */
 async function newPlace(t: TestContext): Promise<Place> {
   const { path, variables } = newDatabase(t)
   return placeAt(t, { engine: 'sqlite', path }, variables)
@@ -49,7 +48,7 @@ async function addDomain(storage: Storage, text: string): Promise<void> {
   await insertDomain(storage, 1, name, { homepage_url: null, not_found_url: null })
 }
 
-test('create prints the short URL and nothing else, or with --json the record', async (t) => {
+test('create prints only the short URL, or the record with --json', async (t) => {
   const { say } = await newPlace(t)
   assert.match(await say('create', 'https://acme.com/a'), /^http:\/\/go\.acme\.com:3080\/[2-9b-z]{7}$/)
   const options = ['--alias', 'Été', '--domain', 'BÜCHER.example.', '--space', 'summer', '--title', ' Sale ', '--json']
@@ -62,7 +61,7 @@ test('create prints the short URL and nothing else, or with --json the record', 
   assert.equal(await say('create', 'https://acme.com/c', '--alias', 'c'), 'http://go.acme.com:3080/c')
 })
 
-test('exit code 2 for values that break the rules of the API: all of them, in its words, beside their options', async (t) => {
+test('returns 2 and reports all violations of the API rules with their options', async (t) => {
   const { run, say } = await newPlace(t)
   const title = 'x'.repeat(256)
   const { code, stdout, stderr } = await run(['create', 'acme.com', '--alias', 'robots.txt', '--title', title])
@@ -81,7 +80,7 @@ test('exit code 2 for values that break the rules of the API: all of them, in it
   assert.equal(await say('list', '--json'), '[]')
 })
 
-test('exit code 1 for what clashes with the records that are there', async (t) => {
+test('returns 1 when a value conflicts with existing records', async (t) => {
   const { run, say, storage } = await newPlace(t)
   await say('create', 'https://acme.com', '--alias', 'Sale')
   for (const [words, sentence] of [
@@ -110,10 +109,10 @@ test('exit code 1 for what clashes with the records that are there', async (t) =
   assert.equal(code, 1)
   assert.match(stderr, /^--domain: The account has no domain yet\. [^\n]+\n$/)
   const unsaid = await run(['list'])
-  assert.match(unsaid.stderr, /^There is more than one account: say which one with --account ID\. /)
+  assert.match(unsaid.stderr, /^There is more than one account\. Choose one with --account ID\. /)
 })
 
-test('a space is named by its id or, when only one has it, by its name', async (t) => {
+test('accepts the ID or the unique name of a space', async (t) => {
   const { run, say, storage } = await newPlace(t)
   await insertSpace(storage, 1, { name: '3', color: 1 })
   await insertSpace(storage, 1, { name: '2026', color: 1 })
@@ -127,11 +126,11 @@ test('a space is named by its id or, when only one has it, by its name', async (
   }
   const { code, stderr } = await run(['create', 'https://acme.com', '--space', 'winter'])
   assert.equal(code, 2)
-  const sentence = '--space: More than one space is called winter. Name the one you mean by its ID: 2, 3.'
+  const sentence = '--space: More than one space is called winter. Use one of their IDs instead: 2, 3.'
   assert.ok(stderr.startsWith(`${sentence}\n\nUsage: `), stderr)
 })
 
-test('list shows the newest first, and what the options leave', async (t) => {
+test('list shows the newest links first and applies filters', async (t) => {
   const { run, say } = await newPlace(t)
   await say('create', 'https://acme.com/first?x=1', '--alias', 'one', '--title', 'y'.repeat(50), '--space', '1')
   await say('create', 'https://acme.com/2', '--alias', 'two', '--domain', 'xn--bcher-kva.example')
@@ -160,7 +159,7 @@ test('list shows the newest first, and what the options leave', async (t) => {
   assert.equal(stderr, '2 of 3 links are shown. Raise --limit, or narrow the list.\n')
 })
 
-test('show prints every field, and asks for the domain where several have the alias', async (t) => {
+test('show prints every field, and requires --domain if several domains have the alias', async (t) => {
   const { run, say, storage } = await newPlace(t)
   await say('create', 'https://acme.com/a', '--alias', 'Sale')
   const lines = (await say('show', 'sALE')).split('\n').map((line) => line.split(/ {2,}/))
@@ -177,7 +176,7 @@ test('show prints every field, and asks for the domain where several have the al
   await say('create', 'https://acme.com/b', '--alias', 'sale', '--domain', 'bücher.example')
   const ambiguous = await run(['show', 'sale'])
   assert.equal(ambiguous.code, 2)
-  const named = 'More than one domain has a link sale. Add --domain with the one you mean: '
+  const named = 'More than one domain has a link sale. Add --domain with one of them: '
   assert.ok(ambiguous.stderr.startsWith(`${named}go.acme.com, xn--bcher-kva.example.\n\nUsage: `), ambiguous.stderr)
   assert.equal(JSON.parse(await say('show', 'sale', '--domain', 'bücher.example', '--json')).id, 2)
 
@@ -185,21 +184,21 @@ test('show prints every field, and asks for the domain where several have the al
     await addDomain(storage, `d${n}.example`)
     await say('create', 'https://acme.com', '--alias', 'sale', '--domain', `d${n}.example`)
   }
-  assert.match((await run(['delete', 'sale', '--yes'])).stderr, /mean: go\.acme\.com, .*, d7\.example and others\.\n/)
+  assert.match((await run(['delete', 'sale', '--yes'])).stderr, /them: go\.acme\.com, .*, d7\.example and others\.\n/)
 })
 
-test('an alias that begins with a hyphen comes after --, and one that is the name of the database is an alias', async (t) => {
+test('accepts an alias with a hyphen after --, and an alias equal to the database path', async (t) => {
   const { location, run, say } = await newPlace(t)
   await say('create', 'https://acme.com', '--alias=-x')
   assert.equal(JSON.parse(await say('show', '--json', '--', '-x')).alias, '-x')
   assert.match((await run(['show', 'path' in location ? location.path : ''])).stderr, /^There is no link /)
 })
 
-test('delete asks at a terminal, and deletes for a yes alone', async (t) => {
+test('delete asks for confirmation at a terminal', async (t) => {
   const { run, say } = await newPlace(t)
   await say('create', 'https://acme.com', '--alias', 'sale')
   const typing = (text: string) => ({ input: Object.assign(Readable.from(text === '' ? [] : [text]), { isTTY: true }) })
-  const question = 'Delete http://go.acme.com:3080/sale, which leads to https://acme.com? [y/N] '
+  const question = 'Delete http://go.acme.com:3080/sale, which redirects to https://acme.com? [y/N] '
   for (const [typed, after] of [
     ['n\n', ''],
     ['\n', ''],
@@ -207,7 +206,7 @@ test('delete asks at a terminal, and deletes for a yes alone', async (t) => {
     ['', '\n'],
   ] as const) {
     const said = await run(['delete', 'sale'], typing(typed))
-    assert.deepEqual(said, { code: 1, stdout: 'Nothing is deleted.\n', stderr: question + after })
+    assert.deepEqual(said, { code: 1, stdout: 'Nothing deleted.\n', stderr: question + after })
   }
   await say('show', 'sale')
   assert.deepEqual(await run(['delete', 'SALE'], typing('Yes\n')), {
@@ -218,17 +217,20 @@ test('delete asks at a terminal, and deletes for a yes alone', async (t) => {
   assert.equal((await run(['show', 'sale'])).code, 1)
 })
 
-test('delete needs --yes where there is no terminal', async (t) => {
+test('delete requires --yes without a terminal', async (t) => {
   const { run, say } = await newPlace(t)
   await say('create', 'https://acme.com', '--alias', 'sale')
   const { code, stdout, stderr } = await run(['delete', 'sale'], { input: Readable.from(['y\n']) })
   assert.deepEqual([code, stdout], [2, ''])
-  assert.match(stderr, /^--yes is missing: there is no terminal to ask at\.\n\nUsage: npx waymark links delete ALIAS /)
+  assert.match(
+    stderr,
+    /^Can't ask for confirmation without a terminal\. Add --yes to delete without asking\.\n\nUsage: npx waymark links delete ALIAS /,
+  )
   assert.equal(await say('delete', 'sale', '--yes'), 'The link http://go.acme.com:3080/sale is deleted.')
   assert.equal(await say('list', '--json'), '[]')
 })
 
-test('two that delete a link at the same moment do not both say that they did', async (t) => {
+test('delete fails if the link is deleted during the confirmation', async (t) => {
   const { run, say, storage } = await newPlace(t)
   await say('create', 'https://acme.com', '--alias', 'sale')
   const gone = async function* () {
@@ -242,7 +244,7 @@ test('two that delete a link at the same moment do not both say that they did', 
   assert.match(stderr, /\[y\/N\] The link http:\/\/go\.acme\.com:3080\/sale is gone already\.\n$/)
 })
 
-test('on PostgreSQL, links are made, found and deleted alike', async (t) => {
+test('creates, finds and deletes links on PostgreSQL', async (t) => {
   const { drop, ...location } = await newPostgres()
   t.after(drop)
   const { run, say } = await placeAt(t, location, { DATABASE_URL: location.url })
@@ -256,19 +258,19 @@ test('on PostgreSQL, links are made, found and deleted alike', async (t) => {
 })
 
 for (const [args, sentence] of [
-  [['create'], 'The URL is missing: where the link leads.'],
-  [['show'], 'The ALIAS is missing: the path of the short URL.'],
-  [['delete', ' '], 'The ALIAS is missing: the path of the short URL.'],
+  [['create'], 'The URL is missing.'],
+  [['show'], 'The ALIAS is missing.'],
+  [['delete', ' '], 'The ALIAS is missing.'],
   [['list', 'sale'], 'There are more arguments than the command takes.'],
   [['list', '--limit', '0'], '--limit takes a number from 1 to 1000.'],
   [['list', '--limit', '1001'], '--limit takes a number from 1 to 1000.'],
   [['list', '--limit', 'all'], '--limit takes a number from 1 to 1000.'],
   [['create', 'https://acme.com', '--acount', '1'], 'Unknown option \'--acount\'. Did you mean "--account"?'],
 ] as const) {
-  test(`exit code 2 for "waymark links ${args.join(' ')}"`, async () => {
+  test(`returns 2 for "waymark links ${args.join(' ')}"`, async () => {
     const { code, stdout, stderr } = await runHere(['links', ...args])
-    const [said, empty, usage = ''] = stderr.split('\n')
-    assert.deepEqual([code, stdout, said, empty], [2, '', sentence, ''])
+    const [message, empty, usage = ''] = stderr.split('\n')
+    assert.deepEqual([code, stdout, message, empty], [2, '', sentence, ''])
     assert.match(usage, /^Usage: npx waymark links /)
   })
 }

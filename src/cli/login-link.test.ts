@@ -1,4 +1,3 @@
-/** `waymark login-link`: how an operator gets into the dashboard. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { runHere } from '../../test/command-line.ts'
@@ -22,7 +21,7 @@ const engines: Readonly<Record<string, (t: TestContext) => Promise<[StorageLocat
   },
 }
 
-/** A database with these accounts, and a command on it. */
+/** Creates a database with these accounts. */
 async function placeWith(t: TestContext, names: readonly string[], engine = 'SQLite') {
   const [location, variables] = await (engines[engine] as NonNullable<(typeof engines)[string]>)(t)
   const storage: Storage = await openStorage(location)
@@ -34,7 +33,7 @@ async function placeWith(t: TestContext, names: readonly string[], engine = 'SQL
 }
 
 for (const engine of Object.keys(engines)) {
-  test(`login-link prints an address that signs in to the only account, once, and nothing else: ${engine}`, async (t) => {
+  test(`prints a link that signs in to the only account once: ${engine}`, async (t) => {
     const { storage, run } = await placeWith(t, ['Acme'], engine)
     const { code, stdout, stderr } = await run([])
     assert.deepEqual([code, stderr], [0, ''])
@@ -44,7 +43,7 @@ for (const engine of Object.keys(engines)) {
   })
 }
 
-test('--json prints the address, the account and when it ends, which is in 30 minutes', async (t) => {
+test('--json prints the URL, the account and the expiration in 30 minutes', async (t) => {
   const { storage, run } = await placeWith(t, ['Acme', 'Other'])
   const before = Date.now()
   const { url, account_id, expires_at, ...more } = JSON.parse((await run(['--account', '2', '--json'])).stdout)
@@ -64,18 +63,18 @@ for (const [variables, base] of [
   [{ HOST: '192.0.2.1' }, 'http://192.0.2.1:3000'],
   [{ HOST: '[2001:db8::1]' }, 'http://[2001:db8::1]:3000'],
 ] as const) {
-  test(`the address begins with ${base}: ${JSON.stringify(variables)}`, async (t) => {
+  test(`the URL starts with ${base}: ${JSON.stringify(variables)}`, async (t) => {
     const { run } = await placeWith(t, ['Acme'])
     const { stdout } = await run([], variables)
     assert.equal(stdout.split('#')[0], `${base}/app/sign-in`)
   })
 }
 
-test('exit code 1 without an account, for an unknown one, and where the port is not known', async (t) => {
+test('returns 1 without an account, for an unknown account and for an unknown port', async (t) => {
   const empty = await placeWith(t, [])
   const unknown = await placeWith(t, ['Acme'])
   for (const [said, sentence] of [
-    [await empty.run([]), 'There is no account yet. Make one with "npx waymark accounts create --name NAME".'],
+    [await empty.run([]), 'There is no account yet. Create one with "npx waymark accounts create --name NAME".'],
     [await unknown.run(['--account', '7']), 'There is no account 7. "npx waymark accounts list" shows the accounts.'],
     [
       await unknown.run([], { PORT: '0' }),
@@ -87,12 +86,12 @@ test('exit code 1 without an account, for an unknown one, and where the port is 
   }
 })
 
-test('exit code 2 where there are several accounts and none is named', async (t) => {
+test('returns 2 if there are several accounts', async (t) => {
   const { run } = await placeWith(t, ['Acme', 'Other'])
   const { code, stdout, stderr } = await run([])
   assert.deepEqual([code, stdout], [2, ''])
   assert.match(
     stderr,
-    /^There is more than one account: say which one with --account ID\.[^\n]*\n\nUsage: npx waymark login-link \[--account ID\] \[--json\]\n/,
+    /^There is more than one account\. Choose one with --account ID\.[^\n]*\n\nUsage: npx waymark login-link \[--account ID\] \[--json\]\n/,
   )
 })

@@ -7,7 +7,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   out: process.stdout,
   err: process.stderr,
   serve: async () => {
-    // The server goes on when its output cannot be written.
+    // The server keeps running if its output can't be written.
     process.stdout.off('error', onOutputError)
     const { serve } = await import('../process/serve.ts')
     await serve()
@@ -15,7 +15,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
 })
 
 function onOutputError({ code, message }: NodeJS.ErrnoException): never {
-  // A reader such as `head` stops when it has read enough: that is no failure.
+  // A reader such as `head` closes the pipe when it has enough.
   if (code === 'EPIPE') process.exit()
   process.stderr.write(`The standard output cannot be written: ${message}. The command may have taken effect.\n`)
   process.exit(1)

@@ -20,7 +20,7 @@ const engines: Readonly<Record<string, (t: Bench) => Variables | Promise<Variabl
 }
 
 for (const [engine, variablesOf] of Object.entries(engines)) {
-  test(`waymark migrate --status says what is pending, and changes nothing: ${engine}`, async (t) => {
+  test(`migrate --status lists pending migrations and changes nothing: ${engine}`, async (t) => {
     const variables = await variablesOf(t)
     for (let round = 0; round < 2; round++) {
       const before = await runHere(['migrate', '--status'], { variables })
@@ -32,7 +32,7 @@ for (const [engine, variablesOf] of Object.entries(engines)) {
     assert.match(stderr, /^There is no Waymark database at \S+ yet\. Check DATABASE_URL, or start the server once\.\n$/)
   })
 
-  test(`waymark migrate makes the schema, once: ${engine}`, async (t) => {
+  test(`migrate creates the schema once: ${engine}`, async (t) => {
     const variables = await variablesOf(t)
     for (let round = 0; round < 2; round++) {
       const { code, stdout, stderr } = await runHere(['migrate'], { variables })
@@ -46,7 +46,7 @@ for (const [engine, variablesOf] of Object.entries(engines)) {
   })
 }
 
-test('waymark migrate refuses a file that is no database', async () => {
+test('migrate rejects a file that is not a database', async () => {
   const variables = { DATABASE_URL: `sqlite:${import.meta.filename}` }
   const { code, stderr } = await runHere(['migrate', '--status'], { variables })
   assert.equal(code, 1)

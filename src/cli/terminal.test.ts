@@ -1,4 +1,4 @@
-/** What an operator sees at a terminal while a command takes its time. */
+/** Progress at a terminal. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,10 +14,7 @@ import { openStorage } from '../storage/open.ts'
 
 type AtTerminal = (args: readonly string[], input?: Readable) => Promise<Said>
 
-/**
- * Runs commands at a terminal, on a database that takes more than one step to copy, and with more records than a page of
- * an export has.
- */
+/** Creates a database that takes several steps to copy and has more records than a page of an export. */
 async function onBigDatabase(t: TestContext): Promise<{ path: string; variables: Variables; say: AtTerminal }> {
   const { path, variables } = newDatabase(t)
   const storage = await openStorage({ engine: 'sqlite', path })
@@ -31,13 +28,12 @@ async function onBigDatabase(t: TestContext): Promise<{ path: string; variables:
   database.close()
   const say: AtTerminal = async (args, input = Readable.from([])) => {
     const said = await runHere(args, { input, isTerminal: true, variables })
-    // Where a line is overwritten.
     return { ...said, stderr: said.stderr.replaceAll('\r\u001b[K', '\r') }
   }
   return { path, variables, say }
 }
 
-test('backup, export and import say how far they are, in one line that goes away', async (t) => {
+test('backup, restore, export and import show their progress in one line and remove it', async (t) => {
   const { say } = await onBigDatabase(t)
   const folder = newFolder(t)
   const backup = await say(['backup', join(folder, 'backup.db')])
@@ -45,28 +41,29 @@ test('backup, export and import say how far they are, in one line that goes away
   const exported = await say(['export', join(folder, 'export.jsonl')])
   assert.match(
     exported.stderr,
-    /^(\r\d\.\d MB are exported)+\rExported to \S+\. domains: 0, spaces: 600, links: 0, click_days: 0\.\n$/,
+    /^(\r\d\.\d MB exported)+\rExported to \S+\. domains: 0, spaces: 600, links: 0, click_days: 0\.\n$/,
   )
   const imported = await say(['import', join(folder, 'export.jsonl')])
   assert.match(imported.stderr, /^(\rRecords stored: \d+, there already: \d+, refused: 0\.)+\r$/)
   assert.deepEqual([backup.code, exported.code, imported.code], [0, 0, 0])
   const restored = await say(['restore', join(folder, 'backup.db')])
+  assert.match(restored.stderr, /^(\r\d+ % is \w+)+\r/)
   assert.match(restored.stdout, /^The database is restored from \S+\. The previous database is in \S+\.\n$/)
 })
 
-test('an export that fails leaves no line and no file behind', async (t) => {
+test('a failed export leaves no line and no file', async (t) => {
   const { path, say } = await onBigDatabase(t)
   damage(path, 'Space 599')
   const folder = newFolder(t)
   for (const file of ['-', join(folder, 'export.jsonl')]) {
     const { code, stderr } = await say(['export', file])
     assert.equal(code, 1)
-    assert.match(stderr, /^(\r\d\.\d MB are exported)+\rThe database is not available right now\. .*\n$/)
+    assert.match(stderr, /^(\r\d\.\d MB exported)+\rThe database is not available right now\. .*\n$/)
   }
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('an export that is printed waits for whoever reads it', async (t) => {
+test('an export to standard output waits for slow readers', async (t) => {
   const { say } = await onBigDatabase(t)
   const { code, stdout: out } = await say(['export'])
   assert.equal(code, 0)
@@ -77,7 +74,7 @@ test('an export that is printed waits for whoever reads it', async (t) => {
   assert.equal(withoutHeader(readFileSync(file, 'utf8')), withoutHeader(out))
 })
 
-test('an import without a file says what it waits for where it reads from a terminal', async (t) => {
+test('an import from a terminal explains what it waits for', async (t) => {
   const { variables, say } = await onBigDatabase(t)
   const waits = 'Waiting for the lines of an export. End with Ctrl-D, or name a file: npx waymark import FILE\n'
   const typed = await say(['import'], Object.assign(Readable.from([]), { isTTY: true }))
@@ -85,7 +82,7 @@ test('an import without a file says what it waits for where it reads from a term
   assert.ok(!(await runHere(['import'], { variables })).stderr.includes('Waiting'))
 })
 
-test('an empty standard input is no export', async (t) => {
+test('rejects an empty standard input', async (t) => {
   const { say } = await onBigDatabase(t)
   const { code, stderr } = await say(['import'])
   assert.deepEqual([code, stderr], [1, 'The file is not an export of Waymark: its first line is not a header.\n'])

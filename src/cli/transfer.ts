@@ -3,76 +3,89 @@ import type { Readable } from 'node:stream'
 import { StartupFailure } from '../errors.ts'
 import { resourceNames } from '../resources.ts'
 import type { Imported, Listener } from '../transfer/import.ts'
-import { accountOf, fileOf } from './arguments.ts'
-import { chosenAccount } from './chosen-account.ts'
-import { type Command, json, jsonOption, program, type Surroundings } from './command.ts'
-import { isTerminal, withProgress } from './progress.ts'
-import { writeExport } from './written.ts'
+import { chooseAccount } from './accounts.ts'
+import { accountId, clickFormat, day, flag, optional, optionalFile, withDefault } from './arguments.ts'
+import { recordCommand, type Terminal } from './command.ts'
+import { writeExport } from './export-file.ts'
+import { isTerminal, json, withProgress } from './output.ts'
+import { program, WrongUse } from './usage.ts'
 
-const records = new Intl.ListFormat('en').format(resourceNames)
+const resourceList = new Intl.ListFormat('en').format(resourceNames)
+const account = optional('ID', 'the account; optional if there is only one', accountId)
+const force = flag('replace the file if it exists')
 
 export const transferCommands = {
-  export: {
-    summary: `Write the ${records} of an account as JSON Lines.`,
-    synopsis: '[FILE] [--account ID] [--force]',
-    details: `  FILE           where they go; standard output when it is left out or "-"
-  --account ID   whose records; may be left out when there is only one account
-  --force        replace the file if there is one
-
-Each record is a line with its fields, between a header and an end. The clicks of links follow, a line for each day. Keys
-and accounts are left out. "${program} export clicks" writes the clicks alone.`,
-    options: { account: { type: 'string' }, force: { type: 'boolean' } },
-    takesOperand: 'file',
-    makesDatabase: false,
-    prepare: (given) => {
-      const file = fileOf(given)
-      const named = accountOf(given)
-      const force = given.values.force === true
-      return async (db, surroundings) => {
-        const account = await chosenAccount(db, named)
-        const { exported, transferables } = await transfer()
-        await writeExport(exported(db, account, transferables), { file, force }, surroundings)
-        return ''
-      }
+  export: recordCommand({
+    summary: `Write the ${resourceList} of an account as JSON Lines.`,
+    arguments: { operand: optionalFile('the file to write; standard output if it is missing or "-"'), account, force },
+    notes: `The file has a header, one line for each record, and an end. The clicks of links follow, one line for each day. It has no
+keys and no accounts. "${program} export clicks" writes only the clicks.`,
+    run: async (db, { operand: file, account, force }, terminal) => {
+      const { exported, transferables } = await loadTransfer()
+      await writeExport(exported(db, await chooseAccount(db, account), transferables), { file, force }, terminal)
+      return ''
     },
-  },
+  }),
 
-  import: {
+  'export clicks': recordCommand({
+    summary: 'Write the clicks of links by day, as JSON Lines or for spreadsheets.',
+    arguments: {
+      operand: optionalFile('the file to write; standard output if it is missing or "-"'),
+      format: withDefault(
+        'FORMAT',
+        `jsonl (default): a line for each day of a link, with its hours; csv: a row for each day and link
+(dimension "total"), and one for each value of a dimension, such as "countries", "DE"`,
+        'jsonl',
+        clickFormat,
+      ),
+      from: optional('DAY', 'the first day, such as 2026-11-01, in UTC (default: the oldest)', day),
+      to: optional('DAY', 'the last day, which is included (default: the newest)', day),
+      account,
+      force,
+    },
+    notes: `Write ./clicks for a file called clicks. "${program} import" reads JSON Lines back, for links with the same domain and
+alias. To move links to another instance with their clicks, use "${program} export".`,
+    run: async (db, { operand: file, format, from, to, account, force }, terminal) => {
+      if (from !== undefined && to !== undefined && from > to) throw new WrongUse('--from is later than --to.')
+      const { clickTexts } = await import('../analytics/texts.ts')
+      const texts = clickTexts(db, await chooseAccount(db, account), format, { from, to })
+      await writeExport(texts, { file, force }, terminal)
+      return ''
+    },
+  }),
+
+  import: recordCommand({
     summary: 'Store the records of an export in an account.',
-    synopsis: '[FILE] [--account ID] [--as-new] [--json]',
-    details: `  FILE           what "${program} export" wrote, or "${program} export clicks" as JSON Lines; standard input when it is
-                 left out or "-"
-  --account ID   whose records they become; may be left out when there is only one account
-  --as-new       store a record under a new id when its old one means another record here, or one that differs
-  --json         print the summary as JSON: the numbers "stored", "known" (there already) and "refused", and
-                 "missing", a sentence that says what the file lacks, or null when it is complete
-
-Records get new ids, in the order of the old ones, and keep their times. You may stop an import at any time and run it
-again: it recognises a domain by its name, a link by its domain and alias, and a space by where it came from. A day of a
-link that has other clicks here is refused. Days without their links go to the links with the same domain and alias. Refused
-lines are named on stderr, and the exit code is then 1.`,
-    options: { account: { type: 'string' }, 'as-new': { type: 'boolean' }, ...jsonOption },
-    takesOperand: 'file',
-    makesDatabase: false,
-    prepare: (given) => {
-      const file = fileOf(given)
-      const named = accountOf(given)
-      const asNew = given.values['as-new'] === true
-      return async (db, surroundings) => {
-        const account = await chosenAccount(db, named)
-        const { importRecords, transferables } = await transfer()
-        const imported = await reading(file, surroundings, (input, listener) =>
-          importRecords(db, { account, asNew, transferables }, input, listener),
-        )
-        const isComplete = imported.refused === 0 && imported.missing === null
-        return { text: given.values.json ? json(imported) : summary(imported), code: isComplete ? 0 : 1 }
-      }
+    arguments: {
+      operand: optionalFile(
+        `an export, or clicks that "${program} export clicks" wrote as JSON Lines; standard input if it is
+missing or "-"`,
+      ),
+      account,
+      'as-new': flag('store a record under a new ID if its old ID belongs to another or a changed record here'),
+      json: flag(
+        `print the summary as JSON: the numbers "stored", "known" (there already) and "refused", and
+"missing", a sentence about what the file lacks, or null if it is complete`,
+      ),
     },
-  },
-} as const satisfies Record<string, Command>
+    notes: `Records get new IDs, in the order of the old ones, and keep their times. You can stop an import at any time and run it
+again: it recognizes a domain by its name, a link by its domain and alias, and a space by its origin. A day of clicks is
+rejected if the link has other clicks on that day. Days without their links go to the links with the same domain and
+alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
+    run: async (db, { operand: file, account: id, 'as-new': asNew, json: isJson }, terminal) => {
+      const account = await chooseAccount(db, id)
+      const { importRecords, transferables } = await loadTransfer()
+      const imported = await importFrom(file, terminal, (input, listener) =>
+        importRecords(db, { account, asNew, transferables }, input, listener),
+      )
+      const isComplete = imported.refused === 0 && imported.missing === null
+      return { text: isJson ? json(imported) : summarize(imported), code: isComplete ? 0 : 1 }
+    },
+  }),
+}
 
-/** Loaded when needed: the rules of all fields take longer to load than most commands take. */
-async function transfer() {
+/** Loads the transfer when needed, because loading the rules of all fields takes longer than most commands. */
+async function loadTransfer() {
   const [{ exported }, { importRecords }, { transferables }] = await Promise.all([
     import('../transfer/export.ts'),
     import('../transfer/import.ts'),
@@ -81,10 +94,10 @@ async function transfer() {
   return { exported, importRecords, transferables }
 }
 
-/** Opens the file, or standard input where none is given, and says on stderr what becomes of its lines. */
-async function reading(
+/** Imports the file or, without one, standard input. Prints rejected lines and progress on stderr. */
+async function importFrom(
   file: string | undefined,
-  { input, err }: Surroundings,
+  { input, err }: Terminal,
   read: (input: Readable, listener: Listener) => Promise<Imported>,
 ): Promise<Imported> {
   const source = file === undefined ? input() : createReadStream(file)
@@ -98,26 +111,26 @@ async function reading(
           progress.clear()
           err.write(`Line ${line}: ${reason}\n`)
         },
-        progressed: (counts) => progress.tell(() => summary(counts)),
+        progressed: (counts) => progress.show(() => summarize(counts)),
       }),
     )
   } catch (error) {
-    throw file === undefined ? error : unreadable(file, error as NodeJS.ErrnoException)
+    throw file === undefined ? error : readFailure(file, error as NodeJS.ErrnoException)
   }
 }
 
-/** What the system says of the file, as a sentence; any other error as it is. */
-function unreadable(file: string, error: NodeJS.ErrnoException): Error {
+/** Explains an error of the file system. Returns other errors unchanged. */
+function readFailure(file: string, error: NodeJS.ErrnoException): Error {
   const { code, message } = error
   if (code === 'ENOENT') return new StartupFailure(`There is no file ${file}.`)
   if (code === 'EISDIR') {
     return new StartupFailure(`${file} is a folder. Name the file in it that "${program} export" wrote.`)
   }
-  const isOfSystem = typeof code === 'string' && /^E[A-Z]+$/.test(code)
-  return isOfSystem ? new StartupFailure(`The file ${file} cannot be read: ${message}.`) : error
+  const isSystemError = typeof code === 'string' && /^E[A-Z]+$/.test(code)
+  return isSystemError ? new StartupFailure(`The file ${file} cannot be read: ${message}.`) : error
 }
 
-function summary({ stored, known, refused, missing = null }: Omit<Imported, 'missing'> & Partial<Imported>): string {
+function summarize({ stored, known, refused, missing = null }: Omit<Imported, 'missing'> & Partial<Imported>): string {
   const lines = `Records stored: ${stored}, there already: ${known}, refused: ${refused}.`
   return missing === null ? lines : `${lines}\n${missing}`
 }

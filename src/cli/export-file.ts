@@ -4,43 +4,37 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { writeWhole } from '../lib/whole-file.ts'
 import type { Totals } from '../transfer/format.ts'
-import type { Surroundings } from './command.ts'
-import { withProgress } from './progress.ts'
+import type { Terminal } from './command.ts'
+import { withProgress } from './output.ts'
 
-/** Where an export goes: standard output if `file` is undefined. */
-interface Destination {
-  readonly file: string | undefined
-  /** Whether a file that is there is replaced. */
-  readonly force: boolean
-}
-
-/** Writes the texts of an export, and says on stderr how much a file has. Throws `StartupFailure` if it cannot be written. */
+/**
+ * Writes the texts of an export to the file or, without one, to standard output. `force` replaces an existing file. Prints
+ * the totals on stderr. Throws `StartupFailure` if the file can't be written.
+ */
 export async function writeExport(
   texts: AsyncGenerator<string, Totals>,
-  { file, force }: Destination,
-  { out, err }: Pick<Surroundings, 'out' | 'err'>,
+  { file, force }: { readonly file: string | undefined; readonly force: boolean },
+  { out, err }: Pick<Terminal, 'out' | 'err'>,
 ): Promise<void> {
   if (file === undefined) {
     await writeTo(out, texts, { err, end: false })
     return
   }
-  const totals = await writeWhole(file, force, (path) => toFile(path, (out) => writeTo(out, texts, { err, end: true })))
+  const totals = await writeWhole(file, force, async (path) => {
+    const out = createWriteStream(path)
+    // A file that is opened late would appear after its removal.
+    const closed = new Promise((resolve) => out.once('close', resolve))
+    try {
+      return await writeTo(out, texts, { err, end: true })
+    } finally {
+      await closed
+    }
+  })
   const counts = Object.entries(totals).map(([plural, total]) => `${plural}: ${total}`)
   err.write(`Exported to ${resolve(file)}. ${counts.join(', ')}.\n`)
 }
 
-/** What `write` returns, once the file is closed: one that was still to be opened would appear after it was removed. */
-async function toFile<T>(path: string, write: (out: Writable) => Promise<T>): Promise<T> {
-  const out = createWriteStream(path)
-  const closed = new Promise((resolve) => out.once('close', resolve))
-  try {
-    return await write(out)
-  } finally {
-    await closed
-  }
-}
-
-/** Writes the texts as fast as `out` accepts them, shows progress on `err`, and returns the totals. */
+/** Writes the texts as fast as `out` accepts them and shows progress on `err`. Returns the totals. */
 function writeTo(
   out: Writable,
   texts: AsyncGenerator<string, Totals>,
@@ -56,7 +50,7 @@ function writeTo(
       for await (const text of source) {
         yield text
         written += text.length
-        progress.tell(() => `${(written / 1e6).toFixed(1)} MB are exported`)
+        progress.show(() => `${(written / 1e6).toFixed(1)} MB exported`)
       }
     }
     await pipeline(source, measured, out, { end })

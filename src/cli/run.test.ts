@@ -5,13 +5,13 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test as testOf } from 'node:test'
-import { runHere, type Said } from '../test/command-line.ts'
-import { newDatabase, newFolder, runNpm, startProgram, waymark } from '../test/processes.ts'
-import { commandArguments } from '../test/scripts.ts'
-import { isWellFormedKey } from './keys/key.ts'
-import { scopes } from './keys/scope.ts'
-import { openStorage } from './storage/open.ts'
-import { version } from './version.ts'
+import { runHere, type Said } from '../../test/command-line.ts'
+import { newDatabase, newFolder, runNpm, startProgram, waymark } from '../../test/processes.ts'
+import { commandArguments } from '../../test/scripts.ts'
+import { isWellFormedKey } from '../keys/key.ts'
+import { scopes } from '../keys/scope.ts'
+import { openStorage } from '../storage/open.ts'
+import { version } from '../version.ts'
 
 const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
@@ -23,7 +23,7 @@ interface FreshDatabase {
   refused(...args: readonly string[]): Promise<Said>
 }
 
-/** Runs commands on one fresh database; each must succeed, and its stdout is returned. */
+/** Runs commands on one fresh database. `say` requires success and returns the output. */
 function onFreshDatabase(t: TestContext): FreshDatabase {
   const { path, variables } = newDatabase(t)
   const refused = (...args: readonly string[]) => runHere(args, { variables })
@@ -35,7 +35,7 @@ function onFreshDatabase(t: TestContext): FreshDatabase {
   return { path, say, refused }
 }
 
-test('npm run -s waymark prints what the command prints, and nothing else', async (t) => {
+test('npm run -s waymark prints only the output of the command', async (t) => {
   const { variables } = newDatabase(t)
   const say = (...args: string[]) => runNpm(t, ['run', '-s', 'waymark', '--', ...args], variables).ended
   assert.deepEqual((await say('accounts', 'create', '--name', 'Acme')).stdout, '1\n')
@@ -55,7 +55,7 @@ test('npm run -s waymark prints what the command prints, and nothing else', asyn
   assert.ok(isWellFormedKey(created.stdout.replace(/\n$/, '')))
 })
 
-test('a key can be created, listed, rotated and revoked', async (t) => {
+test('creates, lists, rotates and revokes keys', async (t) => {
   const { say, refused } = onFreshDatabase(t)
   assert.equal(await say('accounts', 'create', '--name', ' Acme '), '1')
   const secret = await say('keys', 'create', '--name', 'ci')
@@ -71,7 +71,7 @@ test('a key can be created, listed, rotated and revoked', async (t) => {
   assert.ok(isWellFormedKey(rotated) && rotated !== secret)
   const [old, next] = JSON.parse(await say('keys', 'list', '--account', '1', '--json'))
   const overlapMs = Date.parse(old.expires_at) - Date.parse(next.created_at)
-  assert.ok(Math.abs(overlapMs - 86_400_000) < 5_000, 'the old key stays good for a day')
+  assert.ok(Math.abs(overlapMs - 86_400_000) < 5_000, 'the old key stays valid for a day')
 
   assert.equal(await say('keys', 'revoke', '2'), 'Key 2 (ci) is revoked.')
   const table = (await say('keys', 'list')).split('\n').map((line) => line.split(/ {2,}/))
@@ -88,7 +88,7 @@ test('a key can be created, listed, rotated and revoked', async (t) => {
   assert.match(dead.stderr, /revoked or has expired\.\n$/)
 })
 
-test('--json prints the whole record, and the secret where there is a new one', async (t) => {
+test('--json prints the whole record, and the secret of a new key', async (t) => {
   const { say } = onFreshDatabase(t)
   const account = JSON.parse(await say('accounts', 'create', '--name', 'Acme', '--json'))
   assert.deepEqual([account.id, account.name], [1, 'Acme'])
@@ -119,22 +119,22 @@ test('--json prints the whole record, and the secret where there is a new one', 
   assert.match(await say('keys', 'list'), /^1 .* expired .*\n2 .* revoked /m)
 })
 
-test('whose key it is must be clear', async (t) => {
+test('requires --account if there are several accounts', async (t) => {
   const { path, say, refused } = onFreshDatabase(t)
   await (await openStorage({ engine: 'sqlite', path })).close()
   const none = await refused('keys', 'create', '--name', 'ci')
-  const makeOne = 'There is no account yet. Make one with "npx waymark accounts create --name NAME".\n'
-  assert.deepEqual([none.code, none.stdout, none.stderr], [1, '', makeOne])
+  const createOne = 'There is no account yet. Create one with "npx waymark accounts create --name NAME".\n'
+  assert.deepEqual([none.code, none.stdout, none.stderr], [1, '', createOne])
   for (const name of ['Acme', 'Other']) await say('accounts', 'create', '--name', name)
   const many = await refused('keys', 'create', '--name', 'ci')
   assert.equal(many.code, 2)
   assert.match(
     many.stderr,
-    /^There is more than one account: say which one with --account ID\. "npx waymark accounts list" shows them\.\n\nUsage: npx waymark /,
+    /^There is more than one account\. Choose one with --account ID\. "npx waymark accounts list" shows them\.\n\nUsage: npx waymark /,
   )
 })
 
-test('exit code 1 for an account and for a key that does not exist, with a sentence that says where to look', async (t) => {
+test('returns 1 for an unknown account or key and explains where to look', async (t) => {
   const { say, refused } = onFreshDatabase(t)
   await say('accounts', 'create', '--name', 'Acme')
   for (const [words, sentence] of [
@@ -149,7 +149,7 @@ test('exit code 1 for an account and for a key that does not exist, with a sente
   }
 })
 
-test('a key may be named by its name, where that leaves no doubt', async (t) => {
+test('accepts the name of a key unless several keys have it', async (t) => {
   const { say, refused } = onFreshDatabase(t)
   await say('accounts', 'create', '--name', 'Acme')
   for (const name of ['ci', 'my phone']) await say('keys', 'create', '--name', name)
@@ -157,23 +157,20 @@ test('a key may be named by its name, where that leaves no doubt', async (t) => 
   await say('keys', 'rotate', 'ci', '--overlap', '1h')
   const both = await refused('keys', 'revoke', 'ci')
   assert.deepEqual([both.code, both.stdout], [2, ''])
-  assert.match(
-    both.stderr,
-    /^More than one key is called ci: name the one you mean by its id, one of 1, 3\.\n\nUsage: /,
-  )
+  assert.match(both.stderr, /^More than one key is called ci\. Use one of their IDs instead: 1, 3\.\n\nUsage: /)
   await say('keys', 'revoke', '1')
-  // The one that is still good is meant; and once none is, a name that was used twice is in doubt again.
+  // An active key takes precedence. Without one, the name is ambiguous again.
   assert.equal(await say('keys', 'revoke', 'ci'), 'Key 3 (ci) is revoked.')
   assert.equal((await refused('keys', 'revoke', 'ci')).code, 2)
 })
 
-test('a database that cannot be used is a sentence, with exit code 1', async () => {
+test('returns 1 with one sentence for an invalid DATABASE_URL', async () => {
   const { code, stderr } = await runHere(['keys', 'list'], { variables: { DATABASE_URL: 'mysql://here' } })
   assert.equal(code, 1)
   assert.match(stderr, /^DATABASE_URL must name a database file, such as [^\n]+\n$/)
 })
 
-test('exit code 2 when the file that is named is the database itself', async (t) => {
+test('returns 2 if the file is the database itself', async (t) => {
   const { path, say, refused } = onFreshDatabase(t)
   await say('accounts', 'create', '--name', 'Acme')
   const { code, stderr } = await refused('backup', path, '--force')
@@ -181,7 +178,7 @@ test('exit code 2 when the file that is named is the database itself', async (t)
   assert.match(stderr, /^\S+ is the database itself\. Name another file\.\n\nUsage: npx waymark backup FILE /)
 })
 
-test('only "accounts create" makes a database', async (t) => {
+test('only "accounts create" creates a database', async (t) => {
   const { path, say, refused } = onFreshDatabase(t)
   for (const words of [
     'keys create --name ci',
@@ -200,7 +197,7 @@ test('only "accounts create" makes a database', async (t) => {
   assert.equal(await say('accounts', 'create', '--name', 'Acme'), '1')
 })
 
-test('a command waits while another process holds the write lock', async (t) => {
+test('waits for the write lock of another process', async (t) => {
   const { path, variables } = newDatabase(t)
   await waymark(t, ['accounts', 'create', '--name', 'Acme'], variables)
   const holder = new DatabaseSync(path)
@@ -213,7 +210,7 @@ test('a command waits while another process holds the write lock', async (t) => 
   assert.equal((await created).code, 0)
 })
 
-test('a reader that has read enough is no failure', async (t) => {
+test('returns 0 if the reader closes the pipe', async (t) => {
   const { variables } = newDatabase(t)
   const child = spawn(process.execPath, [...commandArguments, '--help'], {
     env: { ...process.env, ...variables },
@@ -224,7 +221,7 @@ test('a reader that has read enough is no failure', async (t) => {
   assert.deepEqual(await once(child, 'close'), [0, null])
 })
 
-test('help explains every level, in each way to ask for it, with exit code 0', async () => {
+test('prints help for every command in every spelling', async () => {
   for (const [words, usage] of [
     ['', 'Usage: npx waymark COMMAND\n'],
     ['keys', 'Usage: npx waymark keys COMMAND\n'],
@@ -253,7 +250,7 @@ test('help explains every level, in each way to ask for it, with exit code 0', a
   assert.match((await runHere(['keys', 'help'])).stdout, /^Usage: npx waymark keys COMMAND$/m)
 })
 
-test('help names the scopes that there are, what --json prints, and the exit codes', async () => {
+test('help lists scopes, JSON fields and exit codes', async () => {
   assert.ok((await runHere(['help', 'keys', 'create'])).stdout.includes(` ${scopes.join(', ')}\n`))
   assert.match((await runHere(['help', 'import'])).stdout, /"missing"/)
   assert.match(
@@ -262,7 +259,7 @@ test('help names the scopes that there are, what --json prints, and the exit cod
   )
 })
 
-test('version, --version and -v print the version', async () => {
+test('prints the version for version, --version and -v', async () => {
   for (const word of ['version', '--version', '-v']) {
     const { code, stdout } = await runHere([word])
     assert.deepEqual([code, stdout], [0, `${version}\n`])
@@ -313,24 +310,24 @@ const wrongUses: [args: string[], sentence: string | RegExp][] = [
   [['keys', 'create', '--name', 'ci', '--expires', '0d'], /^--expires must be longer than nothing/],
   [['keys', 'create', '--name', 'ci', '--account', 'Acme'], /^--account takes the ID of an account/],
   [['keys', 'create', '--name', 'ci', '--account', '9007199254740993'], /^--account takes the ID of an account/],
-  [['keys', 'rotate'], 'The KEY is missing: its ID or its name.'],
+  [['keys', 'rotate'], 'The KEY is missing.'],
   [['keys', 'rotate', '1', '--overlap', 'soon'], /^--overlap takes a duration such as 30s/],
   [['keys', 'revoke', 'wm_secret'], 'KEY is the ID or the name of a key, as "npx waymark keys list" shows it.'],
   [['keys', 'revoke', '1', '2'], 'There are more arguments than the command takes.'],
 ]
 
 for (const [args, sentence] of wrongUses) {
-  test(`exit code 2 for "waymark ${args.join(' ').slice(0, 60)}"`, async () => {
+  test(`returns 2 for "waymark ${args.join(' ').slice(0, 60)}"`, async () => {
     const { code, stdout: out, stderr: err } = await runHere(args)
-    const [said = '', empty, usage = ''] = err.split('\n')
+    const [message = '', empty, usage = ''] = err.split('\n')
     assert.deepEqual([code, out, empty], [2, '', ''])
-    if (typeof sentence === 'string') assert.equal(said, sentence)
-    else assert.match(said, sentence)
+    if (typeof sentence === 'string') assert.equal(message, sentence)
+    else assert.match(message, sentence)
     assert.match(usage, /^Usage: npx waymark /)
   })
 }
 
-test('exit code 1 when stdout cannot be written: the disk may be full', async (t) => {
+test('returns 1 if stdout cannot be written', async (t) => {
   if (process.platform !== 'linux') return
   const { variables } = newDatabase(t)
   await waymark(t, ['accounts', 'create', '--name', 'Acme'], variables)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseDuration } from './duration.ts'
+import { parseDuration } from './arguments.ts'
 
-test('a duration is a number and one of s, m, h, d', () => {
+test('parses durations in s, m, h and d', () => {
   assert.equal(parseDuration('30s'), 30_000)
   assert.equal(parseDuration('15m'), 15 * 60_000)
   assert.equal(parseDuration('24h'), 24 * 3_600_000)
@@ -11,18 +11,18 @@ test('a duration is a number and one of s, m, h, d', () => {
   assert.equal(parseDuration('0s'), 0)
 })
 
-test('a duration of more than a hundred years is none', () => {
+test('rejects durations over a hundred years', () => {
   assert.equal(parseDuration('36500d'), 36_500 * 86_400_000)
   for (const text of ['36501d', '876001h', '9999999999d', '99999999999s']) assert.equal(parseDuration(text), undefined)
 })
 
-test('nothing else is a duration', () => {
+test('rejects other texts', () => {
   for (const text of ['', 's', '30', '30 s', '1.5h', '-1d', '+1d', '01d', '1w', '1D', '1d1h', '٣d', '1d\n']) {
     assert.equal(parseDuration(text), undefined, text)
   }
 })
 
-test('whatever is accepted is a whole number of milliseconds with which every date holds', () => {
+test('returns integers that keep dates valid', () => {
   const written = fc.oneof(
     fc.string(),
     fc.tuple(fc.nat(1e11), fc.constantFrom('s', 'm', 'h', 'd', 'w', '')).map((parts) => parts.join('')),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { Progress } from './progress.ts'
+import { Progress } from './output.ts'
 
 /** What is said when the work takes this long, told every 50 ms. */
 function said(t: { mock: { method: typeof import('node:test').mock.method } }, isTTY: boolean, forMs: number): string {
@@ -15,19 +15,19 @@ function said(t: { mock: { method: typeof import('node:test').mock.method } }, i
   let now = 0
   t.mock.method(performance, 'now', () => now)
   const progress = new Progress(Object.assign(out, { isTTY }))
-  for (; now < forMs; now += 50) progress.tell(() => `${now} ms`)
+  for (; now < forMs; now += 50) progress.show(() => `${now} ms`)
   progress.clear()
   return texts.join('')
 }
 
-test('a terminal has one line, written over and taken away at the end', (t) => {
+test('overwrites one line on a terminal and removes it at the end', (t) => {
   assert.equal(said(t, true, 260), '\r\u001b[K0 ms\r\u001b[K100 ms\r\u001b[K200 ms\r\u001b[K')
 })
 
-test('anything else has a line every five seconds', (t) => {
+test('writes a line every five seconds to other streams', (t) => {
   assert.equal(said(t, false, 11_000), '5000 ms\n10000 ms\n')
 })
 
-test('short work says nothing where there is no terminal', (t) => {
+test('writes nothing about short work without a terminal', (t) => {
   assert.equal(said(t, false, 5_000), '')
 })

@@ -1,0 +1,43 @@
+import { readOwnUrl } from '../config/config.ts'
+import { StartupFailure } from '../errors.ts'
+import { findAddresses } from '../instance/store.ts'
+import { signInUrl } from '../sessions/sign-in-url.ts'
+import { insertLoginToken, loginLifetimeMs } from '../sessions/store.ts'
+import { chooseAccount } from './accounts.ts'
+import { accountId, flag, optional } from './arguments.ts'
+import { command, recordCommand } from './command.ts'
+import { json } from './output.ts'
+
+export const startCommand = command({
+  summary: 'Start the server, as "npm start" does.',
+  arguments: {},
+  notes: `Reads environment variables, which docs/configuration.md lists, and runs until you stop it (Ctrl-C). The first start
+creates the database, and prints a sign-in link to the dashboard and an API key.`,
+  run: async (_, { serve }) => {
+    await serve()
+    return ''
+  },
+})
+
+export const loginLinkCommand = recordCommand({
+  summary: 'Print a link that signs in to the dashboard once.',
+  arguments: {
+    account: optional('ID', 'the account to sign in to; optional if there is only one', accountId),
+    json: flag('print "url", "account_id" and "expires_at" as JSON'),
+  },
+  notes: `The link is valid for 30 minutes. It starts with BASE_URL or, if that is unset, with the URL that the server stored when
+it started: its own BASE_URL, or its URL on its machine.`,
+  run: async (db, { account: id, json: isJson }) => {
+    const account = await chooseAccount(db, id)
+    const base = readOwnUrl((await findAddresses(db)).base_url)
+    if (base === null) {
+      throw new StartupFailure(
+        'With PORT=0 the server may have any port. Start it once, or set BASE_URL to the URL of the dashboard.',
+      )
+    }
+    const now = Date.now()
+    const url = signInUrl(base, await insertLoginToken(db, account, loginLifetimeMs, now))
+    const expires_at = new Date(now + loginLifetimeMs).toISOString()
+    return isJson ? json({ url, account_id: account, expires_at }) : url
+  },
+})
