@@ -12,8 +12,6 @@ const layers: readonly (readonly string[])[] = [
     'resources.ts',
     'version.ts',
 
-    'bounded-map.ts',
-    'turns.ts',
     'histogram.ts',
   ],
   ['errors.ts'],

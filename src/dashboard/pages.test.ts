@@ -40,35 +40,35 @@ async function strangerOf(app: TestApp): Promise<Browser> {
   return signedIn(app, await app.createKey({ account: await app.createAccount() }))
 }
 
-const { atOncePerPlace, perPlace } = maxPages
+const { concurrencyPerKey, maxQueuePerKey } = maxPages
 
 test('handles four pages per account at the same time, lets 64 wait, and returns 503 for more', async () => {
   const app = await startApp()
   const rendering = slowPage(app)
   const sessions = [await signedIn(app), await signedIn(app)] as const
-  const served = sessions.flatMap((browser) => ask(browser, (atOncePerPlace + perPlace) / 2))
+  const served = sessions.flatMap((browser) => ask(browser, (concurrencyPerKey + maxQueuePerKey) / 2))
   await eventually(() => app.measured.counts.underWay === served.length)
   for (const { status, headers, page } of await Promise.all(sessions.flatMap((browser) => ask(browser, 5)))) {
     assert.deepEqual([status, headers['retry-after'], page.heading], [503, '1', 'Overloaded'])
     assert.match(page.text, /Too many pages are loading/)
   }
-  assert.equal(rendering.most, atOncePerPlace)
+  assert.equal(rendering.most, concurrencyPerKey)
   rendering.release()
   for (const { status } of await Promise.all(served)) assert.equal(status, 200)
-  assert.equal(rendering.most, atOncePerPlace)
+  assert.equal(rendering.most, concurrencyPerKey)
 })
 
 test('serves other accounts, the API, health checks and forms while pages of one account wait', async () => {
   const app = await startApp()
   const rendering = slowPage(app)
   const [browser, stranger] = [await signedIn(app), await strangerOf(app)]
-  const served = ask(browser, atOncePerPlace + perPlace)
+  const served = ask(browser, concurrencyPerKey + maxQueuePerKey)
   await eventually(() => app.measured.counts.underWay === served.length)
   assert.equal((await app.send('GET', '/health')).status, 200)
   assert.equal((await app.send('GET', '/api/v1/me')).status, 200)
   assert.equal((await stranger.get('/app/links')).status, 200)
   assert.equal((await browser.post('/app/slow')).status, 200)
-  assert.equal(rendering.now, atOncePerPlace)
+  assert.equal(rendering.now, concurrencyPerKey)
   rendering.release()
   for (const { status } of await Promise.all(served)) assert.equal(status, 200)
 })
@@ -77,8 +77,8 @@ test('does not render pages for clients that left while they waited', async () =
   const app = await startApp()
   const rendering = slowPage(app)
   const browser = await signedIn(app)
-  const served = ask(browser, atOncePerPlace)
-  await eventually(() => rendering.now === atOncePerPlace)
+  const served = ask(browser, concurrencyPerKey)
+  await eventually(() => rendering.now === concurrencyPerKey)
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ')
   const left = Array.from({ length: 5 }, () => connect(app.port, '127.0.0.1'))
   for (const socket of left) socket.write(`GET /app/slow HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: ${cookie}\r\n\r\n`)

@@ -2,6 +2,7 @@
  * The pages as their files see them: each gets a session and the fields of the request, and returns what to show or where to
  * go. None can be reached without a session, and none can be made to act by another site.
  */
+
 import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { receiveBody } from '../http/body.ts'
@@ -10,9 +11,9 @@ import { type Fields, MalformedForm, noFields, parseFormBytes } from '../http/fo
 import type { Html, Part } from '../http/html.ts'
 import { addHeader, send, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 import { findSession, type Session } from '../sessions/store.ts'
 import type { Db } from '../storage/port.ts'
-import { Turns } from '../turns.ts'
 import { schemeOf, sessionSecretOf } from './cookies.ts'
 import { refusalPage, wordForPeople } from './failure-page.ts'
 import { answerHeaders, type Place, pageHeaders, pageOf } from './frame.ts'
@@ -32,7 +33,7 @@ const maxFormFields = 200
  * person who restores 40 tabs gets all of them. An account has only a few, because a page that waits for the database
  * must not delay the pages of other accounts.
  */
-export const maxPages = { atOnce: 64, atOncePerPlace: 4, perPlace: 64, inAll: 1_024 }
+export const maxPages = { concurrency: 64, concurrencyPerKey: 4, maxQueue: 1_024, maxQueuePerKey: 64 }
 
 /** A request of somebody who is signed in. */
 export interface Asked {
@@ -87,7 +88,7 @@ export interface PagesParts {
 
 export class Pages {
   readonly #parts: PagesParts
-  readonly #turns = new Turns(maxPages, tooManyPages)
+  readonly #rendering = new Semaphore({ ...maxPages, rejection: tooManyPages })
   readonly #submissions = new Submissions<Shown | Next>()
 
   constructor(parts: PagesParts) {
@@ -100,10 +101,10 @@ export class Pages {
    */
   show(path: string, page: Page): void {
     this.serve(path, (asked) =>
-      this.#turns.take(String(asked.account), async () => {
+      this.#rendering.run(async () => {
         // The client may have left while the request waited. Then a response reaches no one, but is logged and counted.
         return asked.exchange.response.destroyed ? send(asked.exchange, 503) : this.#answer(asked, page)
-      }),
+      }, String(asked.account)),
     )
   }
 

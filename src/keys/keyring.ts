@@ -1,5 +1,5 @@
-import { BoundedMap } from '../bounded-map.ts'
 import { Failure } from '../errors.ts'
+import { LruCache } from '../lib/lru-cache.ts'
 import type { Db } from '../storage/port.ts'
 import { fingerprintOf, isWellFormedKey } from './key.ts'
 import type { Scope } from './scope.ts'
@@ -37,16 +37,16 @@ const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue on
 /** Tells good keys from others, and remembers both for a few seconds. */
 export class Keyring {
   readonly #db: Db
-  readonly #good: BoundedMap<string, Good>
-  readonly #refused: BoundedMap<string, Refused>
+  readonly #good: LruCache<string, Good>
+  readonly #refused: LruCache<string, Refused>
   #uses = new Map<number, string>()
   readonly #timer: NodeJS.Timeout
 
   /** Remembers `capacity` keys of either kind; beyond, the one remembered longest makes room. */
   constructor(db: Db, capacity = maxRemembered) {
     this.#db = db
-    this.#good = new BoundedMap(capacity)
-    this.#refused = new BoundedMap(capacity)
+    this.#good = new LruCache({ maxEntries: capacity })
+    this.#refused = new LruCache({ maxEntries: capacity })
     this.#timer = setInterval(() => void this.#noteUses(), noteUsesEveryMs).unref()
   }
 

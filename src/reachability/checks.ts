@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { BoundedMap } from '../bounded-map.ts'
 import { overloaded } from '../errors.ts'
 import { fingerprintOf, fingerprintPath } from '../instance/fingerprint.ts'
+import { LruCache } from '../lib/lru-cache.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import type { Storage } from '../storage/port.ts'
 import { type DnsOptions, type FoundRecords, findRecords } from './dns.ts'
@@ -58,8 +58,8 @@ export class DomainChecks {
   readonly #options: CheckOptions
   readonly #atOnce: number
   readonly #now: () => number
-  readonly #checks = new BoundedMap<string, Check>(maxKept)
-  readonly #lookups = new BoundedMap<string, Lookup>(maxHosts)
+  readonly #checks = new LruCache<string, Check>({ maxEntries: maxKept })
+  readonly #lookups = new LruCache<string, Lookup>({ maxEntries: maxHosts })
   /** Checks, and the lookups of addresses that have outlived theirs. */
   #underWay = 0
 

@@ -1,5 +1,5 @@
-import { BoundedMap } from '../bounded-map.ts'
 import { databaseUnavailable, overloaded } from '../errors.ts'
+import { LruCache } from '../lib/lru-cache.ts'
 import type { Changes, Meter, Storage } from '../storage/port.ts'
 import { DomainTable } from './domain-table.ts'
 import { Feed } from './feed.ts'
@@ -70,7 +70,7 @@ export class Directory {
   readonly #feed: Feed
   readonly #links: LinkCache<ServedLink>
   /** When the answer that there is no link ceases to hold, by domain and alias. */
-  readonly #unknown: BoundedMap<string, number>
+  readonly #unknown: LruCache<string, number>
   /** Replaced whenever a link changes: what was read before must neither be kept nor answer a later visit. */
   #lookups: Lookups = new Map()
   #underWay = 0
@@ -87,7 +87,7 @@ export class Directory {
     this.#staleForMs = options.staleForMs
     this.#domains = new DomainTable(storage)
     this.#links = new LinkCache(options.generationBytes ?? generationBytes)
-    this.#unknown = new BoundedMap(options.maxUnknown ?? maxUnknown)
+    this.#unknown = new LruCache({ maxEntries: options.maxUnknown ?? maxUnknown })
     this.#maxLookups = options.maxLookups ?? maxLookups
     const apply = (changes: Changes['changes']) => this.#apply(changes)
     this.#feed = new Feed(storage, { now: this.#now, apply, onProblem: options.onProblem })

@@ -1,8 +1,8 @@
 /** The redirects themselves: what they are made of, ready to be sent. */
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { BoundedMap } from '../bounded-map.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addHeader, send, sendReady } from '../http/response.ts'
+import { LruCache } from '../lib/lru-cache.ts'
 import type { ServedLink } from './directory.ts'
 import { locationOf, withQuery } from './location.ts'
 import { type Target, targetOf } from './loop.ts'
@@ -34,7 +34,7 @@ export function sendToLink(exchange: Exchange, link: ServedLink, query: string):
 }
 
 /** Redirects to homepages and pages for visitors who are lost: a domain has few of them, which many visits share. */
-const known = new BoundedMap<string, Redirect>(1_000)
+const known = new LruCache<string, Redirect>({ maxEntries: 1_000 })
 
 /** The redirect to one of the other URLs of a link or its domain. */
 export function elsewhere(url: string): Redirect {

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../../bounded-map.ts'
+import { LruCache } from '../../lib/lru-cache.ts'
 
 /** What matters stands at the beginning: in-app browsers append what they have. Characters. */
 const maxLength = 512
@@ -7,7 +7,7 @@ const capacity = 2_000
 
 /** `judge` for the beginning of each user agent. Remembers what it answers for the newest 2 000. */
 export function byUserAgent<Judged>(judge: (userAgent: string) => Judged): (userAgent: string) => Judged {
-  const remembered = new BoundedMap<string, Judged>(capacity)
+  const remembered = new LruCache<string, Judged>({ maxEntries: capacity })
   return (whole) => {
     const userAgent = whole.length > maxLength ? whole.slice(0, maxLength) : whole
     const known = remembered.get(userAgent)

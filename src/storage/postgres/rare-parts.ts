@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { BoundedMap } from '../../bounded-map.ts'
+import { LruCache } from '../../lib/lru-cache.ts'
 import { type AnyListing, searchedTexts } from '../listing.ts'
 import { runText } from './run.ts'
 
@@ -22,7 +22,7 @@ interface Sample {
  * asked for, and names share parts: asked for "ab3k.example.com", it would read most of itself.
  */
 export class RareParts {
-  readonly #samples = new BoundedMap<string, Sample>(maxSamples)
+  readonly #samples = new LruCache<string, Sample>({ maxEntries: maxSamples })
 
   /**
    * A part of the term, by an estimate from the account's own records; a short term itself. Throws as `runText` does.

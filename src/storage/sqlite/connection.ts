@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from 'node:sqlite'
 import { type CompiledQuery, Kysely, type SelectModifierNode, SqliteDialect, SqliteQueryCompiler } from 'kysely'
-import { BoundedMap } from '../../bounded-map.ts'
+import { LruCache } from '../../lib/lru-cache.ts'
 import { Condition } from '../condition.ts'
 import type { Query } from '../schema.ts'
 import { bind, type Compiled, compile, compileQuery, type Statement } from '../statement.ts'
@@ -28,7 +28,7 @@ export class Connection {
   readonly database: DatabaseSync
   readonly #condition: Condition
   readonly #prepared = new Map<Statement<object, unknown>, Prepared>()
-  readonly #byText = new BoundedMap<string, StatementSync>(maxPreparedTexts)
+  readonly #byText = new LruCache<string, StatementSync>({ maxEntries: maxPreparedTexts })
 
   /** `condition` hears of what goes wrong. */
   constructor(database: DatabaseSync, condition = new Condition()) {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { BoundedMap } from '../../../bounded-map.ts'
+import { LruCache } from '../../../lib/lru-cache.ts'
 import type { AnyListing } from '../../listing.ts'
 import { countedMatches } from '../../port.ts'
 import type { RawPage } from '../raw-page.ts'
@@ -14,7 +14,7 @@ const keptTotals = 2_000
 
 /** Answers searches from an index that is at the present of the database, and remembers how many matches they have. */
 export class Searches {
-  readonly #totals = new BoundedMap<string, { counted: number; last: Position['last'] }>(keptTotals)
+  readonly #totals = new LruCache<string, { counted: number; last: Position['last'] }>({ maxEntries: keptTotals })
 
   /** The page, or null when it takes a scan. Must run in a transaction. */
   page(db: DatabaseSync, listing: AnyListing, { last }: Position): RawPage | null {
