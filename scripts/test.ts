@@ -1,40 +1,71 @@
 /**
- * Runs all tests, and prints the files that took the most CPU time. Arguments are options of `node --test`.
+ * Runs all tests, and prints the files that took the most CPU time. Arguments are options of `node --test`, and test
+ * files to run instead of all.
+ *
+ * Each process runs many files, because a process for each would spend more time on loading than on testing. A file
+ * whose name ends in `.isolated.test.ts` has its own process.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { table } from '../src/cli/output.ts'
-import { cpuTimesVariable } from '../test/cpu-times.ts'
+import { timesVariable } from '../test/files.ts'
+import { repository } from '../test/scripts.ts'
 
+const processes = 12
 const shown = 20
+
+const given = process.argv.slice(2)
+const givenFiles = given.filter((argument) => /^[^-].*\.test\.ts$/.test(argument))
+const options = given.filter((argument) => !givenFiles.includes(argument))
+// These options would leave out the tests around the files, and with them all that is in the files.
+const selectsTests = options.some((option) => /^--test-(only|name-pattern|skip-pattern)\b/.test(option))
+
 const folder = mkdtempSync(join(tmpdir(), 'waymark-test-'))
-const path = join(folder, 'cpu-times')
-const options = [
-  '--test',
-  ...['--test-global-setup=test/global-setup.ts', '--import', './test/cpu-times.ts'],
-  ...['--test-concurrency=3', '--test-timeout=120000'],
-  ...process.argv.slice(2),
-]
-const run = spawn(process.execPath, [...options, 'src/**/*.test.ts', 'test/**/*.test.ts'], {
-  stdio: 'inherit',
-  env: { ...process.env, [cpuTimesVariable]: path },
-})
+const timesPath = join(folder, 'times')
+const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: repository }).sort()
+const files = givenFiles.length > 0 ? givenFiles : selectsTests ? all : groupsOf(all).map(writeGroup)
+// A file that runs without the others starts PostgreSQL only if it needs it.
+const setup = givenFiles.length > 0 ? [] : ['--test-global-setup=test/global-setup.ts']
+const run = spawn(
+  process.execPath,
+  ['--test', ...setup, '--test-concurrency=3', '--test-timeout=120000', ...options, ...files],
+  { stdio: 'inherit', env: { ...process.env, [timesVariable]: timesPath } },
+)
 const [code] = await once(run, 'close')
-if (existsSync(path)) process.stdout.write(`\n${mostExpensive(readFileSync(path, 'utf8'))}\n`)
+if (existsSync(timesPath)) process.stdout.write(`\n${mostExpensive(readFileSync(timesPath, 'utf8'))}\n`)
 rmSync(folder, { recursive: true })
 process.exitCode = code ?? 1
 
-/** Returns a table of the most expensive files, from a line for each process. */
+/** Returns the files that run in the same process. Neighbors share a process, because they load the same modules. */
+function groupsOf(names: readonly string[]): string[][] {
+  const isolated = names.filter((name) => name.endsWith('.isolated.test.ts'))
+  const others = names.filter((name) => !isolated.includes(name))
+  const size = Math.ceil(others.length / processes)
+  const groups = Array.from({ length: processes }, (_, index) => others.slice(index * size, (index + 1) * size))
+  return [...isolated.map((name) => [name]), ...groups]
+}
+
+/** Writes a module that runs the files of a group, and returns its path. */
+function writeGroup(names: readonly string[], index: number): string {
+  const path = join(folder, `${String(index).padStart(2, '0')}.test.mjs`)
+  const runner = JSON.stringify(join(repository, 'test/files.ts'))
+  writeFileSync(path, `import { runFiles } from ${runner}\nawait runFiles(${JSON.stringify(names, null, 2)})\n`)
+  return path
+}
+
+/** Returns a table of the most expensive files, from a line for each file. */
 function mostExpensive(lines: string): string {
   const times = lines
     .trimEnd()
     .split('\n')
-    .map((line): [file: string, seconds: number] => JSON.parse(line))
+    .map((line): [file: string, cpuSeconds: number, seconds: number] => JSON.parse(line))
     .sort(([, a], [, b]) => b - a)
-  const total = times.reduce((sum, [, seconds]) => sum + seconds, 0)
-  const rows = times.slice(0, shown).map(([file, seconds]) => [seconds.toFixed(1), file])
-  return table([['CPU s', `file (${times.length} files took ${total.toFixed(0)} s)`], ...rows])
+  const total = times.reduce((sum, [, cpuSeconds]) => sum + cpuSeconds, 0)
+  const rows = times
+    .slice(0, shown)
+    .map(([file, cpuSeconds, seconds]) => [cpuSeconds.toFixed(1), seconds.toFixed(1), file])
+  return table([['CPU s', 's', `file (${times.length} files took ${total.toFixed(0)} s of CPU time)`], ...rows])
 }

@@ -1,6 +1,6 @@
 /**
- * The engine on which the tests of this process keep their records. What is told from here runs on each:
- * `on-postgres.test.ts` runs it once more.
+ * The storage engine of the tests in this process. Tests that open their database here run on SQLite, and those listed in
+ * `*on-postgres.isolated.test.ts` also on PostgreSQL.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

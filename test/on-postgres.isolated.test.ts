@@ -1,7 +1,6 @@
 /**
- * What is tested through the storage port, once more on PostgreSQL: transactions, stores, isolation, retries. The engine's own
- * tests are beside it, and `parity.test.ts` compares whole answers of both engines over thousands of random requests, so that
- * the rest of the contract need not run twice.
+ * Runs the tests of stores, transactions, isolation and retries on PostgreSQL. `parity.test.ts` compares the responses of
+ * both engines to random requests, so the rest of the contract need not run twice.
  */
 import { globSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Links and their visitors, as `on-postgres.test.ts` runs the rest: a file of its own, so that both run at the same time. */
+/** Runs the tests of links, visits and statistics on PostgreSQL. `on-postgres.isolated.test.ts` runs the others. */
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'

@@ -1,0 +1,49 @@
+/** Runs several test files in this process, one after another. Each process of `npm test` does so. */
+import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { repository } from './scripts.ts'
+
+/** Names the file for the times: a JSON array of a test file's path, its CPU seconds and its seconds in each line. */
+export const timesVariable = 'TEST_TIMES'
+
+/** Runs test files with paths relative to the repository. Each file is one test, so that its hooks run when it ends. */
+export async function runFiles(files: readonly string[]): Promise<void> {
+  // Keeps the process running while a test waits for one of Waymark's unreferenced timers.
+  const keepAlive = setInterval(() => undefined, 60_000)
+  let running: string | undefined
+  process.on('exit', () => {
+    if (running !== undefined) process.stderr.write(`The process ended while it ran ${running}.\n`)
+  })
+  for (const file of files) {
+    running = file
+    const [start, cpuStart] = [performance.now(), cpuSeconds()]
+    // Without a timeout here, --test-timeout would apply to the whole file.
+    await test(file, { timeout: 600_000 }, async () => {
+      await import(join(repository, file))
+    })
+    const path = process.env[timesVariable]
+    const times = [file, cpuSeconds() - cpuStart, (performance.now() - start) / 1_000]
+    if (path !== undefined) appendFileSync(path, `${JSON.stringify(times)}\n`)
+  }
+  running = undefined
+  clearInterval(keepAlive)
+}
+
+/** Returns the CPU time of this process and, on Linux, of the processes that it started and that have ended. */
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6 + childSeconds()
+}
+
+function childSeconds(): number {
+  try {
+    // The name of the program, in parentheses, may contain spaces. Times are in hundredths of a second.
+    const fields = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return (Number(fields[13]) + Number(fields[14])) / 100
+  } catch {
+    return 0
+  }
+}
