@@ -118,14 +118,14 @@ test('a purge that fails is made up for by the next one', async (t) => {
   await assert.rejects(purgeExpired(storage), /broken/)
   let failures = 0
   const noted: Db = {
-    execute: storage.execute.bind(storage),
-    all: storage.all.bind(storage),
-    writeOne: storage.writeOne.bind(storage),
-    write: (work) =>
-      storage.write(work).catch((error) => {
+    execute: (query) =>
+      storage.execute(query).catch((error) => {
         failures += 1
         throw error
       }),
+    all: storage.all.bind(storage),
+    writeOne: storage.writeOne.bind(storage),
+    write: storage.write.bind(storage),
   }
   const kept = new KeptAnswers(noted, 1)
   t.after(() => kept.close())

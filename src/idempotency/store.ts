@@ -1,20 +1,7 @@
 import { createHmac } from 'node:crypto'
-import type { Generated, Kysely } from 'kysely'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { statement } from '../storage/statement.ts'
-
-interface KeptAnswersTable extends Claim {
-  id: Generated<number>
-  expires_at: string
-  /** All four are null only within the transaction that stores the record. */
-  status: number | null
-  location: string | null
-  etag: string | null
-  body: string | null
-}
-
-type Tables = { kept_answers: KeptAnswersTable }
+import { query } from '../storage/schema.ts'
 
 /** A request that is to be carried out once, however often it comes. */
 export interface Claim {
@@ -68,82 +55,63 @@ export function fingerprintOf(parts: readonly unknown[], secret: string): string
  */
 export function answerOnce(db: Db, claim: Claim, work: (tx: Db) => Promise<Answer>): Promise<OnceAnswered> {
   return db.write(async (tx) => {
-    const now = Date.now()
-    const times = { now: new Date(now).toISOString(), expires_at: new Date(now + keptMs).toISOString() }
-    const [claimed] = await tx.all(claiming, { ...claim, ...times })
-    if (claimed === undefined) return keptAnswer(tx, claim)
-    const answer = await work(tx)
-    await tx.all(keeping, { id: claimed.id, ...answer })
-    return { ...answer, isReplayed: false }
+    const id = await claimKey(tx, claim, Date.now())
+    if (id === undefined) return keptAnswer(tx, claim)
+    const { status, location, etag, body } = await work(tx)
+    await tx.execute(query.updateTable('kept_answers').set({ status, location, etag, body }).where('id', '=', id))
+    return { status, location, etag, body, isReplayed: false }
   })
 }
 
-/** Forgets answers that have expired, `purgedAtOnce` at most; returns how many. */
+/**
+ * Claims the key if it is free, or if its stored response has expired or has a fingerprint of another version. Returns the
+ * id of the claim, or undefined if another request has claimed the key. `now` is in Unix milliseconds.
+ */
+async function claimKey(tx: Db, { fingerprint, ...claim }: Claim, now: number): Promise<number | undefined> {
+  const expires_at = new Date(now + keptMs).toISOString()
+  const [claimed] = await tx.execute(
+    query
+      .insertInto('kept_answers')
+      .values({ ...claim, fingerprint, expires_at })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['key_id', 'idempotency_key'])
+          .doUpdateSet({ fingerprint, expires_at })
+          .where((row) =>
+            row.or([
+              row('kept_answers.expires_at', '<=', new Date(now).toISOString()),
+              row('kept_answers.fingerprint', 'not like', `${fingerprintVersion}:%`),
+            ]),
+          ),
+      )
+      .returning('id'),
+  )
+  return claimed?.id
+}
+
+/** Deletes expired answers, `purgedAtOnce` at most. Returns their number. */
 export async function purgeExpired(db: Db): Promise<number> {
-  const gone = await db.write((tx) => tx.all(purged, { now: new Date().toISOString() }))
-  return gone.length
+  const expired = query
+    .selectFrom('kept_answers')
+    .select('id')
+    .where('expires_at', '<=', new Date().toISOString())
+    .orderBy('expires_at')
+    .limit(purgedAtOnce)
+  return (await db.execute(query.deleteFrom('kept_answers').where('id', 'in', expired).returning('id'))).length
 }
 
 async function keptAnswer(tx: Db, claim: Claim): Promise<OnceAnswered> {
-  const [row] = await tx.all(kept, claim)
-  // Purged in this very moment, where transactions overlap: the next request with the key is the first.
+  const [row] = await tx.execute(
+    query
+      .selectFrom('kept_answers')
+      .select(['fingerprint', 'status', 'location', 'etag', 'body'])
+      .where('key_id', '=', claim.key_id)
+      .where('idempotency_key', '=', claim.idempotency_key)
+      .where('account_id', '=', claim.account_id),
+  )
+  // It was deleted in this very moment by another transaction: the next request with the key will be the first.
   if (row === undefined) throw idempotencyInProgress()
   const { fingerprint, ...answer } = row as Answer & { fingerprint: string }
   if (fingerprint !== claim.fingerprint) throw idempotencyKeyReused()
   return { ...answer, isReplayed: true }
 }
-
-/**
- * Claims the key if it is free, or if its stored response has expired or has a fingerprint of another version. Returns no
- * row if another request has claimed it.
- */
-const claiming = statement((db: Kysely<Tables>, claim: Claim & { now: string; expires_at: string }) =>
-  db
-    .insertInto('kept_answers')
-    .values({
-      account_id: claim.account_id,
-      key_id: claim.key_id,
-      idempotency_key: claim.idempotency_key,
-      fingerprint: claim.fingerprint,
-      expires_at: claim.expires_at,
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['key_id', 'idempotency_key'])
-        .doUpdateSet({ fingerprint: claim.fingerprint, expires_at: claim.expires_at })
-        .where((row) =>
-          row.or([
-            row('kept_answers.expires_at', '<=', claim.now),
-            row('kept_answers.fingerprint', 'not like', `${fingerprintVersion}:%`),
-          ]),
-        ),
-    )
-    .returning('id'),
-)
-
-const keeping = statement((db: Kysely<Tables>, { id, status, location, etag, body }: Answer & { id: number }) =>
-  db.updateTable('kept_answers').set({ status, location, etag, body }).where('id', '=', id),
-)
-
-const kept = statement((db: Kysely<Tables>, { account_id, key_id, idempotency_key }: Claim) =>
-  db
-    .selectFrom('kept_answers')
-    .select(['fingerprint', 'status', 'location', 'etag', 'body'])
-    .where('key_id', '=', key_id)
-    .where('idempotency_key', '=', idempotency_key)
-    .where('account_id', '=', account_id),
-)
-
-const purged = statement((db: Kysely<Tables>, { now }: { now: string }) =>
-  db
-    .deleteFrom('kept_answers')
-    .where('id', 'in', (answers) =>
-      answers
-        .selectFrom('kept_answers')
-        .select('id')
-        .where('expires_at', '<=', now)
-        .orderBy('expires_at')
-        .limit(purgedAtOnce),
-    )
-    .returning('id'),
-)

@@ -82,7 +82,7 @@ test('uses that cannot be written fail no request, and are written the next time
   const [used = ''] = await issue(1)
   let isAvailable = false
   const db: Storage = Object.create(storage, {
-    all: { value: storage.all.bind(storage) },
+    execute: { value: storage.execute.bind(storage) },
     write: { value: (...args: Parameters<Storage['write']>) => (isAvailable ? storage.write(...args) : refuse()) },
   })
   const refuse = () => Promise.reject(new Error('not now'))

@@ -1,30 +1,35 @@
-import type { Kysely } from 'kysely'
 import type { Db } from '../storage/port.ts'
-import { statement } from '../storage/statement.ts'
+import { query } from '../storage/schema.ts'
 import type { Tally } from './counts.ts'
 
-interface RequestCountsTable {
-  /** Of what kind the subject is, and which: `key:12`. */
-  subject: string
-  /** The end of the window, in Unix milliseconds. */
-  ends_at: number
-  /** The process that counted. */
-  node: string
-  requests: number
-}
-
-type Tables = { request_counts: RequestCountsTable }
-
-/** Says what `node` has counted so far; a later count of the same window takes the place of an earlier one. */
+/** Stores what `node` has counted so far. A later count of the same window replaces an earlier one. */
 export function tellCounts(db: Db, node: string, counts: readonly Tally[]): Promise<void> {
   return db.write(async (tx) => {
-    for (const { subject, endsAt, requests } of counts) await tx.all(told, { subject, endsAt, node, requests })
+    for (const { subject, endsAt, requests } of counts) {
+      await tx.execute(
+        query
+          .insertInto('request_counts')
+          .values({ subject, ends_at: endsAt, node, requests })
+          .onConflict((conflict) => conflict.columns(['subject', 'ends_at', 'node']).doUpdateSet({ requests })),
+      )
+    }
   })
 }
 
-/** What all other nodes have counted together in the windows that end after `now`: the greatest counts, where they are many. */
+/** Reading so many blocks no request. The subjects that are nearest to their limits come first. */
+const maxHeard = 5_000
+
+/** Sums the counts of all other nodes in the windows that end after `now`, in Unix milliseconds. Reads the highest counts. */
 export async function countsElsewhere(db: Db, node: string, now: number): Promise<Tally[]> {
-  const rows = await db.all(elsewhere, { node, now })
+  const rows = await db.execute(
+    query
+      .selectFrom('request_counts')
+      .select(['subject', 'ends_at', 'requests'])
+      .where('ends_at', '>', now)
+      .where('node', '<>', node)
+      .orderBy('requests', 'desc')
+      .limit(maxHeard),
+  )
   const sums = new Map<string, Tally>()
   for (const { subject, ends_at: endsAt, requests } of rows) {
     const name = `${endsAt} ${subject}`
@@ -33,31 +38,7 @@ export async function countsElsewhere(db: Db, node: string, now: number): Promis
   return [...sums.values()]
 }
 
-/** Forgets the windows that ended before `then`. */
+/** Deletes the counts of windows that ended before `then`, in Unix milliseconds. */
 export async function forgetCounts(db: Db, then: number): Promise<void> {
-  await db.writeOne(forgotten, { then })
+  await db.execute(query.deleteFrom('request_counts').where('ends_at', '<', then))
 }
-
-/** So few that reading them holds no request up; those nearest to their limits come first. */
-const maxHeard = 5_000
-
-const told = statement((db: Kysely<Tables>, { subject, endsAt, node, requests }: Tally & { node: string }) =>
-  db
-    .insertInto('request_counts')
-    .values({ subject, ends_at: endsAt, node, requests })
-    .onConflict((known) => known.columns(['subject', 'ends_at', 'node']).doUpdateSet({ requests })),
-)
-
-const elsewhere = statement((db: Kysely<Tables>, { node, now }: { node: string; now: number }) =>
-  db
-    .selectFrom('request_counts')
-    .select(['subject', 'ends_at', 'requests'])
-    .where('ends_at', '>', now)
-    .where('node', '<>', node)
-    .orderBy('requests', 'desc')
-    .limit(maxHeard),
-)
-
-const forgotten = statement((db: Kysely<Tables>, { then }: { then: number }) =>
-  db.deleteFrom('request_counts').where('ends_at', '<', then),
-)

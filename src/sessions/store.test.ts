@@ -1,13 +1,12 @@
 /** Sign-in links and sessions, on both engines: what opens, what does not, and what ends. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Kysely } from 'kysely'
 import { newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
 import { createKey, revokeKey } from '../keys/store.ts'
 import type { Storage } from '../storage/port.ts'
-import { statement } from '../storage/statement.ts'
+import { isRead, type Query, query } from '../storage/schema.ts'
 import {
   findSession,
   insertLoginToken,
@@ -42,11 +41,8 @@ async function newKey(storage: Storage, account: number, lifetimeMs: number | nu
   return (await createKey(storage, { account, name: 'mine', scopes: ['*'], lifetimeMs })).key.id
 }
 
-const hashesOf = (table: 'login_tokens' | 'sessions') =>
-  statement((db: Kysely<Record<typeof table, { hash: Uint8Array }>>) => db.selectFrom(table).select('hash'))
-
 async function stored(storage: Storage, table: 'login_tokens' | 'sessions'): Promise<string[]> {
-  const rows = await storage.all(hashesOf(table), {})
+  const rows = await storage.execute(query.selectFrom(table).select('hash'))
   return rows.map(({ hash }) => Buffer.from(hash).toString('hex'))
 }
 
@@ -188,8 +184,10 @@ test('a use that cannot be written down keeps no one out; a bug is not hidden', 
   const secret = await signedIn(storage)
   const failing = (error: Error): Storage =>
     Object.create(storage, {
-      all: { value: storage.all.bind(storage) },
-      writeOne: { value: () => Promise.reject(error) },
+      execute: {
+        value: (asked: Query<unknown>) =>
+          isRead(asked.toOperationNode()) ? storage.execute(asked) : Promise.reject(error),
+      },
     })
   const later = start + 10 * minute
   const full = new Failure('database_unavailable', 'The disk is full.')

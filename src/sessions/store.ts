@@ -1,22 +1,17 @@
+import type { Selectable } from 'kysely'
 import { Failure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import {
-  deleteExpiredSessions,
-  deleteExpiredTokens,
-  deleteOldestSessions,
-  deleteOtherSessions,
-  deleteSession,
-  deleteToken,
-  insertSession,
-  insertToken,
-  type ListedSession,
-  selectByAccount,
-  selectByHash,
-  touchSession,
-} from './statements.ts'
+import { query, type SessionsTable } from '../storage/schema.ts'
 import { generateToken, hashToken, isWellFormedToken } from './token.ts'
 
-/** An open session, and whose it is. */
+/** A session as its account sees it, without the secret. Times are RFC 3339 in UTC. */
+export interface ListedSession
+  extends Readonly<Pick<Selectable<SessionsTable>, 'id' | 'browser' | 'created_at' | 'last_used_at' | 'expires_at'>> {
+  /** The name of the key that the session was started with; null if it was started with a sign-in link. */
+  readonly key_name: string | null
+}
+
+/** An open session with its account. */
 export interface Session extends ListedSession {
   readonly account: { readonly id: number; readonly name: string }
 }
@@ -46,9 +41,15 @@ export function insertLoginToken(
 ): Promise<string> {
   const token = generateToken('login')
   return db.write(async (tx) => {
-    await tx.all(deleteExpiredTokens, { now: timeOf(now) })
-    const times = { created_at: timeOf(now), expires_at: timeOf(now + lifetimeMs) }
-    await tx.all(insertToken, { hash: hashToken(token), account, ...times })
+    await tx.execute(query.deleteFrom('login_tokens').where('expires_at', '<=', timeOf(now)))
+    await tx.execute(
+      query.insertInto('login_tokens').values({
+        hash: hashToken(token),
+        account_id: account,
+        created_at: timeOf(now),
+        expires_at: timeOf(now + lifetimeMs),
+      }),
+    )
     return token
   })
 }
@@ -65,7 +66,14 @@ export async function signInByToken(
 ): Promise<NewSession | undefined> {
   if (!isWellFormedToken('login', token)) return undefined
   return db.write(async (tx) => {
-    const [used] = await tx.all(deleteToken, { hash: hashToken(token), now: timeOf(now) })
+    // Where transactions overlap, the second waits and finds no row.
+    const [used] = await tx.execute(
+      query
+        .deleteFrom('login_tokens')
+        .where('hash', '=', hashToken(token))
+        .where('expires_at', '>', timeOf(now))
+        .returning('account_id'),
+    )
     return used && begin(tx, { account: used.account_id, key: null, browser, now })
   })
 }
@@ -87,7 +95,12 @@ export function signInByKey(
  */
 export async function findSession(db: Db, secret: string, now = Date.now()): Promise<Session | undefined> {
   if (!isWellFormedToken('session', secret)) return undefined
-  const [row] = await db.all(selectByHash, { hash: hashToken(secret), now: timeOf(now) })
+  const [row] = await db.execute(
+    openAt(now)
+      .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
+      .select(['sessions.account_id', 'accounts.name as account_name'])
+      .where('sessions.hash', '=', hashToken(secret)),
+  )
   if (row === undefined) return undefined
   const { account_id, account_name, ...session } = row
   if (now - Date.parse(session.last_used_at) >= noteUseEveryMs) await noteUse(db, account_id, session.id, now)
@@ -96,18 +109,58 @@ export async function findSession(db: Db, secret: string, now = Date.now()): Pro
 
 /** The account's open sessions, the one that was used last first. */
 export function listSessions(db: Db, account: number, now = Date.now()): Promise<ListedSession[]> {
-  return db.all(selectByAccount, { account, now: timeOf(now) })
+  return db.execute(
+    openAt(now)
+      .where('sessions.account_id', '=', account)
+      .orderBy('sessions.last_used_at', 'desc')
+      .orderBy('sessions.id', 'desc'),
+  )
+}
+
+/** Selects the sessions that are open at `now`. A session started with a key is open while its account's key is valid. */
+function openAt(now: number) {
+  return query
+    .selectFrom('sessions')
+    .leftJoin('keys', (join) =>
+      join.onRef('keys.id', '=', 'sessions.key_id').onRef('keys.account_id', '=', 'sessions.account_id'),
+    )
+    .select([
+      'sessions.id',
+      'keys.name as key_name',
+      'sessions.browser',
+      'sessions.created_at',
+      'sessions.last_used_at',
+      'sessions.expires_at',
+    ])
+    .where('sessions.expires_at', '>', timeOf(now))
+    .where((e) =>
+      e.or([
+        e('sessions.key_id', 'is', null),
+        e.and([
+          e('keys.id', 'is not', null),
+          e('keys.revoked_at', 'is', null),
+          e.or([e('keys.expires_at', 'is', null), e('keys.expires_at', '>', timeOf(now))]),
+        ]),
+      ]),
+    )
 }
 
 /** Ends a session of the account; false if it has no such session. */
 export async function removeSession(db: Db, account: number, id: number): Promise<boolean> {
-  return (await db.writeOne(deleteSession, { account, id })).length > 0
+  const removed = await db.execute(
+    query.deleteFrom('sessions').where('id', '=', id).where('account_id', '=', account).returning('id'),
+  )
+  return removed.length > 0
 }
 
 /** Ends all sessions of the account but `except`, or simply all; returns how many. */
 export async function removeSessions(db: Db, account: number, except: number | null): Promise<number> {
   // No session has the id 0.
-  return (await db.writeOne(deleteOtherSessions, { account, except: except ?? 0 })).length
+  const others = query
+    .deleteFrom('sessions')
+    .where('account_id', '=', account)
+    .where('id', '<>', except ?? 0)
+  return (await db.execute(others.returning('id'))).length
 }
 
 interface Beginning {
@@ -117,19 +170,44 @@ interface Beginning {
   readonly now: number
 }
 
-/** Also forgets the sessions that have expired, and those beyond `maxSessions`. */
+/** Starts a session. Deletes expired sessions, and the account's oldest sessions beyond `maxSessions`. */
 async function begin(tx: Db, { account, key, browser, now }: Beginning): Promise<NewSession> {
   const secret = generateToken('session')
-  await tx.all(deleteExpiredSessions, { now: timeOf(now) })
-  await tx.all(deleteOldestSessions, { account, kept: maxSessions - 1 })
-  const times = { now: timeOf(now), expires_at: timeOf(now + sessionLifetimeMs) }
-  const [row] = await tx.all(insertSession, { account, key, hash: hashToken(secret), browser, ...times })
+  await tx.execute(query.deleteFrom('sessions').where('expires_at', '<=', timeOf(now)))
+  const own = query.selectFrom('sessions').select('id').where('account_id', '=', account)
+  const oldest = query
+    .deleteFrom('sessions')
+    .where('account_id', '=', account)
+    .where(
+      'id',
+      '<=',
+      own
+        .orderBy('id', 'desc')
+        .limit(1)
+        .offset(maxSessions - 1),
+    )
+  await tx.execute(oldest)
+  const [row] = await tx.execute(
+    query
+      .insertInto('sessions')
+      .values({
+        account_id: account,
+        key_id: key,
+        hash: hashToken(secret),
+        browser,
+        created_at: timeOf(now),
+        last_used_at: timeOf(now),
+        expires_at: timeOf(now + sessionLifetimeMs),
+      })
+      .returning('id'),
+  )
   return { id: (row as { id: number }).id, account_id: account, secret }
 }
 
 async function noteUse(db: Db, account: number, id: number, now: number): Promise<void> {
   try {
-    await db.writeOne(touchSession, { account, id, last_used_at: timeOf(now) })
+    const used = query.updateTable('sessions').set({ last_used_at: timeOf(now) })
+    await db.execute(used.where('id', '=', id).where('account_id', '=', account))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
   }

@@ -7,6 +7,7 @@ import {
   DummyDriver,
   type Generated,
   Kysely,
+  type OperationNode,
   type OperationNodeSource,
   SqliteAdapter,
   SqliteQueryCompiler,
@@ -93,24 +94,28 @@ interface InstanceTable {
   base_url: string | null
 }
 
-interface AccountsTable {
+export interface AccountsTable {
   id: Generated<number>
   name: string
   created_at: string
 }
 
-interface KeysTable {
+export interface KeysTable {
   id: Generated<number>
   account_id: number
   name: string
   hash: Uint8Array
+  /** The first and last characters of the secret, for recognition. */
   first_characters: string
   last_characters: string
+  /** Separated by spaces. */
   scopes: string
   created_at: string
+  /** What the key was issued for. A rotation only shortens `expires_at`. */
   lifetime_ms: number | null
   expires_at: string | null
   revoked_at: string | null
+  /** Accurate to a minute. */
   last_used_at: string | null
 }
 
@@ -121,14 +126,16 @@ interface LoginTokensTable {
   expires_at: string
 }
 
-interface SessionsTable {
+export interface SessionsTable {
   id: Generated<number>
   account_id: number
-  /** The key that the session began with, if any. */
+  /** The key that the session was started with; null if it was started with a sign-in link. */
   key_id: number | null
   hash: Uint8Array
+  /** Such as `Firefox on Linux`. */
   browser: string
   created_at: string
+  /** Accurate to five minutes. */
   last_used_at: string
   expires_at: string
 }
@@ -201,3 +208,8 @@ export const query = new Kysely<Database>({
     },
   },
 })
+
+/** Returns whether the query of this node only reads. */
+export function isRead({ kind }: OperationNode): boolean {
+  return kind === 'SelectQueryNode' || kind === 'RawNode'
+}

@@ -81,8 +81,3 @@ export function bind<Value>(compiled: Compiled, params: object): Value[] {
 export function compileQuery(compiler: QueryCompiler, query: Query<unknown>): CompiledQuery {
   return compiler.compileQuery(query.toOperationNode() as CompiledQuery['query'], createQueryId())
 }
-
-/** Returns whether a query only reads. */
-export function isRead({ query }: CompiledQuery): boolean {
-  return query.kind === 'SelectQueryNode' || query.kind === 'RawNode'
-}

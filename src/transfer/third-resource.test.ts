@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import type { Generated, Kysely } from 'kysely'
+import type { Generated } from 'kysely'
 import { newDatabase } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../app/app.ts'
@@ -10,54 +10,42 @@ import { insertDomain } from '../domains/store.ts'
 import { insertSpace } from '../spaces/store.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import { insertion, statement } from '../storage/statement.ts'
+import { query } from '../storage/schema.ts'
 import { storedByOrigin } from './by-origin.ts'
 import { exported } from './export.ts'
 import { importRecords } from './import.ts'
 import { Origins } from './store.ts'
 import { idIn, type Members, type Target, type Transferable, timesOf, Unusable } from './transferable.ts'
 
-interface Tables {
+type Tables = {
   notes: { id: Generated<number>; account_id: number; domain_id: number; space_id: number; created_at: string }
 }
 
-const columns = ['id', 'domain_id', 'space_id', 'created_at', 'created_at as updated_at'] as const
-
-const following = statement((db: Kysely<Tables>, { account, after }: { account: number; after: number }) =>
-  db.selectFrom('notes').select(columns).where('account_id', '=', account).where('id', '>', after).orderBy('id'),
-)
-
-const byId = statement((db: Kysely<Tables>, { account, id }: { account: number; id: number }) =>
-  db.selectFrom('notes').select(columns).where('account_id', '=', account).where('id', '=', id),
-)
+const withNotes = query.withTables<Tables>()
+const notesOf = (account: number) =>
+  withNotes
+    .selectFrom('notes')
+    .select(['id', 'domain_id', 'space_id', 'created_at', 'created_at as updated_at'])
+    .where('account_id', '=', account)
 
 interface Place {
   readonly domain_id: number
   readonly space_id: number
 }
 
-const inserted = insertion((db: Kysely<Tables>, note: Place & { account: number; created_at: string }) =>
-  db.insertInto('notes').values({
-    account_id: note.account,
-    domain_id: note.domain_id,
-    space_id: note.space_id,
-    created_at: note.created_at,
-  }),
-)
-
 const origins = new Origins('note')
 
 const noteTransfer: Transferable = {
   plural: 'notes',
   singular: 'note',
-  after: (db, account, after) => db.all(following, { account, after }),
+  after: (db, account, after) => db.execute(notesOf(account).where('id', '>', after).orderBy('id')),
   read: (members) => (tx, target) => {
     const times = timesOf(members)
     const place = placeHere(members, target)
     return storedByOrigin(origins, {
       id: idIn(members) ?? 0,
       times,
-      find: async (db, account, id) => (await db.all(byId, { account, id }))[0],
+      find: async (db, account, id) => (await db.execute(notesOf(account).where('id', '=', id)))[0],
       isSame: (note) => note.domain_id === place.domain_id && note.space_id === place.space_id,
       insert: (db, account) => insertNote(db, account, place),
     })(tx, target)
@@ -73,7 +61,8 @@ function placeHere(members: Members, { idOf }: Target): Place {
 
 async function insertNote(db: Db, account: number, place: Place) {
   const created_at = new Date().toISOString()
-  const [row] = await db.writeOne(inserted, { account, ...place, created_at })
+  const insert = withNotes.insertInto('notes').values({ account_id: account, ...place, created_at })
+  const [row] = await db.execute(insert.returning('id'))
   return { id: row?.id ?? 0, created_at, updated_at: created_at, ...place }
 }
 
@@ -124,7 +113,7 @@ test('a third kind of record is exported and imported once, with references that
       '2: name: The name a.example.com has already been taken. Choose another name.',
       '7: Its domain or its space is not here.',
     ])
-    const notes = await to.all(following, { account: 1, after: 0 })
+    const notes = await to.execute(notesOf(1).orderBy('id'))
     assert.deepEqual(
       notes.map(({ domain_id, space_id }) => [domain_id, space_id]),
       [

@@ -14,8 +14,8 @@ import type {
   Page,
   Storage,
 } from '../port.ts'
-import type { Query } from '../schema.ts'
-import { compileQuery, isRead, type Statement } from '../statement.ts'
+import { isRead, type Query } from '../schema.ts'
+import { compileQuery, type Statement } from '../statement.ts'
 import { changesAfter, pruneSome } from './changes.ts'
 import { compiler } from './compiled.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
@@ -62,7 +62,7 @@ export class PostgresStorage implements Storage {
 
   async execute<Row>(query: Query<Row>): Promise<Row[]> {
     const compiled = compileQuery(compiler, query)
-    if (isRead(compiled)) return this.#awaited(this.#reader.read((client) => execute<Row>(client, compiled)))
+    if (isRead(compiled.query)) return this.#awaited(this.#reader.read((client) => execute<Row>(client, compiled)))
     return this.#awaited(retry(() => this.#pool.with((client) => execute<Row>(client, compiled))))
   }
 

@@ -15,8 +15,8 @@ import {
   prunedAtOnce,
   type Storage,
 } from '../port.ts'
-import type { Query } from '../schema.ts'
-import { isRead, type Statement, statement } from '../statement.ts'
+import { isRead, type Query } from '../schema.ts'
+import { type Statement, statement } from '../statement.ts'
 import { transactionOf } from '../transaction.ts'
 import { changesAfter, pruneSome } from './changes.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
@@ -68,7 +68,7 @@ export class SqliteStorage implements Storage {
 
   async execute<Row>(query: Query<Row>): Promise<Row[]> {
     const compiled = compiledForSqlite(query)
-    if (isRead(compiled)) return this.#reader.read((connection) => connection.execute<Row>(compiled))
+    if (isRead(compiled.query)) return this.#reader.read((connection) => connection.execute<Row>(compiled))
     return this.#commits.writeOne(() => this.#writer.execute<Row>(compiled))
   }
 
