@@ -219,7 +219,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.equal(status, 503)
     assert.equal((await own.send('GET', `/domains/${own.domain.id}`)).status, 404)
     assert.equal(await countOn(own.domain), 200 - 2 * takenOffAtOnce)
-    assert.ok(app.logs.some(({ msg }) => msg === 'a removal was interrupted; it will go on'))
+    assert.ok(app.logs.some(({ msg }) => msg === 'deletion interrupted; will resume'))
     await finishDomainRemovals(app.storage)
     assert.equal(await countOn(own.domain), 0)
     assert.deepEqual(await app.storage.all(outOfAccount.domains, {}), [])

@@ -33,7 +33,6 @@ import { spaceOperations } from '../spaces/schema.ts'
 import { finishSpaceRemovals } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import type { AppOptions, Shared } from './options.ts'
-import type { redirectOf } from './redirect.ts'
 
 /** Every operation of the API, in the order of the documents. */
 export const operations = [
@@ -46,24 +45,17 @@ export const operations = [
   showOwnKey,
 ]
 
-/** What serves visitors, and what counts them. */
-type Visitors = Pick<ReturnType<typeof redirectOf>, 'directory' | 'clicks'>
-
-/** The listener of the API, the documents and the dashboard. */
-export function apiOf(
-  options: AppOptions,
-  { counts, proxies, overload, isSecret }: Shared,
-  { directory, clicks }: Visitors,
-) {
+/** Builds the listener of the API, the documents and the dashboard. */
+export function buildApi(options: AppOptions, shared: Shared) {
   const { storage } = options
   const keyring = new Keyring(storage)
   const kept = new KeptAnswers(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
-  const removals = removalsOf(storage, options.log)
+  const removals = buildRemovals(storage, options.log)
   const cors = new Cors(options.corsOrigins)
 
   const shortUrl = shortUrls(options.shortUrl)
-  const actions = actionsOf(storage, removals, shortUrl, { directory, clicks })
+  const actions = buildActions(storage, removals, shortUrl, shared)
 
   const router = new Router(apiFallback(rateLimits, cors))
   const address = publicAddress(options.baseUrl)
@@ -71,7 +63,7 @@ export function apiOf(
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, address)
-  const forget = forgettingOf({ directory, clicks })
+  const forget = clickDeletion(shared)
   dashboard({ router, storage, keyring, address, ...limiting(rateLimits), shortUrl, forget, actions })
   domainRoutes(api, storage, actions.domains)
   spaceRoutes(api, storage, actions.spaces)
@@ -81,11 +73,11 @@ export function apiOf(
 
   const listener = new Listener({
     matcher: router,
-    observer: new RequestLog(options.log, counts),
+    observer: new RequestLog(options.log, shared.counts),
     maxConnections: options.maxConnections,
-    proxies,
-    overload,
-    isSecret,
+    proxies: shared.proxies,
+    overload: shared.overload,
+    isSecret: shared.isSecret,
     checkHost: requireValidHost,
     ...apiResponses(rateLimits, cors),
   })
@@ -102,8 +94,8 @@ export function apiOf(
   return { listener, router, actions, begin, close }
 }
 
-/** What the API and the dashboard can do to records; visitors of this process see it at once. */
-function actionsOf(storage: Storage, removals: Removals, shortUrl: ShortUrl, { directory, clicks }: Visitors) {
+/** Builds the actions of the API and the dashboard. This process redirects by the new values immediately. */
+function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, { directory, clicks }: Shared) {
   const onLinkChange = (id: number, domain: number, alias: string) => {
     directory.linkChanged(id, domain, alias)
     clicks.linkChanged()
@@ -115,7 +107,7 @@ function actionsOf(storage: Storage, removals: Removals, shortUrl: ShortUrl, { d
   }
 }
 
-/** How the dashboard's requests are limited. */
+/** Limits the requests of the dashboard. */
 function limiting(rateLimits: RateLimits) {
   return {
     spend: (session: number, exchange: Exchange) => rateLimits.spendOfSession(session, exchange),
@@ -123,22 +115,22 @@ function limiting(rateLimits: RateLimits) {
   }
 }
 
-/** Forgets the clicks of an account's link. */
-function forgettingOf({ directory, clicks }: Visitors) {
+/** Returns the function that deletes the clicks of a link. */
+function clickDeletion({ directory, clicks }: Shared) {
   return async (account: number, link: number) => {
-    const isForgotten = await clicks.forget(account, link)
-    // A link that was used up works again.
-    if (isForgotten) directory.linkChanged(link, 0, '')
-    return isForgotten
+    const isDeleted = await clicks.forget(account, link)
+    // A link that had reached its click limit works again.
+    if (isDeleted) directory.linkChanged(link, 0, '')
+    return isDeleted
   }
 }
 
-/** A domain or a space that many links refer to is removed in steps. */
-function removalsOf(storage: Storage, { logger }: LogOutput): Removals {
+/** Deletes domains and spaces in steps, because many links may refer to them. */
+function buildRemovals(storage: Storage, { logger }: LogOutput): Removals {
   return new Removals({
     finish: async (isStopped) => {
       await Promise.all([finishDomainRemovals(storage, isStopped), finishSpaceRemovals(storage, isStopped)])
     },
-    onProblem: (error) => logger.warn({ err: error }, 'a removal was interrupted; it will go on'),
+    onProblem: (error) => logger.warn({ err: error }, 'deletion interrupted; will resume'),
   })
 }

@@ -1,3 +1,4 @@
+import { type ClickOptions, Clicks } from '../analytics/clicks.ts'
 import { clickTransfer } from '../analytics/transfer.ts'
 import type { ListenerName } from '../config/listeners.ts'
 import { domainTransfer } from '../domains/transfer.ts'
@@ -10,53 +11,59 @@ import type { Router } from '../http/router.ts'
 import { hasKey } from '../keys/key.ts'
 import type { LinkActions } from '../links/actions.ts'
 import { linkTransfer } from '../links/transfer.ts'
+import { shortUrls } from '../names/short-url.ts'
 import { opsListener } from '../ops/listener.ts'
-import type { Directory } from '../redirect/directory.ts'
-import type { VisitCounts } from '../redirect/visit-counts.ts'
+import { Directory } from '../redirect/directory.ts'
+import { visitorsListener } from '../redirect/listener.ts'
+import { VisitCounts } from '../redirect/visit-counts.ts'
 import { hasToken } from '../sessions/token.ts'
 import { spaceTransfer } from '../spaces/transfer.ts'
-import { apiOf } from './api.ts'
-import type { AppOptions } from './options.ts'
-import { redirectOf } from './redirect.ts'
+import { buildApi } from './api.ts'
+import type { AppOptions, Shared } from './options.ts'
 
-/** Everything that one process serves. */
+/** All services of one process. */
 export interface App {
   readonly listeners: Readonly<Record<ListenerName, Listener>>
-  /** The routes of the API, what can be done to records, and what requests come to: for tests. */
+  /** The other members are for tests. */
   readonly router: Router
   readonly actions: { readonly links: LinkActions }
   readonly counts: RequestCounts
   readonly loopDelays: Histogram
   readonly visits: VisitCounts
-  /** What visitors are served from. */
   readonly directory: Directory
-  /** Loads what visitors are served from. To be called before the app listens to them. */
+  /** Loads the domains of the redirect server. Call this before the redirect server listens. */
   load(): Promise<void>
-  /** To be called once everything is loaded: from now on, requests that would have to wait long are refused. */
+  /** Starts background work and overload protection. Call this when everything is loaded. */
   begin(): void
-  /** Ends the work that goes on beside the requests. To be called after the listeners have drained. */
+  /** Ends background work. Call this after the listeners have drained. */
   close(): Promise<void>
 }
 
-/** What exports and imports carry: each kind of record after those that it refers to, and then what tells more of them. */
+/** The kinds of records in exports and imports. Each kind comes after the kinds that it refers to. */
 export const transferables = [domainTransfer, spaceTransfer, linkTransfer, clickTransfer]
 
-/** Whether the text holds a secret, which no log may have. */
 const isSecret = (text: string) => hasKey(text) || hasToken(text)
 
-/** Puts everything together. Tests use the same function; there is no other app. */
+/** Builds all services. The server and the tests use the same function. */
 export function buildApp(options: AppOptions): App {
-  const { storage } = options
-  const shared = {
-    counts: new RequestCounts(),
-    proxies: new Proxies(options.trustProxy),
-    overload: new Overload(),
-    isSecret,
-  }
-  const { counts, overload } = shared
-  const redirect = redirectOf(options, shared)
-  const { directory, clicks, visits } = redirect
-  const api = apiOf(options, shared, redirect)
+  const { storage, log } = options
+  const counts = new RequestCounts()
+  const overload = new Overload()
+  const directory = buildDirectory(options)
+  const clicks = buildClicks(options)
+  const shared: Shared = { counts, proxies: new Proxies(options.trustProxy), overload, isSecret, directory, clicks }
+  const api = buildApi(options, shared)
+  const visits = new VisitCounts()
+  const redirect = visitorsListener({
+    ...shared,
+    onClick: (visit) => clicks.count(visit),
+    takeClick: (visit) => clicks.take(visit),
+    countryHeader: options.countryHeader,
+    shortUrl: shortUrls(options.shortUrl),
+    visits,
+    log,
+    maxConnections: options.maxConnections,
+  })
   const ops = opsListener({
     counts,
     loopDelays: overload.delays,
@@ -65,19 +72,22 @@ export function buildApp(options: AppOptions): App {
     isServed: (domain) => directory.hasDomain(domain.toLowerCase()),
     storage,
     listener: api.listener,
-    log: options.log,
+    log,
     hostNames: options.opsHosts,
     isSecret,
   })
   return {
-    listeners: { api: api.listener, redirect: redirect.listener, ops },
+    listeners: { api: api.listener, redirect, ops },
     router: api.router,
     actions: api.actions,
-    ...{ counts, visits, directory, loopDelays: overload.delays },
+    counts,
+    loopDelays: overload.delays,
+    visits,
+    directory,
     load: () => directory.begin(),
     begin: () => {
       overload.begin()
-      clicks.begin({ expectsClicks: redirect.listener.server.listening })
+      clicks.begin({ expectsClicks: redirect.server.listening })
       api.begin()
     },
     close: async () => {
@@ -87,4 +97,20 @@ export function buildApp(options: AppOptions): App {
       await api.close()
     },
   }
+}
+
+function buildDirectory({ storage, staleFor, log }: AppOptions): Directory {
+  return new Directory(storage, {
+    staleForMs: staleFor * 1_000,
+    onProblem: (error) => log.logger.warn({ err: error }, 'database unavailable; serving cached links'),
+  })
+}
+
+function buildClicks(options: AppOptions): Clicks {
+  const { logger } = options.log
+  const onProblem: ClickOptions['onProblem'] = (error, message, level = 'warn') =>
+    logger[level]({ err: error }, message)
+  const onCountryFile: ClickOptions['onCountryFile'] = ({ isUsed, message }) =>
+    logger[isUsed ? 'info' : 'warn'](message)
+  return new Clicks(options.storage, { ...options, onProblem, onCountryFile })
 }
