@@ -5,8 +5,8 @@ import { addHeader, send } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import { type Bodies, documentQuery } from './document-query.ts'
-import type { Operation } from './operation.ts'
-import type { PublicAddress } from './public-address.ts'
+import type { Operation } from './operations.ts'
+import type { PublicAddress } from './routes.ts'
 
 /** Limits the documents that are compressed and cached, because clients may ask for any host. Others are sent as built. */
 const maxDocuments = 8
@@ -20,7 +20,7 @@ export function documents(router: Router, operations: readonly Operation[], addr
     JSON.stringify((await import('./openapi/document.ts')).openApiDocument(operations, mark, bodies))
   const templates = { all: once(templateOf('all')), json: once(templateOf('json')) }
   const files = once(async () =>
-    (await import('./reference/files.ts')).referenceFiles(JSON.parse(await templates.all())),
+    (await import('./reference/page.ts')).referenceFiles(JSON.parse(await templates.all())),
   )
   const cached = new Map<string, Promise<StaticContent>>()
 

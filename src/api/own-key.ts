@@ -6,7 +6,7 @@ import { sendJson } from '../http/response.ts'
 import { scopes } from '../keys/scope.ts'
 import { findOwnKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
-import { apiPrefix, type Operation } from './operation.ts'
+import { apiPrefix, type Operation } from './operations.ts'
 import type { Api } from './routes.ts'
 
 /** The key that a request was sent with, as its bearer may see it. */

@@ -1,9 +1,8 @@
 import { type ErrorCode, notFound, violationCodes } from '../errors.ts'
 import { failures } from '../http/failures.ts'
-import { type Html, html } from '../http/html.ts'
+import { type Html, html, type Part } from '../http/html.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
-import { pageHead } from './page-head.ts'
 
 /**
  * `GET /problems/{code}`, where the `type` of every problem leads: what a code means and what to do about it. People get a
@@ -56,4 +55,19 @@ function violationTable(): Html {
     ([code, meaning]) => html`<tr><th scope="row"><code>${code}</code></th><td>${meaning}</td></tr>`,
   )
   return html`<h2>Violation codes</h2><table>${rows}</table>`
+}
+
+/** The start of every page, up to its `<body>`. `more` goes at the end of the head. */
+export function pageHead(title: string, more: Part = null): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="/docs/static/icon.svg">
+<link rel="stylesheet" href="/docs/static/base.css">
+${more}
+</head>`
 }

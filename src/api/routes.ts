@@ -6,10 +6,8 @@ import type { Router } from '../http/router.ts'
 import type { KeptAnswers } from '../idempotency/kept-answers.ts'
 import type { Caller, Keyring } from '../keys/keyring.ts'
 import { allows } from '../keys/scope.ts'
-import { identify } from './authentication.ts'
 import { readBody } from './body.ts'
-import { apiPrefix, type Operation } from './operation.ts'
-import type { PublicAddress } from './public-address.ts'
+import { apiPrefix, type Operation } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
 
 /** A request that has been let in: on whose behalf it acts, and the fields of its body. */
@@ -72,4 +70,47 @@ export class Api {
 
 function insufficientScope(scope: string): Failure {
   return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
+}
+
+/**
+ * Identifies the key in an Authorization header. Returns a promise only if the database must be asked: most requests bring
+ * a key that is remembered.
+ */
+export function identify(
+  authorization: string | undefined,
+  keyring: Keyring,
+): Caller | Failure | Promise<Caller | Failure> {
+  const secret = bearerToken(authorization)
+  return typeof secret === 'string' ? keyring.identify(secret) : secret
+}
+
+/** RFC 6750 §2.1; the scheme is matched in any case (RFC 9110 §11.1). */
+function bearerToken(authorization: string | undefined): string | Failure {
+  if (authorization === undefined) return missingKey
+  if (authorization.startsWith('Bearer wm_')) return authorization.slice(7)
+  const token = /^bearer +(\S+) *$/i.exec(authorization)
+  if (token?.[1] !== undefined) return token[1]
+  return /^bearer\b/i.test(authorization) ? noKey : missingKey
+}
+
+export const missingKey = new Failure(
+  'missing_api_key',
+  'Send your API key in the header "Authorization: Bearer wm_…".',
+)
+const noKey = new Failure('invalid_api_key', 'The Authorization header holds no API key.')
+
+/** The public address of the API for links in answers, without a slash at its end. */
+export type PublicAddress = (exchange: Exchange) => string
+
+/** `baseUrl` where the operator set one, else what the request was sent to. */
+export function publicAddress(baseUrl: string | null): PublicAddress {
+  if (baseUrl !== null) return () => baseUrl
+  return (exchange) => `${exchange.protocol.toLowerCase()}://${hostOf(exchange)}`
+}
+
+/** The Host header was checked on arrival; HTTP/1.0 may have none. */
+function hostOf({ host, request }: Exchange): string {
+  if (host !== '') return host
+  const { localAddress = 'localhost', localPort } = request.socket
+  return `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${localPort}`
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { idOf } from '../api/envelopes.ts'
-import type { Operation } from '../api/operation.ts'
+import type { Operation } from '../api/operations.ts'
 import type { Api } from '../api/routes.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
 import { form, optional, type Rule } from '../forms/form.ts'

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { operationsOf } from '../api/resource-operations.ts'
+import { operationsOf } from '../api/operations.ts'
 import { Refusal, type Violation } from '../errors.ts'
 import { change, clearable, fixed, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'

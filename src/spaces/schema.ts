@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { operationsOf } from '../api/resource-operations.ts'
+import { operationsOf } from '../api/operations.ts'
 import { change, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'

@@ -2,7 +2,7 @@
  * The operations on clicks, as the guard at the door and the documents see them.
  */
 
-import { apiPrefix, type Operation } from '../../api/operation.ts'
+import { apiPrefix, type Operation } from '../../api/operations.ts'
 import { type TSchema, Type, timeSchema } from '../../forms/json-schema.ts'
 import { intervals } from './day-range.ts'
 import { statsQuery } from './schema.ts'

@@ -13,7 +13,7 @@ import { pageCodes, violationCodes } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
 import { logTo } from '../../process/log.ts'
 import { openStorage } from '../../storage/open.ts'
-import { apiPrefix } from '../operation.ts'
+import { apiPrefix } from '../operations.ts'
 import { openApiDocument } from './document.ts'
 
 const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations, 'http://127.0.0.1:3000')))

@@ -1,6 +1,6 @@
 import { version } from '../../version.ts'
 import type { Bodies } from '../document-query.ts'
-import type { Operation } from '../operation.ts'
+import type { Operation } from '../operations.ts'
 import { guide } from './guide.ts'
 import { headers } from './headers.ts'
 import { parameters, pathItems } from './paths.ts'

@@ -1,7 +1,7 @@
 import { maxFields } from '../../http/form-encoding.ts'
 import { maxTargetBytes } from '../../http/request-head.ts'
 import { maxBody } from '../body.ts'
-import { apiPrefix } from '../operation.ts'
+import { apiPrefix } from '../operations.ts'
 
 const kib = (bytes: number) => `${bytes / 1024} KiB`
 

@@ -6,11 +6,10 @@ import type { Field, Form } from '../../forms/form.ts'
 import { idSchema } from '../../forms/json-schema.ts'
 import type { Bodies } from '../document-query.ts'
 import { maxIdempotencyKey } from '../idempotency.ts'
-import { apiPrefix, type Operation } from '../operation.ts'
-import { requestBody } from './bodies.ts'
+import { apiPrefix, type Operation } from '../operations.ts'
 import { type HeaderName, headerReferences, onApiAnswers, optionalHeaders as optional } from './headers.ts'
 import { problemReferences } from './problems.ts'
-import type { Schemas } from './schemas.ts'
+import { requestBody, type Schemas } from './schemas.ts'
 
 const tagList = { type: 'string', pattern: '^([*]|.*".*".*)$' }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { change, form } from '../../forms/form.ts'
 import { Type } from '../../forms/json-schema.ts'
-import type { Operation } from '../operation.ts'
+import type { Operation } from '../operations.ts'
 import { problemExamples } from './problems.ts'
 
 const schema = Type.String()

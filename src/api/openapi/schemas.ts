@@ -1,4 +1,7 @@
+import type { Field } from '../../forms/form.ts'
 import type { TSchema } from '../../forms/json-schema.ts'
+import type { Bodies } from '../document-query.ts'
+import type { Body, Operation } from '../operations.ts'
 
 /** A JSON Schema, as the document has it. */
 export type Schema = Readonly<Record<string, unknown>>
@@ -50,4 +53,99 @@ function withType(schema: Schema): Schema {
 
 function mapValues<From, To>(object: Readonly<Record<string, From>>, to: (value: From) => To): Record<string, To> {
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, to(value)]))
+}
+
+/**
+ * Request bodies in the document. JSON and forms have a schema each: JSON knows null and numbers, a form text alone.
+ */
+
+/**
+ * Describes a request body. `all` gives both media types and every spelling that the server accepts. `json` gives JSON
+ * with native values only. A store needs its fields; an update without any is allowed.
+ */
+export function requestBody({ method }: Operation, body: Body, schemas: Schemas, bodies: Bodies): object {
+  const { name, example } = body
+  const inMedia = (schemaName: string, more: More) => ({
+    schema: schemas.named(schemaName, bodySchema(body, schemas, more)),
+    example,
+  })
+  return {
+    required: method === 'POST',
+    content:
+      bodies === 'json'
+        ? { 'application/json': inMedia(name, inNativeJson) }
+        : {
+            'application/x-www-form-urlencoded': inMedia(`${name}Form`, inForms),
+            'application/json': inMedia(name, inJson),
+          },
+  }
+}
+
+/** What a field may be besides its value, in a media type. */
+type More = (field: Field<unknown>, value: Schema) => readonly Schema[]
+
+const empty: Schema = { type: 'string', enum: [''] }
+const none: Schema = { type: 'null' }
+
+const inForms: More = ({ takesBoolean, takesEmpty }) => [
+  ...(takesBoolean ? [{ type: 'string', enum: ['1', '0'] }] : []),
+  ...(takesEmpty ? [empty] : []),
+]
+
+const inJson: More = ({ takesBoolean, takesEmpty, takesNumber }, value) => [
+  ...(takesBoolean ? booleanSpellings : takesNumber ? [asText(value)] : []),
+  ...(takesEmpty ? [empty, none] : []),
+]
+
+/** Some code generators fail if a field accepts both `301` and `"301"`. */
+const inNativeJson: More = ({ takesEmpty }) => (takesEmpty ? [none] : [])
+
+/** A boolean as a number or as text. */
+const booleanSpellings: readonly Schema[] = [
+  { type: 'integer', enum: [1, 0] },
+  { type: 'string', enum: ['true', 'false', '1', '0'] },
+]
+
+/** An integer in canonical decimal form. A pattern limits its number of digits instead of its value. */
+function asText({ enum: values, maximum }: Schema): Schema {
+  return Array.isArray(values)
+    ? { type: 'string', enum: values.map(String) }
+    : { type: 'string', pattern: `^[1-9][0-9]{0,${String(maximum).length - 1}}$` }
+}
+
+function bodySchema({ form, example }: Body, schemas: Schemas, more: More): Schema {
+  const fields = Object.entries<Field<unknown>>(form.fields)
+  const own = fields.map(([name, field]) => {
+    const value = schemas.published(field.schema)
+    const examples = name in example ? { examples: [example[name]] } : {}
+    return [name, { ...either(value, more(field, value)), ...examples }]
+  })
+  const assigned = form.ignored.map((name) => [
+    name,
+    { readOnly: true, description: 'Ignored: the server assigns it.' },
+  ])
+  const required = fields.filter(([, field]) => field.required).map(([name]) => name)
+  return {
+    type: 'object',
+    description:
+      'Text is trimmed. What the server assigns is ignored, so that a record may be sent back as it came; any other field is refused.',
+    ...(required.length > 0 ? { required } : {}),
+    properties: Object.fromEntries([...own, ...assigned]),
+    additionalProperties: false,
+    examples: [example],
+  }
+}
+
+/**
+ * Combines the schema of a value with its alternatives. The description stays outside. It states the default, because
+ * openapi-typescript makes properties with the keyword `default` required.
+ */
+function either({ description, default: fallback, ...value }: Schema, more: readonly Schema[]): Schema {
+  const { anyOf = [value] } = value
+  const all = [...(anyOf as Schema[]), ...more]
+  const sentences = [description, fallback === undefined ? undefined : `Default: \`${fallback}\`.`].filter(Boolean)
+  return {
+    ...(sentences.length === 0 ? {} : { description: sentences.join(' ') }),
+    ...(all.length === 1 ? value : { anyOf: all }),
+  }
 }

@@ -1,22 +1,23 @@
-/**
- * One operation on the page: what it takes and answers, and a form to try it.
- */
-
 import { Html, html, type Part } from '../../http/html.ts'
-import { jsonText } from './json-text.ts'
 import { inline, markdown } from './markdown.ts'
 import {
   type Content,
   type Example,
+  fieldsOf,
   type OpenApi,
   type OperationObject,
   type Parameter,
   type Reference,
   type Response,
   resolved,
+  rowsOf,
   type Schema,
-} from './openapi.ts'
-import { fieldsOf, rowsOf, typeOf } from './schema.ts'
+  typeOf,
+} from './schema.ts'
+
+/**
+ * One operation on the page: what it takes and answers, and a form to try it.
+ */
 
 /** An operation, where it stands in the document, and what the page says once for all operations. */
 export interface Shown {
@@ -198,4 +199,20 @@ function bodyInput(operation: OperationObject): Part {
   const id = `${operation.operationId}-body`
   return html`<p><label for="${id}-type">Send as</label><select id="${id}-type" class="type"><option value="application/json">JSON</option><option value="application/x-www-form-urlencoded">Form</option></select></p>
 <p><label for="${id}">Body</label><textarea id="${id}" class="body" rows="6" spellcheck="false">${JSON.stringify(content.example, null, 2)}</textarea></p>`
+}
+
+/** What fits on a line of a phone, indentation not counted. */
+const lineLength = 34
+
+/** JSON for people: with two spaces a level, and what is short on one line. */
+export function jsonText(value: unknown, indentation = ''): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const inner = `${indentation}  `
+  const parts = Array.isArray(value)
+    ? value.map((each) => jsonText(each, inner))
+    : Object.entries(value).map(([name, each]) => `${JSON.stringify(name)}: ${jsonText(each, inner)}`)
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  const line = parts.length === 0 ? open + close : `${open} ${parts.join(', ')} ${close}`
+  if (line.length <= lineLength && !line.includes('\n')) return line
+  return `${open}\n${inner}${parts.join(`,\n${inner}`)}\n${indentation}${close}`
 }

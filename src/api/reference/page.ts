@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { type Html, html, type Part } from '../../http/html.ts'
+import { type StaticContent, staticContent } from '../../http/static-content.ts'
+import { pageHead } from '../problem-pages.ts'
+import { markdown } from './markdown.ts'
+import { type Common, codeLinks, codesOf, methodBadge, operationSection, type Shown } from './operation.ts'
+import { fieldsOf, type OpenApi, type OperationObject, type Response, resolved, rowsOf } from './schema.ts'
+
 /**
  * The interactive reference, made of the OpenAPI document alone: what the document says of an operation, the page shows.
  */
-import { type Html, html, type Part } from '../../http/html.ts'
-import { pageHead } from '../page-head.ts'
-import { markdown } from './markdown.ts'
-import { type OpenApi, type OperationObject, type Response, resolved } from './openapi.ts'
-import { type Common, codeLinks, codesOf, methodBadge, operationSection, type Shown } from './operation.ts'
-import { fieldsOf, rowsOf } from './schema.ts'
 
 /** The page for `/docs`. */
 export function referencePage(document: OpenApi): Html {
@@ -106,4 +108,22 @@ function objectsSection(document: OpenApi, shown: readonly Shown[]): Html {
 <details class="object" id="${name}"><summary><h3>${name}</h3></summary>
 ${markdown(schema.description ?? '')}${rowsOf(fieldsOf(document, schema))}</details>`,
   )}</section>`
+}
+
+/** What the page loads, by the last part of its address. */
+const loaded: Readonly<Record<string, string>> = {
+  'base.css': 'text/css; charset=utf-8',
+  'reference.css': 'text/css; charset=utf-8',
+  'reference.js': 'text/javascript; charset=utf-8',
+  'icon.svg': 'image/svg+xml; charset=utf-8',
+}
+
+/** The files of the interactive reference, by what follows `/docs/` in their address: nothing for the page. */
+export async function referenceFiles(document: OpenApi): Promise<ReadonlyMap<string, StaticContent>> {
+  const files = new Map([['', await staticContent('text/html; charset=utf-8', referencePage(document).text)]])
+  for (const [name, type] of Object.entries(loaded)) {
+    const text = readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')
+    files.set(`static/${name}`, await staticContent(type, text))
+  }
+  return files
 }

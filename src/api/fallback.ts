@@ -5,7 +5,7 @@ import { problemOf } from '../http/problem.ts'
 import { addHeader, send } from '../http/response.ts'
 import type { Fallback } from '../http/router.ts'
 import type { Cors } from './cors.ts'
-import { apiPrefix } from './operation.ts'
+import { apiPrefix } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
 
 /** Returns the listener options of the API: problem objects, and headers for every response under `/api`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { jsonText } from './json-text.ts'
+import { jsonText } from './operation.ts'
 
 test('what is short stands on one line, and all of it is the same JSON', () => {
   const page = {

@@ -6,7 +6,7 @@ import formats from 'ajv-formats'
 import { startApp, type TestApp } from '../../../test/app.ts'
 import type { Answer, Json } from '../../../test/client.ts'
 import { operations } from '../../app/api.ts'
-import { apiPrefix } from '../operation.ts'
+import { apiPrefix } from '../operations.ts'
 import { openApiDocument } from './document.ts'
 
 const document: Json = JSON.parse(JSON.stringify(openApiDocument(operations, 'https://links.example.com')))
