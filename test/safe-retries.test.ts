@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { type Answer, sendRequest } from './client.ts'
 import { newDatabase, type RunningServer, startServer } from './processes.ts'
+import { runs } from './runs.ts'
 
 const resources = ['domains', 'spaces'] as const
 type Resource = (typeof resources)[number]
@@ -84,7 +85,7 @@ test('a kept answer survives a restart', async (t) => {
   assert.deepEqual([other.status, other.body.code], [422, 'idempotency_key_reused'])
 })
 
-const rounds = 10
+const rounds = runs(10, 3)
 const writers = 12
 const maxWrites = 200
 

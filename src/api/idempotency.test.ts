@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { maxIdempotencyKey, parseIdempotencyKey } from './idempotency.ts'
 
 const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code))
@@ -36,7 +37,7 @@ test('any text is a key of 1 to 255 visible characters, or none', () => {
       const parsed = parseIdempotencyKey(text)
       if (parsed !== null) assert.match(parsed, /^[\x21-\x7e]{1,255}$/)
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 

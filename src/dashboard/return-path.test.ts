@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { nextOf } from './return-path.ts'
 
 test('one of our own pages, with its query; a fragment is left to the browser', () => {
@@ -110,6 +111,6 @@ test('never leads to another host, nor breaks a header, whatever it is given', (
         assert.doesNotMatch(pathname, /^\/app\/sign-in(?:\/|$)/)
       }
     }),
-    { numRuns: 20_000 },
+    { numRuns: runs(20_000) },
   )
 })

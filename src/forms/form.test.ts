@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { storeDomain, updateDomain } from '../domains/schema.ts'
 import { Failure, Refusal, violationCodes } from '../errors.ts'
 import { resources } from '../resources.ts'
@@ -55,7 +56,7 @@ for (const [what, form] of Object.entries(forms)) {
           assert.deepEqual(checked.facts.violations, violations)
         } else assert.equal(violations.length, 0)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 }

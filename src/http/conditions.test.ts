@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import {
   conditionOf,
   type EntityTag,
@@ -69,7 +70,7 @@ test('any text is read as a list, as *, or not at all; what is read writes the s
         assert.deepEqual(parseEntityTags(tags.map(written).join(',')), tags)
       }
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   )
 })
 

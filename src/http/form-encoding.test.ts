@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { MalformedForm, maxFields, parseFormBytes, parseQuery, repeated } from './form-encoding.ts'
 
 /** Text without lone surrogates, which have no encoding; names without brackets, which mean arrays. */
@@ -59,7 +60,7 @@ test('any bytes are read as URLSearchParams reads them, or are malformed', () =>
       if (fields instanceof MalformedForm) return
       if (!each.includes(']')) assertFields(fields, new URLSearchParams(`&${each.toString()}`))
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { Refusal } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { shortUrls } from '../names/short-url.ts'
@@ -37,7 +38,7 @@ describe('an alias that is taken', () => {
         const alias = parseAlias(sent)
         if (!(alias instanceof Refusal)) check(alias, sent)
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     )
 
   test('is the path of a short URL that no URL parser changes', () =>
@@ -134,7 +135,7 @@ describe('a time', () => {
           )
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     )
   })
 
@@ -189,6 +190,6 @@ test('the status is the first that holds: disabled, expired, scheduled, active',
       const holds = { disabled: link.disabled, expired: isOver || isUsedUp, scheduled: isEarly, active: true }
       assert.equal(statusOf(link, now), Object.entries(holds).find(([, does]) => does)?.[0])
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { describe, test } from 'node:test'
 import { domainToASCII } from 'node:url'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import type { ViolationCode } from '../errors.ts'
 import { Refusal } from '../errors.ts'
 import { type HostName, isApex, parseHostName } from './host-name.ts'
@@ -242,7 +243,7 @@ describe('parseHostName, however long its name,', () => {
   })
 })
 
-const numRuns = 400
+const numRuns = runs(400)
 
 const hostLike = fc
   .array(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { Refusal } from '../errors.ts'
 import { parseWebUrl } from './web-url.ts'
 
@@ -171,7 +172,7 @@ describe('parseWebUrl, whatever it reads,', () => {
   }
 })
 
-const numRuns = 500
+const numRuns = runs(500)
 
 const urlLike = fc
   .tuple(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { nameIn, portIn } from './host.ts'
 
 /** As Node hands a header over: each byte a character. */
@@ -62,6 +63,6 @@ test('whatever the Host, nothing is thrown, and a name has none of the character
       if (name !== null) assert.match(name, /^[a-z\d._-]+$|^$/)
       assert.match(portIn(text), /^\d*$/)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })

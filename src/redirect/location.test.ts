@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { Refusal } from '../errors.ts'
 import { parseWebUrl } from '../names/web-url.ts'
 import { locationOf, withQuery } from './location.ts'
@@ -64,6 +65,6 @@ test('whatever the query, scheme, host, port, path and fragment are those of the
       }
       assert.ok(location.includes(query))
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   )
 })

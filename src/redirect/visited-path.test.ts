@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../test/runs.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { visitedTarget } from './visited-path.ts'
 
@@ -65,7 +66,7 @@ test('every alias is found under every way to write it', () => {
       if (found.kind === 'alias') assert.equal(found.alias, foldCase(text))
       else assert.match(foldCase(text), /^(robots\.txt|favicon\.ico)$/)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

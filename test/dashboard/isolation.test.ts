@@ -12,6 +12,7 @@ import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Browser, type Form, signedIn, type Visited } from '../dashboard.ts'
 import { addClicks, dayWith } from '../days.ts'
+import { runs } from '../runs.ts'
 
 const app = await startApp()
 
@@ -178,7 +179,7 @@ test('whatever is asked or sent, the other is neither shown nor changed', async 
       if (!path.includes(theirs.mark)) assertNothingOf(theirs, answer, path)
       assert.ok(answer.status < 500)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
   assert.deepEqual(await theirs.state(), before)
 })

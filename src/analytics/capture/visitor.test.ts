@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../../test/runs.ts'
 import { visitorOf } from './visitor.ts'
 
 const salt = new Uint8Array(32).fill(7)
@@ -28,7 +29,7 @@ test('a number below 2^48, which differs with the link, the address, the user ag
       const isSame = JSON.stringify([one, [...saltOfOne]]) === JSON.stringify([other, [...saltOfOther]])
       assert.equal(a === b, isSame)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { runs } from '../../../test/runs.ts'
 import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
 import { type DayRange, type Interval, intervals } from '../../analytics/statistics/day-range.ts'
 import { type Bucket, Series } from '../../analytics/statistics/series.ts'
@@ -77,7 +78,7 @@ test('any figures make a well-formed drawing that stays within its frame', () =>
       assert.doesNotMatch(drawn.text, /NaN|Infinity|undefined|null/)
       assertWithinFrame(drawn)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

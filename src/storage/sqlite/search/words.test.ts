@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { firstPage } from '../../../../test/first-page.ts'
 import { listables } from '../../../../test/lists-model.ts'
+import { runs } from '../../../../test/runs.ts'
 import { foldCase } from '../../../lib/fold-case.ts'
 import type { AnyListing } from '../../listing.ts'
 import { lookUp, tableOptions, wordsOf } from './words.ts'
@@ -81,5 +82,5 @@ test('the index finds the texts that contain a part of up to three characters, a
       }
     },
   )
-  fc.assert(property, { numRuns: 2_000, interruptAfterTimeLimit: 4_000 })
+  fc.assert(property, { numRuns: runs(2_000), interruptAfterTimeLimit: 4_000 })
 })
