@@ -50,11 +50,6 @@ export function isSerializationFailure(error: unknown): boolean {
   return /^40(001|P01)$/.test(stateOf(causeOf(error)))
 }
 
-/** Whether a statement was run by its name before the server knew it. */
-export function wasNotPrepared(error: unknown): boolean {
-  return stateOf(causeOf(error)) === '26000'
-}
-
 /**
  * Returns whether the connection must be replaced: it is lost, or its server shuts down or is read-only. In the last case
  * the next connection may reach the new primary.

@@ -4,64 +4,57 @@ import { databaseUnavailable } from '../../errors.ts'
 import { durations, Histogram } from '../../histogram.ts'
 import type { Meter } from '../port.ts'
 import { isBroken } from './errors.ts'
-import { PacketClient } from './packet-client.ts'
 
-/** The server ends a statement that runs longer. Milliseconds. */
+/** The server cancels a statement that runs longer. Milliseconds. */
 const statementTimeoutMs = 2_500
-/** Limit on making a connection, and on waiting for one of the pool. Milliseconds. */
+/** Timeout of opening a connection, and of waiting for a free one. Milliseconds. */
 const connectTimeoutMs = 1_500
 /**
- * A connection on which an answer takes longer is given up. With the wait for a connection before, this bounds what a
- * server that falls silent costs a request: 4.5 s. Milliseconds.
+ * A connection is dropped if a response takes longer. Together with the wait for a connection, a request to a silent
+ * server fails after 4.5 s. Milliseconds.
  */
 const answerTimeoutMs = statementTimeoutMs + 500
 /** A connection that is idle for longer is closed. Milliseconds. */
 const idleMs = 60_000
-/**
- * When the kernel begins to probe an idle connection, once a second; after ten misses the connection is gone.
- * Milliseconds.
- */
+/** The kernel probes a connection that is idle for longer, once a second. Ten failed probes close it. Milliseconds. */
 const keepAliveMs = 10_000
 
-/** For work that takes as long as it takes. `pg` would not send 0, and a limit of the role or the database would apply. */
+/** Settings for work of any duration. `pg` does not send 0, and a limit of the role or the database would then apply. */
 export const unlimited = { statement_timeout: 2_147_483_647, query_timeout: 0 }
 
-/** A connection of the pool. */
-export type Connection = PoolClient & PacketClient
-
-/** Connections to one server: opened when needed, replaced when they break. */
+/** A pool of connections to one server, which are opened when needed and replaced when they break. */
 export class Pool {
   readonly #pool: pg.Pool
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
     {
       name: 'use_seconds',
-      help: 'Time from asking for a connection to its last answer: that of a transaction, a search, or the reads or writes of one turn.',
+      help: 'Time from asking for a connection to its last answer: of a query, a transaction or a list.',
       value: this.#seconds,
     },
     { name: 'connections', help: 'Connections that are open.', value: () => this.#pool.totalCount },
     { name: 'idle_connections', help: 'Connections that are not in use.', value: () => this.#pool.idleCount },
     {
       name: 'waiting_uses',
-      help: 'Transactions, searches, and reads and writes of one turn that wait for a connection.',
+      help: 'Queries, transactions and lists that wait for a connection.',
       value: () => this.#pool.waitingCount,
     },
   ]
 
-  /** Connects on first use; opens at most `size` connections. */
+  /** Connects on first use; opens at most `size` connections. The queries of a list are sent together, as a pipeline. */
   constructor(url: string, size: number) {
-    this.#pool = new pg.Pool({ ...settingsOf(url), Client: PacketClient, max: size, idleTimeoutMillis: idleMs })
-    // The statements of a connection that breaks report it. Without a listener the error would end the process.
+    this.#pool = new pg.Pool({ ...settingsOf(url), max: size, idleTimeoutMillis: idleMs, pipeline: true })
+    // The queries of a broken connection report the error. Without a listener it would end the process.
     this.#pool.on('connect', (client) => client.on('error', ignored))
-    // An idle connection that breaks has left the pool by now.
+    // The pool has already removed the idle connection that broke.
     this.#pool.on('error', ignored)
   }
 
   /**
-   * What `work` returns, given a connection of its own. Throws `database_unavailable` when none can be had, and what
-   * `work` throws.
+   * Calls `work` with a connection that it does not share, and returns its result. Throws `database_unavailable` if no
+   * connection becomes free in time, and the errors of `work`.
    */
-  async with<T>(work: (client: Connection) => Promise<T>): Promise<T> {
+  async with<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const start = performance.now()
     const client = await this.#connect()
     try {
@@ -75,14 +68,14 @@ export class Pool {
     }
   }
 
-  /** Waits for the statements under way, then closes: after as long as an answer may take at the most. */
+  /** Closes after the running queries, or after the longest time that a response may take. */
   async close(): Promise<void> {
     await Promise.race([this.#pool.end(), wait(answerTimeoutMs, undefined, { ref: false })])
   }
 
-  async #connect(): Promise<Connection> {
+  async #connect(): Promise<PoolClient> {
     try {
-      return (await this.#pool.connect()) as Connection
+      return await this.#pool.connect()
     } catch (error) {
       throw databaseUnavailable(error)
     }
@@ -91,7 +84,7 @@ export class Pool {
 
 function ignored(): void {}
 
-/** What a connection is opened with. */
+/** Returns the settings of a connection. */
 export function settingsOf(url: string): pg.ClientConfig {
   return {
     connectionString: verifyingServer(url),

@@ -1,8 +1,8 @@
 import type { ClientBase } from 'pg'
 import { databaseUnavailable } from '../../errors.ts'
 import { isReadOnly } from './errors.ts'
+import type { Pool } from './pool.ts'
 import { runText } from './run.ts'
-import type { TurnReader } from './turn-reader.ts'
 
 /**
  * How long a read-only database counts as read-only without another check. Each check that finds it read-only costs the
@@ -15,13 +15,13 @@ const lifetimeMs = 1_000
  * share one check at a time.
  */
 export class ReadOnlyCheck {
-  readonly #reader: TurnReader
+  readonly #pool: Pool
   #running: Promise<boolean> | undefined
   /** By `performance.now()`. */
   #readOnlyUntil = Number.NEGATIVE_INFINITY
 
-  constructor(reader: TurnReader) {
-    this.#reader = reader
+  constructor(pool: Pool) {
+    this.#pool = pool
   }
 
   /** Returns true if the database is read-only, or was within the last second. Throws `database_unavailable`. */
@@ -35,7 +35,7 @@ export class ReadOnlyCheck {
 
   async #check(): Promise<boolean> {
     try {
-      await this.#reader.read(checkWritable)
+      await this.#pool.with(checkWritable)
       return false
     } catch (error) {
       if (!isReadOnly(error)) throw error
@@ -45,7 +45,7 @@ export class ReadOnlyCheck {
   }
 }
 
-/** Throws what a write would throw on a read-only database. The connection is then replaced, see `isBroken`. */
+/** Throws the error of a write on a read-only database. The pool then replaces the connection: see `isBroken`. */
 async function checkWritable(client: ClientBase): Promise<void> {
   const [row] = await runText(client, `select current_setting('transaction_read_only')::boolean`, [])
   if (row?.[0] === true) throw databaseUnavailable(undefined, 'read_only')

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg'
 import { tooManySearches } from '../../errors.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
 import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
 import type { StorageLocation } from '../location.ts'
@@ -19,7 +20,6 @@ import { compileQuery, type Statement } from '../statement.ts'
 import { changesAfter, pruneSome } from './changes.ts'
 import { compiler } from './compiled.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
-import { Gate } from './gate.ts'
 import { listOn, mayTakeLong } from './lists.ts'
 import { Pool } from './pool.ts'
 import { RareParts } from './rare-parts.ts'
@@ -28,22 +28,15 @@ import { retry } from './retry.ts'
 import { execute, run, runText } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
 import { transact } from './transaction.ts'
-import { TurnReader } from './turn-reader.ts'
-import { TurnWriter } from './turn-writer.ts'
 
-/**
- * PostgreSQL, 14 or newer. Transactions and slow lists have a connection each; short reads and writes share one per
- * turn.
- */
+/** PostgreSQL 14 or newer. Each query, transaction and list takes a connection of the pool. */
 export class PostgresStorage implements Storage {
   readonly location: StorageLocation
   readonly #url: string
   readonly #pool: Pool
-  readonly #reader: TurnReader
-  readonly #writer: TurnWriter
   readonly #readOnlyCheck: ReadOnlyCheck
-  /** Slow lists pass here, so that they leave connections to the rest. */
-  readonly #gate: Gate
+  /** Limits slow lists, so that connections remain for all other work. */
+  readonly #slowLists: Semaphore
   readonly #rareParts = new RareParts()
   readonly #condition = new Condition()
   readonly #underWay = new Set<Promise<unknown>>()
@@ -54,20 +47,23 @@ export class PostgresStorage implements Storage {
     this.#url = url
     this.location = { engine: 'postgres', url, pool: size }
     this.#pool = new Pool(url, size)
-    this.#reader = new TurnReader(this.#pool)
-    this.#readOnlyCheck = new ReadOnlyCheck(this.#reader)
-    this.#writer = new TurnWriter(this.#pool, Math.ceil(size / 2))
-    this.#gate = new Gate(Math.max(1, size - reserved), maxSlowWaitMs, tooManySearches)
+    this.#readOnlyCheck = new ReadOnlyCheck(this.#pool)
+    this.#slowLists = new Semaphore({
+      concurrency: Math.max(1, size - reservedConnections),
+      maxQueue: 256,
+      maxWaitMs: 500,
+      rejection: tooManySearches,
+    })
   }
 
   async execute<Row>(query: Query<Row>): Promise<Row[]> {
     const compiled = compileQuery(compiler, query)
-    if (isRead(compiled.query)) return this.#awaited(this.#reader.read((client) => execute<Row>(client, compiled)))
-    return this.#awaited(retry(() => this.#pool.with((client) => execute<Row>(client, compiled))))
+    const run = () => this.#pool.with((client) => execute<Row>(client, compiled))
+    return this.#awaited(isRead(compiled.query) ? run() : retry(run))
   }
 
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#awaited(this.#reader.read((client) => run(client, statement, params)))
+    return this.#awaited(this.#pool.with((client) => run(client, statement, params)))
   }
 
   write<T>(work: (db: Db) => Promise<T>, isolation: Isolation = 'default'): Promise<T> {
@@ -75,13 +71,12 @@ export class PostgresStorage implements Storage {
   }
 
   writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#awaited(this.#writer.write(statement, params))
+    return this.#awaited(retry(() => this.#pool.with((client) => run(client, statement, params))))
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    const read = (client: ClientBase) => listOn(client, listing, this.#rareParts)
-    const isSlow = mayTakeLong(listing)
-    return this.#awaited(isSlow ? this.#gate.through(() => this.#pool.with(read)) : this.#reader.read(read))
+    const read = () => this.#pool.with((client) => listOn(client, listing, this.#rareParts))
+    return this.#awaited(mayTakeLong(listing) ? this.#slowLists.run(read) : read())
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -94,7 +89,7 @@ export class PostgresStorage implements Storage {
   }
 
   changesAfter(position: ChangePosition | null): Promise<Changes> {
-    return this.#awaited(this.#reader.read((client) => changesAfter(client, position)))
+    return this.#awaited(this.#pool.with((client) => changesAfter(client, position)))
   }
 
   async pruneChanges(position: ChangePosition): Promise<void> {
@@ -103,7 +98,7 @@ export class PostgresStorage implements Storage {
   }
 
   get meters(): readonly Meter[] {
-    return [...this.#pool.meters, ...this.#writer.meters]
+    return this.#pool.meters
   }
 
   close(): Promise<void> {
@@ -116,7 +111,7 @@ export class PostgresStorage implements Storage {
     await this.#pool.close()
   }
 
-  /** What `work` resolves to. The storage does not close before. */
+  /** Returns the result of `work`. The storage does not close before. */
   async #awaited<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work)
     try {
@@ -129,21 +124,17 @@ export class PostgresStorage implements Storage {
   }
 }
 
-/**
- * Connections that slow lists leave to the rest, if there are more: the reads of a turn take one, its writes another.
- */
-const reserved = 3
-/** A search takes a few milliseconds. */
-const maxSlowWaitMs = 500
+/** Connections that slow lists leave free, if the pool has more. */
+const reservedConnections = 3
 
-/** Takes a megabyte of the disk and gives it back: a small write may fit into what was taken earlier. */
+/** Allocates a megabyte on disk and frees it: a small write may fit into space that was allocated earlier. */
 async function takeRoom(client: ClientBase): Promise<void> {
   const text = `create temp table waymark_room on commit drop as
     select repeat(md5(n::text), 32) from generate_series(1, 1000) as n`
   try {
     await runText(client, text, [])
   } catch (error) {
-    // A user who may not do this learns of a full disk from the next write.
+    // A user without this right is told about a full disk by the next write.
     if (stateOf(error) !== insufficientPrivilege) throw error
   }
 }

@@ -1,3 +1,4 @@
+import type { PoolClient } from 'pg'
 import {
   addedToIn,
   type ClickConnection,
@@ -8,7 +9,7 @@ import {
 } from '../../clicks/tables.ts'
 import { statementName } from '../compiled.ts'
 import { translated } from '../errors.ts'
-import { type Connection, Pool } from '../pool.ts'
+import { Pool } from '../pool.ts'
 import { retry } from '../retry.ts'
 import { runText } from '../run.ts'
 import { upkeepOf } from './upkeep.ts'
@@ -24,7 +25,7 @@ export function openPostgresClicks(url: string): ClickConnection {
   }
 }
 
-async function transact<T>(client: Connection, work: () => Promise<T>): Promise<T> {
+async function transact<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await runText(client, 'begin', [])
   try {
     const result = await work()
@@ -100,7 +101,7 @@ const daysSet = named(`update click_days as kept set facts = told.facts
   from unnest($1::integer[], $2::integer[], $3::bigint[], $4::bytea[]) as told (scope, day, id, facts)
   where kept.scope = told.scope and kept.day = told.day and kept.id = told.id`)
 
-function tablesOf(client: Connection): ClickTables {
+function tablesOf(client: PoolClient): ClickTables {
   const all = ({ text, name }: Named, ...values: unknown[]) => runText(client, text, values, name)
   return {
     async salt(day, fresh) {

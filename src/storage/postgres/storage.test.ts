@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { execute } from '../../../test/postgres.ts'
+import { newDatabase } from '../../../test/postgres-database.ts'
+import { createAccount } from '../../accounts/store.ts'
+import { changeSpace, insertSpace } from '../../spaces/store.ts'
+import { query } from '../schema.ts'
+import { openPostgres } from './open.ts'
+
+async function open(t: TestContext, size = 3) {
+  const { url, drop } = await newDatabase()
+  const storage = await openPostgres(url, size)
+  t.after(async () => {
+    await storage.close()
+    await drop()
+  })
+  const { id: account } = await createAccount(storage, 'Acme')
+  return { storage, url, account, store: (name: string) => insertSpace(storage, account, { name, color: 1 }) }
+}
+
+const divideByZero = query.selectNoFrom(sql<number>`1 / 0`.as('never'))
+const pid = query.selectNoFrom(sql<number>`pg_backend_pid()`.as('pid'))
+
+test('retries a write after a serialization failure, whatever the default isolation', async (t) => {
+  const { storage, url, account, store } = await open(t)
+  const { id } = (await store('contended')).record
+  await execute(
+    url,
+    `alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
+  )
+  const others = await Promise.all([openPostgres(url, 3), openPostgres(url, 3)])
+  t.after(() => Promise.all(others.map((other) => other.close())))
+  const changes = [storage, ...others].map(async (each) => {
+    for (let n = 0; n < 20; n++) await changeSpace(each, account, id, { color: 1 + (n % 6) }, null)
+  })
+  await Promise.all(changes)
+})
+
+test('close waits for running queries', async (t) => {
+  const { storage, url, store } = await open(t)
+  const running = [storage.execute(divideByZero), store('One'), store('Two'), storage.condition()]
+  const closed = storage.close()
+  const outcomes = await Promise.allSettled(running)
+  await closed
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'fulfilled', 'fulfilled', 'fulfilled'],
+  )
+  assert.equal((await execute(url, 'select from spaces')).length, 2)
+})
+
+test('rejects a transaction that catches the error of a statement, and stores nothing of it', async (t) => {
+  const { storage, url, account } = await open(t)
+  const work = storage.write(async (tx) => {
+    await insertSpace(tx, account, { name: 'Lost', color: 1 })
+    await tx.execute(divideByZero).catch(() => undefined)
+  })
+  await assert.rejects(work, /had failed/)
+  assert.equal((await execute(url, 'select from spaces')).length, 0)
+})
+
+test('replaces a connection after a read on it reports that the server is shutting down', async (t) => {
+  const { storage, url } = await open(t, 1)
+  await execute(
+    url,
+    `create function shut_down() returns integer language plpgsql as
+      $$ begin raise exception 'shutting down' using errcode = '57P01'; end $$`,
+  )
+  const [before] = await storage.execute(pid)
+  const shutDown = query.selectNoFrom(sql<number>`shut_down()`.as('never'))
+  await assert.rejects(storage.execute(shutDown), { code: 'database_unavailable' })
+  const [after] = await storage.execute(pid)
+  assert.notEqual(after?.pid, before?.pid)
+})
