@@ -1,7 +1,7 @@
 /** What a line of a day may have, in the words of an import. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Unusable } from '../transfer/transferable.ts'
+import { InvalidRecord } from '../transfer/transferable.ts'
 import { clickTransfer } from './transfer.ts'
 
 const hour = { hour: 1, clicks: 2, unique_clicks: 1, bots: 0, previews: 3 }
@@ -70,7 +70,7 @@ for (const [members, reason] of [
     const day = { link_id: 7, day: '2026-11-20', hours: [hour], ...members }
     assert.throws(
       () => clickTransfer.read(day),
-      (error) => error instanceof Unusable && reason.test(error.message),
+      (error) => error instanceof InvalidRecord && reason.test(error.message),
     )
   })
 }

@@ -1,5 +1,5 @@
 import type { Db } from '../storage/port.ts'
-import { exported } from '../transfer/export.ts'
+import { exportRecords } from '../transfer/export.ts'
 import type { Totals } from '../transfer/format.ts'
 import { csvHead, csvRows } from './csv.ts'
 import { dayFrom } from './days.ts'
@@ -20,7 +20,7 @@ export function clickTexts(
   { from, to }: Period,
 ): AsyncGenerator<string, Totals> {
   const days = { from: dayFrom(from ?? '') ?? 0, to: dayFrom(to ?? '') ?? Number.POSITIVE_INFINITY }
-  if (format === 'jsonl') return exported(db, account, [clicksOfPeriod({ ...days, isNamed: true })])
+  if (format === 'jsonl') return exportRecords(db, account, [clicksOfPeriod({ ...days, isNamed: true })])
   return csvOf(db, account, days)
 }
 

@@ -16,7 +16,7 @@ import type { StorageLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open.ts'
 import { openClicks } from '../storage/open-clicks.ts'
 import type { Storage } from '../storage/port.ts'
-import { exported } from '../transfer/export.ts'
+import { exportRecords } from '../transfer/export.ts'
 import { importRecords } from '../transfer/import.ts'
 import { dayFrom } from './days.ts'
 import { clicksOfPeriod, clickTransfer } from './transfer.ts'
@@ -65,8 +65,8 @@ function click(link: number, atMs = noon, more: Partial<Click> = {}): Click {
 const program = (link: number, of: 'bot' | 'preview') =>
   click(link, noon, { class: of, facts: null, visitorUnder: null })
 
-async function textOf(storage: Storage, kinds: Parameters<typeof exported>[2] = transferables): Promise<string> {
-  return (await Array.fromAsync(exported(storage, 1, kinds))).join('')
+async function textOf(storage: Storage, kinds: Parameters<typeof exportRecords>[2] = transferables): Promise<string> {
+  return (await Array.fromAsync(exportRecords(storage, 1, kinds))).join('')
 }
 
 /** Imports a file into account 1, and returns what was counted and why lines were refused. */

@@ -1,6 +1,13 @@
 import { dayOf } from '../storage/clicks/keys.ts'
 import type { Db } from '../storage/port.ts'
-import { checked, type Detail, hereOf, type Members, type Target, Unusable } from '../transfer/transferable.ts'
+import {
+  checkedRecord,
+  type Detail,
+  InvalidRecord,
+  localIdOf,
+  type Members,
+  type Target,
+} from '../transfer/transferable.ts'
 import { csvHead } from './csv.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import { dayFrom, dayText } from './days.ts'
@@ -56,48 +63,52 @@ export const clickTransfer = clicksOfPeriod({ from: 0, to: Number.POSITIVE_INFIN
 
 function read({ link_id, short_link, day, ...members }: Members): FileDay {
   if (!(Number.isSafeInteger(link_id) && Number(link_id) > 0)) {
-    throw new Unusable('link_id: The line needs the id that the link has in the file.')
+    throw new InvalidRecord('link_id: The line needs the id that the link has in the file.')
   }
   const number = typeof day === 'string' ? dayFrom(day) : undefined
-  if (number === undefined) throw new Unusable('day: Days are written in UTC, such as 2026-11-20.')
-  if (number > dayOf(Date.now())) throw new Unusable('day: The day is in the future.')
+  if (number === undefined) throw new InvalidRecord('day: Days are written in UTC, such as 2026-11-20.')
+  if (number > dayOf(Date.now())) throw new InvalidRecord('day: The day is in the future.')
   const shortLink = typeof short_link === 'string' ? short_link : undefined
-  return { link: Number(link_id), shortLink, day: number, facts: checked(readDay(members)) }
+  return { link: Number(link_id), shortLink, day: number, facts: checkedRecord(readDay(members)) }
 }
 
 const links = { plural: 'links', singular: 'link' }
 
-async function store(tx: Db, target: Target, days: readonly FileDay[]): Promise<('stored' | 'known' | Unusable)[]> {
-  const here: (LinkDay | Unusable)[] = []
+async function store(
+  tx: Db,
+  target: Target,
+  days: readonly FileDay[],
+): Promise<('stored' | 'known' | InvalidRecord)[]> {
+  const here: (LinkDay | InvalidRecord)[] = []
   for (const day of days) here.push(await dayHere(tx, target, day))
-  const usable = here.filter((day): day is LinkDay => !(day instanceof Unusable))
+  const usable = here.filter((day): day is LinkDay => !(day instanceof InvalidRecord))
   for (const { link } of usable) target.changed.add(link)
   const stored = (await storeDays(tx, target.account, usable)).values()
-  return here.map((day) => (day instanceof Unusable ? day : told(stored.next().value as DayStored, day)))
+  return here.map((day) => (day instanceof InvalidRecord ? day : told(stored.next().value as DayStored, day)))
 }
 
 /** The day with the id that its link has here. Links of the file come first: they may have another domain or alias here. */
-async function dayHere(tx: Db, target: Target, { shortLink, ...day }: FileDay): Promise<LinkDay | Unusable> {
+async function dayHere(tx: Db, target: Target, { shortLink, ...day }: FileDay): Promise<LinkDay | InvalidRecord> {
   if (shortLink === undefined || target.idOf(links.plural, day.link) !== undefined) return dayOfFile(target, day)
   const link = await findByShortLink(tx, target.account, shortLink)
   if (link !== undefined) return { ...day, link }
-  return new Unusable(
+  return new InvalidRecord(
     `short_link: This account has no link ${shortLink.slice(0, 300).toWellFormed()}. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.`,
   )
 }
 
-function dayOfFile(target: Target, day: LinkDay): LinkDay | Unusable {
+function dayOfFile(target: Target, day: LinkDay): LinkDay | InvalidRecord {
   try {
-    return { ...day, link: hereOf(target, links, day.link) }
+    return { ...day, link: localIdOf(target, links, day.link) }
   } catch (error) {
-    return error as Unusable
+    return error as InvalidRecord
   }
 }
 
-function told(became: DayStored, { link, day }: LinkDay): 'stored' | 'known' | Unusable {
-  if (became === 'gone') return new Unusable('link_id: The link has just been deleted here.')
+function told(became: DayStored, { link, day }: LinkDay): 'stored' | 'known' | InvalidRecord {
+  if (became === 'gone') return new InvalidRecord('link_id: The link has just been deleted here.')
   if (became !== 'other') return became
-  return new Unusable(
+  return new InvalidRecord(
     `day: The link ${link} has other clicks on ${dayText(day)} here, and keeps them. To have those of the file, forget its clicks here (DELETE /api/v1/links/${link}/clicks), then import again.`,
   )
 }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { StartupFailure } from '../errors.ts'
 import { resourceNames } from '../resources.ts'
-import type { Imported, Listener } from '../transfer/import.ts'
+import type { Imported, ImportListener } from '../transfer/import.ts'
 import { chooseAccount } from './accounts.ts'
 import { accountId, clickFormat, day, flag, optional, optionalFile, withDefault } from './arguments.ts'
 import { recordCommand, type Terminal } from './command.ts'
@@ -21,8 +21,8 @@ export const transferCommands = {
     notes: `The file has a header, one line for each record, and an end. The clicks of links follow, one line for each day. It has no
 keys and no accounts. "${program} export clicks" writes only the clicks.`,
     run: async (db, { operand: file, account, force }, terminal) => {
-      const { exported, transferables } = await loadTransfer()
-      await writeExport(exported(db, await chooseAccount(db, account), transferables), { file, force }, terminal)
+      const { exportRecords, transferables } = await loadTransfer()
+      await writeExport(exportRecords(db, await chooseAccount(db, account), transferables), { file, force }, terminal)
       return ''
     },
   }),
@@ -86,19 +86,19 @@ alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
 
 /** Loads the transfer when needed, because loading the rules of all fields takes longer than most commands. */
 async function loadTransfer() {
-  const [{ exported }, { importRecords }, { transferables }] = await Promise.all([
+  const [{ exportRecords }, { importRecords }, { transferables }] = await Promise.all([
     import('../transfer/export.ts'),
     import('../transfer/import.ts'),
     import('../app/app.ts'),
   ])
-  return { exported, importRecords, transferables }
+  return { exportRecords, importRecords, transferables }
 }
 
 /** Imports the file or, without one, standard input. Prints rejected lines and progress on stderr. */
 async function importFrom(
   file: string | undefined,
   { input, err }: Terminal,
-  read: (input: Readable, listener: Listener) => Promise<Imported>,
+  read: (input: Readable, listener: ImportListener) => Promise<Imported>,
 ): Promise<Imported> {
   const source = file === undefined ? input() : createReadStream(file)
   if (isTerminal(source)) {

@@ -2,7 +2,14 @@ import { Failure } from '../errors.ts'
 import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
-import { checked, type Stored, type Times, type Transferable, timesOf, Unusable } from '../transfer/transferable.ts'
+import {
+  checkedRecord,
+  InvalidRecord,
+  type Stored,
+  type Times,
+  type Transferable,
+  timesOf,
+} from '../transfer/transferable.ts'
 import { storeDomain } from './schema.ts'
 import { domainsAfter, findDomainByName, insertDomain } from './store.ts'
 
@@ -15,7 +22,7 @@ export const domainTransfer: Transferable = {
     return domains.map(({ name_unicode: _, ...line }) => line)
   },
   read: (members) => {
-    const { name, ...urls } = checked(storeDomain.read(members))
+    const { name, ...urls } = checkedRecord(storeDomain.read(members))
     const times = timesOf(members)
     return (tx, { account }) => store(tx, account, name, urls, times)
   },
@@ -33,9 +40,9 @@ async function store(tx: Db, account: number, name: HostName, urls: Urls, times:
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'name_taken')) throw error
     const there = await findDomainByName(tx, account, name.name)
-    if (there === undefined) throw new Unusable(`name: ${error.message}`)
+    if (there === undefined) throw new InvalidRecord(`name: ${error.message}`)
     const isSame = there.homepage_url === urls.homepage_url && there.not_found_url === urls.not_found_url
     if (isSame) return { became: 'known', id: there.id }
-    throw new Unusable(`name: ${name.name} is there already, with other URLs; its id is ${there.id}.`)
+    throw new InvalidRecord(`name: ${name.name} is there already, with other URLs; its id is ${there.id}.`)
   }
 }

@@ -7,7 +7,7 @@ import { transferables } from '../app/app.ts'
 import { beginDomainRemoval, insertDomain } from '../domains/store.ts'
 import { insertSpace } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
-import { exported } from '../transfer/export.ts'
+import { exportRecords } from '../transfer/export.ts'
 import { importRecords } from '../transfer/import.ts'
 import { hashPassword } from './password.ts'
 import { changeLink, findLink, insertLink, type LinkValues, linksAfter } from './store.ts'
@@ -61,7 +61,7 @@ const past = { clicks: 5_000_000_000, ...programs, last_clicked_ms: Date.parse('
 const told = { clicks: 5_000_000_000, ...programs, last_clicked_at: '2026-03-04T05:06:07.890Z', ...times }
 
 async function textOf(storage: Storage): Promise<string> {
-  return (await Array.fromAsync(exported(storage, 1, transferables))).join('')
+  return (await Array.fromAsync(exportRecords(storage, 1, transferables))).join('')
 }
 
 /** Imports a file into account 1, and returns what was counted and why lines were refused. */

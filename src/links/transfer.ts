@@ -3,15 +3,15 @@ import { shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
 import type { Db } from '../storage/port.ts'
 import {
-  checked,
-  hereOf,
+  checkedRecord,
+  InvalidRecord,
   isTime,
+  localIdOf,
   type Members,
   type Stored,
   type Target,
   type Transferable,
   timesOf,
-  Unusable,
 } from '../transfer/transferable.ts'
 import { loopFaults } from './checks.ts'
 import { type Programs, programsOfLinks } from './programs.ts'
@@ -79,19 +79,21 @@ interface Wanted {
   readonly past: LinkPast
 }
 
-/** Reads a line by the rules of the API. Throws `Unusable`. */
+/** Reads a line by the rules of the API. Throws `InvalidRecord`. */
 function wantedIn({ redirect_password_hash, bots, previews, ...members }: Members): Wanted {
   if (members.redirect_password !== undefined) {
-    throw new Unusable('redirect_password: A file has no passwords. Send redirect_password_hash, or leave both out.')
+    throw new InvalidRecord(
+      'redirect_password: A file has no passwords. Send redirect_password_hash, or leave both out.',
+    )
   }
   const hash = hashOf(redirect_password_hash)
   if (members.has_redirect_password === true && hash === null) {
-    throw new Unusable('redirect_password_hash: The link has a password, so the line needs its hash.')
+    throw new InvalidRecord('redirect_password_hash: The link has a password, so the line needs its hash.')
   }
   const { values, violations } = storeLink.read(members)
   const { domain_id, space_id, alias, ...rest } = values as Required<typeof values>
   const all = [...violations, ...absent({ alias, domain_id }), ...periodViolations(rest)]
-  checked({ values, violations: all })
+  checkedRecord({ values, violations: all })
   return {
     values: { ...rest, alias: alias ?? '', redirect_password: hash },
     domainThere: domain_id ?? 0,
@@ -115,7 +117,7 @@ const passwordHash = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z\d+/]{21}[AQgw]
 function hashOf(hash: unknown): string | null {
   if (hash === undefined || hash === null) return null
   if (typeof hash === 'string' && passwordHash.test(hash)) return hash
-  throw new Unusable(
+  throw new InvalidRecord(
     'redirect_password_hash: The value is not an argon2id hash made by Waymark. Leave it out, or set it to null.',
   )
 }
@@ -123,16 +125,16 @@ function hashOf(hash: unknown): string | null {
 /** As many as can still be added to. */
 const maxClicks = 1_000_000_000_000
 
-/** A line without a past is a link of now. Throws `Unusable`. */
+/** A line without a past is a link of now. Throws `InvalidRecord`. */
 function pastOf(members: Members): LinkPast {
   const { last_clicked_at = null } = members
   const [clicks, bots, previews] = [countIn(members, 'clicks'), countIn(members, 'bots'), countIn(members, 'previews')]
   if (!(last_clicked_at === null || isTime(last_clicked_at))) {
-    throw new Unusable('last_clicked_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
+    throw new InvalidRecord('last_clicked_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
   }
   const now = new Date().toISOString()
   if (last_clicked_at !== null && last_clicked_at > now) {
-    throw new Unusable('last_clicked_at: The time is in the future.')
+    throw new InvalidRecord('last_clicked_at: The time is in the future.')
   }
   const times = timesOf(members) ?? { created_at: now, updated_at: now }
   const last_clicked_ms = last_clicked_at === null ? null : Date.parse(last_clicked_at)
@@ -142,15 +144,18 @@ function pastOf(members: Members): LinkPast {
 function countIn(members: Members, name: 'clicks' | 'bots' | 'previews'): number {
   const { [name]: count = 0 } = members
   if (Number.isInteger(count) && Number(count) >= 0 && Number(count) <= maxClicks) return Number(count)
-  throw new Unusable(`${name}: The number is not an integer from 0 to ${maxClicks}.`)
+  throw new InvalidRecord(`${name}: The number is not an integer from 0 to ${maxClicks}.`)
 }
 
 async function store(tx: Db, target: Target, { values, domainThere, spaceThere, past }: Wanted): Promise<Stored> {
-  const domainHere = hereOf(target, domains, domainThere)
-  const space_id = spaceThere === null ? null : hereOf(target, spaces, spaceThere)
+  const domainHere = localIdOf(target, domains, domainThere)
+  const space_id = spaceThere === null ? null : localIdOf(target, spaces, spaceThere)
   const domain = await findLinkDomain(tx, target.account, domainHere)
-  if (domain === undefined) throw new Unusable('domain_id: The domain has just been deleted here.')
-  checked({ values, violations: loopFaults(values.url, shortUrls('https://{domain}')(domain.name, values.alias)) })
+  if (domain === undefined) throw new InvalidRecord('domain_id: The domain has just been deleted here.')
+  checkedRecord({
+    values,
+    violations: loopFaults(values.url, shortUrls('https://{domain}')(domain.name, values.alias)),
+  })
   try {
     const { record } = await insertLink(tx, target.account, domain, { ...values, space_id }, past)
     return { became: 'stored', id: record.id }
@@ -164,12 +169,12 @@ async function store(tx: Db, target: Target, { values, domainThere, spaceThere, 
 const domains = { plural: 'domains', singular: resources.domains.singular }
 const spaces = { plural: 'spaces', singular: resources.spaces.singular }
 
-/** The link that is there, if it has the same values. Throws `Unusable` if it has others. */
+/** The link that is there, if it has the same values. Throws `InvalidRecord` if it has others. */
 async function known(tx: Db, account: number, domain: LinkDomain, values: Values & LinkValues): Promise<Stored> {
   const there = (await findLinkByAlias(tx, account, domain.id, values.alias))?.record
   if (there !== undefined && isSame(there, values)) return { became: 'known', id: there.id }
   const id = there === undefined ? '' : `; its id is ${there.id}`
-  throw new Unusable(
+  throw new InvalidRecord(
     `alias: ${values.alias} is there already on ${domain.name}, with other values${id}. Delete the link here, or change the alias in the file, then import again.`,
   )
 }

@@ -1,7 +1,6 @@
 import { resources } from '../resources.ts'
-import { storedByOrigin } from '../transfer/by-origin.ts'
-import { Origins } from '../transfer/store.ts'
-import { checked, idIn, type Transferable, timesOf, Unusable } from '../transfer/transferable.ts'
+import { Origins, storeByOrigin } from '../transfer/origins.ts'
+import { checkedRecord, InvalidRecord, idIn, type Transferable, timesOf } from '../transfer/transferable.ts'
 import { storeSpace } from './schema.ts'
 import { findSpace, insertSpace, spacesAfter } from './store.ts'
 
@@ -15,10 +14,11 @@ export const spaceTransfer: Transferable = {
   after: spacesAfter,
   read: (members) => {
     const id = idIn(members)
-    if (id === undefined) throw new Unusable('id: A space needs the id that it has at its source, to be recognised by.')
-    const { name, color } = checked(storeSpace.read(members))
+    if (id === undefined)
+      throw new InvalidRecord('id: A space needs the id that it has at its source, to be recognised by.')
+    const { name, color } = checkedRecord(storeSpace.read(members))
     const times = timesOf(members)
-    return storedByOrigin(origins, {
+    return storeByOrigin(origins, {
       id,
       times,
       find: async (db, account, id) => (await findSpace(db, account, id))?.record,

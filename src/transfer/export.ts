@@ -1,16 +1,16 @@
 import type { Db } from '../storage/port.ts'
 import { formatVersion, lineOf, type Totals } from './format.ts'
-import { databaseId } from './store.ts'
+import { databaseId } from './origins.ts'
 import type { Detail, Members, Transferable } from './transferable.ts'
 
-/** Records that are read, and kept in memory, at once. */
+/** Records per query. */
 const pageSize = 500
 
 /**
- * The account's records and their details, kind by kind and in the order of their ids, as texts of many lines. Returns how
- * many there were. A record that is stored, changed or deleted meanwhile may or may not be included.
+ * Yields the lines of all records of the account, by kind and id. Returns the totals. A record that is stored, changed or
+ * deleted during the export may or may not be included.
  */
-export async function* exported(
+export async function* exportRecords(
   db: Db,
   account: number,
   transferables: readonly (Transferable | Detail)[],
@@ -31,7 +31,7 @@ export async function* exported(
   return totals
 }
 
-/** The records of a kind; notes in `last` which the last one was. */
+/** Yields the records of one kind. Stores the last id in `last`. */
 async function* pagesOf(
   db: Db,
   account: number,

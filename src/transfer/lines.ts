@@ -1,16 +1,16 @@
-/** A line of a file, without its end; null when it is longer than any record, or not UTF-8. */
 export interface Line {
-  /** From 1. */
+  /** The first line is 1. */
   readonly number: number
+  /** Null if the line is too long or not UTF-8. */
   readonly text: string | null
 }
 
-/** As long as the body of a request may be. Bytes. */
+/** The limit of request bodies, in bytes. */
 const maxLineLength = 64 * 1024
 const lineFeed = 0x0a
 
-/** The lines of a file that comes in parts. Keeps no more of it than one line. */
-export async function* linesOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Line> {
+/** Yields the lines of a file. Buffers only one line. */
+export async function* readLines(parts: AsyncIterable<Buffer>): AsyncGenerator<Line> {
   const pending = new PendingLine()
   let number = 0
   for await (const part of parts) {
@@ -41,7 +41,7 @@ class PendingLine {
   }
 
   take(): string | null {
-    const text = this.#length > maxLineLength ? null : decoded(Buffer.concat(this.#parts))
+    const text = this.#length > maxLineLength ? null : decode(Buffer.concat(this.#parts))
     this.#parts = []
     this.#length = 0
     return text
@@ -50,7 +50,7 @@ class PendingLine {
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-function decoded(bytes: Buffer): string | null {
+function decode(bytes: Buffer): string | null {
   try {
     return decoder.decode(bytes)
   } catch {

@@ -1,6 +1,6 @@
 /**
- * What a resource gives so that its records can be exported and imported. This folder knows no resource: it is handed the
- * list of them and of their details, in the order in which one may refer to another.
+ * Exports and imports of one kind of record. This folder knows no resource: callers pass the list of kinds, each after the
+ * kinds that it refers to.
  */
 
 import type { Violation } from '../errors.ts'
@@ -10,84 +10,77 @@ import type { Db } from '../storage/port.ts'
 /** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>
 
-/** A record as its line has it. */
+/** A record in a file. */
 type Line = Members & { readonly id: number }
 
 /** One kind of record. */
 export interface Transferable {
-  /** The resource's name, under which the last line counts its records. */
+  /** The name of the resource. The last line counts records under this name. */
   readonly plural: string
-  /** What its lines call one of them. */
+  /** The member of a line that contains one record. */
   readonly singular: string
-  /** The account's records whose ids come after `after`, in the order of their ids; at most `limit`. */
+  /** Returns at most `limit` records of the account with ids above `after`, in the order of ids. */
   readonly after: (db: Db, account: number, after: number, limit: number) => Promise<readonly Line[]>
-  /** Reads the members of a line by the rules of the API, and returns how to store them. Throws `Unusable`. */
+  /** Reads a line by the rules of the API. Returns how to store it. Throws `InvalidRecord`. */
   readonly read: (members: Members) => Store
 }
 
-/** Stores the record in a transaction, unless it is there already. Throws `Unusable`. */
+/** Stores the record in a transaction unless it exists. Throws `InvalidRecord`. */
 export type Store = (tx: Db, target: Target) => Promise<Stored>
 
-/** What became of a record, and the id that it has here. */
+/** The outcome for a record, and its local id. */
 export interface Stored {
   readonly became: 'stored' | 'known'
   readonly id: number
 }
 
-/** Where the records of a file go. */
+/** The account that imports a file. */
 export interface Target {
   readonly account: number
-  /** The id of the database that the file comes from. */
+  /** The id of the source database. */
   readonly source: string
-  /** Whether that database is this one, or one that this one is a copy of. */
+  /** Whether the source is this database or the original of this copy. */
   readonly isOwn: boolean
-  /** Whether a record that clashes with another is stored under a new id, where that is possible. */
+  /** Whether a conflicting record is stored under a new id if possible. */
   readonly asNew: boolean
-  /** The id that a record of the file has here; undefined when it was refused, or has not come yet. */
+  /** Returns the local id of a record of the file; undefined if it was rejected or comes later. */
   readonly idOf: (plural: string, sourceId: number) => number | undefined
-  /** The ids here of records that details were stored of, for `Detail.complete`. */
+  /** Local ids of records with stored details, for `Detail.complete`. */
   readonly changed: Set<number>
 }
 
-/** The times of a record. */
 export interface Times {
   readonly created_at: string
   readonly updated_at: string
 }
 
-/**
- * What tells more of records, such as the clicks of their days: lines without an id, which come after those records and are
- * stored many at a time.
- */
+/** Details of records, such as their clicks by day: lines without ids, which follow the records and are stored in batches. */
 export interface Detail<Item = unknown> {
-  /** The name under which the last line counts its lines. */
+  /** The last line counts details under this name. */
   readonly plural: string
-  /** What its lines are called. */
+  /** The member of a line that contains one detail. */
   readonly singular: string
-  /** The lines of the account's records, page by page: as many as are kept in memory at once. */
+  /** Yields the details of the account in pages that fit into memory. */
   pages(db: Db, account: number, exported: Exported): AsyncIterable<readonly Members[]>
-  /** Reads the members of a line. Throws `Unusable`. */
+  /** Reads a line. Throws `InvalidRecord`. */
   read(members: Members): Item
-  /**
-   * Stores what was read from many lines, unless it is there already, and returns what became of each. Notes in
-   * `target.changed` whose they are.
-   */
-  store(tx: Db, target: Target, items: readonly Item[]): Promise<readonly (Stored['became'] | Unusable)[]>
-  /** Called once after all lines: changes what follows from them, in transactions of its own. */
+  /** Stores the items of many lines unless they exist. Returns the outcomes. Adds the records to `target.changed`. */
+  store(tx: Db, target: Target, items: readonly Item[]): Promise<readonly (Stored['became'] | InvalidRecord)[]>
+  /** Updates values that depend on the details, in separate transactions. Called once after all lines. */
   complete(db: Db, target: Target): Promise<void>
-  /** How a file for spreadsheets begins, which cannot be imported, and what it is and what to do, after "The file". */
+  /** The start of a spreadsheet, which can't be imported, and the end of the error message "The file …". */
   readonly spreadsheet: { readonly head: string; readonly isNone: string }
 }
 
-/** The highest id of the records of each kind that an export has, by the plural of its name. */
+/** The highest exported id of each kind of record, by plural name. */
 export type Exported = Readonly<Record<string, number>>
 
-/** Why a line cannot be stored, in one or more sentences. */
-export class Unusable extends Error {}
+/** An error in a line of a file. */
+export class InvalidRecord extends Error {}
 
-/** The values, when all of them hold. Throws `Unusable` with every violation. */
-export function checked<T>({ values, violations }: Reading<T>): T {
-  if (violations.length > 0) throw new Unusable(violations.map(sentence).join(' '))
+/** Returns the values. Throws `InvalidRecord` with all violations. */
+export function checkedRecord<T>({ values, violations }: Reading<T>): T {
+  if (violations.length > 0) throw new InvalidRecord(violations.map(sentence).join(' '))
   return values as T
 }
 
@@ -95,40 +88,40 @@ function sentence({ field, message }: Violation): string {
   return `${field}: ${message}`
 }
 
-/** The id that a record has here to which a line of the file refers as `<singular>_id`. Throws `Unusable`. */
-export function hereOf(
+/** Returns the local id of the record that a line refers to as `<singular>_id`. Throws `InvalidRecord`. */
+export function localIdOf(
   { idOf }: Pick<Target, 'idOf'>,
   { plural, singular }: Pick<Transferable, 'plural' | 'singular'>,
-  there: number,
+  sourceId: number,
 ): number {
-  const here = idOf(plural, there)
-  if (here !== undefined) return here
-  throw new Unusable(
-    `${singular}_id: The ${singular} ${there} of the file is not here: its line comes later, is missing, or was refused. Fix that first, then import again.`,
+  const localId = idOf(plural, sourceId)
+  if (localId !== undefined) return localId
+  throw new InvalidRecord(
+    `${singular}_id: The ${singular} ${sourceId} of the file is not here: its line comes later, is missing, or was refused. Fix that first, then import again.`,
   )
 }
 
-/** The record's times; undefined when the line has none, which makes it a record of now. Throws `Unusable`. */
+/** Returns the times of the record; undefined if the line has none. Throws `InvalidRecord`. */
 export function timesOf({ created_at, updated_at = created_at }: Members): Times | undefined {
   if (created_at === undefined && updated_at === undefined) return undefined
   if (!(isTime(created_at) && isTime(updated_at))) {
-    throw new Unusable('created_at and updated_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
+    throw new InvalidRecord('created_at and updated_at: Times are written in UTC, such as 2026-11-20T12:00:00.000Z.')
   }
-  if (updated_at < created_at) throw new Unusable('updated_at: The time is before created_at.')
+  if (updated_at < created_at) throw new InvalidRecord('updated_at: The time is before created_at.')
   if (updated_at > new Date().toISOString()) {
-    throw new Unusable(`${created_at === updated_at ? 'created_at' : 'updated_at'}: The time is in the future.`)
+    throw new InvalidRecord(`${created_at === updated_at ? 'created_at' : 'updated_at'}: The time is in the future.`)
   }
   return { created_at, updated_at }
 }
 
-/** Whether it is a time as exports write it: in UTC, with milliseconds. */
+/** Returns whether the value is a time in UTC with milliseconds, as in exports. */
 export function isTime(value: unknown): value is string {
   return typeof value === 'string' && timePattern.test(value) && new Date(value).toJSON() === value
 }
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** The id that the record has at its source; undefined when the line has none. */
+/** Returns the id of the record at its source; undefined if the line has none. */
 export function idIn({ id }: Members): number | undefined {
   return Number.isSafeInteger(id) && Number(id) > 0 ? Number(id) : undefined
 }
