@@ -9,7 +9,7 @@ import { problemPages } from '../api/problem-pages.ts'
 import { RateLimits } from '../api/rate-limit.ts'
 import { Removals } from '../api/removals.ts'
 import { Api, publicAddress } from '../api/routes.ts'
-import { dashboard } from '../dashboard/dashboard.ts'
+import { addDashboard } from '../dashboard/dashboard.ts'
 import { DomainActions } from '../domains/actions.ts'
 import { domainRoutes } from '../domains/routes.ts'
 import { domainOperations } from '../domains/schema.ts'
@@ -57,17 +57,17 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const actions = buildActions(storage, removals, shortUrl, shared)
 
   const router = new Router(apiFallback(rateLimits, cors))
-  const address = publicAddress(options.baseUrl)
-  const api = new Api({ router, keyring, rateLimits, kept, address })
+  const dashboardUrl = publicAddress(options.baseUrl)
+  const api = new Api({ router, keyring, rateLimits, kept, address: dashboardUrl })
   healthRoute(router, storage)
   problemPages(router)
-  documents(router, operations, address)
-  const forget = clickDeletion(shared)
-  dashboard({ router, storage, keyring, address, ...limiting(rateLimits), shortUrl, forget, actions })
+  documents(router, operations, dashboardUrl)
+  const deleteClicks = clickDeletion(shared)
+  addDashboard({ router, storage, keyring, dashboardUrl, ...limiting(rateLimits), shortUrl, deleteClicks, actions })
   domainRoutes(api, storage, actions.domains)
   spaceRoutes(api, storage, actions.spaces)
   linkRoutes(api, storage, actions.links, shortUrl)
-  statsRoutes(api, storage, { forget })
+  statsRoutes(api, storage, { forget: deleteClicks })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 
   const listener = new Listener({
@@ -109,8 +109,8 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
 /** Limits the requests of the dashboard. */
 function limiting(rateLimits: RateLimits) {
   return {
-    spend: (session: number, exchange: Exchange) => rateLimits.spendOfSession(session, exchange),
-    refuse: (exchange: Exchange) => rateLimits.refuse(exchange),
+    countRequest: (session: number, exchange: Exchange) => rateLimits.spendOfSession(session, exchange),
+    countFailedSignIn: (exchange: Exchange) => rateLimits.refuse(exchange),
   }
 }
 

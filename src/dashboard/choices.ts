@@ -22,27 +22,27 @@ export interface Chosen {
 }
 
 /** Domains and spaces that a select offers. Those beyond are reached from their own pages. */
-export const offered = 250
+export const maxChoices = 250
 
 /**
  * The account's first `offered` domains and spaces by name, and after them those that are chosen: a select that lacks the
  * chosen one would send another.
  */
-export async function choicesOf(storage: Storage, account: number, chosen: Chosen = {}): Promise<Choices> {
+export async function loadChoices(storage: Storage, account: number, chosen: Chosen = {}): Promise<Choices> {
   const byName = { sort_by: 'name', sort: 'asc' }
   const ofDomains = new ListState('', byName, listDomainsQuery, resources.domains).request
   const ofSpaces = new ListState('', byName, listSpacesQuery, resources.spaces).request
   const [domains, spaces] = await Promise.all([
-    listDomains(storage, account, { ...ofDomains, limit: offered }),
-    listSpaces(storage, account, { ...ofSpaces, limit: offered }),
+    listDomains(storage, account, { ...ofDomains, limit: maxChoices }),
+    listSpaces(storage, account, { ...ofSpaces, limit: maxChoices }),
   ])
   return {
-    domains: await including(domains.rows, chosen.domains, (id) => findDomain(storage, account, id)),
-    spaces: await including(spaces.rows, chosen.spaces, (id) => findSpace(storage, account, id)),
+    domains: await withChosen(domains.rows, chosen.domains, (id) => findDomain(storage, account, id)),
+    spaces: await withChosen(spaces.rows, chosen.spaces, (id) => findSpace(storage, account, id)),
   }
 }
 
-async function including<Row extends { readonly id: number }>(
+async function withChosen<Row extends { readonly id: number }>(
   rows: readonly Row[],
   chosen: readonly unknown[] = [],
   find: (id: number) => Promise<Versioned<Row> | undefined>,

@@ -12,7 +12,7 @@ import type { Scheme } from './frame.ts'
  * browsers write them: to trim more than a space would take a cookie of another name for this one, and browsers hold the
  * prefix `__Host-` by the name alone.
  */
-export function cookieOf({ headers }: Pick<Exchange, 'headers'>, name: string): string | undefined {
+export function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string): string | undefined {
   for (const pair of (headers.cookie ?? '').split(';')) {
     const from = pair.startsWith(' ') ? 1 : 0
     if (pair.startsWith(`${name}=`, from)) return pair.slice(from + name.length + 1)
@@ -33,23 +33,23 @@ export function setCookie(exchange: Exchange, name: string, value: string, { isS
 }
 
 /** With the prefix, a browser takes the cookie from this host alone, and over https (RFC 6265bis §4.1.3.2). */
-function nameOf(isSecure: boolean): string {
+function sessionCookieName(isSecure: boolean): string {
   return isSecure ? '__Host-waymark' : 'waymark'
 }
 
 /** The secret of the session that the request belongs to, if it names one. */
-export function sessionSecretOf(exchange: Exchange, isSecure: boolean): string | undefined {
-  return cookieOf(exchange, nameOf(isSecure))
+export function readSessionCookie(exchange: Exchange, isSecure: boolean): string | undefined {
+  return readCookie(exchange, sessionCookieName(isSecure))
 }
 
 /** Gives the browser the secret of its session. */
-export function beginSession(exchange: Exchange, isSecure: boolean, secret: string): void {
-  setCookie(exchange, nameOf(isSecure), secret, { isSecure, maxAge: sessionLifetimeMs / 1_000 })
+export function setSessionCookie(exchange: Exchange, isSecure: boolean, secret: string): void {
+  setCookie(exchange, sessionCookieName(isSecure), secret, { isSecure, maxAge: sessionLifetimeMs / 1_000 })
 }
 
 /** Takes it away. */
-export function endSession(exchange: Exchange, isSecure: boolean): void {
-  setCookie(exchange, nameOf(isSecure), '', { isSecure, maxAge: 0 })
+export function clearSessionCookie(exchange: Exchange, isSecure: boolean): void {
+  setCookie(exchange, sessionCookieName(isSecure), '', { isSecure, maxAge: 0 })
 }
 
 const schemes: readonly Scheme[] = ['system', 'light', 'dark']
@@ -59,12 +59,12 @@ const cookie = 'waymark_scheme'
 const maxAge = 31_536_000
 
 /** The scheme that this browser has chosen. */
-export function schemeOf(exchange: Exchange): Scheme {
-  return schemes.find((scheme) => scheme === cookieOf(exchange, cookie)) ?? 'system'
+export function readScheme(exchange: Exchange): Scheme {
+  return schemes.find((scheme) => scheme === readCookie(exchange, cookie)) ?? 'system'
 }
 
 /** Keeps the choice; anything else than a scheme stands for the system's. */
-export function keepScheme(exchange: Exchange, chosen: unknown, isSecure: boolean): void {
+export function storeScheme(exchange: Exchange, chosen: unknown, isSecure: boolean): void {
   const scheme = schemes.find((each) => each === chosen) ?? 'system'
   setCookie(exchange, cookie, scheme, { isSecure, maxAge })
 }

@@ -14,29 +14,29 @@ import { DomainChecks } from '../reachability/checks.ts'
 import type { SpaceActions } from '../spaces/actions.ts'
 import type { Storage } from '../storage/port.ts'
 import { assetHandler } from './assets.ts'
-import { wordForPeople } from './failure-page.ts'
-import { aboutPage } from './pages/about.ts'
-import { domainPage, domainPages } from './pages/domains.ts'
-import { keyPages } from './pages/keys.ts'
-import { type LinkPageParts, linkActionPages, linkPage } from './pages/link.ts'
-import { linkEditPage, newLinkPage } from './pages/link-form.ts'
-import { linkListPage, selectedLinkPages } from './pages/links.ts'
-import { overviewPage } from './pages/overview.ts'
-import { sessionPages } from './pages/sessions.ts'
-import { type SignInParts, signInPages } from './pages/sign-in.ts'
-import { spacePage, spacePages } from './pages/spaces.ts'
-import { Pages, type PagesParts } from './pages.ts'
+import { renderFailurePage } from './failure-page.ts'
+import { addAboutPage } from './pages/about.ts'
+import { addDomainListPages, addDomainPages } from './pages/domains.ts'
+import { addKeyPages } from './pages/keys.ts'
+import { addLinkActionPages, addLinkPages, type LinkServices } from './pages/link.ts'
+import { addLinkEditPages, addNewLinkPages } from './pages/link-form.ts'
+import { addLinkListPage, addSelectedLinkPages } from './pages/links.ts'
+import { addOverviewPage } from './pages/overview.ts'
+import { addSessionPages } from './pages/sessions.ts'
+import { addSignInPages, type SignInServices } from './pages/sign-in.ts'
+import { addSpaceListPages, addSpacePages } from './pages/spaces.ts'
+import { Pages, type PagesOptions } from './pages.ts'
 
-export interface DashboardParts {
+export interface DashboardServices {
   readonly router: Router
   readonly storage: Storage
   readonly keyring: Keyring
   /** The public address of the dashboard, without a slash at its end. */
-  readonly address: (exchange: Exchange) => string
-  readonly spend: PagesParts['spend']
-  readonly refuse: SignInParts['refuse']
+  readonly dashboardUrl: (exchange: Exchange) => string
+  readonly countRequest: PagesOptions['countRequest']
+  readonly countFailedSignIn: SignInServices['countFailedSignIn']
   readonly shortUrl: ShortUrl
-  readonly forget: LinkPageParts['forget']
+  readonly deleteClicks: LinkServices['deleteClicks']
   readonly actions: {
     readonly domains: DomainActions
     readonly spaces: SpaceActions
@@ -45,44 +45,44 @@ export interface DashboardParts {
 }
 
 /** Adds all pages. */
-export function dashboard({
+export function addDashboard({
   router,
   storage,
   keyring,
-  address,
-  spend,
-  refuse,
+  dashboardUrl,
+  countRequest,
+  countFailedSignIn,
   shortUrl,
-  forget,
+  deleteClicks,
   actions,
-}: DashboardParts): void {
-  const pages = new Pages({ router, db: storage, shortUrl, address, spend })
+}: DashboardServices): void {
+  const pages = new Pages({ router, db: storage, shortUrl, dashboardUrl, countRequest })
   router.add('GET', '/', (exchange) => {
     addHeader(exchange, 'location', '/app')
     return send(exchange, 302)
   })
-  pages.open('GET', '/app/static/:version/:name', assetHandler())
-  signInPages(pages, { db: storage, keyring, refuse })
-  const ofLinks = { storage, shortUrl, forget, actions: actions.links }
-  overviewPage(pages, { storage, shortUrl })
-  linkListPage(pages, storage, shortUrl)
-  newLinkPage(pages, ofLinks)
-  linkActionPages(pages, ofLinks)
-  selectedLinkPages(pages, ofLinks)
-  linkPage(pages, ofLinks)
-  linkEditPage(pages, ofLinks)
+  pages.publicRoute('GET', '/app/static/:version/:name', assetHandler())
+  addSignInPages(pages, { db: storage, keyring, countFailedSignIn })
+  const links = { storage, shortUrl, deleteClicks, actions: actions.links }
+  addOverviewPage(pages, { storage, shortUrl })
+  addLinkListPage(pages, storage, shortUrl)
+  addNewLinkPages(pages, links)
+  addLinkActionPages(pages, links)
+  addSelectedLinkPages(pages, links)
+  addLinkPages(pages, links)
+  addLinkEditPages(pages, links)
   const checks = new DomainChecks({ storage, shortUrl })
-  const ofDomains = { storage, checks, address, shortUrl, actions: actions.domains }
-  domainPages(pages, ofDomains)
-  domainPage(pages, ofDomains)
-  const ofSpaces = { storage, shortUrl, actions: actions.spaces }
-  spacePages(pages, ofSpaces)
-  spacePage(pages, ofSpaces)
-  keyPages(pages, storage)
-  sessionPages(pages, storage)
-  aboutPage(pages)
-  router.formatFailuresBelow('/app', wordForPeople)
-  pages.show('/app/*', async () => {
+  const domains = { storage, checks, dashboardUrl, shortUrl, actions: actions.domains }
+  addDomainListPages(pages, domains)
+  addDomainPages(pages, domains)
+  const spaces = { storage, shortUrl, actions: actions.spaces }
+  addSpaceListPages(pages, spaces)
+  addSpacePages(pages, spaces)
+  addKeyPages(pages, storage)
+  addSessionPages(pages, storage)
+  addAboutPage(pages)
+  router.formatFailuresBelow('/app', renderFailurePage)
+  pages.get('/app/*', async () => {
     throw new Failure('route_not_found', 'The dashboard has no such page.')
   })
 }

@@ -3,15 +3,15 @@ import type { Failure } from '../errors.ts'
 import type { FailureResponse } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { type Html, html } from '../http/html.ts'
-import { bareOf, type Place, pageHeaders } from './frame.ts'
+import { type Place, pageHeaders, renderBare } from './frame.ts'
 import { linkButton } from './parts/buttons.ts'
-import { linkListOf } from './return-path.ts'
+import { linkListReturnPath } from './return-path.ts'
 
 /** Words a failure as a page. */
-export function wordForPeople({ code, message, facts }: Failure, requestId: string): FailureResponse {
+export function renderFailurePage({ code, message, facts }: Failure, requestId: string): FailureResponse {
   const { status } = failures[code]
   const isNoPage = code === 'route_not_found'
-  const title = isNoPage ? noPage : failures[code].title
+  const title = isNoPage ? noSuchPage : failures[code].title
   // Only what the server failed at is in the log.
   const request = status >= 500 ? html`<p>Request <code>${requestId}</code></p>` : null
   const body = html`${isNoPage ? null : html`<p>${message}</p>`}${request}<p><a href="/app">Go to the overview</a></p>`
@@ -20,13 +20,13 @@ export function wordForPeople({ code, message, facts }: Failure, requestId: stri
     ...(facts.retryAfter !== undefined && { 'retry-after': String(facts.retryAfter) }),
     ...(facts.allow !== undefined && { allow: facts.allow.join(', ') }),
   }
-  return { status, headers, body: bareOf({ title, scheme: 'system', body }) }
+  return { status, headers, body: renderBare({ title, scheme: 'system', body }) }
 }
 
-const noPage = 'There is no such page'
+const noSuchPage = 'There is no such page'
 
 /** A failure as somebody sees it who is signed in: within the frame. */
-export interface FailurePage {
+export interface FailureContent {
   readonly title: string
   readonly place: Place
   readonly body: Html
@@ -42,20 +42,20 @@ interface Request {
 }
 
 /** A refusal as a page with the way to the list that was meant; null for what the server itself failed at. */
-export function refusalPage(failure: Failure, { method, target, next }: Request): FailurePage | null {
+export function failureContent(failure: Failure, { method, target, next }: Request): FailureContent | null {
   const { status } = failures[failure.code]
   if (status >= 500) return null
   const [, , name = ''] = target.split(/[/?]/)
   const place = isList(name) ? name : 'overview'
-  const href = place === 'links' ? linkListOf(next) : place === 'overview' ? '/app' : `/app/${place}`
+  const href = place === 'links' ? linkListReturnPath(next) : place === 'overview' ? '/app' : `/app/${place}`
   const back = linkButton({ label: place === 'overview' ? 'Go to the overview' : `Go to ${place}`, href })
-  const { title, sentences } = wordsFor(failure, method)
+  const { title, sentences } = textFor(failure, method)
   const body = html`${sentences.map((sentence) => html`<p>${sentence}</p>`)}<div class="actions">${back}</div>`
   return { title, place, body, status }
 }
 
-function wordsFor({ code, message, facts }: Failure, method: string) {
-  if (code === 'route_not_found') return { title: noPage, sentences: [] }
+function textFor({ code, message, facts }: Failure, method: string) {
+  if (code === 'route_not_found') return { title: noSuchPage, sentences: [] }
   if (code === 'not_found') return { title: 'Not found', sentences: [`${message} It may have been deleted.`] }
   const title = method === 'POST' ? 'Nothing was changed' : 'This page cannot be shown'
   return { title, sentences: facts.violations?.map((violation) => violation.message) ?? [message] }

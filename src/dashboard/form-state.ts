@@ -19,7 +19,7 @@ export class FormState {
   }
 
   /** The state of the control of this name. */
-  of(name: string): FieldState {
+  field(name: string): FieldState {
     this.#shown.add(name)
     const value = this.#values[name]
     const error = this.violations.find(({ field }) => field === name)?.message ?? null
@@ -39,24 +39,24 @@ export class FormState {
  * The result of the action, or why it was refused: what is wrong with the fields that were sent, or that another has changed
  * the record since. Throws what else it throws.
  */
-export async function attempted<T>(action: () => Promise<T>): Promise<T | Refused> {
+export async function attempt<T>(action: () => Promise<T>): Promise<T | Rejection> {
   try {
     return await action()
   } catch (error) {
-    if (error instanceof Failure && error.code === 'precondition_failed') return new Refused([], true)
+    if (error instanceof Failure && error.code === 'precondition_failed') return new Rejection([], true)
     if (!(error instanceof Failure) || error.facts.violations === undefined) throw error
-    return new Refused(error.facts.violations)
+    return new Rejection(error.facts.violations)
   }
 }
 
 /** Nothing was changed. */
-export class Refused {
+export class Rejection {
   readonly violations: readonly Violation[]
-  readonly isCollision: boolean
+  readonly isConflict: boolean
 
   constructor(violations: readonly Violation[], isCollision = false) {
     this.violations = violations
-    this.isCollision = isCollision
+    this.isConflict = isCollision
   }
 }
 
@@ -64,7 +64,7 @@ export class Refused {
  * Demands that a record is still as the form was opened with: `version` came back with it. Null for a form that has none, as a
  * request to the API without `If-Match`. The demand throws `precondition_failed`.
  */
-export function stillAt(version: unknown): Precondition | null {
+export function preconditionFrom(version: unknown): Precondition | null {
   if (version === undefined || version === '') return null
   return {
     check: (present) => {

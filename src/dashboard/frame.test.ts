@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { html } from '../http/html.ts'
-import { bareOf, type Page, pageOf } from './frame.ts'
+import { type FramedDocument, renderBare, renderFramed } from './frame.ts'
 import { notice } from './parts/messages.ts'
 
-const page: Page = {
+const page: FramedDocument = {
   ...{
     title: '/summer on go.acme.com',
     place: 'links',
@@ -16,7 +16,7 @@ const page: Page = {
 }
 
 test('a page is a whole document with its title, the way past the navigation first', () => {
-  const text = pageOf(page)
+  const text = renderFramed(page)
   assert.match(text, /^<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">/)
   assert.match(text, /<title>\/summer on go\.acme\.com · Waymark<\/title>/)
   assert.match(text, /<body class="framed">\n<a class="skip" href="#main">Skip to content<\/a>/)
@@ -25,12 +25,12 @@ test('a page is a whole document with its title, the way past the navigation fir
 })
 
 test('the navigation marks where the page belongs, and nothing else', () => {
-  const marked = [...pageOf(page).matchAll(/<a href="([^"]*)" aria-current="page">/g)].map(([, href]) => href)
+  const marked = [...renderFramed(page).matchAll(/<a href="([^"]*)" aria-current="page">/g)].map(([, href]) => href)
   assert.deepEqual(marked, ['/app/links'])
 })
 
 test('the account, the way out and the colours stand at the foot of the navigation', () => {
-  const text = pageOf(page)
+  const text = renderFramed(page)
   assert.match(text, /<bdi>Acme &amp; Co<\/bdi>/)
   assert.match(text, /<form method="post" action="\/app\/sign-out"><button class="link-like">Sign out</)
   assert.match(text, /action="\/app\/scheme".*<input type="hidden" name="next" value="\/app\/links\?a&amp;b">/)
@@ -38,14 +38,14 @@ test('the account, the way out and the colours stand at the foot of the navigati
 })
 
 test('a chosen scheme stands in the document, for the style and the browser', () => {
-  const text = pageOf({ ...page, scheme: 'dark' })
+  const text = renderFramed({ ...page, scheme: 'dark' })
   assert.match(text, /<html lang="en" data-scheme="dark">/)
   assert.match(text, /<meta name="color-scheme" content="dark">/)
 })
 
 test('heading, action and notice have their places', () => {
   const action = html`<a href="/app/links/new">New link</a>`
-  const text = pageOf({ ...page, heading: 'Summer', action, notice: notice('done', 'Saved.') })
+  const text = renderFramed({ ...page, heading: 'Summer', action, notice: notice('done', 'Saved.') })
   assert.match(
     text,
     /<main [^>]*>\n<div class="notice done" role="status">.*<h1>Summer<\/h1><a href="\/app\/links\/new">/s,
@@ -53,8 +53,8 @@ test('heading, action and notice have their places', () => {
 })
 
 test('a page without a session has neither navigation nor account', () => {
-  const text = bareOf({ title: 'Sign in', scheme: 'light', body: 'Here.', notice: notice('done', 'Signed out.') })
+  const text = renderBare({ title: 'Sign in', scheme: 'light', body: 'Here.', notice: notice('done', 'Signed out.') })
   assert.match(text, /<body class="bare">\n<main id="main">.*Signed out\..*<h1>Sign in<\/h1>\nHere\./s)
   assert.doesNotMatch(text, /<nav|sign-out/)
-  assert.match(bareOf({ title: 'Gone', heading: 'Not here', scheme: 'system', body: '' }), /<h1>Not here<\/h1>/)
+  assert.match(renderBare({ title: 'Gone', heading: 'Not here', scheme: 'system', body: '' }), /<h1>Not here<\/h1>/)
 })

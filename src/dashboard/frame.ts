@@ -8,7 +8,7 @@ import { type IconName, icon } from './parts/icons.ts'
 export type Scheme = 'system' | 'light' | 'dark'
 
 /** What all documents need. */
-export interface BarePage {
+export interface BareDocument {
   /** Says the thing and the place: "/summer on go.acme.com". */
   readonly title: string
   /** The title as it stands on the page, where it says less or more. */
@@ -19,7 +19,7 @@ export interface BarePage {
   readonly body: Part
 }
 
-export interface Page extends BarePage {
+export interface FramedDocument extends BareDocument {
   readonly place: Place
   /** The account's name. */
   readonly account: string
@@ -30,16 +30,16 @@ export interface Page extends BarePage {
 }
 
 /** Where in the navigation a page belongs. */
-export type Place = keyof typeof places | keyof typeof others
+export type Place = keyof typeof mainPlaces | keyof typeof otherPlaces
 
-const places = {
+const mainPlaces = {
   overview: ['Overview', '/app'],
   links: ['Links', '/app/links'],
   domains: ['Domains', '/app/domains'],
   spaces: ['Spaces', '/app/spaces'],
 } as const
 
-const others = {
+const otherPlaces = {
   keys: ['Keys', '/app/keys'],
   sessions: ['Sessions', '/app/sessions'],
   docs: ['API docs', '/docs'],
@@ -47,13 +47,13 @@ const others = {
 } as const
 
 /** A page of somebody who signed in. */
-export function pageOf(page: Page): string {
+export function renderFramed(page: FramedDocument): string {
   const { title, heading = title, action = null, notice = null, body } = page
-  return documentOf(
+  return renderDocument(
     page,
     html`<body class="framed">
 <a class="skip" href="#main">Skip to content</a>
-${rail(page)}
+${navigation(page)}
 <main class="sheet" id="main" tabindex="-1">
 ${notice}
 <header class="head"><h1>${heading}</h1>${action}</header>
@@ -64,13 +64,13 @@ ${notice}
 }
 
 /** A page without a session, such as the one to sign in, and one that says what failed: small, in the middle. */
-export function bareOf(page: BarePage): string {
+export function renderBare(page: BareDocument): string {
   const { title, heading = title, notice = null, body } = page
-  return documentOf(
+  return renderDocument(
     page,
     html`<body class="bare">
 <main id="main">
-${brand('/app')}
+${brandLink('/app')}
 ${notice}
 <h1>${heading}</h1>
 ${body}
@@ -79,7 +79,7 @@ ${body}
   )
 }
 
-function documentOf({ title, scheme }: BarePage, body: Html): string {
+function renderDocument({ title, scheme }: BareDocument, body: Html): string {
   const chosen = attributes({ lang: 'en', 'data-scheme': scheme === 'system' ? null : scheme })
   return html`<!doctype html>
 <html${chosen}>
@@ -101,31 +101,31 @@ ${body}
 /** The one that the API's documents have. */
 const iconAddress = '/docs/static/icon.svg'
 
-function brand(href: string): Html {
+function brandLink(href: string): Html {
   return html`<a class="brand" href="${href}"><img src="${iconAddress}" width="24" height="24" alt="">Waymark</a>`
 }
 
-function rail({ place, account, scheme, path }: Page): Html {
+function navigation({ place, account, scheme, path }: FramedDocument): Html {
   return html`<nav class="rail" aria-label="Main">
-${brand('/app')}
-<ul class="places">${Object.entries(places).map((each) => placeLink(each, place))}</ul>
+${brandLink('/app')}
+<ul class="places">${Object.entries(mainPlaces).map((each) => navigationLink(each, place))}</ul>
 <button type="button" class="button plain more-button" popovertarget="more">${icon('bars')}Menu</button>
 <div class="more" id="more" popover>
-<ul class="others">${Object.entries(others).map((each) => placeLink(each, place))}</ul>
+<ul class="others">${Object.entries(otherPlaces).map((each) => navigationLink(each, place))}</ul>
 <div class="account"><span class="name" title="${account}"><bdi>${account}</bdi></span>
 <form method="post" action="/app/sign-out"><button class="link-like">Sign out</button></form>
-${schemes(scheme, path)}
+${schemeForm(scheme, path)}
 <button type="button" class="link-like needs-script" data-keys>Keyboard shortcuts</button></div>
 </div>
 </nav>`
 }
 
-function placeLink([name, [label, href]]: [string, readonly [string, string]], place: Place): Html {
+function navigationLink([name, [label, href]]: [string, readonly [string, string]], place: Place): Html {
   const all = attributes({ href, 'aria-current': name === place ? 'page' : null })
   return html`<li><a${all}>${icon(name as IconName)}${label}</a></li>`
 }
 
-function schemes(chosen: Scheme, path: string): Html {
+function schemeForm(chosen: Scheme, path: string): Html {
   const buttons = (['system', 'light', 'dark'] as const).map((scheme) => {
     const label = { system: 'As the system', light: 'Light', dark: 'Dark' }[scheme]
     const all = {
@@ -155,7 +155,7 @@ const contentSecurityPolicy = [
 ].join('; ')
 
 /** The header fields of every answer, whether or not it has a page. */
-export const answerHeaders: Readonly<Record<string, string>> = {
+export const responseHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': contentSecurityPolicy,
   'cross-origin-opener-policy': 'same-origin',
@@ -166,5 +166,5 @@ export const answerHeaders: Readonly<Record<string, string>> = {
 /** The header fields of every page. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
-  ...answerHeaders,
+  ...responseHeaders,
 }

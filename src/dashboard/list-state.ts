@@ -12,7 +12,7 @@ import type { PageRequest } from '../storage/port.ts'
 import { pagination } from './parts/list-controls.ts'
 
 /** Rows of a page, unless its address says otherwise. */
-export const perPage = 25
+export const rowsPerPage = 25
 
 /** The state of a list, and the addresses of its other states. */
 export class ListState {
@@ -23,7 +23,7 @@ export class ListState {
 
   /** Throws `validation_failed` for an address that no list has. */
   constructor(path: string, given: Fields, form: Form<ListQuery>, resource: Resource) {
-    const query = checkListQuery({ per_page: String(perPage), ...given }, form)
+    const query = checkListQuery({ per_page: String(rowsPerPage), ...given }, form)
     if (query instanceof Failure) throw query
     this.query = query
     this.request = pageRequestOf(query, resource)
@@ -55,7 +55,7 @@ export class ListState {
   }
 
   /** The address of this page of the list. */
-  get here(): string {
+  get currentHref(): string {
     return this.pageHref(this.page)
   }
 
@@ -71,12 +71,12 @@ export class ListState {
 }
 
 /** Stands instead of the rows where there are none; `why` where the first page has none either. Scripts say it aloud. */
-export function noRows(list: ListState, why: string): Html {
-  return list.page === 1 ? html`<p data-count>${why}</p>` : beyondLast(list)
+export function noRowsMessage(list: ListState, why: string): Html {
+  return list.page === 1 ? html`<p data-count>${why}</p>` : emptyPageMessage(list)
 }
 
 /** Stands instead of the rows on a page of the list that has none. */
-export function beyondLast(list: ListState): Html {
+export function emptyPageMessage(list: ListState): Html {
   return html`<p data-count>This page of the list is empty. <a href="${list.pageHref(1)}">Go to the first page</a></p>`
 }
 
@@ -84,15 +84,15 @@ export function beyondLast(list: ListState): Html {
  * The rows on the page that the address asks for, of a list that is read as a whole, and the ways to the others; nothing beside
  * a list of one page. The first page for an address that asks for none.
  */
-export function sliced<Row>(
+export function slicePage<Row>(
   all: readonly Row[],
   path: string,
   { page }: Fields,
 ): { rows: readonly Row[]; pages: Html } {
-  const last = Math.max(1, Math.ceil(all.length / perPage))
-  const asked = Math.min(positiveInteger(String(page)) ?? 1, last)
+  const last = Math.max(1, Math.ceil(all.length / rowsPerPage))
+  const wanted = Math.min(positiveInteger(String(page)) ?? 1, last)
   const href = (to: number) => (to === 1 ? path : `${path}?page=${to}`)
-  const rows = all.slice((asked - 1) * perPage, asked * perPage)
-  const pages = { page: asked, perPage, total: all.length, totalIsExact: true, href }
+  const rows = all.slice((wanted - 1) * rowsPerPage, wanted * rowsPerPage)
+  const pages = { page: wanted, perPage: rowsPerPage, total: all.length, totalIsExact: true, href }
   return { rows, pages: last === 1 ? html`` : pagination(pages) }
 }

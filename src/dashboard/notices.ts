@@ -10,9 +10,9 @@ import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSpace } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
-import { cookieOf, setCookie } from './cookies.ts'
+import { readCookie, setCookie } from './cookies.ts'
 import { postButton } from './parts/buttons.ts'
-import { counted } from './parts/format.ts'
+import { quantity } from './parts/format.ts'
 import { shortUrlText } from './parts/links.ts'
 import { notice } from './parts/messages.ts'
 import { selectedRows } from './parts/table.ts'
@@ -29,7 +29,7 @@ export function leaveNotice(exchange: Exchange, notice: Notice, isSecure: boolea
 
 /** The line that the page before has left, which no later page shows again; null if there is none. */
 export async function takeNotice(exchange: Exchange, names: Names, isSecure: boolean): Promise<Html | null> {
-  const value = cookieOf(exchange, cookie)
+  const value = readCookie(exchange, cookie)
   if (value === undefined) return null
   const left = noticeIn(value)
   const sentence = left === null ? null : await sentenceOf(left, names)
@@ -97,8 +97,8 @@ const sentences = {
   'links-deleted': ({ number, others }) => `${are(number, 'link')} deleted.${notDone(others)}`,
   'links-gone': () => 'Nothing was changed: the links are gone.',
   'links-restored': ({ number, others }) =>
-    others === 0 ? `${are(number, 'link')} back.` : `${are(number, 'link')} back. ${lost(counted(others, 'other'))}`,
-  'links-lost': ({ number }) => lost(counted(number, 'link')),
+    others === 0 ? `${are(number, 'link')} back.` : `${are(number, 'link')} back. ${lost(quantity(others, 'other'))}`,
+  'links-lost': ({ number }) => lost(quantity(number, 'link')),
   'domain-made': () => 'The domain is added.',
   'domain-saved': () => 'The domain is saved.',
   'domain-deleted': () => 'The domain is deleted.',
@@ -181,11 +181,11 @@ export function undoOf({ code, ids = [] }: Notice, next: string): Html | null {
 }
 
 function are(count: number, what: string): string {
-  return `${counted(count, what)} ${count === 1 ? 'is' : 'are'}`
+  return `${quantity(count, what)} ${count === 1 ? 'is' : 'are'}`
 }
 
 function notDone(others: number): string {
-  return others === 0 ? '' : ` ${counted(others, 'other')} could not be.`
+  return others === 0 ? '' : ` ${quantity(others, 'other')} could not be.`
 }
 
 function lost(what: string): string {

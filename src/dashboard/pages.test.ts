@@ -6,7 +6,7 @@ import { startApp, type TestApp } from '../../test/app.ts'
 import { type Browser, signedIn } from '../../test/dashboard.ts'
 import { eventually } from '../../test/processes.ts'
 import { shortUrls } from '../names/short-url.ts'
-import { maxPages, type Page, Pages } from './pages.ts'
+import { maxPages, type PageHandler, Pages } from './pages.ts'
 
 /** Adds a page to the app that is rendered when the test says so, and counts how many are being rendered. */
 function slowPage({ router, storage }: TestApp) {
@@ -16,10 +16,10 @@ function slowPage({ router, storage }: TestApp) {
     router,
     db: storage,
     shortUrl: shortUrls('http://{domain}'),
-    address: () => '',
-    spend: () => undefined,
+    dashboardUrl: () => '',
+    countRequest: () => undefined,
   })
-  const page: Page = async () => {
+  const page: PageHandler = async () => {
     rendering.begun += 1
     rendering.now += 1
     rendering.most = Math.max(rendering.most, rendering.now)
@@ -27,8 +27,8 @@ function slowPage({ router, storage }: TestApp) {
     rendering.now -= 1
     return { title: 'Slow', place: 'overview', body: '' }
   }
-  pages.show('/app/slow', page)
-  pages.act('/app/slow', async () => ({ title: 'Done', place: 'overview', body: '' }))
+  pages.get('/app/slow', page)
+  pages.post('/app/slow', async () => ({ title: 'Done', place: 'overview', body: '' }))
   return rendering
 }
 

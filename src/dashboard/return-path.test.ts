@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
-import { nextOf } from './return-path.ts'
+import { returnPath } from './return-path.ts'
 
 test('one of our own pages, with its query; a fragment is left to the browser', () => {
   for (const path of [
@@ -13,16 +13,16 @@ test('one of our own pages, with its query; a fragment is left to the browser', 
     '/app?period=7d',
     '/app/',
   ]) {
-    assert.equal(nextOf(path), path)
+    assert.equal(returnPath(path), path)
   }
-  assert.equal(nextOf('/app/links#x'), '/app/links')
-  assert.equal(nextOf('/app/links?search=Größe und <b>'), '/app/links?search=Gr%C3%B6%C3%9Fe%20und%20%3Cb%3E')
+  assert.equal(returnPath('/app/links#x'), '/app/links')
+  assert.equal(returnPath('/app/links?search=Größe und <b>'), '/app/links?search=Gr%C3%B6%C3%9Fe%20und%20%3Cb%3E')
 })
 
 test('the first page instead of an address that is too long for a request', () => {
   const pathOf = (length: number) => `/app/links?search=${'x'.repeat(length - '/app/links?search='.length)}`
-  assert.equal(nextOf(pathOf(8_192)), pathOf(8_192))
-  assert.equal(nextOf(pathOf(8_193)), '/app')
+  assert.equal(returnPath(pathOf(8_192)), pathOf(8_192))
+  assert.equal(returnPath(pathOf(8_193)), '/app')
 })
 
 const elsewhere = [
@@ -67,8 +67,8 @@ const elsewhere = [
 ]
 
 test('the first page for what is none of our pages, or would lead to signing in again', () => {
-  for (const text of elsewhere) assert.equal(nextOf(text), '/app', JSON.stringify(text))
-  for (const value of [undefined, null, 1, Symbol('repeated'), {}]) assert.equal(nextOf(value), '/app')
+  for (const text of elsewhere) assert.equal(returnPath(text), '/app', JSON.stringify(text))
+  for (const value of [undefined, null, 1, Symbol('repeated'), {}]) assert.equal(returnPath(value), '/app')
 })
 
 const pieces = [
@@ -101,7 +101,7 @@ const hostile = fc.oneof(
 test('never leads to another host, nor breaks a header, whatever it is given', () => {
   fc.assert(
     fc.property(hostile, (text) => {
-      const next = nextOf(text)
+      const next = returnPath(text)
       assert.match(next, /^\/app(?:[/?]|$)/)
       assert.match(next, /^[\x21-\x7e]*$/)
       for (const base of ['https://links.example.com/app/sign-in', 'http://127.0.0.1:3000/app/sign-in?next=x']) {

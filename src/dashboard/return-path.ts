@@ -3,13 +3,13 @@ import { maxTargetBytes } from '../http/request-head.ts'
 
 const home = '/app'
 /** Characters of an address in a form that works without a session: encoded three times as long, it fits into 4 KiB. */
-const maxOpenFormNext = 1_200
+const maxShortPath = 1_200
 
 /**
  * Returns the path of a dashboard page that `text` names, otherwise the first page. Never returns another host, or a path
  * that is too long for a request.
  */
-export function nextOf(text: unknown): string {
+export function returnPath(text: unknown): string {
   if (typeof text !== 'string' || !text.startsWith(home)) return home
   const url = URL.parse(text, 'http://own.invalid')
   if (url === null || url.origin !== 'http://own.invalid') return home
@@ -19,21 +19,21 @@ export function nextOf(text: unknown): string {
 }
 
 /** Like `nextOf`, but returns the first page for a path that doesn't fit into a form of 4 KiB. */
-export function openFormNextOf(text: unknown): string {
-  const next = nextOf(text)
-  return next.length <= maxOpenFormNext ? next : home
+export function shortReturnPath(text: unknown): string {
+  const next = returnPath(text)
+  return next.length <= maxShortPath ? next : home
 }
 
 const links = `${home}/links`
 
 /** The list of links in the state that `text` names, such as `/app/links?search=summer`; else the whole list. */
-export function linkListOf(text: unknown): string {
-  const next = nextOf(text)
+export function linkListReturnPath(text: unknown): string {
+  const next = returnPath(text)
   return next.startsWith(`${links}?`) ? next : links
 }
 
 /** The same, or the page of one link, if `text` names that. */
-export function linkPlaceOf(text: unknown): string {
-  const next = nextOf(text)
-  return /^\/app\/links\/\d+$/.test(next) ? next : linkListOf(next)
+export function linkReturnPath(text: unknown): string {
+  const next = returnPath(text)
+  return /^\/app\/links\/\d+$/.test(next) ? next : linkListReturnPath(next)
 }

@@ -10,12 +10,12 @@ import { launchChromium, whyNoChromium } from '../../test/chromium.ts'
 import { eventually } from '../../test/processes.ts'
 import { html } from '../http/html.ts'
 import { dashboardFiles } from './assets.ts'
-import { bareOf, type Page, pageOf } from './frame.ts'
+import { type FramedDocument, renderBare, renderFramed } from './frame.ts'
 import { linkButton, menu, submitButton } from './parts/buttons.ts'
-import { errorSummary, fold, textField } from './parts/fields.ts'
+import { collapsibleSection, errorSummary, textField } from './parts/fields.ts'
 import { timeAgo } from './parts/format.ts'
-import { colorField, shortUrlOf, spaceName, stateBadge, targetOf } from './parts/links.ts'
-import { filterBar, foundLine, pagination } from './parts/list-controls.ts'
+import { colorField, destination, shortUrlLink, spaceLabel, statusBadge } from './parts/links.ts'
+import { filterBar, pagination, resultCount } from './parts/list-controls.ts'
 import { confirmation, emptyState, notice } from './parts/messages.ts'
 import { selectable, selectRow, table } from './parts/table.ts'
 import { figures } from './statistics.ts'
@@ -31,7 +31,7 @@ let origin: string
 /** What was posted, by path. */
 const posted: string[] = []
 
-const page: Omit<Page, 'title' | 'body'> = {
+const page: Omit<FramedDocument, 'title' | 'body'> = {
   place: 'links',
   account: 'ä'.repeat(255),
   scheme: 'system',
@@ -56,7 +56,7 @@ function linksPage(search: string): string {
     ...{ action: '/app/links', search: { name: 'search', label: 'Search links', value: search }, results: 'results' },
     filters: [{ name: 'status', label: 'Status', value: '', options: [{ value: '', label: 'Any status' }] }],
   })
-  const count = foundLine(`${found.length} links`, '/app/links')
+  const count = resultCount(`${found.length} links`, '/app/links')
   const list = table({
     caption: 'Links',
     rows: found,
@@ -66,9 +66,9 @@ function linksPage(search: string): string {
       {
         ...{ label: 'Short link', kind: 'lead', sortBy: 'alias' },
         cell: ({ id, shortUrl, url, status }) =>
-          html`${shortUrlOf({ shortUrl, href: `/app/links/${id}`, coversRow: true })} ${stateBadge(status)}<br>${targetOf(url)}`,
+          html`${shortUrlLink({ shortUrl, href: `/app/links/${id}`, coversRow: true })} ${statusBadge(status)}<br>${destination(url)}`,
       },
-      { label: 'Space', cell: ({ id, alias }) => spaceName({ name: alias, color: id }) },
+      { label: 'Space', cell: ({ id, alias }) => spaceLabel({ name: alias, color: id }) },
       { label: 'Created', sortBy: 'id', cell: () => timeAgo(0, Date.now()) },
       {
         ...{ label: 'Actions', kind: 'menu' },
@@ -86,7 +86,7 @@ function linksPage(search: string): string {
       ? emptyState({ title: 'No link matches', why: 'Try fewer letters.' })
       : selectable('/app/links/selected', html`${list}${pages}`, submitButton({ label: 'Delete', weight: 'danger' }))
   const body = html`${figures([{ label: 'Clicks', value: 9, before: 3 }], 'the week before')}${bar}<div class="results" id="results">${count}${results}</div>`
-  return pageOf({ ...page, title: 'Links', action: newLink, notice: notice('done', 'Deleted.'), body })
+  return renderFramed({ ...page, title: 'Links', action: newLink, notice: notice('done', 'Deleted.'), body })
 }
 
 function formPage(error: string | null): string {
@@ -94,9 +94,9 @@ function formPage(error: string | null): string {
   const body = html`<form class="form" method="post" action="/made" novalidate data-guard>
 ${error === null ? null : errorSummary(['url', 'limit'].map((field) => ({ field, message: error })))}
 ${textField({ name: 'url', label: 'Leads to', type: 'url', state, help: 'Any page.', hasFocus: true })}
-${fold({ title: 'When', isOpen: error !== null, body: textField({ name: 'limit', label: 'Limit', type: 'number', state }) })}
+${collapsibleSection({ title: 'When', isOpen: error !== null, body: textField({ name: 'limit', label: 'Limit', type: 'number', state }) })}
 ${colorField({ name: 'color', state })}${submitButton({ label: 'Create link' })}</form>`
-  return pageOf({ ...page, title: 'New link', body })
+  return renderFramed({ ...page, title: 'New link', body })
 }
 
 const pages: Readonly<Record<string, (query: URLSearchParams) => string>> = {
@@ -110,10 +110,10 @@ const pages: Readonly<Record<string, (query: URLSearchParams) => string>> = {
       verb: 'Delete summer',
       cancel: '/app/links',
     })
-    return pageOf({ ...page, title: 'Delete summer?', body })
+    return renderFramed({ ...page, title: 'Delete summer?', body })
   },
   '/sign-in': () =>
-    bareOf({
+    renderBare({
       title: 'Sign in',
       scheme: 'system',
       body: textField({ name: 'api_key', label: 'API key', state: { value: '', error: 'No.' } }),
@@ -129,7 +129,7 @@ before(async () => {
     const file = files.get(pathname.replace(/^\/app\/static\/\w+\//, ''))
     if (request.method === 'POST') posted.push(`${pathname} ${Buffer.concat(await request.toArray())}`)
     if (file !== undefined) return response.writeHead(200, { 'content-type': file.type }).end(file.codings.identity)
-    const text = pages[pathname]?.(searchParams) ?? pageOf({ ...page, title: 'Elsewhere', body: '' })
+    const text = pages[pathname]?.(searchParams) ?? renderFramed({ ...page, title: 'Elsewhere', body: '' })
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy }).end(text)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -5,7 +5,7 @@ import { emptyDay, hourOf } from '../storage/clicks/day-facts.ts'
 import { encodeDay } from '../storage/clicks/day-form.ts'
 import { dayOf } from '../storage/clicks/keys.ts'
 import type { Db } from '../storage/port.ts'
-import { clicksOverTime, noClicksYet, periodOf } from './statistics.ts'
+import { clicksOverTime, noClicksYet, periodFrom } from './statistics.ts'
 
 test('an active link without clicks is offered to open; one that leads no one on says why', () => {
   const short_url = 'https://go.acme.com/summer'
@@ -32,7 +32,7 @@ test('the table adds up to the figures that stand above it', async (t) => {
         account: 1,
         subject,
         path: '/app',
-        reading: periodOf({ period }),
+        reading: periodFrom({ period }),
       })
       const [, figure] = shown.text.match(/title="([\d,]+) in the period before"/) ?? []
       const last = [...shown.text.matchAll(/<td>([\d,]+)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)

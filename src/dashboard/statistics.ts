@@ -25,22 +25,22 @@ import {
 } from './charts/period.ts'
 import { barChart, valueLabel } from './charts/small-charts.ts'
 import { FormState } from './form-state.ts'
-import { answerHeaders } from './frame.ts'
-import type { Asked } from './pages.ts'
+import { responseHeaders } from './frame.ts'
+import type { PageRequest } from './pages.ts'
 import { linkButton, submitButton } from './parts/buttons.ts'
 import { textField } from './parts/fields.ts'
-import { count, daySpan, percent } from './parts/format.ts'
+import { formatCount, formatDayRange, formatPercent } from './parts/format.ts'
 import { icon } from './parts/icons.ts'
 import { shortUrlText } from './parts/links.ts'
 import { emptyState } from './parts/messages.ts'
 
 /** The period that an address asks for, and what is wrong with it. */
-export function periodOf(query: Fields): PeriodReading {
+export function periodFrom(query: Fields): PeriodReading {
   return readPeriod(query, today())
 }
 
 /** Whose statistics, over which period. */
-export interface StatisticsAsked {
+export interface StatisticsQuery {
   readonly db: Db
   readonly account: number
   readonly subject: Subject
@@ -66,7 +66,7 @@ export const allBreakdowns = Object.keys(breakdowns) as readonly Breakdown[]
 const shownValues = 8
 
 /** Whether anyone or any program came in the period, or in the last twelve months. */
-export async function hasVisits({ db, account, subject, reading }: StatisticsAsked): Promise<boolean> {
+export async function hasVisits({ db, account, subject, reading }: StatisticsQuery): Promise<boolean> {
   for (const { range } of [reading.period, namedPeriod('12m', today())]) {
     const { clicks, bots, previews } = (await seriesOf(db, account, subject, range, 'month')).totals
     if (clicks + bots + previews > 0) return true
@@ -75,13 +75,14 @@ export async function hasVisits({ db, account, subject, reading }: StatisticsAsk
 }
 
 /** The choice of a period, the figures and the chart. */
-export async function clicksOverTime(asked: StatisticsAsked): Promise<Html> {
-  const { db, account, subject, reading, path } = asked
+export async function clicksOverTime(query: StatisticsQuery): Promise<Html> {
+  const { db, account, subject, reading, path } = query
   const { range, interval, before } = reading.period
   const progress = progressOf(reading.period, Date.now())
   const now = await seriesOf(db, account, subject, range, interval)
   const earlier = before && (await seriesOf(db, account, subject, before, interval))
-  const compared = before && earlier && { before, totals: await totalsUntil(progress, earlier.totals, before, asked) }
+  const compared = before &&
+    earlier && { before, totals: await totalsUntilNow(progress, earlier.totals, before, query) }
   const chart = areaChart({
     buckets: now.buckets,
     ...progress,
@@ -91,19 +92,19 @@ export async function clicksOverTime(asked: StatisticsAsked): Promise<Html> {
     ...(compared && { beforeUntilNow: compared.totals.clicks }),
   })
   const bar = periodBar(reading, path, subject.scope === 'link')
-  return html`${bar}${figuresOf(now.totals, compared?.totals)}${compared && comparison(compared.before, progress)}${chart}`
+  return html`${bar}${figuresFor(now.totals, compared?.totals)}${compared && comparison(compared.before, progress)}${chart}`
 }
 
 /** The totals of the period before, up to the hour of its last day that it is now. */
-async function totalsUntil(
-  { hour }: Progress,
+async function totalsUntilNow(
+  { currentHour }: Progress,
   totals: Counts,
   { to }: DayRange,
-  { db, account, subject }: StatisticsAsked,
+  { db, account, subject }: StatisticsQuery,
 ): Promise<Counts> {
-  if (hour === null) return totals
+  if (currentHour === null) return totals
   const { buckets } = await seriesOf(db, account, subject, { from: to, to }, 'hour')
-  return buckets.slice(hour).reduce(
+  return buckets.slice(currentHour).reduce(
     (left, later) => ({
       clicks: left.clicks - later.clicks,
       unique_clicks: left.unique_clicks - later.unique_clicks,
@@ -115,16 +116,16 @@ async function totalsUntil(
 }
 
 /** What the changes of the figures are against. */
-function comparison({ from, to }: DayRange, { hour }: Progress): Html {
-  const span = daySpan(dayText(from), dayText(to))
+function comparison({ from, to }: DayRange, { currentHour }: Progress): Html {
+  const span = formatDayRange(dayText(from), dayText(to))
   const words =
-    hour === null
+    currentHour === null
       ? `Compared with ${span}`
-      : `So far, compared with ${span} until ${String(hour).padStart(2, '0')}:00 UTC`
+      : `So far, compared with ${span} until ${String(currentHour).padStart(2, '0')}:00 UTC`
   return html`<p class="compared">${words}</p>`
 }
 
-function figuresOf(now: Counts, before: Counts | undefined): Html {
+function figuresFor(now: Counts, before: Counts | undefined): Html {
   const figure = (label: string, name: keyof Counts) => ({
     label,
     value: now[name],
@@ -143,7 +144,7 @@ function figuresOf(now: Counts, before: Counts | undefined): Html {
 
 /** What the clicks of the period break down into, as bars; the days are read once. */
 export async function breakdownBars(
-  { db, account, subject, reading }: StatisticsAsked,
+  { db, account, subject, reading }: StatisticsQuery,
   names: readonly Breakdown[],
 ): Promise<Html> {
   const rankings = await rankingsOf(db, account, subject, reading.period.range, names)
@@ -180,21 +181,21 @@ export interface Figure {
 export function figures(all: readonly Figure[], period: string): Html {
   const entries = all.map(
     ({ label, value, before }) =>
-      html`<div><dt>${label}</dt><dd><span class="figure">${count(value)}</span>${before === undefined ? null : changeOf(value, before, period)}</dd></div>`,
+      html`<div><dt>${label}</dt><dd><span class="figure">${formatCount(value)}</span>${before === undefined ? null : changeOf(value, before, period)}</dd></div>`,
   )
   return html`<dl class="figures">${entries}</dl>`
 }
 
 function changeOf(value: number, before: number, period: string): Html | null {
   if (value === 0 && before === 0) return null
-  const title = `${count(before)} in ${period}`
+  const title = `${formatCount(before)} in ${period}`
   if (value === before) return html`<span class="change" title="${title}">no change</span>`
   const direction = value > before ? 'up' : 'down'
-  const share = before === 0 ? 'from 0' : percent(Math.abs(value - before) / before)
+  const share = before === 0 ? 'from 0' : formatPercent(Math.abs(value - before) / before)
   return html`<span class="change" title="${title}">${icon(direction)}<span class="hidden-text">${direction}</span> ${share}<span class="hidden-text"> against ${period}</span></span>`
 }
 
-interface GroupAsked {
+interface GroupQuery {
   readonly db: Db
   readonly shortUrl: ShortUrl
   readonly account: number
@@ -205,15 +206,19 @@ interface GroupAsked {
 }
 
 /** With the status of the page: 422 for a period that is refused. */
-export async function groupStatistics(group: GroupAsked): Promise<{ readonly part: Html; readonly status: number }> {
+export async function groupStatistics(group: GroupQuery): Promise<{ readonly part: Html; readonly status: number }> {
   const { query, subject, shortUrl } = group
-  const reading = periodOf(query)
-  const asked = { ...group, reading }
+  const reading = periodFrom(query)
+  const statistics = { ...group, reading }
   const isRefused = reading.violations.length > 0
   // Once there were visits, a quiet period is worth seeing.
   const parts =
-    isRefused || (await hasVisits(asked))
-      ? await Promise.all([clicksOverTime(asked), topLinks(asked, shortUrl), breakdownBars(asked, allBreakdowns)])
+    isRefused || (await hasVisits(statistics))
+      ? await Promise.all([
+          clicksOverTime(statistics),
+          topLinks(statistics, shortUrl),
+          breakdownBars(statistics, allBreakdowns),
+        ])
       : [html`<p class="muted">None of its links has been followed in the last 12 months.</p>`]
   const words = subject.scope === 'domain' ? 'Clicks on this domain' : 'Clicks in this space'
   return { part: html`<section id="clicks"><h2>${words}</h2>${parts}</section>`, status: isRefused ? 422 : 200 }
@@ -223,7 +228,7 @@ export async function groupStatistics(group: GroupAsked): Promise<{ readonly par
 const shownLinks = 10
 
 /** Those of the account, a domain or a space in the period. */
-export async function topLinks({ db, account, subject, reading }: StatisticsAsked, shortUrl: ShortUrl): Promise<Html> {
+export async function topLinks({ db, account, subject, reading }: StatisticsQuery, shortUrl: ShortUrl): Promise<Html> {
   const ranking = await rankingOf(db, account, subject, reading.period.range, 'links')
   const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownLinks })
   const rows = await Promise.all(values.map(async ({ value, clicks }) => ({ label: await labelOf(value), clicks })))
@@ -251,7 +256,7 @@ export function periodBar({ period, typed, violations }: PeriodReading, path: st
   const dates = html`<form method="get" action="${path}" class="dates">${state.withErrors(html`${dateField('from', 'From', state)}${dateField('to', 'To', state)}`)}
 ${submitButton({ label: 'Show', weight: 'plain' })}</form>`
   const { from, to } = period.range
-  const span = daySpan(dayText(from), dayText(to))
+  const span = formatDayRange(dayText(from), dayText(to))
   const chosen = html`<button type="button" class="button plain" popovertarget="dates" aria-label="Other days: ${span}">${span}</button>
 <div class="menu" id="dates" popover>${dates}</div>`
   const address = `${path}/clicks.csv?${periodQuery(period)}`
@@ -263,27 +268,27 @@ ${submitButton({ label: 'Show', weight: 'plain' })}</form>`
 }
 
 function dateField(name: 'from' | 'to', label: string, state: FormState): Html {
-  return textField({ name, label, type: 'date', state: state.of(name) })
+  return textField({ name, label, type: 'date', state: state.field(name) })
 }
 
 /**
  * Sends the clicks over the asked period for spreadsheets (RFC 4180). Times and numbers alone: no cell can be a formula.
  * Returns `validation_failed`.
  */
-export async function sendClicks(
-  { exchange, account, query }: Asked,
+export async function sendClicksCsv(
+  { exchange, account, query }: PageRequest,
   db: Db,
   of: Subject,
   name: string,
 ): Promise<Outcome> {
-  const { period, violations } = periodOf(query)
+  const { period, violations } = periodFrom(query)
   if (violations.length > 0) return validationFailed(violations)
   const { range, interval } = period
   const { buckets } = await seriesOf(db, account, of, range, interval)
   const lines = buckets.map(({ start_at, clicks, unique_clicks, bots, previews }) =>
     [start_at, clicks, unique_clicks, bots, previews].join(','),
   )
-  for (const header in answerHeaders) addHeader(exchange, header, answerHeaders[header] as string)
+  for (const header in responseHeaders) addHeader(exchange, header, responseHeaders[header] as string)
   addHeader(exchange, 'content-type', 'text/csv; charset=utf-8')
   addHeader(exchange, 'content-disposition', dispositionOf('attachment', name))
   return sendText(exchange, 200, `${['start_at,clicks,unique_clicks,bots,previews', ...lines].join('\r\n')}\r\n`)

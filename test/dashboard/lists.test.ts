@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { offered } from '../../src/dashboard/choices.ts'
+import { maxChoices } from '../../src/dashboard/choices.ts'
 import { scopes } from '../../src/keys/scope.ts'
 import { createKey, listKeys } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
@@ -281,7 +281,7 @@ describe('figures', () => {
 test('what is chosen stays chosen beyond the domains and spaces that selects offer', async () => {
   const many = await newPlace(app)
   const own = await signedIn(app, many.key)
-  for (let n = 0; n < offered; n += 25) {
+  for (let n = 0; n < maxChoices; n += 25) {
     const some = Array.from({ length: 25 }, (_, index) => [
       many.stored('/domains', { name: `a${n + index}.${many.domain.name}` }),
       many.stored('/spaces', { name: `a${n + index}` }),

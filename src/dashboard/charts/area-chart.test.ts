@@ -8,9 +8,9 @@ import { type Bucket, Series } from '../../analytics/statistics/series.ts'
 import type { Html } from '../../http/html.ts'
 import {
   areaChart as areaChartOf,
-  axisOf,
-  type ClicksOverTime,
-  labelledPlaces,
+  type ClicksChart,
+  createAxis,
+  labelIndexes,
   plotHeight,
   plotWidth,
 } from './area-chart.ts'
@@ -27,8 +27,8 @@ function bucketsOf(range: DayRange, interval: Interval, clicks: readonly number[
 }
 
 /** The chart of a period that is over, unless said otherwise. */
-const areaChart = (chart: Partial<ClicksOverTime> & Pick<ClicksOverTime, 'buckets' | 'interval' | 'title'>) =>
-  areaChartOf({ begun: chart.buckets.length, hour: null, ...chart })
+const areaChart = (chart: Partial<ClicksChart> & Pick<ClicksChart, 'buckets' | 'interval' | 'title'>) =>
+  areaChartOf({ started: chart.buckets.length, currentHour: null, ...chart })
 
 const weekOf = (...clicks: number[]) => bucketsOf(week, 'day', clicks)
 const labelOf = (chart: Html) => chart.text.match(/aria-label="([^"]*)"/)?.[1]
@@ -47,13 +47,14 @@ const charts = fc
     figures: fc.array(clicks, { maxLength: 40 }),
     before: fc.option(fc.array(clicks, { maxLength: 40 }), { nil: undefined }),
     left: fc.nat(3),
-    hour: fc.option(fc.nat(24)),
+    currentHour: fc.option(fc.nat(24)),
     title: fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', ']]>', 'é', '💩', 'a') }),
   })
-  .map(({ interval, days, figures, before, left, hour, title }) => {
+  .map(({ interval, days, figures, before, left, currentHour, title }) => {
     const buckets = bucketsOf({ from: today - days + 1, to: today }, interval, figures)
-    const begun = Math.max(0, buckets.length - left)
-    return { buckets, begun, hour: begun === 0 ? null : hour, ...(before && { before }), ...{ interval, title } }
+    const started = Math.max(0, buckets.length - left)
+    const hour = started === 0 ? null : currentHour
+    return { buckets, started, currentHour: hour, interval, title, ...(before && { before }) }
   })
 
 /** Points of lines, columns and what stands at a share of the width. */
@@ -82,11 +83,11 @@ test('any figures make a well-formed drawing that stays within its frame', () =>
   )
 })
 
-test('the table has a row for each bucket that has begun, and its columns add up to the totals', () => {
+test('the table has a row for each bucket that has started, and its columns add up to the totals', () => {
   fc.assert(
     fc.property(charts, ({ before: _, ...chart }) => {
       const rows = textsOf(areaChart(chart), 'tr').slice(1)
-      assert.equal(rows.length, chart.begun + 1)
+      assert.equal(rows.length, chart.started + 1)
       const cells = [...areaChart(chart).text.matchAll(/<td>([\d,]+)<\/td>/g)].map(([, text = '']) =>
         Number(text.replaceAll(',', '')),
       )
@@ -109,10 +110,10 @@ test('at most four labels on each axis, of whole clicks, the greatest figure bel
       fc.integer({ min: 1, max: 800 }),
       fc.constantFrom(...intervals),
       (all, n, interval) => {
-        const { ticks } = axisOf(all)
+        const { ticks } = createAxis(all)
         assert.ok(ticks.length > 1 && ticks.length <= 4 && ticks.every(Number.isInteger), `${ticks}`)
         assert.ok(Math.max(1, ...all) <= (ticks.at(-1) as number))
-        const places = labelledPlaces(n, interval)
+        const places = labelIndexes(n, interval)
         assert.ok(places.length > 0 && places.length <= 4, `${places}`)
         assert.ok(places[0] === 0 && places.at(-1) === n - 1)
         assert.ok(places.every((place, at) => place >= 0 && place < n && place > (places[at - 1] ?? -1)))
@@ -166,27 +167,27 @@ test('the period before has a dashed line, a key and a column of the table; with
   assert.match(textsOf(chart, 'tr').at(0) ?? '', /Clicks in the period before$/)
 })
 
-test('what is beside the buckets that have begun adds up to the clicks of the period before until now', () => {
+test('what is beside the buckets that have started adds up to the clicks of the period before until now', () => {
   const chart = {
     buckets: weekOf(1, 2, 3),
-    begun: 3,
+    started: 3,
     before: [4, 5, 60, 700],
     interval: 'day',
     title: 'Clicks',
   } as const
-  const beside = (some: Partial<ClicksOverTime>) =>
+  const beside = (some: Partial<ClicksChart>) =>
     textsOf(areaChart({ ...chart, ...some }), 'td').filter((_, place) => place % 5 === 4)
   assert.deepEqual(beside({}), ['4', '5', '60', '69'])
-  assert.deepEqual(beside({ hour: 9, beforeUntilNow: 29 }), ['4', '5', '20', '29'])
+  assert.deepEqual(beside({ currentHour: 9, beforeUntilNow: 29 }), ['4', '5', '20', '29'])
   assert.ok(
-    titlesOf(areaChart({ ...chart, hour: 9, beforeUntilNow: 29 })).includes(
+    titlesOf(areaChart({ ...chart, currentHour: 9, beforeUntilNow: 29 })).includes(
       'Wed, 18 Nov 2026, so far: 3 clicks, 20 before',
     ),
   )
 })
 
 test('the line ends where time does, and what still runs is dashed and says so', () => {
-  const chart = areaChart({ buckets: weekOf(5, 6, 7), begun: 3, hour: 9, interval: 'day', title: 'Clicks' })
+  const chart = areaChart({ buckets: weekOf(5, 6, 7), started: 3, currentHour: 9, interval: 'day', title: 'Clicks' })
   const [, solid = ''] = chart.text.match(/class="chart-line" d="([^"]*)"/) ?? []
   const [, dashed = ''] = chart.text.match(/class="chart-line chart-running" d="(M[^"]{9,})"/) ?? []
   const xsOf = (path: string) =>
@@ -204,13 +205,13 @@ test('the line ends where time does, and what still runs is dashed and says so',
   assert.deepEqual(titlesOf(chart).at(-1), 'Wed, 18 Nov 2026, so far: 7 clicks')
   assert.match(labelOf(chart) ?? '', /^Clicks, Mon, 16 Nov 2026 to Wed, 18 Nov 2026, so far: 18 clicks\./)
   assert.match(chart.text, /So far<\/span>/)
-  const first = areaChart({ buckets: weekOf(5), begun: 1, hour: 0, interval: 'day', title: 'Clicks' })
+  const first = areaChart({ buckets: weekOf(5), started: 1, currentHour: 0, interval: 'day', title: 'Clicks' })
   assert.match(first.text, /<circle class="chart-dot" cx="0%"/)
   assert.doesNotMatch(first.text, /So far/)
 })
 
-test('a period that has not begun has no line, and words for it', () => {
-  const chart = areaChart({ buckets: weekOf(), begun: 0, interval: 'day', title: 'Clicks' })
+test('a period that has not started has no line, and words for it', () => {
+  const chart = areaChart({ buckets: weekOf(), started: 0, interval: 'day', title: 'Clicks' })
   assert.equal(labelOf(chart), 'Clicks: Mon, 16 Nov 2026 has not begun.')
   assert.match(chart.text, /This period has not begun/)
   assert.deepEqual(titlesOf(chart), [])

@@ -3,7 +3,7 @@ import { area, line } from 'd3-shape'
 import type { Interval } from '../../analytics/statistics/day-range.ts'
 import type { Bucket, Counts } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
-import { count, counted, shortCount } from '../parts/format.ts'
+import { formatCount, formatShortCount, quantity } from '../parts/format.ts'
 
 /** The drawing is this wide in its own units, and is stretched to its place; its height is in pixels. */
 export const plotWidth = 1_000
@@ -14,29 +14,29 @@ const top = 10
 const height = top + plotHeight + 26
 
 /** Clicks over time, with the same figures as a table. `scripts/chart.js` shows the figure under the pointer. */
-export function areaChart(chart: ClicksOverTime): Html {
+export function areaChart(chart: ClicksChart): Html {
   const { buckets, before, title } = chart
-  const axis = axisOf([...buckets.map(({ clicks }) => clicks), ...(before ?? [])])
+  const axis = createAxis([...buckets.map(({ clicks }) => clicks), ...(before ?? [])])
   return html`<figure class="chart">
 <figcaption>${title}</figcaption>
-<p class="chart-state">${stateOf(chart)}</p>
+<p class="chart-state">${emptyText(chart)}</p>
 <div class="chart-drawing">${axisDrawing(axis)}${plotDrawing(chart, axis)}<output class="chart-reading"></output></div>
-${keyOf(chart)}
+${legend(chart)}
 ${chartTable(chart)}
 </figure>`
 }
 
 /** Why the line lies at the bottom. */
-function stateOf({ buckets, begun }: ClicksOverTime): string | null {
-  if (begun === 0) return 'This period has not begun'
+function emptyText({ buckets, started }: ClicksChart): string | null {
+  if (started === 0) return 'This period has not begun'
   return buckets.every(({ clicks }) => clicks === 0) ? 'No clicks in this period' : null
 }
 
 /** What the lines stand for. */
-function keyOf({ before, begun, hour }: ClicksOverTime): Html | null {
+function legend({ before, started, currentHour }: ClicksChart): Html | null {
   const lines = [
-    ['chart-line', 'This period', before !== undefined || hour !== null],
-    ['chart-line chart-running', 'So far', hour !== null && begun > 1],
+    ['chart-line', 'This period', before !== undefined || currentHour !== null],
+    ['chart-line chart-running', 'So far', currentHour !== null && started > 1],
     ['chart-before', 'The period before', before !== undefined],
   ] as const
   const shown = lines.filter(([, , isShown]) => isShown)
@@ -47,7 +47,7 @@ function keyOf({ before, begun, hour }: ClicksOverTime): Html | null {
 }
 
 function axisDrawing({ ticks, y }: Axis): Html {
-  const labels = ticks.map((tick) => ({ text: shortCount(tick), y: rounded(top + y(tick)) }))
+  const labels = ticks.map((tick) => ({ text: formatShortCount(tick), y: rounded(top + y(tick)) }))
   const width = Math.max(...labels.map(({ text }) => text.length)) * 0.65 + 0.5
   return html`<svg class="chart-axis" width="${rounded(width)}em" height="${height}" aria-hidden="true">${labels.map(
     (label) => html`<text x="100%" dx="-0.5em" y="${label.y}" dy="0.35em" text-anchor="end">${label.text}</text>`,
@@ -55,9 +55,9 @@ function axisDrawing({ ticks, y }: Axis): Html {
 }
 
 /** The lines are stretched to the width that there is; texts, hairlines and dots are not. */
-function plotDrawing(chart: ClicksOverTime, axis: Axis): Html {
+function plotDrawing(chart: ClicksChart, axis: Axis): Html {
   const grid = axis.ticks.map((tick) => rounded(top + axis.y(tick)))
-  return html`<svg class="chart-plot" width="100%" height="${height}" role="img" aria-label="${gistOf(chart)}">
+  return html`<svg class="chart-plot" width="100%" height="${height}" role="img" aria-label="${summaryOf(chart)}">
 <g class="chart-grid">${grid.map((y) => html`<line x1="0" x2="100%" y1="${y}" y2="${y}"/>`)}</g>
 <svg y="${top}" width="100%" height="${plotHeight}" viewBox="0 0 ${plotWidth} ${plotHeight}" preserveAspectRatio="none">${lines(chart, axis)}</svg>
 ${onlyDot(chart, axis)}
@@ -69,13 +69,13 @@ ${onlyDot(chart, axis)}
 }
 
 /** The line ends where time does; what still runs is dashed. */
-function lines({ buckets, begun, hour, before }: ClicksOverTime, { y }: Axis): Html {
-  const clicks = buckets.slice(0, begun).map((bucket) => bucket.clicks)
-  const over = hour === null ? begun : begun - 1
-  const from = (first: number) => (_: unknown, place: number) => xOf(first + place, buckets.length)
+function lines({ buckets, started, currentHour, before }: ClicksChart, { y }: Axis): Html {
+  const clicks = buckets.slice(0, started).map((bucket) => bucket.clicks)
+  const over = currentHour === null ? started : started - 1
+  const from = (first: number) => (_: unknown, place: number) => xPosition(first + place, buckets.length)
   const lineFrom = (first: number, figures: readonly number[]) => line<number>(from(first), y)([...figures])
   const running =
-    hour === null || begun < 2
+    currentHour === null || started < 2
       ? null
       : html`<path class="chart-line chart-running" d="${lineFrom(over - 1, clicks.slice(-2))}"/>`
   return html`<path class="chart-area" d="${area<number>(from(0), plotHeight, y)(clicks)}"/>${
@@ -84,15 +84,15 @@ function lines({ buckets, begun, hour, before }: ClicksOverTime, { y }: Axis): H
 }
 
 /** A line needs two points. */
-function onlyDot({ buckets, begun }: ClicksOverTime, { y }: Axis): Html | null {
+function onlyDot({ buckets, started }: ClicksChart, { y }: Axis): Html | null {
   const [only] = buckets
-  if (only === undefined || begun !== 1) return null
-  return html`<circle class="chart-dot" cx="${percentOf(0, buckets.length)}%" cy="${rounded(top + y(only.clicks))}" r="4"/>`
+  if (only === undefined || started !== 1) return null
+  return html`<circle class="chart-dot" cx="${xPercent(0, buckets.length)}%" cy="${rounded(top + y(only.clicks))}" r="4"/>`
 }
 
-function timeLabels({ buckets, interval }: ClicksOverTime): Html[] {
-  return labelledPlaces(buckets.length, interval).map((place) => {
-    const x = percentOf(place, buckets.length)
+function timeLabels({ buckets, interval }: ClicksChart): Html[] {
+  return labelIndexes(buckets.length, interval).map((place) => {
+    const x = xPercent(place, buckets.length)
     const anchor = x < 5 ? 'start' : x > 95 ? 'end' : 'middle'
     const text = bucketLabel((buckets[place] as Bucket).start_at, interval)
     return html`<text x="${x}%" y="${height - 6}" text-anchor="${anchor}">${text}</text>`
@@ -100,67 +100,67 @@ function timeLabels({ buckets, interval }: ClicksOverTime): Html[] {
 }
 
 /** From the left, in per cent of the drawing's width. */
-function percentOf(place: number, count: number): number {
-  return rounded((xOf(place, count) / plotWidth) * 100)
+function xPercent(place: number, count: number): number {
+  return rounded((xPosition(place, count) / plotWidth) * 100)
 }
 
 /**
  * A column for each bucket that has begun takes the pointer, and says the figure where there is no script. `data-x` and
  * `data-y` are where the line is.
  */
-function columns(chart: ClicksOverTime, { y }: Axis): Html[] {
-  const { buckets, begun } = chart
+function columns(chart: ClicksChart, { y }: Axis): Html[] {
+  const { buckets, started } = chart
   const before = clicksBefore(chart)
   const width = rounded(plotWidth / Math.max(1, buckets.length - 1))
-  return buckets.slice(0, begun).map(({ clicks }, place) => {
-    const left = Math.max(0, xOf(place, buckets.length) - width / 2)
-    const right = Math.min(plotWidth, xOf(place, buckets.length) + width / 2)
+  return buckets.slice(0, started).map(({ clicks }, place) => {
+    const left = Math.max(0, xPosition(place, buckets.length) - width / 2)
+    const right = Math.min(plotWidth, xPosition(place, buckets.length) + width / 2)
     const earlier = before?.[place]
-    const text = `${shownName(chart, place)}: ${counted(clicks, 'click')}${earlier === undefined ? '' : `, ${count(earlier)} before`}`
-    return html`<rect class="chart-column" x="${rounded(left)}" width="${rounded(right - left)}" height="${plotHeight}" data-x="${percentOf(place, buckets.length)}%" data-y="${rounded(top + y(clicks))}"><title>${text}</title></rect>`
+    const text = `${bucketTitle(chart, place)}: ${quantity(clicks, 'click')}${earlier === undefined ? '' : `, ${formatCount(earlier)} before`}`
+    return html`<rect class="chart-column" x="${rounded(left)}" width="${rounded(right - left)}" height="${plotHeight}" data-x="${xPercent(place, buckets.length)}%" data-y="${rounded(top + y(clicks))}"><title>${text}</title></rect>`
   })
 }
 
 /** What the drawing says, in a sentence or two. */
-function gistOf(chart: ClicksOverTime): string {
-  const { buckets, begun, interval, title } = chart
-  if (begun === 0) return `${title}: ${bucketName((buckets[0] as Bucket).start_at, interval)} has not begun.`
-  const all = buckets.slice(0, begun)
-  const range = begun === 1 ? shownName(chart, 0) : `${shownName(chart, 0)} to ${shownName(chart, begun - 1)}`
+function summaryOf(chart: ClicksChart): string {
+  const { buckets, started, interval, title } = chart
+  if (started === 0) return `${title}: ${bucketName((buckets[0] as Bucket).start_at, interval)} has not begun.`
+  const all = buckets.slice(0, started)
+  const range = started === 1 ? bucketTitle(chart, 0) : `${bucketTitle(chart, 0)} to ${bucketTitle(chart, started - 1)}`
   const total = all.reduce((sum, { clicks }) => sum + clicks, 0)
   if (total === 0) return `${title}, ${range}: no clicks.`
   const highest = all.reduce((most, { clicks }, place) => (clicks > (all[most] as Bucket).clicks ? place : most), 0)
   const peak = all[highest] as Bucket
-  return `${title}, ${range}: ${counted(total, 'click')}. The peak was ${count(peak.clicks)}: ${bucketName(peak.start_at, interval)}.`
+  return `${title}, ${range}: ${quantity(total, 'click')}. The peak was ${formatCount(peak.clicks)}: ${bucketName(peak.start_at, interval)}.`
 }
 
-const shown = {
+const columnLabels = {
   clicks: 'Clicks',
   unique_clicks: 'Daily visitors',
   bots: 'Bots',
   previews: 'Previews',
 } satisfies Record<keyof Counts, string>
-const names = Object.keys(shown) as (keyof Counts)[]
+const names = Object.keys(columnLabels) as (keyof Counts)[]
 const firstColumn = { hour: 'Hour (UTC)', day: 'Day', month: 'Month' }
 
 /** The figures of a chart, to be unfolded: those of all that has begun. */
-export function chartTable(chart: ClicksOverTime): Html {
-  const { begun, interval, title } = chart
+export function chartTable(chart: ClicksChart): Html {
+  const { started, interval, title } = chart
   const before = clicksBefore(chart)
-  const buckets = chart.buckets.slice(0, begun)
-  const columns = [...names.map((name) => shown[name]), ...(before ? ['Clicks in the period before'] : [])]
+  const buckets = chart.buckets.slice(0, started)
+  const columns = [...names.map((name) => columnLabels[name]), ...(before ? ['Clicks in the period before'] : [])]
   const row = (name: string, counts: Counts, earlier: number | undefined) =>
-    html`<tr><th scope="row">${name}</th>${names.map((each) => html`<td>${count(counts[each])}</td>`)}${
-      before ? html`<td>${earlier === undefined ? null : count(earlier)}</td>` : null
+    html`<tr><th scope="row">${name}</th>${names.map((each) => html`<td>${formatCount(counts[each])}</td>`)}${
+      before ? html`<td>${earlier === undefined ? null : formatCount(earlier)}</td>` : null
     }</tr>`
   return html`<details class="chart-table"><summary>Show as table</summary><div class="chart-scroll" tabindex="0" role="group" aria-label="${title}"><table>
 <thead><tr><th scope="col">${firstColumn[interval]}</th>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
-<tbody>${buckets.map((bucket, place) => row(shownName(chart, place), bucket, before?.[place]))}</tbody>
+<tbody>${buckets.map((bucket, place) => row(bucketTitle(chart, place), bucket, before?.[place]))}</tbody>
 <tfoot>${row('Total', totalOf(buckets), before?.reduce(sum, 0))}</tfoot>
 </table></div></details>`
 }
 
-function totalOf(buckets: ClicksOverTime['buckets']): Counts {
+function totalOf(buckets: ClicksChart['buckets']): Counts {
   const of = (name: keyof Counts) => buckets.map((bucket) => bucket[name]).reduce(sum, 0)
   return { clicks: of('clicks'), unique_clicks: of('unique_clicks'), bots: of('bots'), previews: of('previews') }
 }
@@ -169,13 +169,13 @@ function sum(a: number, b: number): number {
   return a + b
 }
 
-export interface ClicksOverTime {
+export interface ClicksChart {
   /** All of a range, empty ones too; at least one. */
   readonly buckets: readonly Bucket[]
   /** How many of them have begun, from the first. */
-  readonly begun: number
+  readonly started: number
   /** Null unless the last of those that have begun still runs. */
-  readonly hour: number | null
+  readonly currentHour: number | null
   /** The clicks of the period before, from its first bucket on. */
   readonly before?: readonly number[]
   /** The clicks of the period before up to the time of it that it is now. */
@@ -201,18 +201,18 @@ export function bucketName(startAt: string, interval: Interval): string {
 }
 
 /** The name of the bucket at this place, and whether it still runs. */
-export function shownName({ buckets, begun, hour, interval }: ClicksOverTime, place: number): string {
+export function bucketTitle({ buckets, started, currentHour, interval }: ClicksChart, place: number): string {
   const name = bucketName(buckets[place]?.start_at ?? '', interval)
-  return hour !== null && place === begun - 1 ? `${name}, so far` : name
+  return currentHour !== null && place === started - 1 ? `${name}, so far` : name
 }
 
 /**
  * The clicks of the period before, beside each bucket that has begun. What still runs has those up to the same time, so that all
  * of them add up to `beforeUntilNow`.
  */
-export function clicksBefore({ before, beforeUntilNow, begun }: ClicksOverTime): readonly number[] | undefined {
-  if (before === undefined || beforeUntilNow === undefined) return before?.slice(0, begun)
-  const over = before.slice(0, Math.max(0, begun - 1))
+export function clicksBefore({ before, beforeUntilNow, started }: ClicksChart): readonly number[] | undefined {
+  if (before === undefined || beforeUntilNow === undefined) return before?.slice(0, started)
+  const over = before.slice(0, Math.max(0, started - 1))
   return [...over, beforeUntilNow - over.reduce((sum, clicks) => sum + clicks, 0)]
 }
 
@@ -223,7 +223,7 @@ export function bucketLabel(startAt: string, interval: Interval): string {
 }
 
 /** The places of at most four labels, ascending, the first and the last of all among them. Hours have one where a day begins. */
-export function labelledPlaces(count: number, interval: Interval): number[] {
+export function labelIndexes(count: number, interval: Interval): number[] {
   const last = count - 1
   if (interval === 'hour') {
     const step = hourStep(count)
@@ -247,7 +247,7 @@ export interface Axis {
 }
 
 /** An axis from 0 to at least the greatest of the figures, in round steps of whole clicks. */
-export function axisOf(figures: readonly number[]): Axis {
+export function createAxis(figures: readonly number[]): Axis {
   const most = figures.reduce((max, figure) => Math.max(max, figure), 1)
   let scale = scaleLinear([0, most], [plotHeight, 0]).nice(3)
   let ticks = scale.ticks(3)
@@ -259,7 +259,7 @@ export function axisOf(figures: readonly number[]): Axis {
 }
 
 /** The middle of a bucket among `count` of them, from the left, in the units of the drawing. */
-export function xOf(place: number, count: number): number {
+export function xPosition(place: number, count: number): number {
   return rounded(count > 1 ? (place / (count - 1)) * plotWidth : plotWidth / 2)
 }
 

@@ -28,7 +28,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'"
 const markup = html`<!doctype html><html lang="en"><meta charset="utf-8"><title>Charts</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="/charts.css"><script type="module" src="/page.js"></script>
-<main><h1>Charts</h1>${areaChart({ buckets, begun: 5, hour: null, interval: 'day', title: 'Clicks' })}
+<main><h1>Charts</h1>${areaChart({ buckets, started: 5, currentHour: null, interval: 'day', title: 'Clicks' })}
 ${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], total: 4 })}</main></html>`
 
 const files: Readonly<Record<string, readonly [type: string, body: string]>> = {

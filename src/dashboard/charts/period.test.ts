@@ -102,7 +102,7 @@ test('the period before ends where the other begins at the latest, and has as ma
 test('a period counts what has begun of it, and knows the hour while it runs', () => {
   const at = (time: string) => Date.parse(`2026-11-22T${time}Z`)
   const ofDays = (from: number, to: number) => readPeriod({ from: dayText(from), to: dayText(to) }, today).period
-  for (const [period, now, begun, hour] of [
+  for (const [period, now, started, currentHour] of [
     [namedPeriod('2d', today), at('00:00:00'), 25, 0],
     [namedPeriod('2d', today), at('20:29:59'), 45, 20],
     [namedPeriod('30d', today), at('23:31:00'), 30, 24],
@@ -112,7 +112,7 @@ test('a period counts what has begun of it, and knows the hour while it runs', (
     [ofDays(today - 4, today + 5), at('12:00:00'), 5, 12],
     [ofDays(today + 4, today + 5), at('12:00:00'), 0, null],
   ] as const)
-    assert.deepEqual(progressOf(period, now), { begun, hour })
+    assert.deepEqual(progressOf(period, now), { started, currentHour })
 })
 
 test('bounds that are refused stand as they were typed; others are those of the period', () => {

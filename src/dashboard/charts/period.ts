@@ -56,9 +56,9 @@ export interface PeriodReading {
 /** How far a period has come. */
 export interface Progress {
   /** Hours, days or months that have begun. */
-  readonly begun: number
+  readonly started: number
   /** The hour of the present day, rounded; null when the period is over or has not begun. */
-  readonly hour: number | null
+  readonly currentHour: number | null
 }
 
 const day = { schema: Type.String({ format: 'date' }), parse: parseDay }
@@ -70,18 +70,18 @@ const periodForm = form<{ period: PeriodName | null; from: number | null; to: nu
     to: optional(day, null),
   },
   [],
-  (asked) => rangeFaults({ ...asked, interval: null }),
+  (wanted) => rangeFaults({ ...wanted, interval: null }),
 )
 
 /** The period that the fields of an address ask for: `period`, or else `from` and `to`. Others are not looked at. */
 export function readPeriod({ period, from, to }: Fields, today: number): PeriodReading {
   const { values, violations } = periodForm.read({ period, from, to })
-  const asked = { from: values.from ?? null, to: values.to ?? null, interval: null }
-  const isOwn = values.period === null && (asked.from !== null || asked.to !== null)
+  const wanted = { from: values.from ?? null, to: values.to ?? null, interval: null }
+  const isOwn = values.period === null && (wanted.from !== null || wanted.to !== null)
   const read =
     violations.length > 0 || !isOwn
       ? namedPeriod((violations.length === 0 && values.period) || defaultName, today)
-      : { name: null, ...periodOver(rangeOf(asked, today), today) }
+      : { name: null, ...periodOver(rangeOf(wanted, today), today) }
   const typed = (text: unknown, day: number) =>
     typeof text === 'string' && violations.length > 0 ? text : dayText(day)
   return { period: read, violations, typed: { from: typed(from, read.range.from), to: typed(to, read.range.to) } }
@@ -106,7 +106,7 @@ export function progressOf({ range: { from, to }, interval }: Period, now: numbe
     day: last - from + 1,
     month: monthOf(last) - monthOf(from) + 1,
   }[interval]
-  return { begun: day < from ? 0 : begun, hour: isRunning ? Math.round(sinceMidnight / hourMs) : null }
+  return { started: day < from ? 0 : begun, currentHour: isRunning ? Math.round(sinceMidnight / hourMs) : null }
 }
 
 /** The period as the query of an address, without `?`. */

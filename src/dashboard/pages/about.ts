@@ -4,8 +4,8 @@ import { version } from '../../version.ts'
 import type { Pages } from '../pages.ts'
 
 /** `/app/about`. */
-export function aboutPage(pages: Pages): void {
-  pages.show('/app/about', async ({ session }) => ({
+export function addAboutPage(pages: Pages): void {
+  pages.get('/app/about', async ({ session }) => ({
     title: 'About',
     heading: 'About this Waymark',
     place: 'about',

@@ -8,7 +8,7 @@ import { textsOf } from '../../../test/well-formed.ts'
 import { fingerprintOf } from '../../instance/fingerprint.ts'
 import { DomainChecks } from '../../reachability/checks.ts'
 import type { Changes } from '../../storage/port.ts'
-import { dnsPart } from './domains.ts'
+import { dnsSection } from './domains.ts'
 
 const [ipv4, ipv6, other] = ['203.0.113.7', '2001:db8::7', '203.0.113.9'] as const
 const storage = {
@@ -41,7 +41,7 @@ test('a CNAME where the DNS allows one; else the addresses of the public host, e
     await startDns(t, { 'links.acme.com': { A: [ipv4], AAAA: ['2001:db8:0:0:0:0:0:7'] } }),
   )
   const part = async (name: string, publicHost: string | null) =>
-    dnsPart({ domain: named(name), publicHost, checks, isAsked: true })
+    dnsSection({ domain: named(name), publicHost, checks, isCheckRequested: true })
   assert.deepEqual(textsOf(await part('go.acme.com', 'links.acme.com'), 'code'), ['go.acme.com', 'links.acme.com'])
   const apex = await part('acme.com', 'links.acme.com')
   assert.deepEqual(textsOf(apex, 'code'), ['acme.com', ipv4, 'acme.com', ipv6])
@@ -56,14 +56,14 @@ test('a CNAME where the DNS allows one; else the addresses of the public host, e
 
 test('a domain that was just found to lead here tells the addresses of this server', async (t) => {
   const checks = await checksWith(t, await startDns(t, { 'acme.com': { A: [other] } }))
-  const asked = { domain: named('acme.com'), publicHost: null, checks, isAsked: true }
-  assert.match((await dnsPart(asked)).text, /It answers here[\s\S]*203\.0\.113\.9/)
+  const asked = { domain: named('acme.com'), publicHost: null, checks, isCheckRequested: true }
+  assert.match((await dnsSection(asked)).text, /It answers here[\s\S]*203\.0\.113\.9/)
 })
 
 test('a page does not wait for the DNS: it shows what is known, and a later one what was found meanwhile', async (t) => {
   const checks = await checksWith(t, await startDns(t, { 'links.acme.com': { A: [ipv4] } }))
-  const asked = { domain: named('acme.com'), publicHost: 'links.acme.com', checks, isAsked: false }
-  assert.match((await dnsPart(asked)).text, /the public IPv4 address of this server/)
+  const asked = { domain: named('acme.com'), publicHost: 'links.acme.com', checks, isCheckRequested: false }
+  assert.match((await dnsSection(asked)).text, /the public IPv4 address of this server/)
   await checks.addressesOf('links.acme.com')
-  assert.deepEqual(textsOf(await dnsPart(asked), 'code'), ['acme.com', ipv4])
+  assert.deepEqual(textsOf(await dnsSection(asked), 'code'), ['acme.com', ipv4])
 })

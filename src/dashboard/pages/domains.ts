@@ -15,32 +15,35 @@ import type { DnsRecord } from '../../reachability/dns.ts'
 import { recordsFor } from '../../reachability/records.ts'
 import { resources } from '../../resources.ts'
 import type { Page, Storage } from '../../storage/port.ts'
-import { attempted, FormState, Refused, stillAt } from '../form-state.ts'
-import { ListState, noRows } from '../list-state.ts'
-import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
+import { attempt, FormState, preconditionFrom, Rejection } from '../form-state.ts'
+import { ListState, noRowsMessage } from '../list-state.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, menu, onceField, submitButton } from '../parts/buttons.ts'
 import { textField } from '../parts/fields.ts'
-import { counted, timeAgo } from '../parts/format.ts'
-import { linksOf, targetOf } from '../parts/links.ts'
+import { quantity, timeAgo } from '../parts/format.ts'
+import { destination, linkCount } from '../parts/links.ts'
 import { filterBar, pagination } from '../parts/list-controls.ts'
-import { collision, confirmation, type Difference, emptyState } from '../parts/messages.ts'
+import { confirmation, conflictMessage, type Difference, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 import { groupStatistics } from '../statistics.ts'
 
 const home = '/app/domains'
 
-export interface DomainPageParts {
+export interface DomainServices {
   readonly storage: Storage
   readonly actions: DomainActions
   readonly checks: DomainChecks
   readonly shortUrl: ShortUrl
   /** The public address of the dashboard. */
-  readonly address: (exchange: Exchange) => string
+  readonly dashboardUrl: (exchange: Exchange) => string
 }
 
 /** `/app/domains` and the form that adds one. */
-export function domainPages(pages: Pages, { storage, actions }: Pick<DomainPageParts, 'storage' | 'actions'>): void {
-  pages.show(home, async ({ account, query }) => {
+export function addDomainListPages(
+  pages: Pages,
+  { storage, actions }: Pick<DomainServices, 'storage' | 'actions'>,
+): void {
+  pages.get(home, async ({ account, query }) => {
     const list = new ListState(home, query, listDomainsQuery, resources.domains)
     const { rows, ...counted } = await listDomains(storage, account, list.request)
     const ids = rows.map(({ id }) => id)
@@ -49,21 +52,21 @@ export function domainPages(pages: Pages, { storage, actions }: Pick<DomainPageP
     return listPage(list, { rows: lines, ...counted })
   })
 
-  pages.show(`${home}/new`, async () => newPage(new FormState({})))
+  pages.get(`${home}/new`, async () => newPage(new FormState({})))
 
-  pages.act(home, async ({ account, fields }) => {
-    const domain = await attempted(() => actions.insert(account, fields))
-    if (domain instanceof Refused) return { ...newPage(new FormState(fields, domain.violations)), status: 422 }
-    return new Next(`${home}/${domain.record.id}`, { code: 'domain-made' })
+  pages.post(home, async ({ account, fields }) => {
+    const domain = await attempt(() => actions.insert(account, fields))
+    if (domain instanceof Rejection) return { ...newPage(new FormState(fields, domain.violations)), status: 422 }
+    return new Redirect(`${home}/${domain.record.id}`, { code: 'domain-made' })
   })
 }
 
-interface Line {
+interface Row {
   readonly domain: Domain
   readonly links: number
 }
 
-function listPage(list: ListState, { rows, total, totalIsExact }: Page<Line>): Shown {
+function listPage(list: ListState, { rows, total, totalIsExact }: Page<Row>): PageContent {
   const { query } = list
   const action = linkButton({ label: 'Add a domain', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   if (total === 0 && query.search === null) {
@@ -75,14 +78,14 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Line>): S
   const pages = { page: list.page, perPage: query.per_page, total, totalIsExact }
   const results =
     rows.length === 0
-      ? noRows(list, 'No domain has this in its name.')
-      : html`${tableOf(rows, list)}${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
+      ? noRowsMessage(list, 'No domain has this in its name.')
+      : html`${domainTable(rows, list)}${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
 <div id="results" class="results">${results}</div>`
   return { title: 'Domains', place: 'domains', action, body }
 }
 
-function tableOf(rows: readonly Line[], list: ListState): Html {
+function domainTable(rows: readonly Row[], list: ListState): Html {
   const { sort_by, sort } = list.query
   const now = Date.now()
   return table({
@@ -92,19 +95,19 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
         label: 'Name',
         kind: 'lead',
         sortBy: 'name',
-        cell: ({ domain }: Line) =>
+        cell: ({ domain }: Row) =>
           html`<a class="cover" href="${home}/${domain.id}"><bdi>${domain.name_unicode}</bdi></a>`,
       },
       {
         label: 'Homepage',
         width: 'rest',
         leaves: 1,
-        cell: ({ domain: { homepage_url: url } }) => (url === null ? 'None' : targetOf(url, 40)),
+        cell: ({ domain: { homepage_url: url } }) => (url === null ? 'None' : destination(url, 40)),
       },
       {
         label: 'Links',
         width: 'small',
-        cell: ({ domain, links }) => linksOf(`domain_id=${domain.id}`, links),
+        cell: ({ domain, links }) => linkCount(`domain_id=${domain.id}`, links),
         isPlain: true,
       },
       { label: 'Added', sortBy: 'id', cell: ({ domain }) => timeAgo(domain.created_at, now) },
@@ -114,88 +117,97 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
   })
 }
 
-function newPage(state: FormState): Shown {
+function newPage(state: FormState): PageContent {
   const name = textField({
     name: 'name',
     label: 'Host name',
     help: 'Such as go.example.com. On this machine, localhost will do.',
-    state: state.of('name'),
+    state: state.field('name'),
     isRequired: true,
     isCode: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${state.withErrors(html`${name}${addresses(state)}`)}
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${state.withErrors(html`${name}${urlFields(state)}`)}
 <div class="actions">${submitButton({ label: 'Add domain' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'Add a domain', place: 'domains', body }
 }
 
 /** The fields of where a domain leads itself. */
-export function addresses(state: FormState): Html {
+export function urlFields(state: FormState): Html {
   return html`${textField({
     name: 'homepage_url',
     label: 'Homepage',
     type: 'url',
     help: 'Where visitors go who open the domain itself, without a link.',
-    state: state.of('homepage_url'),
+    state: state.field('homepage_url'),
   })}${textField({
     name: 'not_found_url',
     label: 'For unknown links',
     type: 'url',
     help: 'Where visitors go when the link does not exist. Leave it empty to show a plain “There is no such link” page.',
-    state: state.of('not_found_url'),
+    state: state.field('not_found_url'),
   })}`
 }
 
 /** `/app/domains/{id}` and what lies below. */
-export function domainPage(pages: Pages, { storage, actions, checks, address, shortUrl }: DomainPageParts): void {
-  pages.show(`${home}/:id`, async (asked) => {
-    const { account, query, exchange } = asked
-    const { record } = await domainAsked(asked)
+export function addDomainPages(
+  pages: Pages,
+  { storage, actions, checks, dashboardUrl, shortUrl }: DomainServices,
+): void {
+  pages.get(`${home}/:id`, async (request) => {
+    const { account, query, exchange } = request
+    const { record } = await domainAsked(request)
     const path = `${home}/${record.id}`
     const subject = { scope: 'domain', id: record.id } as const
-    const publicHost = URL.parse(address(exchange))?.hostname ?? null
+    const publicHost = URL.parse(dashboardUrl(exchange))?.hostname ?? null
     const [dns, { part, status }] = await Promise.all([
-      dnsPart({ domain: record, publicHost, checks, isAsked: query.check !== undefined }),
+      dnsSection({ domain: record, publicHost, checks, isCheckRequested: query.check !== undefined }),
       groupStatistics({ db: storage, shortUrl, account, subject, query, path }),
     ])
-    return { ...namesOf(record), place: 'domains', action: headActions(record), body: html`${dns}${part}`, status }
+    return {
+      ...titleAndHeading(record),
+      place: 'domains',
+      action: headActions(record),
+      body: html`${dns}${part}`,
+      status,
+    }
   })
 
-  pages.show(`${home}/:id/edit`, async (asked) => {
-    const { record, version } = await domainAsked(asked)
+  pages.get(`${home}/:id/edit`, async (request) => {
+    const { record, version } = await domainAsked(request)
     return editPage(record, new FormState({ ...record, version }), null)
   })
 
-  pages.act(`${home}/:id`, async (asked) => {
-    const { account, fields } = asked
+  pages.post(`${home}/:id`, async (request) => {
+    const { account, fields } = request
     const { version, ...sent } = fields
-    const id = idOf(asked, 'domain')
-    const saved = await attempted(() => actions.change(account, id, sent, stillAt(version)))
-    if (!(saved instanceof Refused)) return new Next(`${home}/${id}`, { code: 'domain-saved' })
-    const now = await domainAsked(asked)
+    const id = idParam(request, 'domain')
+    const saved = await attempt(() => actions.change(account, id, sent, preconditionFrom(version)))
+    if (!(saved instanceof Rejection)) return new Redirect(`${home}/${id}`, { code: 'domain-saved' })
+    const now = await domainAsked(request)
     const state = new FormState({ ...fields, version: now.version }, saved.violations)
-    const clash = saved.isCollision ? collision(differences(sent, now.record)) : null
-    return { ...editPage(now.record, state, clash), status: saved.isCollision ? 409 : 422 }
+    const clash = saved.isConflict ? conflictMessage(differences(sent, now.record)) : null
+    return { ...editPage(now.record, state, clash), status: saved.isConflict ? 409 : 422 }
   })
 
-  pages.show(`${home}/:id/delete`, async (asked) => {
-    const { record } = await domainAsked(asked)
+  pages.get(`${home}/:id/delete`, async (request) => {
+    const { record } = await domainAsked(request)
     const filter = { domain_id: String(record.id), per_page: '10' }
-    const { request } = new ListState('', filter, listLinksQuery, resources.links)
-    return deletePage(record, await listLinks(storage, asked.account, request))
+    const list = new ListState('', filter, listLinksQuery, resources.links)
+    return deletePage(record, await listLinks(storage, request.account, list.request))
   })
 
-  pages.act(`${home}/:id/delete`, async (asked) => {
-    await actions.remove(asked.account, idOf(asked, 'domain'), { links: 'delete' }, null)
-    return new Next(home, { code: 'domain-deleted' })
+  pages.post(`${home}/:id/delete`, async (request) => {
+    await actions.remove(request.account, idParam(request, 'domain'), { links: 'delete' }, null)
+    return new Redirect(home, { code: 'domain-deleted' })
   })
 
-  async function domainAsked(asked: Asked) {
-    return found(await findDomain(storage, asked.account, idOf(asked, 'domain')), 'domain')
+  async function domainAsked(request: PageRequest) {
+    return found(await findDomain(storage, request.account, idParam(request, 'domain')), 'domain')
   }
 }
 
-function namesOf({ name_unicode }: Domain): { readonly title: string; readonly heading: Html } {
+function titleAndHeading({ name_unicode }: Domain): { readonly title: string; readonly heading: Html } {
   return { title: name_unicode, heading: html`<bdi>${name_unicode}</bdi>` }
 }
 
@@ -209,12 +221,12 @@ ${menu('domain-menu', `More actions for ${name_unicode}`, [
 ])}</div>`
 }
 
-function editPage(domain: Domain, state: FormState, clash: Html | null): Shown {
+function editPage(domain: Domain, state: FormState, clash: Html | null): PageContent {
   const path = `${home}/${domain.id}`
   const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
-${hiddenFields({ version: state.of('version').value })}${state.withErrors(addresses(state))}
+${hiddenFields({ version: state.field('version').value })}${state.withErrors(urlFields(state))}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
-  const { title, heading } = namesOf(domain)
+  const { title, heading } = titleAndHeading(domain)
   return { title: `Edit ${title}`, heading: html`Edit ${heading}`, place: 'domains', body }
 }
 
@@ -226,8 +238,8 @@ function differences(sent: Fields, stored: Domain): Difference[] {
   return all.filter((each): each is Difference => typeof each.yours === 'string' && each.yours !== each.theirs)
 }
 
-function deletePage({ id, name_unicode }: Domain, { total, totalIsExact }: Page<unknown>): Shown {
-  const links = `${totalIsExact ? '' : 'more than '}${counted(total, 'link')}`
+function deletePage({ id, name_unicode }: Domain, { total, totalIsExact }: Page<unknown>): PageContent {
+  const links = `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`
   const title = total === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${links}?`
   const body = confirmation({
     action: `${home}/${id}/delete`,
@@ -238,16 +250,16 @@ function deletePage({ id, name_unicode }: Domain, { total, totalIsExact }: Page<
   return { title, place: 'domains', body }
 }
 
-interface DnsAsked {
+interface DnsQuery {
   readonly domain: Domain
   /** The host by which the dashboard is reached; null if none is known. */
   readonly publicHost: string | null
   readonly checks: DomainChecks
   /** Whether to check now. */
-  readonly isAsked: boolean
+  readonly isCheckRequested: boolean
 }
 
-const answers: Readonly<Record<Reachability['answer'], string>> = {
+const verdicts: Readonly<Record<Reachability['answer'], string>> = {
   here: 'It answers here: short links on it work.',
   elsewhere:
     'Something else answers: another server, or a proxy that does not reach this one. If you have just changed the records, wait until the old ones expire.',
@@ -258,22 +270,22 @@ const answers: Readonly<Record<Reachability['answer'], string>> = {
 }
 
 /** The DNS records to set, and what a check has found. */
-export async function dnsPart(asked: DnsAsked): Promise<Html> {
-  const { domain, checks, isAsked } = asked
+export async function dnsSection(request: DnsQuery): Promise<Html> {
+  const { domain, checks, isCheckRequested } = request
   const { id, name } = domain
-  const checked = isAsked ? await checks.check(name) : null
+  const checked = isCheckRequested ? await checks.check(name) : null
   const verdict =
     checked === null
       ? null
-      : html`<p class="reach ${checked.answer === 'here' ? 'success' : 'warning'}" role="status">${answers[checked.answer]}</p>`
-  const advice = isOwnMachine(name)
+      : html`<p class="reach ${checked.answer === 'here' ? 'success' : 'warning'}" role="status">${verdicts[checked.answer]}</p>`
+  const advice = isLoopbackName(name)
     ? html`<p>Every machine uses this name for itself: there is nothing to set, and short links on it work on this machine only.</p>`
-    : adviceFor(domain, await recordsOf(asked, checked))
+    : dnsAdvice(domain, await recordsToSet(request, checked))
   return html`<section id="dns"><h2>DNS</h2>${verdict}${advice}
 <div class="actions">${linkButton({ label: checked === null ? 'Check that it works' : 'Check again', href: `${home}/${id}?check=now` })}</div></section>`
 }
 
-function adviceFor({ name, name_unicode }: Domain, records: readonly DnsRecord[]): Html {
+function dnsAdvice({ name, name_unicode }: Domain, records: readonly DnsRecord[]): Html {
   const where = html`Where you manage the DNS of <bdi>${name_unicode}</bdi>`
   if (records.length > 0)
     return html`<p>${where}, set ${records.length === 1 ? 'this record' : 'these records'}:</p>${dnsRecords(records)}`
@@ -284,18 +296,18 @@ function adviceFor({ name, name_unicode }: Domain, records: readonly DnsRecord[]
  * A CNAME needs no address; else they are those of the public host, and of the name itself if it was just found to lead here. The
  * DNS is waited for only when a check was asked for: it may be silent, and the page is there for more.
  */
-async function recordsOf(asked: DnsAsked, checked: Reachability | null): Promise<readonly DnsRecord[]> {
-  const { domain, publicHost, checks, isAsked } = asked
+async function recordsToSet(request: DnsQuery, checked: Reachability | null): Promise<readonly DnsRecord[]> {
+  const { domain, publicHost, checks, isCheckRequested } = request
   const plain = recordsFor(domain.name, publicHost, [])
   if (plain.length > 0) return plain
   const host = publicHost ?? ''
-  const ofHost = isAsked ? await checks.addressesOf(host) : checks.knownAddressesOf(host)
+  const ofHost = isCheckRequested ? await checks.addressesOf(host) : checks.knownAddressesOf(host)
   const own = checked?.answer === 'here' ? addressesIn(checked.records) : []
   return recordsFor(domain.name, publicHost, [...ofHost, ...own])
 }
 
 /** RFC 6761 §6.3. */
-function isOwnMachine(name: string): boolean {
+function isLoopbackName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
 
@@ -306,12 +318,12 @@ export function dnsRecords(records: readonly DnsRecord[]): Html {
     rows: records,
     columns: [
       { label: 'Type', cell: ({ type }) => type },
-      { label: 'Name', cell: ({ name }) => copied(name, 'the name') },
-      { label: 'Value', cell: ({ value }) => copied(value, 'the value') },
+      { label: 'Name', cell: ({ name }) => copyable(name, 'the name') },
+      { label: 'Value', cell: ({ value }) => copyable(value, 'the value') },
     ],
   })
 }
 
-function copied(text: string, what: string): Html {
+function copyable(text: string, what: string): Html {
   return html`<span class="short"><code>${text}</code>${copyButton(text, what)}</span>`
 }

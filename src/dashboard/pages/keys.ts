@@ -10,8 +10,8 @@ import { createKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf }
 import { boundedNfc } from '../../names/bounded-text.ts'
 import type { Db } from '../../storage/port.ts'
 import { FormState } from '../form-state.ts'
-import { sliced } from '../list-state.ts'
-import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
+import { slicePage } from '../list-state.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
 import { copyButton, linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { checkbox, selectField, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
@@ -21,32 +21,32 @@ import { table } from '../parts/table.ts'
 const home = '/app/keys'
 
 /** `/app/keys` and what lies below. */
-export function keyPages(pages: Pages, db: Db): void {
-  pages.show(home, async ({ account, query }) => listPage(await listKeys(db, account), query))
+export function addKeyPages(pages: Pages, db: Db): void {
+  pages.get(home, async ({ account, query }) => listPage(await listKeys(db, account), query))
 
-  pages.show(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
+  pages.get(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))
 
-  pages.act(home, async ({ account, fields }) => {
+  pages.post(home, async ({ account, fields }) => {
     const values = keyForm.check(fields)
     if (values instanceof Failure) {
       return { ...newPage(new FormState(fields, values.facts.violations)), status: 422 }
     }
     const { name, expires } = values
-    const issued = await createKey(db, { account, name, scopes: grantedIn(values), lifetimeMs: lifetimes[expires] })
+    const issued = await createKey(db, { account, name, scopes: grantedScopes(values), lifetimeMs: lifetimes[expires] })
     // Not the page again: a key is stored as its hash only, here too.
-    return { ...issuedPage(issued), status: 201, repeated: new Next(home, { code: 'key-created-before' }) }
+    return { ...issuedPage(issued), status: 201, repeatRedirect: new Redirect(home, { code: 'key-created-before' }) }
   })
 
-  pages.show(`${home}/:id/revoke`, async (asked) => revokePage(await keyOf(asked)))
+  pages.get(`${home}/:id/revoke`, async (request) => revokePage(await keyOf(request)))
 
-  pages.act(`${home}/:id/revoke`, async (asked) => {
-    await revokeOwnKey(db, asked.account, idOf(asked, 'key'))
-    return new Next(home, { code: 'key-revoked' })
+  pages.post(`${home}/:id/revoke`, async (request) => {
+    await revokeOwnKey(db, request.account, idParam(request, 'key'))
+    return new Redirect(home, { code: 'key-revoked' })
   })
 
-  async function keyOf(asked: Asked): Promise<Key> {
-    const id = idOf(asked, 'key')
-    const keys = await listKeys(db, asked.account)
+  async function keyOf(request: PageRequest): Promise<Key> {
+    const id = idParam(request, 'key')
+    const keys = await listKeys(db, request.account)
     return found(
       keys.find((key) => key.id === id),
       'key',
@@ -54,30 +54,30 @@ export function keyPages(pages: Pages, db: Db): void {
   }
 }
 
-function listPage(keys: readonly Key[], query: Fields): Shown {
+function listPage(keys: readonly Key[], query: Fields): PageContent {
   const action = linkButton({ label: 'New key', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   const why = html`Programs use keys to call <a href="/docs">the API</a>. A key’s scopes say what it may do.`
-  const { rows, pages } = sliced(keys.toReversed(), home, query)
+  const { rows, pages } = slicePage(keys.toReversed(), home, query)
   const body =
-    keys.length === 0 ? emptyState({ title: 'No keys yet', why, action }) : html`<p>${why}</p>${tableOf(rows)}${pages}`
+    keys.length === 0 ? emptyState({ title: 'No keys yet', why, action }) : html`<p>${why}</p>${keyTable(rows)}${pages}`
   return { title: 'Keys', place: 'keys', body, ...(keys.length > 0 && { action }) }
 }
 
-function tableOf(keys: readonly Key[]): Html {
+function keyTable(keys: readonly Key[]): Html {
   const now = Date.now()
   return table({
     caption: 'Keys',
     rows: keys,
     columns: [
-      { label: 'Name', kind: 'lead', cell: nameOf },
-      { label: 'Scopes', width: 'rest', cell: ({ scopes }) => scopes.map(wordsOf).join(', ') },
+      { label: 'Name', kind: 'lead', cell: nameCell },
+      { label: 'Scopes', width: 'rest', cell: ({ scopes }) => scopes.map(describeScope).join(', ') },
       { label: 'Created', leaves: 1, cell: ({ created_at }) => timeAgo(created_at, now) },
       {
         label: 'Last used',
         leaves: 1,
         cell: ({ last_used_at }) => (last_used_at ? timeAgo(last_used_at, now) : 'never'),
       },
-      { label: 'State', cell: (key) => stateOf(key, now) },
+      { label: 'State', cell: (key) => stateCell(key, now) },
       {
         label: 'Revoke it',
         kind: 'menu',
@@ -88,12 +88,12 @@ function tableOf(keys: readonly Key[]): Html {
   })
 }
 
-function nameOf({ name, first_characters, last_characters }: Key): Html {
+function nameCell({ name, first_characters, last_characters }: Key): Html {
   return html`<strong><bdi>${name}</bdi></strong>
 <code class="target">${first_characters}…${last_characters}</code>`
 }
 
-function stateOf(key: Key, now: number): Html {
+function stateCell(key: Key, now: number): Html {
   const { revoked_at, expires_at } = key
   const at = revoked_at ?? expires_at
   const isOver = statusOf(key, now) === 'expired'
@@ -101,7 +101,7 @@ function stateOf(key: Key, now: number): Html {
   return html`<span class="whole">${words}${at === null ? null : html` ${timeAgo(at, now)}`}</span>`
 }
 
-const labels: Readonly<Record<Lifetime, string>> = {
+const lifetimeLabels: Readonly<Record<Lifetime, string>> = {
   never: 'Never',
   '30d': 'In 30 days',
   '90d': 'In 90 days',
@@ -109,52 +109,52 @@ const labels: Readonly<Record<Lifetime, string>> = {
 }
 
 /** "read links" */
-function wordsOf(scope: Scope): string {
+function describeScope(scope: Scope): string {
   if (scope === '*') return 'everything'
   const [resource = '', action = ''] = scope.split(':')
   return `${action} ${resource === 'stats' ? 'statistics' : resource}`
 }
 
 /** "Read links" */
-function labelOf(scope: Scope): string {
-  const words = wordsOf(scope)
+function scopeLabel(scope: Scope): string {
+  const words = describeScope(scope)
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
 }
 
-function newPage(state: FormState): Shown {
+function newPage(state: FormState): PageContent {
   const name = textField({
     name: 'name',
     label: 'Name',
     help: 'What uses the key: a program, a person, a server.',
-    state: state.of('name'),
+    state: state.field('name'),
     hasFocus: true,
     isRequired: true,
   })
   const boxes = scopes.toReversed().map((scope) =>
     checkbox({
       name: scope,
-      label: labelOf(scope),
-      state: state.of(scope),
+      label: scopeLabel(scope),
+      state: state.field(scope),
       ...(scope === '*' && { help: 'Also what later versions add. Uncheck it to choose less.' }),
     }),
   )
-  const options = Object.entries(labels).map(([value, label]) => ({ value, label }))
+  const options = Object.entries(lifetimeLabels).map(([value, label]) => ({ value, label }))
   const controls = html`${name}
 <fieldset class="field"><legend>Scopes</legend>${boxes.slice(0, 1)}<div class="narrower">${boxes.slice(1)}</div></fieldset>
-${selectField({ name: 'expires', label: 'Expires', options, state: state.of('expires') })}`
+${selectField({ name: 'expires', label: 'Expires', options, state: state.field('expires') })}`
   const body = html`<form method="post" action="${home}" class="form" novalidate>${onceField()}${state.withErrors(controls)}
 <div class="actions">${submitButton({ label: 'Create key' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New key', place: 'keys', body }
 }
 
-function issuedPage({ key, secret }: IssuedKey): Shown {
+function issuedPage({ key, secret }: IssuedKey): PageContent {
   const body = html`<p>This key is shown once. Keep it where only its program can read it.</p>
 <p class="secret"><code>${secret}</code>${copyButton(secret, 'the key', 'Copy the key')}</p>
 <div class="actions">${linkButton({ label: 'Done', href: home, weight: 'primary' })}</div>`
   return { title: `Key ${key.name}`, heading: html`<bdi>${key.name}</bdi>`, place: 'keys', body }
 }
 
-function revokePage(key: Key): Shown {
+function revokePage(key: Key): PageContent {
   const body = confirmation({
     action: `${home}/${key.id}/revoke`,
     consequences: [
@@ -174,17 +174,17 @@ const dayMs = 86_400_000
 export const lifetimes = { '30d': 30 * dayMs, '90d': 90 * dayMs, '365d': 365 * dayMs, never: null } as const
 export type Lifetime = keyof typeof lifetimes
 
-const name: Rule<string> = {
+const nameRule: Rule<string> = {
   schema: Type.String({ maxLength: maxName, description: 'What the key is called in lists.' }),
   parse: (text) =>
     boundedNfc(text, maxName) ?? new Refusal('too_long', `The name must be at most ${maxName} characters long.`),
 }
 
-const lifetime = oneOf(Object.keys(lifetimes) as Lifetime[], 'How long the key is good.')
-const granted = oneOf(['true'], 'Whether the key has the scope.')
+const lifetimeRule = oneOf(Object.keys(lifetimes) as Lifetime[], 'How long the key is good.')
+const scopeRule = oneOf(['true'], 'Whether the key has the scope.')
 
 /** A checkbox for each scope, by its name: text fields of a form cannot be sent twice. */
-const ofScopes = Object.fromEntries(scopes.map((scope) => [scope, optional(granted, null)]))
+const scopeFields = Object.fromEntries(scopes.map((scope) => [scope, optional(scopeRule, null)]))
 
 interface KeyFields {
   readonly name: string
@@ -192,16 +192,16 @@ interface KeyFields {
 }
 
 export const keyForm = form<KeyFields & Readonly<Record<string, unknown>>>(
-  { name: required(name), expires: required(lifetime), ...(ofScopes as Record<string, Field<unknown>>) },
+  { name: required(nameRule), expires: required(lifetimeRule), ...(scopeFields as Record<string, Field<unknown>>) },
   [],
   (values) =>
-    grantedIn(values).length > 0
+    grantedScopes(values).length > 0
       ? []
       : [{ field: '*', code: 'required', message: 'The key needs a scope: choose what it may do.' }],
 )
 
 /** The scopes that are checked; `*` includes all others. */
-export function grantedIn(values: Readonly<Record<string, unknown>>): Scope[] {
+export function grantedScopes(values: Readonly<Record<string, unknown>>): Scope[] {
   const checked = scopes.filter((scope) => values[scope] === 'true')
   return checked.includes('*') ? ['*'] : checked
 }

@@ -4,11 +4,11 @@ import { textsOf } from '../../../test/well-formed.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import type { Link } from '../../links/schema.ts'
 import { FormState } from '../form-state.ts'
-import { linkDifferences, linkFolds } from './link-form.ts'
+import { linkDifferences, linkSections } from './link-form.ts'
 
 const spaces = [{ id: 2, name: 'Sales', color: 1, created_at: '', updated_at: '' }] as const
 const saidOf = (fields: Fields, hasPassword = false) =>
-  textsOf(linkFolds(new FormState(fields), { domains: [], spaces }, hasPassword), 'summary')
+  textsOf(linkSections(new FormState(fields), { domains: [], spaces }, hasPassword), 'summary')
 
 test('a closed fold says what is set inside', () => {
   assert.deepEqual(saidOf({ redirect_status: '302', disabled: 'false' }), [

@@ -7,35 +7,43 @@ import { findLinkDomain } from '../../links/references.ts'
 import type { Link } from '../../links/schema.ts'
 import { linkOf } from '../../links/shown.ts'
 import { findLink } from '../../links/store.ts'
-import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
-import { attempted, FormState, Refused, stillAt } from '../form-state.ts'
-import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
+import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
+import { attempt, FormState, preconditionFrom, Rejection } from '../form-state.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
 import { hiddenFields, linkButton, onceField, submitButton } from '../parts/buttons.ts'
-import { type Choice, checkbox, type Field, fold, selectField, type TextField, textField } from '../parts/fields.ts'
-import { dayOf, exactTime } from '../parts/format.ts'
-import { cutInMiddle, shortUrlText } from '../parts/links.ts'
-import { collision, type Difference, emptyState } from '../parts/messages.ts'
-import type { LinkPageParts } from './link.ts'
+import {
+  type Choice,
+  checkbox,
+  collapsibleSection,
+  type Field,
+  selectField,
+  type TextField,
+  textField,
+} from '../parts/fields.ts'
+import { exactTime, formatDay } from '../parts/format.ts'
+import { shortUrlText, truncateMiddle } from '../parts/links.ts'
+import { conflictMessage, type Difference, emptyState } from '../parts/messages.ts'
+import type { LinkServices } from './link.ts'
 
 const home = '/app/links'
 
 /** `/app/links/new`, and the form that makes a link. */
-export function newLinkPage(pages: Pages, { storage, actions }: LinkPageParts): void {
-  pages.show(`${home}/new`, async ({ account, query }) => {
+export function addNewLinkPages(pages: Pages, { storage, actions }: LinkServices): void {
+  pages.get(`${home}/new`, async ({ account, query }) => {
     const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
-    const choices = await choicesOf(storage, account, { domains: [domain_id], spaces: [space_id] })
-    return newPage(new FormState({ url, domain_id, space_id, redirect_status: '302' }), choices)
+    const choices = await loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] })
+    return newLinkContent(new FormState({ url, domain_id, space_id, redirect_status: '302' }), choices)
   })
 
-  pages.act(home, async ({ account, fields }) => {
-    const link = await attempted(() => actions.insert(account, sentFields(fields)))
-    if (!(link instanceof Refused)) return new Next(`${home}/${link.record.id}`, { code: 'link-made' })
-    const choices = await choicesOf(storage, account, { domains: [fields.domain_id], spaces: [fields.space_id] })
-    return { ...newPage(new FormState(fields, link.violations), choices), status: 422 }
+  pages.post(home, async ({ account, fields }) => {
+    const link = await attempt(() => actions.insert(account, apiFields(fields)))
+    if (!(link instanceof Rejection)) return new Redirect(`${home}/${link.record.id}`, { code: 'link-made' })
+    const choices = await loadChoices(storage, account, { domains: [fields.domain_id], spaces: [fields.space_id] })
+    return { ...newLinkContent(new FormState(fields, link.violations), choices), status: 422 }
   })
 }
 
-function newPage(state: FormState, choices: Choices): Shown {
+function newLinkContent(state: FormState, choices: Choices): PageContent {
   const shown = { title: 'New link', place: 'links' } as const
   if (choices.domains.length === 0) {
     const action = linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' })
@@ -47,11 +55,11 @@ function newPage(state: FormState, choices: Choices): Shown {
     label: 'Leads to',
     type: 'url',
     placeholder: 'https://',
-    state: state.of('url'),
+    state: state.field('url'),
     isRequired: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${state.withErrors(html`${url}${address(state, choices)}${linkFolds(state, choices)}`)}
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${state.withErrors(html`${url}${address(state, choices)}${linkSections(state, choices)}`)}
 <div class="actions">${submitButton({ label: 'Create link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { ...shown, body }
 }
@@ -63,49 +71,55 @@ function address(state: FormState, { domains }: Choices): Html {
     name: 'alias',
     label: 'Alias',
     help: 'The end of the short link. Leave it empty and Waymark picks one.',
-    state: state.of('alias'),
+    state: state.field('alias'),
     isCode: true,
     ...(second === undefined && only !== undefined && { prefix: `${only.name_unicode}/` }),
   })
   if (only === undefined || second === undefined) return html`${hiddenFields({ domain_id: String(only?.id) })}${alias}`
   const options = domains.map(domainChoice).map(({ value, label }) => ({ value, label: `${label}/` }))
-  const domain = selectField({ name: 'domain_id', label: 'Domain', state: state.of('domain_id'), options })
+  const domain = selectField({ name: 'domain_id', label: 'Domain', state: state.field('domain_id'), options })
   return html`<div class="joined">${domain}${alias}</div>`
 }
 
 /** `/app/links/{id}/edit`, and the form that changes a link. */
-export function linkEditPage(pages: Pages, { storage, actions, shortUrl }: LinkPageParts): void {
-  pages.show(`${home}/:id/edit`, async (asked) => {
-    const { link, version } = await linkAsked(asked)
-    const choices = await choicesOf(storage, asked.account, { spaces: [link.space_id] })
-    return editPage(link, new FormState({ ...valuesOf(link), version }), choices, null)
+export function addLinkEditPages(pages: Pages, { storage, actions, shortUrl }: LinkServices): void {
+  pages.get(`${home}/:id/edit`, async (request) => {
+    const { link, version } = await linkAsked(request)
+    const choices = await loadChoices(storage, request.account, { spaces: [link.space_id] })
+    return editLinkContent(link, new FormState({ ...formValues(link), version }), choices, null)
   })
 
-  pages.act(`${home}/:id`, async (asked) => {
-    const { account, fields } = asked
-    const id = idOf(asked, 'link')
-    const saved = await attempted(() => actions.change(account, id, sentFields(fields), stillAt(fields.version)))
-    if (!(saved instanceof Refused)) return new Next(`${home}/${id}`, { code: 'link-saved' })
-    const { link, version } = await linkAsked(asked)
-    const choices = await choicesOf(storage, account, { spaces: [link.space_id, fields.space_id] })
+  pages.post(`${home}/:id`, async (request) => {
+    const { account, fields } = request
+    const id = idParam(request, 'link')
+    const saved = await attempt(() => actions.change(account, id, apiFields(fields), preconditionFrom(fields.version)))
+    if (!(saved instanceof Rejection)) return new Redirect(`${home}/${id}`, { code: 'link-saved' })
+    const { link, version } = await linkAsked(request)
+    const choices = await loadChoices(storage, account, { spaces: [link.space_id, fields.space_id] })
     const state = new FormState({ ...fields, version }, saved.violations)
-    const clash = saved.isCollision ? collision(linkDifferences(fields, link, choices)) : null
-    return { ...editPage(link, state, choices, clash), status: saved.isCollision ? 409 : 422 }
+    const clash = saved.isConflict ? conflictMessage(linkDifferences(fields, link, choices)) : null
+    return { ...editLinkContent(link, state, choices, clash), status: saved.isConflict ? 409 : 422 }
   })
 
-  async function linkAsked(asked: Asked): Promise<{ readonly link: Link; readonly version: string }> {
-    const { record, version } = found(await findLink(storage, asked.account, idOf(asked, 'link')), 'link')
+  async function linkAsked(request: PageRequest): Promise<{ readonly link: Link; readonly version: string }> {
+    const { record, version } = found(await findLink(storage, request.account, idParam(request, 'link')), 'link')
     return { link: linkOf(record, shortUrl), version }
   }
 }
 
-function editPage(link: Link, state: FormState, choices: Choices, clash: Html | null): Shown {
+function editLinkContent(link: Link, state: FormState, choices: Choices, clash: Html | null): PageContent {
   const path = `${home}/${link.id}`
   const words = shortUrlText(link.short_url)
-  const url = textField({ name: 'url', label: 'Leads to', type: 'url', state: state.of('url'), isRequired: true })
-  const alias = textField({ name: 'alias', label: 'Alias', state: state.of('alias'), isCode: true, isRequired: true })
+  const url = textField({ name: 'url', label: 'Leads to', type: 'url', state: state.field('url'), isRequired: true })
+  const alias = textField({
+    name: 'alias',
+    label: 'Alias',
+    state: state.field('alias'),
+    isCode: true,
+    isRequired: true,
+  })
   const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
-${hiddenFields({ version: state.of('version').value })}${state.withErrors(html`${url}${alias}${linkFolds(state, choices, link.has_redirect_password)}`)}
+${hiddenFields({ version: state.field('version').value })}${state.withErrors(html`${url}${alias}${linkSections(state, choices, link.has_redirect_password)}`)}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
   return { title: `Edit ${words}`, heading: html`Edit <bdi>${words}</bdi>`, place: 'links', body }
 }
@@ -115,21 +129,26 @@ interface Control {
   readonly label: string
   readonly help?: string
   /** What the closed fold says of a value. */
-  readonly said: (value: string) => string
+  readonly summary: (value: string) => string
   /** How it is drawn; a line of text unless said otherwise. */
   readonly kind?: TextField['type'] | 'checkbox' | 'space' | 'redirect'
 }
 
 /** Signs of a name in a closed fold. */
-const shownSigns = 24
+const maxSummaryCharacters = 24
 
 /** What can be left out of a link's form, folded by theme. */
-const folds: readonly { readonly title: string; readonly controls: readonly Control[] }[] = [
+const sections: readonly { readonly title: string; readonly controls: readonly Control[] }[] = [
   {
     title: 'Name and space',
     controls: [
-      { name: 'title', label: 'Title', help: 'What the link is for.', said: (title) => cutInMiddle(title, shownSigns) },
-      { name: 'space_id', label: 'Space', kind: 'space', said: (id) => id },
+      {
+        name: 'title',
+        label: 'Title',
+        help: 'What the link is for.',
+        summary: (title) => truncateMiddle(title, maxSummaryCharacters),
+      },
+      { name: 'space_id', label: 'Space', kind: 'space', summary: (id) => id },
     ],
   },
   {
@@ -139,27 +158,27 @@ const folds: readonly { readonly title: string; readonly controls: readonly Cont
         name: 'active_period_start_at',
         label: 'Starts working on',
         kind: 'datetime-local',
-        said: (at) => `from ${dayIn(at)}`,
+        summary: (at) => `from ${formatDayOf(at)}`,
       },
       {
         name: 'active_period_end_at',
         label: 'Stops working on',
         kind: 'datetime-local',
-        said: (at) => `until ${dayIn(at)}`,
+        summary: (at) => `until ${formatDayOf(at)}`,
       },
       {
         name: 'clicks_limit',
         label: 'Clicks until it expires',
         kind: 'number',
         help: 'Only clicks of people count, not those of bots.',
-        said: (limit) => `${limit} ${limit === '1' ? 'click' : 'clicks'}`,
+        summary: (limit) => `${limit} ${limit === '1' ? 'click' : 'clicks'}`,
       },
       {
         name: 'expiration_url',
         label: 'Leads to after it has expired',
         kind: 'url',
         help: 'Leave it empty to send visitors to the domain’s page for unknown links.',
-        said: (url) => `then ${URL.parse(url)?.hostname ?? 'elsewhere'}`,
+        summary: (url) => `then ${URL.parse(url)?.hostname ?? 'elsewhere'}`,
       },
     ],
   },
@@ -170,14 +189,14 @@ const folds: readonly { readonly title: string; readonly controls: readonly Cont
         name: 'disabled',
         label: 'Disabled: visitors see that there is no such link',
         kind: 'checkbox',
-        said: () => 'disabled',
+        summary: () => 'disabled',
       },
       {
         name: 'redirect_password',
         label: 'Password',
         kind: 'password',
         help: 'Visitors have to enter it first.',
-        said: () => 'password',
+        summary: () => 'password',
       },
     ],
   },
@@ -188,14 +207,14 @@ const folds: readonly { readonly title: string; readonly controls: readonly Cont
         name: 'forward_query',
         label: 'Pass the query string on, such as ?utm_source=mail',
         kind: 'checkbox',
-        said: () => 'query string',
+        summary: () => 'query string',
       },
-      { name: 'redirect_status', label: 'Redirect status', kind: 'redirect', said: (status) => status },
+      { name: 'redirect_status', label: 'Redirect status', kind: 'redirect', summary: (status) => status },
     ],
   },
 ]
 
-const controls = folds.flatMap((each) => each.controls)
+const controls = sections.flatMap((each) => each.controls)
 
 const redirects: readonly Choice[] = [
   { value: '302', label: '302: temporary (recommended)' },
@@ -205,33 +224,38 @@ const redirects: readonly Choice[] = [
 ]
 
 /** The folds of the form. Those with an error are open; those that are set say to what. A password that is set is not shown. */
-export function linkFolds(state: FormState, choices: Choices, hasPassword = false): Html {
-  return html`${folds.map(({ title, controls }) => {
-    const set = controls.flatMap((control) => saidOf(control, state, choices, hasPassword))
-    const body = html`${controls.map((control) => drawn(control, state, choices, hasPassword))}`
-    const isOpen = controls.some(({ name }) => state.of(name).error !== null)
-    return fold({ title, body, isOpen, ...(set.length > 0 && { set: set.join(', ') }) })
+export function linkSections(state: FormState, choices: Choices, hasPassword = false): Html {
+  return html`${sections.map(({ title, controls }) => {
+    const set = controls.flatMap((control) => summarizeControl(control, state, choices, hasPassword))
+    const body = html`${controls.map((control) => renderControl(control, state, choices, hasPassword))}`
+    const isOpen = controls.some(({ name }) => state.field(name).error !== null)
+    return collapsibleSection({ title, body, isOpen, ...(set.length > 0 && { set: set.join(', ') }) })
   })}`
 }
 
 /** What a control is set to, where that is another value than that of a link which says nothing of it. */
-function saidOf({ name, kind, said }: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): string[] {
-  const { value } = state.of(name)
-  if (kind === 'password' && hasPassword) return [said(value)]
+function summarizeControl(
+  { name, kind, summary }: Control,
+  state: FormState,
+  { spaces }: Choices,
+  hasPassword: boolean,
+): string[] {
+  const { value } = state.field(name)
+  if (kind === 'password' && hasPassword) return [summary(value)]
   if (value === '' || value === 'false' || (kind === 'redirect' && value === '302')) return []
   const space = kind === 'space' ? spaces.find(({ id }) => String(id) === value) : undefined
-  return [space === undefined ? said(value) : cutInMiddle(space.name, shownSigns)]
+  return [space === undefined ? summary(value) : truncateMiddle(space.name, maxSummaryCharacters)]
 }
 
 /** The day of a time; what was typed if it is none. */
-function dayIn(text: string): string {
+function formatDayOf(text: string): string {
   const time = Date.parse(`${text}Z`)
-  return Number.isNaN(time) ? text : `${dayOf(time)} UTC`
+  return Number.isNaN(time) ? text : `${formatDay(time)} UTC`
 }
 
-function drawn(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): Html {
+function renderControl(control: Control, state: FormState, { spaces }: Choices, hasPassword: boolean): Html {
   const { name, label, help, kind = 'text' } = control
-  const field: Field = { name, label, state: state.of(name), ...(help !== undefined && { help }) }
+  const field: Field = { name, label, state: state.field(name), ...(help !== undefined && { help }) }
   if (kind === 'checkbox') return checkbox(field)
   if (kind === 'redirect') return selectField({ ...field, options: redirects })
   if (kind === 'password') return passwordFields(field, state, hasPassword)
@@ -247,12 +271,12 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
   const password = { type: 'password', autocomplete: 'new-password' } as const
   if (!hasPassword) return textField({ ...field, ...password })
   const help = 'A password is set. Leave this empty to keep it.'
-  const remove = { name: 'remove_password', label: 'Remove the password', state: state.of('remove_password') }
+  const remove = { name: 'remove_password', label: 'Remove the password', state: state.field('remove_password') }
   return html`${textField({ ...field, ...password, label: 'New password', help })}${checkbox(remove)}`
 }
 
 /** What the controls show of a link. */
-export function valuesOf(link: Link): Fields {
+export function formValues(link: Link): Fields {
   const named: readonly Pick<Control, 'name' | 'kind'>[] = [{ name: 'url' }, { name: 'alias' }, ...controls]
   return Object.fromEntries(
     named.map(({ name, kind }) => {
@@ -268,13 +292,13 @@ function localTime(text: string): string {
 }
 
 /** The fields of the form as the API takes them. */
-export function sentFields(form: Fields): Fields {
+export function apiFields(form: Fields): Fields {
   const { version: _, remove_password, ...sent } = form
   const fields: Record<string, unknown> = { ...sent }
   for (const { name, kind } of controls) {
     // A box that is not checked is not sent.
     if (kind === 'checkbox') fields[name] = sent[name] ?? 'false'
-    if (kind === 'datetime-local' && typeof sent[name] === 'string') fields[name] = inUtc(sent[name])
+    if (kind === 'datetime-local' && typeof sent[name] === 'string') fields[name] = toUtc(sent[name])
   }
   // An empty password is one that was not touched.
   if (remove_password === 'true') fields.redirect_password = ''
@@ -282,15 +306,15 @@ export function sentFields(form: Fields): Fields {
   return fields
 }
 
-function inUtc(text: string): string {
+function toUtc(text: string): string {
   const [, minute, rest = ''] = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?$/.exec(text) ?? []
   return minute === undefined ? text : `${minute}${rest || ':00'}Z`
 }
 
 /** What stands in the form and what is stored, where they differ, in words. A field that was not sent stays as it is stored. */
 export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices): Difference[] {
-  const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? typed(id)
-  const [yours, theirs] = [sentFields(form), sentFields(valuesOf(stored))]
+  const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? formatValue(id)
+  const [yours, theirs] = [apiFields(form), apiFields(formValues(stored))]
   const named: readonly Pick<Control, 'name' | 'label' | 'kind'>[] = [
     { name: 'url', label: 'Leads to' },
     { name: 'alias', label: 'Alias' },
@@ -299,18 +323,18 @@ export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices)
   return named
     .filter(({ name, kind }) => kind !== 'password' && yours[name] !== undefined && yours[name] !== theirs[name])
     .map(({ name, label, kind }) => {
-      const words = kind === 'space' ? spaceNamed : kind === 'datetime-local' ? timeSaid : typed
+      const words = kind === 'space' ? spaceNamed : kind === 'datetime-local' ? formatTime : formatValue
       return { label, yours: words(yours[name]), theirs: words(theirs[name]) }
     })
 }
 
 /** A time as it is sent: in words where they lose nothing of it. */
-function timeSaid(text: unknown): string {
+function formatTime(text: unknown): string {
   const isWhole = typeof text === 'string' && /T\d\d:\d\d:00Z$/.test(text) && !Number.isNaN(Date.parse(text))
-  return isWhole ? exactTime(text) : typed(text)
+  return isWhole ? exactTime(text) : formatValue(text)
 }
 
-function typed(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === 'true') return 'Yes'
   return typeof value !== 'string' || value === 'false' ? '' : value
 }

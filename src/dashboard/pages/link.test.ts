@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { namesOf } from './link.ts'
+import { titleAndHeading } from './link.ts'
 
 /** The title, and the heading as it is read. */
 function wordsOf(short_url: string): readonly [title: string, heading: string] {
-  const { title, heading } = namesOf({ short_url, status: 'active' })
+  const { title, heading } = titleAndHeading({ short_url, status: 'active' })
   return [
     title,
     heading.text

@@ -13,32 +13,32 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { findSpace } from '../../spaces/store.ts'
 import type { Storage } from '../../storage/port.ts'
-import { attempted, Refused } from '../form-state.ts'
-import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
+import { attempt, Rejection } from '../form-state.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '../parts/buttons.ts'
-import { counted, exactTimeOf, timeAgo } from '../parts/format.ts'
-import { cutInMiddle, shortUrlParts, shortUrlText, spaceName, stateBadge, targetOf } from '../parts/links.ts'
+import { exactTimeElement, quantity, timeAgo } from '../parts/format.ts'
+import { destination, shortUrlParts, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
-import { linkListOf, linkPlaceOf } from '../return-path.ts'
+import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
 import {
   allBreakdowns,
   breakdownBars,
   clicksOverTime,
   hasVisits,
   noClicksYet,
-  periodOf,
-  sendClicks,
+  periodFrom,
+  sendClicksCsv,
 } from '../statistics.ts'
 
 const home = '/app/links'
 
 /** `/app/links/{id}`, and the files of the link. */
-export function linkPage(pages: Pages, { storage, shortUrl }: Pick<LinkPageParts, 'storage' | 'shortUrl'>): void {
-  pages.show(`${home}/:id`, async (asked) => {
-    const { account, query } = asked
-    const link = await linkAsked(asked)
-    const reading = periodOf(query)
+export function addLinkPages(pages: Pages, { storage, shortUrl }: Pick<LinkServices, 'storage' | 'shortUrl'>): void {
+  pages.get(`${home}/:id`, async (request) => {
+    const { account, query } = request
+    const link = await linkAsked(request)
+    const reading = periodFrom(query)
     const path = `${home}/${link.id}`
     const subject = { scope: 'link', id: link.id } as const
     const of = { db: storage, account, subject, reading, path }
@@ -49,33 +49,33 @@ export function linkPage(pages: Pages, { storage, shortUrl }: Pick<LinkPageParts
       link.space_id === null ? undefined : findSpace(storage, account, link.space_id),
       isQuiet ? null : Promise.all([clicksOverTime(of), breakdownBars(of, allBreakdowns)]),
     ])
-    const body = html`${identityOf(link, space?.record, `${path}/qr`)}
-${clicksOf(link, stats)}
-${removals(link, stats !== null)}`
+    const body = html`${linkFacts(link, space?.record, `${path}/qr`)}
+${clicksSection(link, stats)}
+${deletionSection(link, stats !== null)}`
     const status = isRefused ? 422 : 200
-    return { ...namesOf(link), place: 'links', action: headActions(link), body, status }
+    return { ...titleAndHeading(link), place: 'links', action: headActions(link), body, status }
   })
 
-  pages.serve(`${home}/:id/clicks.csv`, async (asked) => {
-    const { id, alias } = await linkAsked(asked)
-    return sendClicks(asked, storage, { scope: 'link', id }, `${alias}-clicks.csv`)
+  pages.getFile(`${home}/:id/clicks.csv`, async (request) => {
+    const { id, alias } = await linkAsked(request)
+    return sendClicksCsv(request, storage, { scope: 'link', id }, `${alias}-clicks.csv`)
   })
 
-  pages.serve(`${home}/:id/qr`, async (asked) => {
-    const { alias: name, short_url: address } = await linkAsked(asked)
-    const { download, ...query } = asked.query
+  pages.getFile(`${home}/:id/qr`, async (request) => {
+    const { alias: name, short_url: address } = await linkAsked(request)
+    const { download, ...query } = request.query
     const disposition = download === undefined ? 'inline' : 'attachment'
     const headers = { 'cache-control': 'no-store' }
-    return sendQr(asked.exchange, { name, shortUrl: address, query, disposition, headers }, null)
+    return sendQr(request.exchange, { name, shortUrl: address, query, disposition, headers }, null)
   })
 
-  async function linkAsked(asked: Asked): Promise<Link> {
-    const { record } = found(await findLink(storage, asked.account, idOf(asked, 'link')), 'link')
+  async function linkAsked(request: PageRequest): Promise<Link> {
+    const { record } = found(await findLink(storage, request.account, idParam(request, 'link')), 'link')
     return linkOf(record, shortUrl)
   }
 }
 
-function clicksOf(link: Link, stats: readonly Html[] | null): Html {
+function clicksSection(link: Link, stats: readonly Html[] | null): Html {
   if (stats === null) {
     return html`<section id="clicks" data-refresh><h2>Clicks</h2>${noClicksYet(link)}</section>`
   }
@@ -83,7 +83,7 @@ function clicksOf(link: Link, stats: readonly Html[] | null): Html {
 }
 
 /** What can be destroyed; the questions say what then happens. */
-function removals({ id }: Link, hasStatistics: boolean): Html {
+function deletionSection({ id }: Link, hasStatistics: boolean): Html {
   const path = `${home}/${id}`
   const forget = html`<div><p>Its clicks go back to 0. The link goes on working.</p>${confirmLink('Delete the statistics', `${path}/forget`)}</div>`
   return html`<section id="delete"><h2>Delete</h2><div class="removals">${hasStatistics ? forget : null}
@@ -94,7 +94,7 @@ function removals({ id }: Link, hasStatistics: boolean): Html {
 const shownUrl = 160
 
 /** What the page is called: in lists of windows, and on itself. */
-export function namesOf({ short_url, status }: Pick<Link, 'short_url' | 'status'>): {
+export function titleAndHeading({ short_url, status }: Pick<Link, 'short_url' | 'status'>): {
   readonly title: string
   readonly heading: Html
 } {
@@ -102,7 +102,7 @@ export function namesOf({ short_url, status }: Pick<Link, 'short_url' | 'status'
   // A phone breaks it after the host.
   return {
     title: `${path} on ${host}`,
-    heading: html`<bdi class="short-url" dir="ltr">${host}/<wbr>${path.slice(1)}</bdi> ${stateBadge(status)}`,
+    heading: html`<bdi class="short-url" dir="ltr">${host}/<wbr>${path.slice(1)}</bdi> ${statusBadge(status)}`,
   }
 }
 
@@ -117,22 +117,25 @@ ${postButton({ label, action: `${path}/${action}`, fields: { next: path } })}</d
 }
 
 /** The facts of the link beside its QR code, whose pictures are at `path`. */
-export function identityOf(link: Link, space: Space | undefined, path: string): Html {
-  return html`<div class="identity"><dl id="facts" class="facts" data-with="clicks">${factsOf(link, space).map(
+export function linkFacts(link: Link, space: Space | undefined, path: string): Html {
+  return html`<div class="identity"><dl id="facts" class="facts" data-with="clicks">${factRows(link, space).map(
     ([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`,
-  )}</dl>${code(link, path)}</div>`
+  )}</dl>${qrSection(link, path)}</div>`
 }
 
 /** Those that are set. */
-function factsOf(link: Link, space: Space | undefined): (readonly [label: string, fact: Part])[] {
+function factRows(link: Link, space: Space | undefined): (readonly [label: string, fact: Part])[] {
   const now = Date.now()
   const { url, title, active_period_start_at: start, active_period_end_at: end, clicks_limit } = link
   const all: readonly (readonly [label: string, fact: Part | null])[] = [
-    ['Leads to', html`<a href="${url}" title="${url}" rel="noreferrer"><bdi>${cutInMiddle(url, shownUrl)}</bdi></a>`],
+    [
+      'Leads to',
+      html`<a href="${url}" title="${url}" rel="noreferrer"><bdi>${truncateMiddle(url, shownUrl)}</bdi></a>`,
+    ],
     ['Title', title && html`<bdi>${title}</bdi>`],
-    ['Space', space ? html`<a href="/app/links?space_id=${space.id}">${spaceName(space)}</a>` : null],
-    [start !== null && Date.parse(start) > now ? 'Starts working on' : 'Worked from', start && exactTimeOf(start)],
-    [end !== null && Date.parse(end) < now ? 'Stopped working on' : 'Stops working on', end && exactTimeOf(end)],
+    ['Space', space ? html`<a href="/app/links?space_id=${space.id}">${spaceLabel(space)}</a>` : null],
+    [start !== null && Date.parse(start) > now ? 'Starts working on' : 'Worked from', start && exactTimeElement(start)],
+    [end !== null && Date.parse(end) < now ? 'Stopped working on' : 'Stops working on', end && exactTimeElement(end)],
     ['Clicks until it expires', clicks_limit === null ? null : String(clicks_limit)],
     ['Password', link.has_redirect_password ? 'Visitors have to enter it first.' : null],
     ['Created', timeAgo(link.created_at, now)],
@@ -142,70 +145,70 @@ function factsOf(link: Link, space: Space | undefined): (readonly [label: string
 }
 
 /** The picture of the QR code at `path`. */
-export function codePicture(shortUrl: string, path: string): Html {
+export function qrImage(shortUrl: string, path: string): Html {
   return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code of ${shortUrl}">`
 }
 
-function code({ short_url }: Link, path: string): Html {
-  return html`<section id="qr" class="qr">${codePicture(short_url, path)}
+function qrSection({ short_url }: Link, path: string): Html {
+  return html`<section id="qr" class="qr">${qrImage(short_url, path)}
 <div class="stack"><h2>QR code</h2><p><code>${short_url}</code></p>
 <a class="button plain" href="${path}?format=svg&amp;size=1024&amp;download=1">Download SVG</a>
 <form method="get" action="${path}" class="actions">${hiddenFields({ format: 'png', download: '1' })}${submitButton({ label: 'Download PNG', weight: 'plain' })}<label for="qr-size" class="hidden-text">Pixels</label>
 <select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form></div></section>`
 }
 
-export interface LinkPageParts {
+export interface LinkServices {
   readonly storage: Storage
   readonly actions: LinkActions
   readonly shortUrl: ShortUrl
   /** Forgets the clicks of the account's link; false if there is no such link. */
-  readonly forget: (account: number, link: number) => Promise<boolean>
+  readonly deleteClicks: (account: number, link: number) => Promise<boolean>
 }
 
 /** The forms that `/app/links/{id}` and its row in the list send. Each leads back to the list as it was, or to the page. */
-export function linkActionPages(pages: Pages, parts: LinkPageParts): void {
-  const { storage, actions, shortUrl, forget } = parts
+export function addLinkActionPages(pages: Pages, parts: LinkServices): void {
+  const { storage, actions, shortUrl, deleteClicks } = parts
   for (const [name, disabled, code] of switches) {
-    pages.act(`${home}/:id/${name}`, async (asked) => {
-      const id = idOf(asked, 'link')
-      await actions.change(asked.account, id, { disabled }, null)
-      return new Next(linkPlaceOf(asked.fields.next), { code, ids: [id] })
+    pages.post(`${home}/:id/${name}`, async (request) => {
+      const id = idParam(request, 'link')
+      await actions.change(request.account, id, { disabled }, null)
+      return new Redirect(linkReturnPath(request.fields.next), { code, ids: [id] })
     })
   }
 
-  pages.show(`${home}/:id/delete`, async (asked) => {
-    const { account, query } = asked
-    const next = query.next === undefined ? null : linkListOf(query.next)
-    return deletePage({ storage, account, shortUrl }, await linkAsked(asked), next)
+  pages.get(`${home}/:id/delete`, async (request) => {
+    const { account, query } = request
+    const next = query.next === undefined ? null : linkListReturnPath(query.next)
+    return deletePage({ storage, account, shortUrl }, await linkAsked(request), next)
   })
 
-  pages.act(`${home}/:id/delete`, async (asked) => {
-    const id = idOf(asked, 'link')
-    await actions.removeForNow(asked.account, id, null)
-    return new Next(linkListOf(asked.fields.next), { code: 'link-deleted', ids: [id] })
+  pages.post(`${home}/:id/delete`, async (request) => {
+    const id = idParam(request, 'link')
+    await actions.removeForNow(request.account, id, null)
+    return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', ids: [id] })
   })
 
-  pages.act(`${home}/:id/restore`, async (asked) => {
-    const id = idOf(asked, 'link')
-    const list = linkListOf(asked.fields.next)
-    const link = await attempted(() => actions.restore(asked.account, id))
-    if (link instanceof Refused) return new Next(list, { code: 'alias-taken' })
-    return new Next(list, link === undefined ? { code: 'too-late' } : { code: 'link-restored', ids: [id] })
+  pages.post(`${home}/:id/restore`, async (request) => {
+    const id = idParam(request, 'link')
+    const list = linkListReturnPath(request.fields.next)
+    const link = await attempt(() => actions.restore(request.account, id))
+    if (link instanceof Rejection) return new Redirect(list, { code: 'alias-taken' })
+    return new Redirect(list, link === undefined ? { code: 'too-late' } : { code: 'link-restored', ids: [id] })
   })
 
-  pages.show(`${home}/:id/forget`, async (asked) => {
-    const { id, domain_name, alias, clicks } = await linkAsked(asked)
-    return forgetPage(id, shortUrlText(shortUrl(domain_name ?? '', alias)), clicks)
+  pages.get(`${home}/:id/forget`, async (request) => {
+    const { id, domain_name, alias, clicks } = await linkAsked(request)
+    return deleteStatisticsPage(id, shortUrlText(shortUrl(domain_name ?? '', alias)), clicks)
   })
 
-  pages.act(`${home}/:id/forget`, async (asked) => {
-    const id = idOf(asked, 'link')
-    if (!(await forget(asked.account, id))) throw notFound('link')
-    return new Next(`${home}/${id}`, { code: 'clicks-forgotten' })
+  pages.post(`${home}/:id/forget`, async (request) => {
+    const id = idParam(request, 'link')
+    if (!(await deleteClicks(request.account, id))) throw notFound('link')
+    return new Redirect(`${home}/${id}`, { code: 'clicks-forgotten' })
   })
 
-  async function linkAsked(asked: Asked) {
-    return found(await findLink(storage, asked.account, idOf(asked, 'link')), 'link').record
+  async function linkAsked(request: PageRequest) {
+    return found(await findLink(storage, request.account, idParam(request, 'link')), 'link').record
   }
 }
 
@@ -214,11 +217,11 @@ const switches = [
   ['disable', 'true', 'link-disabled'],
 ] as const
 
-function forgetPage(id: number, shortUrl: string, clicks: number): Shown {
+function deleteStatisticsPage(id: number, shortUrl: string, clicks: number): PageContent {
   const body = confirmation({
     action: `${home}/${id}/forget`,
     consequences: [
-      `This deletes its ${counted(clicks, 'click')} and its statistics for good, and takes them out of the totals of its domain and its space.`,
+      `This deletes its ${quantity(clicks, 'click')} and its statistics for good, and takes them out of the totals of its domain and its space.`,
     ],
     verb: 'Delete the statistics',
     cancel: `${home}/${id}`,
@@ -230,20 +233,20 @@ function forgetPage(id: number, shortUrl: string, clicks: number): Shown {
 const namedLinks = 5
 const undoable = 'You can undo this for a minute.'
 
-interface Doomed {
+interface DeletionContext {
   readonly storage: Storage
   readonly account: number
   readonly shortUrl: ShortUrl
 }
 
 /** Asks whether to delete the link. `next`: the list that it was asked from; null on the link's own page. */
-export async function deletePage(of: Doomed, link: LinkRow, next: string | null): Promise<Shown> {
-  const shortUrl = textOf(of, link)
+export async function deletePage(of: DeletionContext, link: LinkRow, next: string | null): Promise<PageContent> {
+  const shortUrl = shortUrlOf(of, link)
   const counts =
-    link.clicks === 0 ? 'No one has followed it yet.' : `It has been followed ${counted(link.clicks, 'time')}.`
+    link.clicks === 0 ? 'No one has followed it yet.' : `It has been followed ${quantity(link.clicks, 'time')}.`
   const body = confirmation({
     action: `${home}/${link.id}/delete`,
-    consequences: [html`${await afterwards(of, [link])} ${counts}`, undoable],
+    consequences: [html`${await describeEffect(of, [link])} ${counts}`, undoable],
     verb: html`Delete ${shortUrl}`,
     cancel: next ?? `${home}/${link.id}`,
     ...(next !== null && { fields: { next } }),
@@ -252,15 +255,21 @@ export async function deletePage(of: Doomed, link: LinkRow, next: string | null)
 }
 
 /** Asks whether to delete all of these, of whom it names those that are followed most. */
-export async function deleteManyPage(of: Doomed, links: readonly LinkRow[], next: string): Promise<Shown> {
-  const counts = counted(links.length, 'link')
+export async function deleteManyPage(
+  of: DeletionContext,
+  links: readonly LinkRow[],
+  next: string,
+): Promise<PageContent> {
+  const counts = quantity(links.length, 'link')
   const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
-  const things: Part[] = named.map((link) => html`<bdi>${textOf(of, link)}</bdi>: ${counted(link.clicks, 'click')}`)
+  const things: Part[] = named.map(
+    (link) => html`<bdi>${shortUrlOf(of, link)}</bdi>: ${quantity(link.clicks, 'click')}`,
+  )
   if (links.length > namedLinks) things.push(`and ${links.length - namedLinks} more`)
   const body = confirmation({
     action: `${home}/selected`,
     things,
-    consequences: [await afterwards(of, links), undoable],
+    consequences: [await describeEffect(of, links), undoable],
     verb: `Delete ${counts}`,
     cancel: next,
     fields: { what: 'delete', confirmed: 'true', next, ...selectedRows(links.map(({ id }) => id)) },
@@ -268,16 +277,16 @@ export async function deleteManyPage(of: Doomed, links: readonly LinkRow[], next
   return { title: `Delete ${counts}?`, place: 'links', body }
 }
 
-function textOf({ shortUrl }: Doomed, link: LinkRow): string {
+function shortUrlOf({ shortUrl }: DeletionContext, link: LinkRow): string {
   return shortUrlText(linkOf(link, shortUrl).short_url)
 }
 
 /** What visitors of the links find: the address that a domain has for unknown links, or a 404. */
-async function afterwards({ storage, account }: Doomed, links: readonly LinkRow[]): Promise<Part> {
+async function describeEffect({ storage, account }: DeletionContext, links: readonly LinkRow[]): Promise<Part> {
   const domains = [...new Set(links.map(({ domain_id }) => domain_id))]
   const found = await Promise.all(domains.map((id) => findDomain(storage, account, id)))
   const [address = null, ...others] = new Set(found.map((domain) => domain?.record.not_found_url ?? null))
   if (others.length > 0) return 'Visitors will see a 404 at once, or the page that the domain has for unknown links.'
   if (address === null) return 'Visitors will see a 404 at once.'
-  return html`Visitors will be led to ${targetOf(address)} at once.`
+  return html`Visitors will be led to ${destination(address)} at once.`
 }

@@ -15,34 +15,34 @@ import { resources } from '../../resources.ts'
 import type { Space } from '../../spaces/schema.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { sparkline } from '../charts/small-charts.ts'
-import { type Choices, choicesOf, domainChoice, spaceChoice } from '../choices.ts'
-import { attempted, Refused } from '../form-state.ts'
-import { beyondLast, ListState } from '../list-state.ts'
+import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
+import { attempt, Rejection } from '../form-state.ts'
+import { emptyPageMessage, ListState } from '../list-state.ts'
 import type { Notice } from '../notices.ts'
-import { type Asked, Next, type Pages, type Shown } from '../pages.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
 import { hiddenFields, linkButton, menu, submitButton } from '../parts/buttons.ts'
 import { type Choice, optionsOf } from '../parts/fields.ts'
-import { count, counted, timeAgo } from '../parts/format.ts'
-import { cutInMiddle, shortUrlOf, shortUrlText, spaceName, stateBadge, targetOf } from '../parts/links.ts'
-import { filterBar, foundLine, pagination } from '../parts/list-controls.ts'
+import { formatCount, quantity, timeAgo } from '../parts/format.ts'
+import { destination, shortUrlLink, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
+import { filterBar, pagination, resultCount } from '../parts/list-controls.ts'
 import { emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
-import { linkListOf } from '../return-path.ts'
-import { deleteManyPage, type LinkPageParts } from './link.ts'
+import { linkListReturnPath } from '../return-path.ts'
+import { deleteManyPage, type LinkServices } from './link.ts'
 
 const home = '/app/links'
 /** Days that a row's line and figure span. */
 const recentDays = 30
 
 /** `/app/links`. */
-export function linkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl): void {
-  pages.show(home, async ({ account, query }) => {
+export function addLinkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl): void {
+  pages.get(home, async ({ account, query }) => {
     const list = new ListState(home, query, listLinksQuery, resources.links)
     const { rows, ...counts } = await listLinks(storage, account, list.request)
     const ids = rows.map(({ id }) => id)
     const chosen = { domains: [query.domain_id], spaces: [query.space_id, ...rows.map(({ space_id }) => space_id)] }
     const [choices, daily] = await Promise.all([
-      choicesOf(storage, account, chosen),
+      loadChoices(storage, account, chosen),
       dailyClicksOf(storage, account, ids, { from: today() - recentDays + 1, to: today() }),
     ])
     const spaces = new Map(choices.spaces.map((space) => [space.id, space]))
@@ -55,23 +55,23 @@ export function linkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl)
   })
 }
 
-interface Line {
+interface Row {
   readonly link: Link
   readonly space: Space | undefined
   /** Clicks of people on each of the last days. */
   readonly daily: readonly number[]
 }
 
-async function listPage(list: ListState, page: Page<Line>, choices: Choices): Promise<Shown> {
+async function listPage(list: ListState, page: Page<Row>, choices: Choices): Promise<PageContent> {
   const action = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
-  const isWhole = filtersIn(list, choices).length === 0 && list.query.search === null
+  const isWhole = activeFilters(list, choices).length === 0 && list.query.search === null
   if (page.total === 0 && isWhole) return emptyPage(choices, action)
   const body = html`${filters(list, choices)}
 <div id="results" class="results">${await results(list, page, choices)}</div>`
   return { title: 'Links', place: 'links', action, body }
 }
 
-function emptyPage({ domains }: Choices, action: Html): Shown {
+function emptyPage({ domains }: Choices, action: Html): PageContent {
   const first =
     domains.length === 0
       ? emptyState({
@@ -87,7 +87,7 @@ function emptyPage({ domains }: Choices, action: Html): Shown {
   return { title: 'Links', place: 'links', body: first }
 }
 
-const stateWords: Readonly<Record<Status, string>> = {
+const statusLabels: Readonly<Record<Status, string>> = {
   active: 'Active',
   scheduled: 'Scheduled',
   expired: 'Expired',
@@ -116,7 +116,7 @@ function filters(list: ListState, { domains, spaces }: Choices): Html {
         name: 'status',
         label: 'State',
         value: list.valueOf('status'),
-        options: [any('Any state'), ...statuses.map((status) => ({ value: status, label: stateWords[status] }))],
+        options: [any('Any state'), ...statuses.map((status) => ({ value: status, label: statusLabels[status] }))],
       },
     ],
     kept: Object.fromEntries(
@@ -127,28 +127,28 @@ function filters(list: ListState, { domains, spaces }: Choices): Html {
 }
 
 /** What narrows the list beside the search, in words. */
-function filtersIn(list: ListState, { domains, spaces }: Choices): string[] {
+function activeFilters(list: ListState, { domains, spaces }: Choices): string[] {
   const [domain, space, status] = ['domain_id', 'space_id', 'status'].map((name) => list.valueOf(name))
   const spaceWords = space === '0' ? 'No space' : spaces.find(({ id }) => String(id) === space)?.name
   const all = [
     domain && (domains.find(({ id }) => String(id) === domain)?.name_unicode ?? `Domain ${domain}`),
     space && (spaceWords ?? `Space ${space}`),
-    status && stateWords[status as Status],
+    status && statusLabels[status as Status],
   ]
   return all.flatMap((words) => words || [])
 }
 
 const noFilters = { domain_id: null, space_id: null, status: null }
 
-async function results(list: ListState, page: Page<Line>, choices: Choices): Promise<Html> {
+async function results(list: ListState, page: Page<Row>, choices: Choices): Promise<Html> {
   const { rows, total, totalIsExact } = page
-  const filters = filtersIn(list, choices)
+  const filters = activeFilters(list, choices)
   const isNarrowed = filters.length > 0 || list.query.search !== null
   const clear = isNarrowed ? list.href({ search: null, ...noFilters }) : null
-  if (rows.length === 0) return list.page === 1 ? noMatch(list, filters) : beyondLast(list)
+  if (rows.length === 0) return list.page === 1 ? noMatch(list, filters) : emptyPageMessage(list)
   const pages = { page: list.page, perPage: list.query.per_page, total, totalIsExact }
-  const found = foundLine(`${totalIsExact ? '' : 'More than '}${counted(total, 'link')}`, clear)
-  return html`${found}${selectable(`${home}/selected`, await tableOf(rows, list), selectedActions(choices, list))}
+  const found = resultCount(`${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`, clear)
+  return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(choices, list))}
 ${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
 }
 
@@ -161,60 +161,66 @@ function noMatch(list: ListState, filters: readonly string[]): Html {
 ${search === null ? null : linkButton({ label: 'Clear search', href: list.href({ search: null }) })}
 ${filters.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) })}
 ${linkButton({ label: 'New link', href: `${home}/new` })}</div>`
-  const title = search === null ? 'No link matches the filters' : `No link matches “${cutInMiddle(search, 60)}”`
+  const title = search === null ? 'No link matches the filters' : `No link matches “${truncateMiddle(search, 60)}”`
   return emptyState({ title, why, action })
 }
 
-function tableOf(rows: readonly Line[], list: ListState): Promise<Html> {
+function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
   const now = Date.now()
   const { sort_by, sort } = list.query
   return longTable({
     caption: 'Links',
     rows,
     columns: [
-      { label: 'Select', kind: 'select', cell: ({ link }: Line) => selectRow(link.id, shortUrlText(link.short_url)) },
-      { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => nameOf(link) },
+      { label: 'Select', kind: 'select', cell: ({ link }: Row) => selectRow(link.id, shortUrlText(link.short_url)) },
+      { label: 'Link', kind: 'lead', sortBy: 'alias', cell: ({ link }) => linkCell(link) },
       {
         label: 'Space',
         width: 'large',
         leaves: 1,
         isPlain: true,
-        cell: ({ space }) => (space === undefined ? null : spaceName(space)),
+        cell: ({ space }) => (space === undefined ? null : spaceLabel(space)),
       },
       {
         label: `Clicks in ${recentDays} days`,
         kind: 'number',
         width: 'large',
         isPlain: true,
-        cell: ({ daily }) => recent(daily),
+        cell: ({ daily }) => recentClicks(daily),
       },
-      { label: 'All clicks', kind: 'number', leaves: 2, sortBy: 'clicks', cell: ({ link }) => count(link.clicks) },
+      {
+        label: 'All clicks',
+        kind: 'number',
+        leaves: 2,
+        sortBy: 'clicks',
+        cell: ({ link }) => formatCount(link.clicks),
+      },
       { label: 'Created', leaves: 3, sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
-      { label: 'Actions', kind: 'menu', cell: ({ link }) => menuOf(link, list) },
+      { label: 'Actions', kind: 'menu', cell: ({ link }) => rowMenu(link, list) },
     ],
     sorting: { by: sort_by, isDescending: sort === 'desc', href: (by, isDown) => list.sortHref(by, isDown) },
   })
 }
 
-function nameOf({ id, short_url, title, url, status }: Link): Html {
+function linkCell({ id, short_url, title, url, status }: Link): Html {
   const heading = title === null ? null : html`<bdi class="title">${title}</bdi> `
-  return html`${shortUrlOf({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}
-<span class="leads">${stateBadge(status)}${heading}${targetOf(url, 60)}</span>`
+  return html`${shortUrlLink({ shortUrl: short_url, href: `${home}/${id}`, coversRow: true })}
+<span class="leads">${statusBadge(status)}${heading}${destination(url, 60)}</span>`
 }
 
-function recent(daily: readonly number[]): Part {
+function recentClicks(daily: readonly number[]): Part {
   const clicks = daily.reduce((sum, each) => sum + each, 0)
   const words = ` ${clicks === 1 ? 'click' : 'clicks'} in ${recentDays} days`
-  return html`<span class="trend">${sparkline(daily)}<span>${count(clicks)}<span class="in-block">${words}</span></span></span>`
+  return html`<span class="trend">${sparkline(daily)}<span>${formatCount(clicks)}<span class="in-block">${words}</span></span></span>`
 }
 
-function menuOf({ id, short_url, disabled }: Link, list: ListState): Html {
+function rowMenu({ id, short_url, disabled }: Link, list: ListState): Html {
   const state = disabled ? ({ label: 'Enable', icon: 'done' } as const) : ({ label: 'Disable', icon: 'off' } as const)
-  const remove = list.here === home ? '' : `?${new URLSearchParams({ next: list.here })}`
+  const remove = list.currentHref === home ? '' : `?${new URLSearchParams({ next: list.currentHref })}`
   return menu(`menu-${id}`, `Actions for ${shortUrlText(short_url)}`, [
     { label: 'Edit', href: `${home}/${id}/edit`, icon: 'edit' },
     { label: 'QR code', href: `${home}/${id}#qr`, icon: 'qr' },
-    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.here } },
+    { ...state, href: `${home}/${id}/${disabled ? 'enable' : 'disable'}`, fields: { next: list.currentHref } },
     { label: 'Delete', href: `${home}/${id}/delete${remove}`, icon: 'remove', isDangerous: true, inDialog: true },
   ])
 }
@@ -223,7 +229,7 @@ function selectedActions({ spaces }: Choices, list: ListState): Html {
   const what = (value: string, label: string, weight: 'plain' | 'danger' = 'plain') =>
     submitButton({ name: 'what', value, label, weight, needsNothing: value !== 'move' })
   const options = [{ value: '', label: 'Move to…' }, { value: noSpace, label: 'No space' }, ...spaces.map(spaceChoice)]
-  return html`${hiddenFields({ next: list.here })}${what('enable', 'Enable')}${what('disable', 'Disable')}
+  return html`${hiddenFields({ next: list.currentHref })}${what('enable', 'Enable')}${what('disable', 'Disable')}
 <label class="hidden-text" for="move-to">Space</label><select id="move-to" name="space_id" required>${optionsOf(options, '')}</select>${what('move', 'Move')}
 ${what('delete', 'Delete', 'danger')}`
 }
@@ -232,20 +238,21 @@ ${what('delete', 'Delete', 'danger')}`
 export const noSpace = '0'
 
 /** `/app/links/selected`: the form of the list. */
-export function selectedLinkPages(pages: Pages, parts: LinkPageParts): void {
+export function addSelectedLinkPages(pages: Pages, parts: LinkServices): void {
   const { storage, shortUrl } = parts
   // Where a choice of colours leads back to from the question whether to delete them.
-  pages.show(`${home}/selected`, async () => new Next(home))
+  pages.get(`${home}/selected`, async () => new Redirect(home))
 
-  pages.act(`${home}/selected`, async (asked) => {
-    const { account, fields } = asked
+  pages.post(`${home}/selected`, async (request) => {
+    const { account, fields } = request
     const ids = selectedIn(fields)
-    const list = linkListOf(fields.next)
-    if (ids.length === 0) return new Next(list)
-    if (fields.what !== 'delete' || fields.confirmed === 'true') return new Next(list, await doneTo(ids, asked, parts))
+    const list = linkListReturnPath(fields.next)
+    if (ids.length === 0) return new Redirect(list)
+    if (fields.what !== 'delete' || fields.confirmed === 'true')
+      return new Redirect(list, await applyToAll(ids, request, parts))
     const links = await Promise.all(ids.map((id) => findLink(storage, account, id)))
     const there = links.flatMap((link) => link?.record ?? [])
-    return there.length === 0 ? new Next(list) : deleteManyPage({ storage, account, shortUrl }, there, list)
+    return there.length === 0 ? new Redirect(list) : deleteManyPage({ storage, account, shortUrl }, there, list)
   })
 }
 
@@ -255,14 +262,18 @@ function selectedIn(fields: Fields): number[] {
 }
 
 /** Does what the pressed button says, to each. Returns what to say of those to which it was done, and of the others. */
-async function doneTo(ids: readonly number[], { account, fields }: Asked, parts: LinkPageParts): Promise<Notice> {
-  const { act, notice } = workOf(fields, account, parts)
+async function applyToAll(
+  ids: readonly number[],
+  { account, fields }: PageRequest,
+  parts: LinkServices,
+): Promise<Notice> {
+  const { apply, notice } = actionFrom(fields, account, parts)
   const done: number[] = []
   for (const id of ids) {
     try {
-      if ((await act(id)) !== false) done.push(id)
+      if ((await apply(id)) !== false) done.push(id)
     } catch (error) {
-      if (isGone(error)) continue
+      if (isNotFound(error)) continue
       // What is done already must be told, and can be undone.
       if (done.length > 0 && error instanceof Failure) break
       throw error
@@ -271,25 +282,25 @@ async function doneTo(ids: readonly number[], { account, fields }: Asked, parts:
   return notice(done, ids.length - done.length)
 }
 
-interface Work {
+interface LinkAction {
   /** False if it could not be done to the link. */
-  readonly act: (id: number) => Promise<unknown>
+  readonly apply: (id: number) => Promise<unknown>
   readonly notice: (done: readonly number[], others: number) => Notice
 }
 
-function workOf({ what, space_id }: Fields, account: number, { actions }: LinkPageParts): Work {
+function actionFrom({ what, space_id }: Fields, account: number, { actions }: LinkServices): LinkAction {
   const change = (fields: Fields) => (id: number) => actions.change(account, id, fields, null)
   switch (what) {
     case 'enable':
-      return { act: change({ disabled: 'false' }), notice: switched('enabled') }
+      return { apply: change({ disabled: 'false' }), notice: switchNotice('enabled') }
     case 'disable':
-      return { act: change({ disabled: 'true' }), notice: switched('disabled') }
+      return { apply: change({ disabled: 'true' }), notice: switchNotice('disabled') }
     case 'move':
       return moveTo(space_id, change)
     case 'delete':
-      return { act: (id) => actions.removeForNow(account, id, null), notice: deleted }
+      return { apply: (id) => actions.removeForNow(account, id, null), notice: deletionNotice }
     case 'restore':
-      return { act: (id) => isBack(() => actions.restore(account, id)), notice: restored }
+      return { apply: (id) => restoreLink(() => actions.restore(account, id)), notice: restoreNotice }
     default:
       throw new Failure(
         'malformed_body',
@@ -298,50 +309,50 @@ function workOf({ what, space_id }: Fields, account: number, { actions }: LinkPa
   }
 }
 
-function switched(to: 'enabled' | 'disabled'): Work['notice'] {
+function switchNotice(to: 'enabled' | 'disabled'): LinkAction['notice'] {
   return (done, others) => {
     if (done.length === 1 && others === 0) return { code: `link-${to}`, ids: done }
-    return toMany({ code: `links-${to}` }, done, others)
+    return noticeForMany({ code: `links-${to}` }, done, others)
   }
 }
 
-const deleted: Work['notice'] = (done, others) => {
+const deletionNotice: LinkAction['notice'] = (done, others) => {
   if (done.length === 1 && others === 0) return { code: 'link-deleted', ids: done }
-  return toMany({ code: 'links-deleted', ids: done }, done, others)
+  return noticeForMany({ code: 'links-deleted', ids: done }, done, others)
 }
 
-const restored: Work['notice'] = (done, others) => {
+const restoreNotice: LinkAction['notice'] = (done, others) => {
   if (done.length === 0) return { code: 'links-lost', number: others }
   return { code: 'links-restored', number: done.length, others }
 }
 
-function toMany(notice: Notice, done: readonly number[], others: number): Notice {
+function noticeForMany(notice: Notice, done: readonly number[], others: number): Notice {
   return done.length === 0 ? { code: 'links-gone' } : { ...notice, number: done.length, others }
 }
 
-function moveTo(space: unknown, change: (fields: Fields) => Work['act']): Work {
+function moveTo(space: unknown, change: (fields: Fields) => LinkAction['apply']): LinkAction {
   if (space === undefined || space === '') {
-    throw refusedSpace('required', 'Choose the space that the links move to, or “No space”.')
+    throw spaceViolation('required', 'Choose the space that the links move to, or “No space”.')
   }
   if (space === noSpace) {
-    return { act: change({ space_id: '' }), notice: (...of) => toMany({ code: 'links-taken-out' }, ...of) }
+    return { apply: change({ space_id: '' }), notice: (...of) => noticeForMany({ code: 'links-taken-out' }, ...of) }
   }
   const id = positiveInteger(String(space))
-  if (id === undefined) throw refusedSpace('out_of_range', 'Choose a space of the list, or “No space”.')
+  if (id === undefined) throw spaceViolation('out_of_range', 'Choose a space of the list, or “No space”.')
   const ids = [id]
-  return { act: change({ space_id: space }), notice: (...of) => toMany({ code: 'links-moved', ids }, ...of) }
+  return { apply: change({ space_id: space }), notice: (...of) => noticeForMany({ code: 'links-moved', ids }, ...of) }
 }
 
-function refusedSpace(code: 'required' | 'out_of_range', message: string): Failure {
+function spaceViolation(code: 'required' | 'out_of_range', message: string): Failure {
   return validationFailed([{ field: 'space_id', code, message }])
 }
 
 /** Whether the link is back; false as well if another has its alias. */
-async function isBack(restore: () => Promise<unknown>): Promise<boolean> {
-  const link = await attempted(restore)
-  return link !== undefined && !(link instanceof Refused)
+async function restoreLink(restore: () => Promise<unknown>): Promise<boolean> {
+  const link = await attempt(restore)
+  return link !== undefined && !(link instanceof Rejection)
 }
 
-function isGone(error: unknown): boolean {
+function isNotFound(error: unknown): boolean {
   return error instanceof Failure && error.code === 'not_found'
 }

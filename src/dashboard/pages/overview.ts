@@ -9,34 +9,41 @@ import type { ShortUrl } from '../../names/short-url.ts'
 import { resources } from '../../resources.ts'
 import type { Storage } from '../../storage/port.ts'
 import { ListState } from '../list-state.ts'
-import type { Pages, Shown } from '../pages.ts'
+import type { PageContent, Pages } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
-import { counted } from '../parts/format.ts'
-import { shortUrlOf } from '../parts/links.ts'
+import { quantity } from '../parts/format.ts'
+import { shortUrlLink } from '../parts/links.ts'
 import { emptyState } from '../parts/messages.ts'
-import { breakdownBars, clicksOverTime, hasVisits, periodOf, type StatisticsAsked, topLinks } from '../statistics.ts'
-import { codePicture } from './link.ts'
+import { breakdownBars, clicksOverTime, hasVisits, periodFrom, type StatisticsQuery, topLinks } from '../statistics.ts'
+import { qrImage } from './link.ts'
 
 const home = '/app'
 
-export interface OverviewParts {
+export interface OverviewServices {
   readonly storage: Storage
   readonly shortUrl: ShortUrl
 }
 
 /** `/app`. */
-export function overviewPage(pages: Pages, { storage, shortUrl }: OverviewParts): void {
-  pages.show(home, async ({ account, query }) => {
-    const reading = periodOf(query)
-    const asked = { db: storage, account, subject: { scope: 'account', id: account } as const, reading, path: home }
+export function addOverviewPage(pages: Pages, { storage, shortUrl }: OverviewServices): void {
+  pages.get(home, async ({ account, query }) => {
+    const reading = periodFrom(query)
+    const statistics = {
+      db: storage,
+      account,
+      subject: { scope: 'account', id: account } as const,
+      reading,
+      path: home,
+    }
     const isRefused = reading.violations.length > 0
-    if (!isRefused && !(await hasVisits(asked))) {
+    if (!isRefused && !(await hasVisits(statistics))) {
       const link = await newestLink(storage, account, shortUrl)
-      if (link !== undefined) return shown(html`${await attention(storage, account)}${firstClick(link)}`)
+      if (link !== undefined)
+        return overviewContent(html`${await expiredLinksWarning(storage, account)}${waitingForFirstClick(link)}`)
       return firstStep((await hasDomains(storage, account)) ? firstLink : firstDomain)
     }
-    const warnings = await attention(storage, account)
-    return shown(html`${warnings}${await clicksOf(asked, shortUrl)}`, isRefused ? 422 : 200)
+    const warnings = await expiredLinksWarning(storage, account)
+    return overviewContent(html`${warnings}${await clicksSections(statistics, shortUrl)}`, isRefused ? 422 : 200)
   })
 }
 
@@ -54,11 +61,11 @@ const firstLink = emptyState({
   action: newLink,
 })
 
-function firstStep(body: Html): Shown {
+function firstStep(body: Html): PageContent {
   return { title: 'Overview', heading: 'Welcome', place: 'overview', body }
 }
 
-function shown(body: Html, status = 200): Shown {
+function overviewContent(body: Html, status = 200): PageContent {
   return { title: 'Overview', place: 'overview', action: newLink, body, status }
 }
 
@@ -75,32 +82,32 @@ async function newestLink(storage: Storage, account: number, shortUrl: ShortUrl)
 }
 
 /** Until the first visit, the newest link stands where its figures will be; a script looks for them every few seconds. */
-function firstClick({ id, short_url: shortUrl, status }: Link): Html {
+function waitingForFirstClick({ id, short_url: shortUrl, status }: Link): Html {
   const next =
     status === 'active'
       ? html`<p>Share this short link, or scan its code with a phone. Open it once, and your click shows here within seconds.</p>
 <div class="actions">${linkButton({ label: 'Open it once', href: shortUrl, inNewTab: true })}</div>`
       : html`<p>The link is ${status}, so visitors do not reach its target.</p>`
   return html`<section id="clicks" data-refresh><h2>No clicks yet</h2>
-<div class="qr">${codePicture(shortUrl, `/app/links/${id}/qr`)}<div class="stack">
-<p>${shortUrlOf({ shortUrl, href: `/app/links/${id}` })}</p>${next}</div></div></section>`
+<div class="qr">${qrImage(shortUrl, `/app/links/${id}/qr`)}<div class="stack">
+<p>${shortUrlLink({ shortUrl, href: `/app/links/${id}` })}</p>${next}</div></div></section>`
 }
 
-async function clicksOf(asked: StatisticsAsked, shortUrl: ShortUrl): Promise<Html> {
+async function clicksSections(query: StatisticsQuery, shortUrl: ShortUrl): Promise<Html> {
   const [overTime, top, bars] = await Promise.all([
-    clicksOverTime(asked),
-    topLinks(asked, shortUrl),
-    breakdownBars(asked, ['countries', 'referrers']),
+    clicksOverTime(query),
+    topLinks(query, shortUrl),
+    breakdownBars(query, ['countries', 'referrers']),
   ])
   return html`<section id="clicks" data-arrived="The first click is here"><h2>Clicks</h2>${overTime}</section>
 <section id="where"><h2>What is followed, and from where</h2>${top}${bars}</section>`
 }
 
 /** What needs a look: links that have stopped working. */
-async function attention(storage: Storage, account: number): Promise<Html | null> {
+async function expiredLinksWarning(storage: Storage, account: number): Promise<Html | null> {
   const { request } = new ListState('', { per_page: '10', status: 'expired' }, listLinksQuery, resources.links)
   const { total, totalIsExact } = await listLinks(storage, account, request)
   if (total === 0) return null
-  const words = `${totalIsExact ? '' : 'More than '}${counted(total, 'link')}`
+  const words = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
   return html`<p class="attention"><a href="/app/links?status=expired">${words}</a> ${total === 1 ? 'has' : 'have'} expired.</p>`
 }

@@ -4,9 +4,9 @@ import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { listSessions, removeSession, removeSessions } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
-import { endSession } from '../cookies.ts'
-import { sliced } from '../list-state.ts'
-import { idOf, Next, type Pages, type Shown } from '../pages.ts'
+import { clearSessionCookie } from '../cookies.ts'
+import { slicePage } from '../list-state.ts'
+import { idParam, type PageContent, type Pages, Redirect } from '../pages.ts'
 import { postButton } from '../parts/buttons.ts'
 import { timeAgo } from '../parts/format.ts'
 import { table } from '../parts/table.ts'
@@ -15,46 +15,46 @@ const home = '/app/sessions'
 type Listed = Awaited<ReturnType<typeof listSessions>>[number]
 
 /** `/app/sessions`. */
-export function sessionPages(pages: Pages, db: Db): void {
-  pages.show(home, async ({ account, session, query }) => {
+export function addSessionPages(pages: Pages, db: Db): void {
+  pages.get(home, async ({ account, session, query }) => {
     return listPage(await listSessions(db, account), session.id, query)
   })
 
-  pages.act(
+  pages.post(
     `${home}/:id/end`,
     async (asked) => {
       const { exchange, account, session } = asked
-      const id = idOf(asked, 'session')
+      const id = idParam(asked, 'session')
       if (!(await removeSession(db, account, id))) throw notFound('session')
-      if (id !== session.id) return new Next(home, { code: 'session-ended' })
-      endSession(exchange, pages.isSecure(exchange))
-      return new Next('/app/sign-in')
+      if (id !== session.id) return new Redirect(home, { code: 'session-ended' })
+      clearSessionCookie(exchange, pages.isSecure(exchange))
+      return new Redirect('/app/sign-in')
     },
     { isLimited: false },
   )
 
-  pages.act(
+  pages.post(
     `${home}/end-all`,
     async ({ exchange, account }) => {
       await removeSessions(db, account, null)
-      endSession(exchange, pages.isSecure(exchange))
-      return new Next('/app/sign-in')
+      clearSessionCookie(exchange, pages.isSecure(exchange))
+      return new Redirect('/app/sign-in')
     },
     { isLimited: false },
   )
 
-  pages.act(
+  pages.post(
     `${home}/end-others`,
     async ({ account, session }) => {
       const ended = await removeSessions(db, account, session.id)
-      return new Next(home, { code: 'sessions-ended', number: ended })
+      return new Redirect(home, { code: 'sessions-ended', number: ended })
     },
     { isLimited: false },
   )
 }
 
-function listPage(sessions: readonly Listed[], own: number, query: Fields): Shown {
-  const { rows, pages } = sliced(sessions, home, query)
+function listPage(sessions: readonly Listed[], own: number, query: Fields): PageContent {
+  const { rows, pages } = slicePage(sessions, home, query)
   const now = Date.now()
   const list = table({
     caption: 'Sessions',

@@ -11,67 +11,67 @@ import { type Html, html } from '../../http/html.ts'
 import type { Keyring } from '../../keys/keyring.ts'
 import { type NewSession, removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
 import type { Db } from '../../storage/port.ts'
-import { beginSession, endSession, keepScheme, schemeOf } from '../cookies.ts'
+import { clearSessionCookie, readScheme, setSessionCookie, storeScheme } from '../cookies.ts'
 import { FormState } from '../form-state.ts'
-import { bareOf } from '../frame.ts'
-import { Next, type Pages } from '../pages.ts'
+import { renderBare } from '../frame.ts'
+import { type Pages, Redirect } from '../pages.ts'
 import { hiddenFields, submitButton } from '../parts/buttons.ts'
 import { textField } from '../parts/fields.ts'
-import { openFormNextOf } from '../return-path.ts'
+import { shortReturnPath } from '../return-path.ts'
 
-export interface SignInParts {
+export interface SignInServices {
   readonly db: Db
   readonly keyring: Keyring
   /** Counts an attempt that failed; the failure that answers it if there have been too many from its address. */
-  readonly refuse: (exchange: Exchange) => Failure | undefined
+  readonly countFailedSignIn: (exchange: Exchange) => Failure | undefined
 }
 
 /** `/app/sign-in` and `/app/sign-out`. */
-export function signInPages(pages: Pages, { db, keyring, refuse }: SignInParts): void {
-  pages.open('GET', '/app/sign-in', async (exchange) => {
+export function addSignInPages(pages: Pages, { db, keyring, countFailedSignIn }: SignInServices): void {
+  pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
-    const next = openFormNextOf((exchange.query as Fields).next)
+    const next = shortReturnPath((exchange.query as Fields).next)
     return pages.send(exchange, 200, signInPage(exchange, { next, account: session?.account.name ?? null }))
   })
 
-  pages.receive('/app/sign-in', async (exchange, fields) => {
-    const next = openFormNextOf(fields.next)
-    const begun = await begin(fields, browserOf(exchange.headers['user-agent']))
+  pages.publicPost('/app/sign-in', async (exchange, fields) => {
+    const next = shortReturnPath(fields.next)
+    const begun = await begin(fields, browserLabel(exchange.headers['user-agent']))
     const before = await pages.sessionOf(exchange)
     if (begun instanceof NotSignedIn) {
       // Somebody who follows the link a second time in the same browser is signed in already.
       if (before !== undefined && fields.token !== undefined)
-        return pages.goTo(exchange, new Next(next, { code: 'signed-in' }))
-      const tooMany = refuse(exchange)
+        return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
+      const tooMany = countFailedSignIn(exchange)
       if (tooMany !== undefined) return tooMany
       const page = signInPage(exchange, { next, account: before?.account.name ?? null }, begun.violations)
       return pages.send(exchange, 422, page)
     }
     // A session that the browser had before ends: no secret outlives a sign-in.
     if (before !== undefined) await removeSession(db, before.account.id, before.id)
-    beginSession(exchange, pages.isSecure(exchange), begun.secret)
-    return pages.goTo(exchange, new Next(next))
+    setSessionCookie(exchange, pages.isSecure(exchange), begun.secret)
+    return pages.redirect(exchange, new Redirect(next))
   })
 
-  pages.act(
+  pages.post(
     '/app/sign-out',
     async ({ exchange, account, session }) => {
       await removeSession(db, account, session.id)
-      endSession(exchange, pages.isSecure(exchange))
-      return new Next('/app/sign-in')
+      clearSessionCookie(exchange, pages.isSecure(exchange))
+      return new Redirect('/app/sign-in')
     },
     { isLimited: false },
   )
 
-  pages.receive('/app/scheme', async (exchange, fields) => {
-    keepScheme(exchange, fields.scheme, pages.isSecure(exchange))
-    return pages.goTo(exchange, new Next(openFormNextOf(fields.next)))
+  pages.publicPost('/app/scheme', async (exchange, fields) => {
+    storeScheme(exchange, fields.scheme, pages.isSecure(exchange))
+    return pages.redirect(exchange, new Redirect(shortReturnPath(fields.next)))
   })
 
   async function begin(fields: Fields, browser: string): Promise<NewSession | NotSignedIn> {
     if (typeof fields.token === 'string' && fields.token !== '') {
-      const session = await signInByToken(db, tokenIn(fields.token), browser)
-      return session ?? new NotSignedIn('token', usedUp)
+      const session = await signInByToken(db, tokenFrom(fields.token), browser)
+      return session ?? new NotSignedIn('token', linkUsedOrExpired)
     }
     if (typeof fields.api_key !== 'string' || fields.api_key.trim() === '') {
       return new NotSignedIn('api_key', 'Paste an API key, or open a sign-in link.')
@@ -91,15 +91,15 @@ class NotSignedIn {
   }
 }
 
-const usedUp = 'This sign-in link has been used or has expired. Get another one.'
+const linkUsedOrExpired = 'This sign-in link has been used or has expired. Get another one.'
 const lacksScope = 'This API key lacks the scope *. Sign in with a key that has it.'
 
 /** People may paste the whole address. */
-function tokenIn(text: string): string {
+function tokenFrom(text: string): string {
   return text.trim().replace(/^.*#/, '')
 }
 
-interface Wanted {
+interface SignInState {
   /** Where the browser goes afterwards. */
   readonly next: string
   /** The name of the account that the browser is signed in to; null if it is not. */
@@ -110,14 +110,14 @@ interface Wanted {
  * The two ways to sign in. A script sends the token of a sign-in link by itself, unless somebody is signed in: a link that
  * another person has sent must not put them into that person's account without a word.
  */
-function signInPage(exchange: Exchange, { next, account }: Wanted, violations: readonly Violation[] = []): string {
+function signInPage(exchange: Exchange, { next, account }: SignInState, violations: readonly Violation[] = []): string {
   const state = new FormState({}, violations)
   const link = textField({
     name: 'token',
     label: 'Sign-in link',
     type: 'password',
     help: html`Paste the one that the server printed when it first started. <code>npx waymark login-link</code> prints another. A link works once, for 30 minutes.`,
-    state: state.of('token'),
+    state: state.field('token'),
     hasFocus: violations.length === 0,
   })
   const key = textField({
@@ -125,12 +125,12 @@ function signInPage(exchange: Exchange, { next, account }: Wanted, violations: r
     label: 'API key',
     type: 'password',
     help: 'It needs the scope *, which includes everything.',
-    state: state.of('api_key'),
+    state: state.field('api_key'),
   })
-  return bareOf({
+  return renderBare({
     title: 'Sign in',
-    scheme: schemeOf(exchange),
-    body: html`${account === null ? null : alreadyIn(account, next)}<form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
+    scheme: readScheme(exchange),
+    body: html`${account === null ? null : alreadySignedIn(account, next)}<form method="post" action="/app/sign-in" class="form" data-sign-in="${account === null ? 'now' : 'ask'}" novalidate>${hiddenFields({ next })}
 ${link}<div class="actions">${submitButton({ label: 'Sign in with the link' })}</div></form>
 <p class="or">or</p>
 <form method="post" action="/app/sign-in" class="form" novalidate>${hiddenFields({ next })}
@@ -138,13 +138,13 @@ ${key}<div class="actions">${submitButton({ label: 'Sign in with the key', weigh
   })
 }
 
-function alreadyIn(account: string, next: string): Html {
+function alreadySignedIn(account: string, next: string): Html {
   return html`<p>This browser is signed in to <bdi>${account}</bdi>. <a href="${next}">Go on there</a>, or sign in to another account.</p>
 `
 }
 
 /** What lists of sessions call a browser: "Firefox on Linux". The user agent itself is not kept. */
-export function browserOf(userAgent = ''): string {
+export function browserLabel(userAgent = ''): string {
   const { browser, operating_system } = softwareOf(userAgent)
   return operating_system === null ? (browser ?? 'Unknown browser') : `${browser ?? 'Browser'} on ${operating_system}`
 }

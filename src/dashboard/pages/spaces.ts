@@ -13,29 +13,29 @@ import { listSpacesQuery, type Space } from '../../spaces/schema.ts'
 import { colors } from '../../spaces/space.ts'
 import { findSpace, listSpaces } from '../../spaces/store.ts'
 import type { Page, Storage } from '../../storage/port.ts'
-import { attempted, FormState, Refused, stillAt } from '../form-state.ts'
-import { ListState, noRows } from '../list-state.ts'
-import { type Asked, idOf, Next, type Pages, type Shown } from '../pages.ts'
+import { attempt, FormState, preconditionFrom, Rejection } from '../form-state.ts'
+import { ListState, noRowsMessage } from '../list-state.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
 import { hiddenFields, linkButton, menu, onceField, submitButton } from '../parts/buttons.ts'
 import { textField } from '../parts/fields.ts'
-import { counted, timeAgo } from '../parts/format.ts'
-import { colorField, linksOf, spaceName } from '../parts/links.ts'
+import { quantity, timeAgo } from '../parts/format.ts'
+import { colorField, linkCount, spaceLabel } from '../parts/links.ts'
 import { filterBar, pagination } from '../parts/list-controls.ts'
-import { collision, confirmation, type Difference, emptyState } from '../parts/messages.ts'
+import { confirmation, conflictMessage, type Difference, emptyState } from '../parts/messages.ts'
 import { table } from '../parts/table.ts'
 import { groupStatistics } from '../statistics.ts'
 
 const home = '/app/spaces'
 
-export interface SpacePageParts {
+export interface SpaceServices {
   readonly storage: Storage
   readonly actions: SpaceActions
   readonly shortUrl: ShortUrl
 }
 
 /** `/app/spaces` and the form that makes one. */
-export function spacePages(pages: Pages, { storage, actions }: SpacePageParts): void {
-  pages.show(home, async ({ account, query }) => {
+export function addSpaceListPages(pages: Pages, { storage, actions }: SpaceServices): void {
+  pages.get(home, async ({ account, query }) => {
     const list = new ListState(home, query, listSpacesQuery, resources.spaces)
     const { rows, ...counted } = await listSpaces(storage, account, list.request)
     const ids = rows.map(({ id }) => id)
@@ -43,21 +43,21 @@ export function spacePages(pages: Pages, { storage, actions }: SpacePageParts): 
     return listPage(list, { rows: rows.map((space) => ({ space, links: links.get(space.id) ?? 0 })), ...counted })
   })
 
-  pages.show(`${home}/new`, async () => newPage(new FormState({ color: 1 })))
+  pages.get(`${home}/new`, async () => newPage(new FormState({ color: 1 })))
 
-  pages.act(home, async ({ account, fields }) => {
-    const space = await attempted(() => actions.insert(account, fields))
-    if (space instanceof Refused) return { ...newPage(new FormState(fields, space.violations)), status: 422 }
-    return new Next(`${home}/${space.record.id}`, { code: 'space-made' })
+  pages.post(home, async ({ account, fields }) => {
+    const space = await attempt(() => actions.insert(account, fields))
+    if (space instanceof Rejection) return { ...newPage(new FormState(fields, space.violations)), status: 422 }
+    return new Redirect(`${home}/${space.record.id}`, { code: 'space-made' })
   })
 }
 
-interface Line {
+interface Row {
   readonly space: Space
   readonly links: number
 }
 
-function listPage(list: ListState, { rows, total, totalIsExact }: Page<Line>): Shown {
+function listPage(list: ListState, { rows, total, totalIsExact }: Page<Row>): PageContent {
   const { query } = list
   const action = linkButton({ label: 'New space', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   if (total === 0 && query.search === null) {
@@ -68,15 +68,15 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Line>): S
   const kept = { sort_by: list.valueOf('sort_by'), sort: list.valueOf('sort') }
   const results =
     rows.length === 0
-      ? noRows(list, 'No space has this in its name.')
-      : html`${tableOf(rows, list)}
+      ? noRowsMessage(list, 'No space has this in its name.')
+      : html`${spaceTable(rows, list)}
 ${pagination({ page: list.page, perPage: query.per_page, total, totalIsExact, href: (page) => list.pageHref(page) })}`
   const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
 <div id="results" class="results">${results}</div>`
   return { title: 'Spaces', place: 'spaces', action, body }
 }
 
-function tableOf(rows: readonly Line[], list: ListState): Html {
+function spaceTable(rows: readonly Row[], list: ListState): Html {
   const { sort_by, sort } = list.query
   return table({
     caption: 'Spaces',
@@ -85,9 +85,9 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
         label: 'Name',
         kind: 'lead',
         sortBy: 'name',
-        cell: ({ space }: Line) => html`<a class="cover" href="${home}/${space.id}">${spaceName(space)}</a>`,
+        cell: ({ space }: Row) => html`<a class="cover" href="${home}/${space.id}">${spaceLabel(space)}</a>`,
       },
-      { label: 'Links', cell: ({ space, links }) => linksOf(`space_id=${space.id}`, links), isPlain: true },
+      { label: 'Links', cell: ({ space, links }) => linkCount(`space_id=${space.id}`, links), isPlain: true },
       { label: 'Created', sortBy: 'id', cell: ({ space }) => timeAgo(space.created_at, Date.now()) },
     ],
     rows,
@@ -95,66 +95,66 @@ function tableOf(rows: readonly Line[], list: ListState): Html {
   })
 }
 
-function newPage(state: FormState): Shown {
-  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${controls(state)}
+function newPage(state: FormState): PageContent {
+  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${spaceFields(state)}
 <div class="actions">${submitButton({ label: 'Create space' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
   return { title: 'New space', place: 'spaces', body }
 }
 
 /** The fields of a space. */
-export function controls(state: FormState): Html {
+export function spaceFields(state: FormState): Html {
   const name = textField({
     name: 'name',
     label: 'Name',
-    state: state.of('name'),
-    hasFocus: state.of('name').value === '',
+    state: state.field('name'),
+    hasFocus: state.field('name').value === '',
   })
-  return state.withErrors(html`${name}${colorField({ name: 'color', state: state.of('color') })}`)
+  return state.withErrors(html`${name}${colorField({ name: 'color', state: state.field('color') })}`)
 }
 
 /** `/app/spaces/{id}` and what lies below. */
-export function spacePage(pages: Pages, { storage, actions, shortUrl }: SpacePageParts): void {
-  pages.show(`${home}/:id`, async (asked) => {
-    const { account, query } = asked
-    const { record } = await spaceOf(asked)
+export function addSpacePages(pages: Pages, { storage, actions, shortUrl }: SpaceServices): void {
+  pages.get(`${home}/:id`, async (request) => {
+    const { account, query } = request
+    const { record } = await spaceOf(request)
     const path = `${home}/${record.id}`
     const subject = { scope: 'space', id: record.id } as const
     const { part, status } = await groupStatistics({ db: storage, shortUrl, account, subject, query, path })
-    const heading = spaceName(record)
+    const heading = spaceLabel(record)
     return { title: record.name, heading, place: 'spaces', action: headActions(record), body: part, status }
   })
 
-  pages.show(`${home}/:id/edit`, async (asked) => {
-    const { record, version } = await spaceOf(asked)
+  pages.get(`${home}/:id/edit`, async (request) => {
+    const { record, version } = await spaceOf(request)
     return editPage(record, new FormState({ ...record, version }), null)
   })
 
-  pages.act(`${home}/:id`, async (asked) => {
-    const { account, fields } = asked
+  pages.post(`${home}/:id`, async (request) => {
+    const { account, fields } = request
     const { version, ...sent } = fields
-    const id = idOf(asked, 'space')
-    const saved = await attempted(() => actions.change(account, id, sent, stillAt(version)))
-    if (!(saved instanceof Refused)) return new Next(`${home}/${id}`, { code: 'space-saved' })
-    const now = await spaceOf(asked)
+    const id = idParam(request, 'space')
+    const saved = await attempt(() => actions.change(account, id, sent, preconditionFrom(version)))
+    if (!(saved instanceof Rejection)) return new Redirect(`${home}/${id}`, { code: 'space-saved' })
+    const now = await spaceOf(request)
     const state = new FormState({ ...fields, version: now.version }, saved.violations)
-    const clash = saved.isCollision ? collision(differences(sent, now.record)) : null
-    return { ...editPage(now.record, state, clash), status: saved.isCollision ? 409 : 422 }
+    const clash = saved.isConflict ? conflictMessage(differences(sent, now.record)) : null
+    return { ...editPage(now.record, state, clash), status: saved.isConflict ? 409 : 422 }
   })
 
-  pages.show(`${home}/:id/delete`, async (asked) => {
-    const { record } = await spaceOf(asked)
+  pages.get(`${home}/:id/delete`, async (request) => {
+    const { record } = await spaceOf(request)
     const filter = { space_id: String(record.id), per_page: '10' }
-    const { request } = new ListState('', filter, listLinksQuery, resources.links)
-    return deletePage(record, await listLinks(storage, asked.account, request))
+    const list = new ListState('', filter, listLinksQuery, resources.links)
+    return deletePage(record, await listLinks(storage, request.account, list.request))
   })
 
-  pages.act(`${home}/:id/delete`, async (asked) => {
-    await actions.remove(asked.account, idOf(asked, 'space'), null)
-    return new Next(home, { code: 'space-deleted' })
+  pages.post(`${home}/:id/delete`, async (request) => {
+    await actions.remove(request.account, idParam(request, 'space'), null)
+    return new Redirect(home, { code: 'space-deleted' })
   })
 
-  async function spaceOf(asked: Asked) {
-    return found(await findSpace(storage, asked.account, idOf(asked, 'space')), 'space')
+  async function spaceOf(request: PageRequest) {
+    return found(await findSpace(storage, request.account, idParam(request, 'space')), 'space')
   }
 }
 
@@ -168,10 +168,10 @@ ${menu('space-menu', `More actions for ${name}`, [
 ])}</div>`
 }
 
-function editPage(space: Space, state: FormState, clash: Html | null): Shown {
+function editPage(space: Space, state: FormState, clash: Html | null): PageContent {
   const path = `${home}/${space.id}`
   const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
-${hiddenFields({ version: state.of('version').value })}${controls(state)}
+${hiddenFields({ version: state.field('version').value })}${spaceFields(state)}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
   return { title: `Edit ${space.name}`, heading: html`Edit <bdi>${space.name}</bdi>`, place: 'spaces', body }
 }
@@ -189,8 +189,8 @@ function differences(sent: Fields, stored: Space): Difference[] {
   return all.filter(({ field, yours, theirs }) => sent[field] !== undefined && yours !== theirs)
 }
 
-function deletePage(space: Space, { total, totalIsExact }: Page<unknown>): Shown {
-  const links = `${totalIsExact ? '' : 'more than '}${counted(total, 'link')}`
+function deletePage(space: Space, { total, totalIsExact }: Page<unknown>): PageContent {
+  const links = `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`
   const consequences =
     total === 0
       ? ['It has no links.']

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   checkbox,
+  collapsibleSection,
   errorSummary,
   type FieldState,
-  fold,
   formError,
   radioGroup,
   selectField,
@@ -67,7 +67,10 @@ test('a summary leads to each field when there are several errors; one stands be
 })
 
 test('a fold is open when it must be, and says what is set inside', () => {
-  assert.match(fold({ title: 'When', body: 'x' }).text, /^<details class="fold"><summary><svg .*<\/svg>When<\/summary>/)
-  const { text } = fold({ title: 'When', set: 'Until May', isOpen: true, body: 'x' })
+  assert.match(
+    collapsibleSection({ title: 'When', body: 'x' }).text,
+    /^<details class="fold"><summary><svg .*<\/svg>When<\/summary>/,
+  )
+  const { text } = collapsibleSection({ title: 'When', set: 'Until May', isOpen: true, body: 'x' })
   assert.match(text, /^<details class="fold" open>.*<span class="set">Until May<\/span>.*<div class="folded">x<\/div>/)
 })

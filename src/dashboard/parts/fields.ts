@@ -41,7 +41,7 @@ export function textField(field: TextField): Html {
   const input = html`<input${attributes({
     // A field of numbers forgets what is none, and it should come back with its error.
     type: type === 'number' ? 'text' : type,
-    ...common(field),
+    ...commonAttributes(field),
     value: field.state.value,
     placeholder,
     autocomplete,
@@ -50,8 +50,8 @@ export function textField(field: TextField): Html {
     autocapitalize: isCode || type === 'password' ? 'none' : null,
     inputmode: type === 'number' ? 'numeric' : null,
   })}>`
-  if (prefix === undefined) return framed(field, input)
-  return framed(field, html`<div class="prefixed"><span class="prefix"><bdi>${prefix}</bdi></span>${input}</div>`)
+  if (prefix === undefined) return withLabel(field, input)
+  return withLabel(field, html`<div class="prefixed"><span class="prefix"><bdi>${prefix}</bdi></span>${input}</div>`)
 }
 
 export interface Choice {
@@ -62,7 +62,10 @@ export interface Choice {
 /** A choice of one from a list. */
 export function selectField(field: Field & { readonly options: readonly Choice[] }): Html {
   const { options, state } = field
-  return framed(field, html`<select${attributes(common(field))}>${optionsOf(options, state.value)}</select>`)
+  return withLabel(
+    field,
+    html`<select${attributes(commonAttributes(field))}>${optionsOf(options, state.value)}</select>`,
+  )
 }
 
 /** The options of a select, the chosen one marked. */
@@ -74,8 +77,8 @@ export function optionsOf(options: readonly Choice[], chosen: string): Html {
 
 /** Yes or no. It sends `true` when it is checked and nothing else; its state is checked with the value `true`. */
 export function checkbox(field: Field): Html {
-  const input = html`<input${attributes({ type: 'checkbox', ...common(field), value: 'true', checked: field.state.value === 'true' })}>`
-  return html`<div class="choice">${input}<label for="${idOf(field.name)}">${field.label}</label>${below(field)}</div>`
+  const input = html`<input${attributes({ type: 'checkbox', ...commonAttributes(field), value: 'true', checked: field.state.value === 'true' })}>`
+  return html`<div class="choice">${input}<label for="${controlId(field.name)}">${field.label}</label>${errorAndHelp(field)}</div>`
 }
 
 export interface RadioChoice {
@@ -87,40 +90,40 @@ export interface RadioChoice {
 export function radioGroup(field: Field & { readonly options: readonly RadioChoice[] }): Html {
   const { label, state, options } = field
   const choices = options.map(({ value, label: words }, index) => {
-    const { id, required, autofocus, ...others } = common(field)
+    const { id, required, autofocus, ...others } = commonAttributes(field)
     const isChosen = value === state.value
     // The summary of errors leads to the first; so does the focus, unless one is chosen.
     const isFirst = index === 0
     const own = { id: isFirst ? id : null, required, autofocus: isFirst && autofocus, value, checked: isChosen }
     return html`<label><input${attributes({ type: 'radio', ...others, ...own })}>${words}</label>`
   })
-  return html`<fieldset class="field"><legend>${label}</legend><div class="choices">${choices}</div>${below(field)}</fieldset>`
+  return html`<fieldset class="field"><legend>${label}</legend><div class="choices">${choices}</div>${errorAndHelp(field)}</fieldset>`
 }
 
 /** The `id` of the field's control. */
-export function idOf(name: string): string {
+export function controlId(name: string): string {
   return `field-${name}`
 }
 
-function framed(field: Field, control: Html): Html {
-  const label = html`<label for="${idOf(field.name)}">${field.label}</label>`
-  return html`<div class="field">${label}${control}${below(field)}</div>`
+function withLabel(field: Field, control: Html): Html {
+  const label = html`<label for="${controlId(field.name)}">${field.label}</label>`
+  return html`<div class="field">${label}${control}${errorAndHelp(field)}</div>`
 }
 
 /** The error and the help, where the control says that they are. */
-function below({ name, state, help }: Field): Html {
+function errorAndHelp({ name, state, help }: Field): Html {
   const error =
     state.error === null
       ? null
-      : html`<p class="error" id="${idOf(name)}-error">${icon('warning')}<span>${state.error}</span></p>`
-  return html`${error}${help === undefined ? null : html`<p class="help" id="${idOf(name)}-help">${help}</p>`}`
+      : html`<p class="error" id="${controlId(name)}-error">${icon('warning')}<span>${state.error}</span></p>`
+  return html`${error}${help === undefined ? null : html`<p class="help" id="${controlId(name)}-help">${help}</p>`}`
 }
 
-function common({ name, state, help, isRequired = false, hasFocus = false }: Field) {
+function commonAttributes({ name, state, help, isRequired = false, hasFocus = false }: Field) {
   const isRefused = state.error !== null
-  const described = [isRefused ? `${idOf(name)}-error` : '', help === undefined ? '' : `${idOf(name)}-help`]
+  const described = [isRefused ? `${controlId(name)}-error` : '', help === undefined ? '' : `${controlId(name)}-help`]
   return {
-    id: idOf(name),
+    id: controlId(name),
     name,
     required: isRequired,
     autofocus: isRefused || hasFocus,
@@ -129,7 +132,7 @@ function common({ name, state, help, isRequired = false, hasFocus = false }: Fie
   }
 }
 
-export interface Fold {
+export interface CollapsibleSection {
   readonly title: string
   /** What is set inside, in a few words: "Expires 3 March". */
   readonly set?: string
@@ -139,7 +142,7 @@ export interface Fold {
 }
 
 /** What can be left out of a form, folded away under its theme. */
-export function fold({ title, set, isOpen = false, body }: Fold): Html {
+export function collapsibleSection({ title, set, isOpen = false, body }: CollapsibleSection): Html {
   const summary = html`<summary>${icon('chevron', 'chevron')}${title}${set === undefined ? null : html` <span class="set">${set}</span>`}</summary>`
   const inside = html`${summary}<div class="folded">${body}</div>`
   return isOpen ? html`<details class="fold" open>${inside}</details>` : html`<details class="fold">${inside}</details>`
@@ -154,7 +157,7 @@ export interface Refused {
 /** Stands above a form that was refused for several reasons and leads to each field; nothing when there is one, beside its field. */
 export function errorSummary(violations: readonly Refused[]): Html {
   if (violations.length < 2) return html``
-  const reasons = violations.map(({ field, message }) => html`<li><a href="#${idOf(field)}">${message}</a></li>`)
+  const reasons = violations.map(({ field, message }) => html`<li><a href="#${controlId(field)}">${message}</a></li>`)
   return html`<div class="summary" role="alert"><h2>${violations.length} fields need another value</h2><ul>${reasons}</ul></div>`
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { figures } from '../statistics.ts'
-import { count, counted, percent, shortCount } from './format.ts'
+import { formatCount, formatPercent, formatShortCount, quantity } from './format.ts'
 
 const period = 'the 30 days before'
 const changeOf = (value: number, before: number) => figures([{ label: 'Clicks', value, before }], period).text
@@ -20,8 +20,8 @@ test('a figure says its change against the period before, in words too', () => {
 })
 
 test('numbers are grouped, shortened and counted', () => {
-  assert.equal(count(1_234_567), '1,234,567')
-  assert.equal(shortCount(1_234_567), '1.2M')
-  assert.deepEqual([percent(0.042), percent(0.42), percent(1.5)], ['4.2%', '42%', '150%'])
-  assert.deepEqual([counted(1, 'link'), counted(0, 'link'), counted(2, 'link')], ['1 link', '0 links', '2 links'])
+  assert.equal(formatCount(1_234_567), '1,234,567')
+  assert.equal(formatShortCount(1_234_567), '1.2M')
+  assert.deepEqual([formatPercent(0.042), formatPercent(0.42), formatPercent(1.5)], ['4.2%', '42%', '150%'])
+  assert.deepEqual([quantity(1, 'link'), quantity(0, 'link'), quantity(2, 'link')], ['1 link', '0 links', '2 links'])
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { filterBar, foundLine } from './list-controls.ts'
+import { filterBar, resultCount } from './list-controls.ts'
 
 test('the bar is a form that keeps the order, and marks the filters that are set', () => {
   const options = [
@@ -26,6 +26,6 @@ test('the bar is a form that keeps the order, and marks the filters that are set
 })
 
 test('what was found stands in words, beside the way to the whole list', () => {
-  assert.equal(foundLine('2 links', null).text, '<div class="found"><p data-count>2 links</p></div>')
-  assert.match(foundLine('2 links', '/l?a&b').text, /<a class="small" href="\/l\?a&amp;b">Clear all<\/a><\/div>$/)
+  assert.equal(resultCount('2 links', null).text, '<div class="found"><p data-count>2 links</p></div>')
+  assert.match(resultCount('2 links', '/l?a&b').text, /<a class="small" href="\/l\?a&amp;b">Clear all<\/a><\/div>$/)
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countedAtMost } from '../../links/counts-parameters.ts'
-import { linksOf } from './links.ts'
+import { linkCount } from './links.ts'
 
 test('links are counted up to a thousand', () => {
-  const words = (links: number) => linksOf('space_id=2', links).text
+  const words = (links: number) => linkCount('space_id=2', links).text
   assert.equal(words(1), '<a href="/app/links?space_id=2">1 link</a>')
   assert.match(words(countedAtMost - 1), />1,000 links</)
   assert.match(words(countedAtMost), />More than 1,000 links</)

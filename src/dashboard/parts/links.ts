@@ -4,10 +4,10 @@ import { countedAtMost } from '../../links/counts-parameters.ts'
 import { colors } from '../../spaces/space.ts'
 import { copyButton } from './buttons.ts'
 import { type Field, radioGroup } from './fields.ts'
-import { count, counted } from './format.ts'
+import { formatCount, quantity } from './format.ts'
 import { type IconName, icon } from './icons.ts'
 
-export interface ShortUrlShown {
+export interface ShortUrlLink {
   readonly shortUrl: string
   /** Leads there instead of to the short link itself. */
   readonly href?: string
@@ -22,7 +22,7 @@ const shownPart = 48
  * A short link in people's words, and the button that copies it whole, as it is sent. Where there is no room, the host gives way
  * before the path.
  */
-export function shortUrlOf({ shortUrl, href = shortUrl, coversRow = false }: ShortUrlShown): Html {
+export function shortUrlLink({ shortUrl, href = shortUrl, coversRow = false }: ShortUrlLink): Html {
   const className = coversRow ? 'short-url cover' : 'short-url'
   const { host, path } = shortUrlParts(shortUrl)
   // With a name of its own, since parts in boxes are read with a pause between them.
@@ -33,13 +33,13 @@ export function shortUrlOf({ shortUrl, href = shortUrl, coversRow = false }: Sho
 /** "bücher.example/été": the short link in words, at most 60 signs of it. */
 export function shortUrlText(shortUrl: string): string {
   const { host, path } = partsOf(shortUrl)
-  return cutInMiddle(host + path, 60)
+  return truncateMiddle(host + path, 60)
 }
 
 /** Host and path in words, at most 48 signs of each. The path begins with its slash. */
 export function shortUrlParts(shortUrl: string): { readonly host: string; readonly path: string } {
   const { host, path } = partsOf(shortUrl)
-  return { host: cutInMiddle(host, shownPart), path: cutInMiddle(path, shownPart) }
+  return { host: truncateMiddle(host, shownPart), path: truncateMiddle(path, shownPart) }
 }
 
 /** Host and path, each in its own script. */
@@ -61,7 +61,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 const isPlain = /^[ -~]*$/
 
 /** The text with its middle left out when it has more signs than `length`; both ends stay. No sign is cut in two. */
-export function cutInMiddle(text: string, length: number): string {
+export function truncateMiddle(text: string, length: number): string {
   const behind = Math.floor((length - 1) / 2)
   return cut(text, length - 1 - behind, behind)?.join('…') ?? text
 }
@@ -97,9 +97,9 @@ const maxRead = 1_000
  * Renders a destination in at most `length` characters, with more of the URL in the `title`: the host and the path, and as
  * much of the query as fits. A long path keeps its end.
  */
-export function targetOf(url: string, length = 36): Html {
+export function destination(url: string, length = 36): Html {
   const { host, path, query } = urlParts(shortened(url))
-  const shownHost = cutInMiddle(host, Math.floor(length * 0.7))
+  const shownHost = truncateMiddle(host, Math.floor(length * 0.7))
   const before = signsIn(shownHost) + 1
   const ends = cut(shownHost + path, before, length - before - 1)
   const [start, end] =
@@ -152,7 +152,7 @@ const states: Readonly<Record<string, readonly [word: string, icon: IconName]>> 
 }
 
 /** What a link is when it does not simply work; nothing for an active one. */
-export function stateBadge(status: string): Html {
+export function statusBadge(status: string): Html {
   const state = states[status]
   if (state === undefined) return html``
   const [word, name] = state
@@ -160,7 +160,7 @@ export function stateBadge(status: string): Html {
 }
 
 /** A space: the dot of its colour and its name. */
-export function spaceName(space: { readonly name: string; readonly color: number }): Html {
+export function spaceLabel(space: { readonly name: string; readonly color: number }): Html {
   return html`<span class="space">${dot(space.color)}<bdi>${space.name}</bdi></span>`
 }
 
@@ -178,7 +178,7 @@ function dot(color: number): Html {
 }
 
 /** How many links there are, counted up to `countedAtMost`, leading to their list with this filter. */
-export function linksOf(filter: string, links: number): Html {
-  const words = links < countedAtMost ? counted(links, 'link') : `More than ${count(countedAtMost - 1)} links`
+export function linkCount(filter: string, links: number): Html {
+  const words = links < countedAtMost ? quantity(links, 'link') : `More than ${formatCount(countedAtMost - 1)} links`
   return html`<a href="/app/links?${filter}">${words}</a>`
 }

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../http/html.ts'
 import { attributes, hiddenFields, menuItems } from './buttons.ts'
 import { type Choice, optionsOf } from './fields.ts'
-import { count } from './format.ts'
+import { formatCount } from './format.ts'
 import { icon } from './icons.ts'
 
 export interface Filter {
@@ -35,7 +35,7 @@ ${selects}${hiddenFields(kept)}<button class="button plain without-script">Apply
 }
 
 /** How much was found, in words that scripts say aloud. `clear`: the list without search and filters; null where there are none. */
-export function foundLine(words: string, clear: string | null): Html {
+export function resultCount(words: string, clear: string | null): Html {
   const link = clear === null ? null : html`<a class="small" href="${clear}">Clear all</a>`
   return html`<div class="found"><p data-count>${words}</p>${link}</div>`
 }
@@ -90,8 +90,8 @@ export interface Pagination {
 export function pagination({ page, perPage, total, totalIsExact, href }: Pagination): Html {
   const first = Math.min((page - 1) * perPage + 1, total)
   const last = Math.min(page * perPage, total)
-  const all = totalIsExact ? count(total) : `more than ${count(total)}`
-  const range = html`<p data-count>${count(first)}–${count(last)} of ${all}</p>`
+  const all = totalIsExact ? formatCount(total) : `more than ${formatCount(total)}`
+  const range = html`<p data-count>${formatCount(first)}–${formatCount(last)} of ${all}</p>`
   if (page === 1 && last === total && totalIsExact) return html`<div class="pages">${range}</div>`
   const before = page > 1 ? href(page - 1) : null
   const after = last < total || !totalIsExact ? href(page + 1) : null

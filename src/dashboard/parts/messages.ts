@@ -62,7 +62,7 @@ export interface Difference {
  * Stands above a form whose record was changed by another meanwhile: what was typed is in the form, what is stored is here. It
  * has the focus, since the form may be far below the head of its page.
  */
-export function collision(differences: readonly Difference[]): Html {
+export function conflictMessage(differences: readonly Difference[]): Html {
   const list =
     differences.length === 0
       ? html`<p>You both entered the same values.</p>`

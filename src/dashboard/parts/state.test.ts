@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { submitButton } from './buttons.ts'
-import { colorField, spaceName, stateBadge } from './links.ts'
+import { colorField, spaceLabel, statusBadge } from './links.ts'
 import { confirmation, confirmLink, emptyState, notice } from './messages.ts'
 
 test('a state that is not plain has a badge with a word; an active link has none', () => {
-  assert.match(stateBadge('expired').text, /^<span class="state expired"><svg .*<\/svg>Expired<\/span>$/)
-  assert.equal(stateBadge('active').text, '')
+  assert.match(statusBadge('expired').text, /^<span class="state expired"><svg .*<\/svg>Expired<\/span>$/)
+  assert.equal(statusBadge('active').text, '')
 })
 
 test('a space is a dot and its name, whatever its direction', () => {
-  const { text } = spaceName({ name: '<קיץ>', color: 4 })
+  const { text } = spaceLabel({ name: '<קיץ>', color: 4 })
   assert.equal(text, '<span class="space"><span class="dot dot-4"></span><bdi>&lt;קיץ&gt;</bdi></span>')
 })
 

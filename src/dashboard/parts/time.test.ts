@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dayOf, exactTime, timeAgo } from './format.ts'
+import { exactTime, formatDay, timeAgo } from './format.ts'
 
 const now = Date.parse('2026-11-22T12:00:00Z')
 
@@ -23,5 +23,5 @@ test('a time says how long ago it was or will be, with the exact one behind it',
 
 test('exact times are in UTC', () => {
   assert.equal(exactTime(now), '22 Nov 2026, 12:00 UTC')
-  assert.equal(dayOf('2026-11-22T23:59:00Z'), '22 Nov 2026')
+  assert.equal(formatDay('2026-11-22T23:59:00Z'), '22 Nov 2026')
 })

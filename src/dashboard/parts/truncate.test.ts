@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cutInMiddle, shortUrlOf, shortUrlText, targetOf } from './links.ts'
+import { destination, shortUrlLink, shortUrlText, truncateMiddle } from './links.ts'
 
 test('text is cut in the middle, and no sign is cut in two', () => {
-  assert.equal(cutInMiddle('abcdefghij', 10), 'abcdefghij')
-  assert.equal(cutInMiddle('abcdefghijk', 10), 'abcde…hijk')
-  assert.equal(cutInMiddle('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 3), '👩‍👩‍👧…👩‍👩‍👧')
+  assert.equal(truncateMiddle('abcdefghij', 10), 'abcdefghij')
+  assert.equal(truncateMiddle('abcdefghijk', 10), 'abcde…hijk')
+  assert.equal(truncateMiddle('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 3), '👩‍👩‍👧…👩‍👩‍👧')
 })
 
 test('a long text is cut without being read: only signs at its ends are asked for', (t) => {
   const asked = t.mock.method(Object.getPrototypeOf(new Intl.Segmenter('en').segment('')), 'containing')
   const words = `acme.com/${'👩‍👩‍👧é'.repeat(1_000)}/end`
-  assert.equal(cutInMiddle(words, 20), 'acme.com/👩‍👩‍👧…é👩‍👩‍👧é👩‍👩‍👧é/end')
+  assert.equal(truncateMiddle(words, 20), 'acme.com/👩‍👩‍👧…é👩‍👩‍👧é👩‍👩‍👧é/end')
   assert.equal(asked.mock.callCount(), 29)
 })
 
 test('a target is its host and path in words, with the URL behind it', () => {
-  const words = (url: string) => targetOf(url).text.replace(/<.*?>/g, '')
+  const words = (url: string) => destination(url).text.replace(/<.*?>/g, '')
   assert.equal(words('https://user:x@acme.com/'), 'acme.com')
   assert.equal(words('https://acme.com/%C3%A9t%C3%A9?a=1#top'), 'acme.com/été?a=1')
   assert.equal(words('https://acme.com/%ff'), 'acme.com/%ff')
   assert.equal(words('no URL'), 'no URL')
-  const long = targetOf(`https://acme.com/a?${'x'.repeat(99)}&y`, 20).text
+  const long = destination(`https://acme.com/a?${'x'.repeat(99)}&y`, 20).text
   assert.match(
     long,
     /^<span class="target" title="https:\/\/acme\.com\/a\?x{99}&amp;y"><bdi dir="ltr">acme\.com<\/bdi><bdi dir="ltr">\/a\?x{8}…<\/bdi>/,
@@ -34,7 +34,7 @@ test('a target is its host and path in words, with the URL behind it', () => {
 })
 
 test('a long target shows the same as a whole one would, and 300 characters at most behind it', () => {
-  const words = (url: string) => targetOf(url, 60).text.replace(/<.*?>/g, '')
+  const words = (url: string) => destination(url, 60).text.replace(/<.*?>/g, '')
   for (const letter of ['한', 'é', 'x', 'a', '💩', '/']) {
     for (const written of [letter, encodeURI(letter)]) {
       for (const shift of ['', 'b', 'bb', 'bbb']) {
@@ -52,7 +52,7 @@ test('a long target shows the same as a whole one would, and 300 characters at m
       }
     }
   }
-  const title = (url: string) => /title="([^"]*)"/.exec(targetOf(url).text)?.[1] ?? ''
+  const title = (url: string) => /title="([^"]*)"/.exec(destination(url).text)?.[1] ?? ''
   const base = 'https://acme.com/'
   assert.equal(title(base + 'x'.repeat(283)), base + 'x'.repeat(283))
   assert.equal(title(base + 'x'.repeat(284)), `${base}${'x'.repeat(282)}…`)
@@ -61,14 +61,14 @@ test('a long target shows the same as a whole one would, and 300 characters at m
 })
 
 test('a short link shows no scheme and each part in its own script, and is copied whole', () => {
-  const { text } = shortUrlOf({ shortUrl: 'https://xn--bcher-kva.example/%C3%A9t%C3%A9' })
+  const { text } = shortUrlLink({ shortUrl: 'https://xn--bcher-kva.example/%C3%A9t%C3%A9' })
   assert.match(
     text,
     /<a class="short-url" href="https:\/\/xn--bcher-kva\.example\/%C3%A9t%C3%A9" aria-label="bücher\.example\/été">/,
   )
   assert.match(text, /<span class="host">bücher\.example<\/span><span class="path">\/été<\/span>/)
   assert.match(text, /data-copy="https:\/\/xn--bcher-kva\.example\/%C3%A9t%C3%A9"/)
-  const inRow = shortUrlOf({ shortUrl: 'http://localhost:3080/a', href: '/app/links/1', coversRow: true }).text
+  const inRow = shortUrlLink({ shortUrl: 'http://localhost:3080/a', href: '/app/links/1', coversRow: true }).text
   assert.match(inRow, /<a class="short-url cover" href="\/app\/links\/1" aria-label="localhost:3080\/a">/)
   assert.equal(shortUrlText('https://a.b/%ff'), 'a.b/%ff')
   assert.equal(shortUrlText(`https://go.acme.com/${'x'.repeat(60)}`), `go.acme.com/${'x'.repeat(18)}…${'x'.repeat(29)}`)
