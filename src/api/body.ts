@@ -5,37 +5,37 @@ import { receiveBody } from '../http/body.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addField, type Fields, MalformedForm, maxFields, noFields, parseFormBytes } from '../http/form-encoding.ts'
 
-/** Bytes that a request body may have. */
+/** The maximum size of a request body. Bytes. */
 export const maxBody = 64 * 1024
 
 /**
- * Reads the request's body: a form or a JSON object, in UTF-8. Returns `unsupported_media_type` for anything else,
- * `malformed_body` for a body that is not what it says, `body_too_large`, and `malformed_request` if the client left.
+ * Reads the body of a request: a form or a JSON object, in UTF-8. Returns `unsupported_media_type`, `malformed_body`,
+ * `body_too_large`, or `malformed_request` if the client left.
  */
-export function readBody(exchange: Exchange): Fields | Failure | Promise<Fields | Failure> {
+export async function readBody(exchange: Exchange): Promise<Fields | Failure> {
+  // The media type is checked first, so that the client need not send an unusable body (RFC 9110 §15.5.16).
   const parse = parserFor(exchange.headers)
   if (parse === null) return noFields
-  return parse instanceof Failure ? parse : receive(exchange, parse)
+  if (parse instanceof Failure) return parse
+  const bytes = await receiveBody(exchange, maxBody)
+  return bytes instanceof Failure ? bytes : parse(bytes)
 }
 
-/** Makes fields of a body, or returns `malformed_body`. */
+/** Returns the fields of a body, or `malformed_body`. */
 type Parse = (bytes: Buffer) => Fields | Failure
 
-/**
- * How the body is to be read; null if there is none. This is decided before any of it is read, so that the client need not
- * send what cannot be read (RFC 9110 §15.5.16).
- */
+/** Returns the parser for the media type of the body, or null if there is no body. */
 function parserFor(headers: IncomingHttpHeaders): Parse | Failure | null {
   if (headers['content-encoding'] !== undefined) {
     return unsupported('A body with a Content-Encoding is not accepted: send it as it is.')
   }
   const type = headers['content-type']
-  if (type) return parsers.get(type) ?? parserOf(type)
+  if (type) return parsers.get(type) ?? parserForType(type)
   const isEmpty = headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
   return isEmpty ? null : unsupported('The body has no Content-Type.')
 }
 
-function parserOf(type: string): Parse | Failure {
+function parserForType(type: string): Parse | Failure {
   const [essence = '', ...parameters] = type.split(';').map((part) => part.trim().toLowerCase())
   const parse = parsers.get(essence)
   if (parse === undefined) return unsupported('The media type of the body is not accepted.')
@@ -45,7 +45,7 @@ function parserOf(type: string): Parse | Failure {
 }
 
 const parsers: ReadonlyMap<string, Parse> = new Map([
-  ['application/x-www-form-urlencoded', parsedForm],
+  ['application/x-www-form-urlencoded', parseForm],
   ['application/json', parseJson],
 ])
 
@@ -53,25 +53,20 @@ function unsupported(reason: string): Failure {
   return new Failure('unsupported_media_type', `${reason} Send ${[...parsers.keys()].join(' or ')}, in UTF-8.`)
 }
 
-async function receive(exchange: Exchange, parse: Parse): Promise<Fields | Failure> {
-  const bytes = await receiveBody(exchange, maxBody)
-  return bytes instanceof Failure ? bytes : parse(bytes)
-}
-
-function parsedForm(bytes: Buffer): Fields | Failure {
+function parseForm(bytes: Buffer): Fields | Failure {
   const fields = parseFormBytes(bytes)
   if (!(fields instanceof MalformedForm)) return fields
   return new Failure('malformed_body', `The form cannot be read. ${fields.message}`)
 }
 
 /**
- * Reads a JSON object (RFC 8259) into fields. A member that was sent twice is `repeated`, whatever its values:
- * `JSON.parse` would keep the last of them. Returns `malformed_body` for anything but an object, and for too many members.
+ * Parses a JSON object (RFC 8259) into fields. A repeated member becomes `repeated`, because `JSON.parse` would use its last
+ * value. Returns `malformed_body` for anything but an object, and for too many members.
  */
 export function parseJson(bytes: Buffer): Fields | Failure {
   if (bytes.length === 0) return noFields
   if (!isUtf8(bytes)) return new Failure('malformed_body', 'The JSON cannot be read: it is not valid UTF-8.')
-  // RFC 8259 §8.1 lets a byte order mark be ignored: some editors put one in front of every text.
+  // Some editors add a byte order mark, which may be ignored (RFC 8259 §8.1).
   const text = bytes.toString('utf8').replace(/^\ufeff/, '')
   let value: unknown
   try {
@@ -85,7 +80,7 @@ export function parseJson(bytes: Buffer): Fields | Failure {
   return fieldsOf(value as Fields, text)
 }
 
-/** `reason` is that of `JSON.parse`, which tells the place in most cases. */
+/** `reason` is the message of `JSON.parse`, which usually contains the position. */
 export function malformedJson(reason: string): Failure {
   const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(reason) ?? []
   const place = line === undefined ? '' : `: it goes wrong at line ${line}, column ${column}`
@@ -106,7 +101,7 @@ function fieldsOf(object: Fields, text: string): Fields | Failure {
   return fields
 }
 
-/** The names of the outermost object's members, in order, repeated ones included. The text is known to be JSON. */
+/** Yields the names of the outermost object's members, in order and with repetitions. The text is valid JSON. */
 function* memberNames(text: string): Generator<string> {
   let depth = 0
   for (let at = 0; at < text.length; at++) {
@@ -122,5 +117,5 @@ function* memberNames(text: string): Generator<string> {
   }
 }
 
-/** A string, with the colon that makes it a member's name. */
+/** A string, with a colon if it is the name of a member. */
 const stringOrName = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/y

@@ -16,17 +16,17 @@ export function apiResponses(
   return {
     formatFailure: problemOf,
     onArrival: (exchange) => {
-      if (isOfApi(exchange)) cors.announce(exchange)
+      if (isUnderApi(exchange)) cors.addHeaders(exchange)
     },
     onFailure: (exchange) => {
-      if (isOfApi(exchange)) rateLimits.announceAddress(exchange)
+      if (isUnderApi(exchange)) rateLimits.addNetworkHeaders(exchange)
     },
   }
 }
 
 /**
- * Answers what no route does: 204 to OPTIONS and 405 to other methods on a path that answers some, both with `Allow`; 404
- * elsewhere. All of that before a key is asked for or a body is read.
+ * Responds to requests without a route, before a key or a body is needed: 404 if no operation has the path, 204 to OPTIONS,
+ * and 405 to other methods.
  */
 export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
   return (exchange, methods) => {
@@ -40,17 +40,17 @@ export function apiFallback(rateLimits: RateLimits, cors: Cors): Fallback {
       const detail = `This path does not support ${method}. It supports ${allow.join(', ')}.${advice}`
       return new Failure('method_not_allowed', detail, { allow })
     }
-    if (isOfApi(exchange)) {
-      rateLimits.announceAddress(exchange)
-      cors.announcePreflight(exchange, methods)
+    if (isUnderApi(exchange)) {
+      rateLimits.addNetworkHeaders(exchange)
+      cors.addPreflightHeaders(exchange, methods)
     }
     addHeader(exchange, 'allow', allow.join(', '))
     return send(exchange, 204)
   }
 }
 
-/** Every answer under `/api` carries the headers, also that to a version that does not exist. */
-function isOfApi({ route, target }: Exchange): boolean {
+/** True for paths of an unknown version too. */
+function isUnderApi({ route, target }: Exchange): boolean {
   return (route.template ?? target).startsWith(apiRoot)
 }
 

@@ -3,109 +3,110 @@ import { networkOf } from '../http/client-address.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { addHeader, hasHeader } from '../http/response.ts'
 import type { Caller } from '../keys/keyring.ts'
-import { Counts, type Standing, windowMs } from '../limits/counts.ts'
-import { Sharing } from '../limits/sharing.ts'
+import { CountSync } from '../limits/count-sync.ts'
+import { RateCounter, type RateLimitUsage, windowMs } from '../limits/rate-counter.ts'
 import type { Db } from '../storage/port.ts'
 
-/** Failed authentications that one client address may make in a window. */
-const failuresPerAddress = 300
-/** Subjects that are counted apart from each other; those beyond share one count. */
+/** Failed authentications per window and client network. */
+const maxFailures = 300
+/** Subjects that are counted separately. */
 const maxKeys = 1_000_000
 const maxAddresses = 100_000
 /**
- * Shares of the limit by which processes may lag behind each other. Addresses are many, and a client may have many of
- * them: a few failures of one are not worth telling the other processes.
+ * The shares of the limits by which processes may lag behind each other. There are many addresses, and a client may have
+ * many of them, so a few failures of one address are not published.
  */
-const toldOfKeys = 0.01
-const toldOfAddresses = 0.1
+const publishShareOfKeys = 0.01
+const publishShareOfAddresses = 0.1
 
 type Policy = 'key' | 'session' | 'address'
 
+const details: Readonly<Record<Policy, string>> = {
+  key: 'The API key has used up its requests of this minute. Wait as long as Retry-After says.',
+  session: 'Your browser has sent more requests in this minute than the server allows. Try again in a minute.',
+  address: 'Too many attempts from this address have failed in this minute. Try again in a minute.',
+}
+
 /**
- * Fixed windows of a minute: requests by key and by session of the dashboard, failed authentications by client address,
- * counted together with the other processes on the database. Every answer of the API says how much is left, in the de-facto
- * `X-RateLimit-*` headers and in those of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
+ * Rate limits in fixed windows of a minute, shared by all processes on the database: requests by API key and by dashboard
+ * session, and failed authentications by client network. API responses show what is left in the de facto headers
+ * `X-RateLimit-*` and in those of the IETF draft (draft-ietf-httpapi-ratelimit-headers).
  */
 export class RateLimits {
-  /** Requests a minute for each key, and for each session; null if there is no limit. */
+  /** Requests per minute for each key and each session, or null if there is no limit. */
   readonly perMinute: number | null
   readonly #limits: Readonly<Record<Policy, number>>
-  readonly #counts: Readonly<Record<Policy, Counts>>
-  readonly #sharing: Sharing
+  readonly #counters: Readonly<Record<Policy, RateCounter>>
+  readonly #sync: CountSync
 
-  /** `requestsPerMinute` is for each key and each session; 0 turns all limits off. */
+  /** `requestsPerMinute` applies to each key and each session; 0 turns all limits off. */
   constructor(requestsPerMinute: number, db: Db) {
     this.perMinute = requestsPerMinute > 0 ? requestsPerMinute : null
-    this.#limits = { key: requestsPerMinute, session: requestsPerMinute, address: failuresPerAddress }
-    const onWorthTelling = () => this.#sharing.hurry()
-    const ofKeys = { limit: requestsPerMinute, toldShare: toldOfKeys, maxSubjects: maxKeys }
-    this.#counts = {
-      key: new Counts(ofKeys, onWorthTelling),
-      session: new Counts(ofKeys, onWorthTelling),
-      address: new Counts(
-        { limit: failuresPerAddress, toldShare: toldOfAddresses, maxSubjects: maxAddresses },
-        onWorthTelling,
-      ),
+    this.#limits = { key: requestsPerMinute, session: requestsPerMinute, address: maxFailures }
+    const hurry = () => this.#sync.hurry()
+    const perKey = { limit: requestsPerMinute, publishShare: publishShareOfKeys, maxSubjects: maxKeys }
+    const perAddress = { limit: maxFailures, publishShare: publishShareOfAddresses, maxSubjects: maxAddresses }
+    this.#counters = {
+      key: new RateCounter(perKey, hurry),
+      session: new RateCounter(perKey, hurry),
+      address: new RateCounter(perAddress, hurry),
     }
-    this.#sharing = new Sharing(db, this.#counts)
+    this.#sync = new CountSync(db, this.#counters)
   }
 
-  /** Begins to share counts with the other processes on the database. */
-  begin(): void {
-    if (this.perMinute !== null) this.#sharing.begin()
+  /** Starts to synchronize counts with the other processes on the database. */
+  start(): void {
+    if (this.perMinute !== null) this.#sync.start()
   }
 
-  /** Counts a request of the key; the failure that answers it if it is past the limit. */
-  spend(caller: Caller, exchange: Exchange): Failure | undefined {
-    const detail = 'The API key has used up its requests of this minute. Wait as long as Retry-After says.'
-    return this.#charge('key', String(caller.key), exchange, detail)
+  close(): Promise<void> {
+    return this.#sync.close()
   }
 
-  /** Counts a request of a session of the dashboard; the failure that answers it if it is past the limit. */
-  spendOfSession(session: number, exchange: Exchange): Failure | undefined {
-    const detail = 'Your browser has sent more requests in this minute than the server allows. Try again in a minute.'
-    return this.#charge('session', String(session), exchange, detail)
+  /** Counts a request of the key. Returns `rate_limited` above the limit. */
+  countRequest(caller: Caller, exchange: Exchange): Failure | undefined {
+    return this.#count('key', String(caller.key), exchange)
+  }
+
+  /** Counts a request of a dashboard session. Returns `rate_limited` above the limit. */
+  countSessionRequest(session: number, exchange: Exchange): Failure | undefined {
+    return this.#count('session', String(session), exchange)
   }
 
   /**
-   * Counts a failed authentication of the client's address; the failure that answers it if it is past the limit. A good
-   * key works even then, so that no one is locked out by a neighbour.
+   * Counts a failed authentication of the client's network. Returns `rate_limited` above the limit. Valid keys are not
+   * affected, so that clients cannot lock out others in their network.
    */
-  refuse(exchange: Exchange): Failure | undefined {
-    const detail = 'Too many attempts from this address have failed in this minute. Try again in a minute.'
-    return this.#charge('address', networkOf(exchange.clientAddress), exchange, detail)
+  countFailedAuthentication(exchange: Exchange): Failure | undefined {
+    return this.#count('address', networkOf(exchange.clientAddress), exchange)
   }
 
-  /** Says what is left for the client's address, on an answer that was given before any key was asked for. */
-  announceAddress(exchange: Exchange): void {
+  /** Adds the headers of the client's network to a response that did not require a key. */
+  addNetworkHeaders(exchange: Exchange): void {
     if (this.perMinute === null || hasHeader(exchange, 'ratelimit')) return
     this.#add('address', networkOf(exchange.clientAddress), 0, exchange)
   }
 
-  close(): Promise<void> {
-    return this.#sharing.close()
-  }
-
-  #charge(policy: Policy, subject: string, exchange: Exchange, detail: string): Failure | undefined {
+  #count(policy: Policy, subject: string, exchange: Exchange): Failure | undefined {
     if (this.perMinute === null) return undefined
-    const standing = this.#add(policy, subject, 1, exchange)
-    if (standing.used <= this.#limits[policy]) return undefined
-    return new Failure('rate_limited', detail, { retryAfter: secondsLeft(standing) })
+    const usage = this.#add(policy, subject, 1, exchange)
+    if (usage.used <= this.#limits[policy]) return undefined
+    return new Failure('rate_limited', details[policy], { retryAfter: secondsLeft(usage) })
   }
 
-  #add(policy: Policy, subject: string, requests: number, exchange: Exchange): Standing {
-    const standing = this.#counts[policy].add(subject, requests)
+  #add(policy: Policy, subject: string, requests: number, exchange: Exchange): RateLimitUsage {
+    const usage = this.#counters[policy].add(subject, requests)
     const limit = this.#limits[policy]
-    const remaining = Math.max(0, limit - standing.used)
+    const remaining = Math.max(0, limit - usage.used)
     addHeader(exchange, 'x-ratelimit-limit', String(limit))
     addHeader(exchange, 'x-ratelimit-remaining', String(remaining))
-    addHeader(exchange, 'x-ratelimit-reset', String(Math.ceil((Date.now() + standing.msLeft) / 1000)))
+    addHeader(exchange, 'x-ratelimit-reset', String(Math.ceil((Date.now() + usage.msLeft) / 1000)))
     addHeader(exchange, 'ratelimit-policy', `"${policy}";q=${limit};w=${windowMs / 1000}`)
-    addHeader(exchange, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(standing)}`)
-    return standing
+    addHeader(exchange, 'ratelimit', `"${policy}";r=${remaining};t=${secondsLeft(usage)}`)
+    return usage
   }
 }
 
-function secondsLeft({ msLeft }: Standing): number {
+function secondsLeft({ msLeft }: RateLimitUsage): number {
   return Math.ceil(msLeft / 1000)
 }

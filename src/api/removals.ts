@@ -1,62 +1,55 @@
-/**
- * Removals that go on in steps, for as long as they take. A request waits for its own a while.
- */
 import { setTimeout as wait } from 'node:timers/promises'
+import { Periodic } from '../lib/periodic.ts'
 
-/** If a removal takes longer, the client is answered before it ends; what is removed is out of sight by then. */
+/** The time that a request waits for its removal. By then, the removed records are invisible. Milliseconds. */
 const maxWaitMs = 10_000
-/** How often removals are looked for that a crash, or a database that went away, has interrupted. */
-const retryEveryMs = 60_000
+/** The interval at which interrupted removals are resumed. Milliseconds. */
+const resumeEveryMs = 60_000
 
 export interface RemovalsOptions {
-  /** Ends the removals that were interrupted. */
+  /** Finishes interrupted removals. */
   readonly finish: (isStopped: () => boolean) => Promise<void>
   readonly onProblem: (error: unknown) => void
 }
 
+/** Removals in steps, which may take longer than a request can wait, and survive a crash or an outage of the database. */
 export class Removals {
   readonly #options: RemovalsOptions
-  readonly #underWay = new Set<Promise<void>>()
-  readonly #isStopped = () => this.#isClosed
-  #timer: NodeJS.Timeout | undefined
+  readonly #running = new Set<Promise<void>>()
+  readonly #resume: Periodic
   #isClosed = false
+  readonly #isStopped = () => this.#isClosed
 
   constructor(options: RemovalsOptions) {
     this.#options = options
+    this.#resume = new Periodic(() => this.#running.size === 0 && options.finish(this.#isStopped), {
+      everyMs: resumeEveryMs,
+      onError: options.onProblem,
+    })
   }
 
-  /** Ends what was interrupted, now and from time to time. */
-  begin(): void {
-    this.#finish()
-    this.#timer = setInterval(() => this.#finish(), retryEveryMs).unref()
+  /** Resumes interrupted removals, now and at intervals. */
+  start(): void {
+    this.#resume.start(0)
   }
 
-  /** Waits for the work, but no longer than ten seconds: it goes on without. Throws what the work throws. */
-  async wait(begin: (isStopped: () => boolean) => Promise<void>): Promise<void> {
-    const work = begin(this.#isStopped)
+  /** Runs a removal. Resolves when it ends, or after ten seconds. Rejects if it fails before. */
+  async run(removal: (isStopped: () => boolean) => Promise<void>): Promise<void> {
+    const work = removal(this.#isStopped)
+    this.#running.add(work)
+    work.catch(this.#options.onProblem).finally(() => this.#running.delete(work))
     const over = new AbortController()
-    const late = wait(maxWaitMs, undefined, { signal: over.signal })
-    this.#track(work)
     try {
-      await Promise.race([work, late])
+      await Promise.race([work, wait(maxWaitMs, undefined, { signal: over.signal })])
     } finally {
       over.abort()
     }
   }
 
-  /** Stops removals after their present step: they go on at the next start. */
+  /** Stops removals after the current step. They continue after the next start. */
   async close(): Promise<void> {
     this.#isClosed = true
-    clearInterval(this.#timer)
-    await Promise.allSettled(this.#underWay)
-  }
-
-  #finish(): void {
-    if (this.#underWay.size === 0) this.#track(this.#options.finish(this.#isStopped))
-  }
-
-  #track(work: Promise<void>): void {
-    this.#underWay.add(work)
-    work.catch(this.#options.onProblem).finally(() => this.#underWay.delete(work))
+    await this.#resume.close()
+    await Promise.allSettled(this.#running)
   }
 }

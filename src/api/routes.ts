@@ -3,42 +3,41 @@ import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, noFields } from '../http/form-encoding.ts'
 import { addHeader } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
-import type { KeptAnswers } from '../idempotency/kept-answers.ts'
+import type { IdempotentRequests } from '../idempotency/store.ts'
 import type { Caller, Keyring } from '../keys/keyring.ts'
 import { allows } from '../keys/scope.ts'
 import { readBody } from './body.ts'
 import { apiPrefix, type Operation } from './operations.ts'
 import type { RateLimits } from './rate-limit.ts'
 
-/** A request that has been let in: on whose behalf it acts, and the fields of its body. */
+/** An authenticated request: its API key and account, and the fields of its body. */
 export interface Admitted {
   readonly caller: Caller
   readonly fields: Fields
 }
 
-/** Answers a request that has been let in, or returns the failure that answers it. */
+/** Responds to an authenticated request, or returns the failure. */
 export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
 
 export interface ApiParts {
   readonly router: Router
   readonly keyring: Keyring
   readonly rateLimits: RateLimits
-  /** The answers to requests with an Idempotency-Key. */
-  readonly kept: KeptAnswers
+  readonly idempotentRequests: IdempotentRequests
   readonly address: PublicAddress
 }
 
-/** The API as a resource sees it: all that it is given to add its operations, so that none lacks a key and a scope. */
+/** Adds the operations of resources to the router, so that each requires a key and a scope. */
 export class Api {
-  readonly kept: KeptAnswers
+  readonly idempotentRequests: IdempotentRequests
   readonly #parts: ApiParts
 
   constructor(parts: ApiParts) {
-    this.kept = parts.kept
+    this.idempotentRequests = parts.idempotentRequests
     this.#parts = parts
   }
 
-  /** Has `handler` answer the operations. */
+  /** Adds operations that share a handler. */
   add(operations: Operation | readonly Operation[], handler: OperationHandler): void {
     for (const operation of [operations].flat()) {
       this.#parts.router.add(operation.method, apiPrefix + operation.path, (exchange) =>
@@ -47,20 +46,21 @@ export class Api {
     }
   }
 
-  /** The absolute URL of an operation without an id. */
+  /** Returns the absolute URL of an operation without path parameters. */
   urlOf(exchange: Exchange, { path }: Operation): string {
     return this.#parts.address(exchange) + apiPrefix + path
   }
 
-  /** Identify, rate, scope, body, handler: the order in which a request is judged. */
+  /** Checks the key, the rate limit, the scope and the body, in this order, before the handler runs. */
   async #serve(exchange: Exchange, { scope, body }: Operation, handler: OperationHandler): Promise<Outcome> {
     const { keyring, rateLimits } = this.#parts
     addHeader(exchange, 'cache-control', 'private, no-cache')
-    const caller = await identify(exchange.headers.authorization, keyring)
-    if (caller instanceof Failure) return rateLimits.refuse(exchange) ?? caller
+    const token = bearerToken(exchange.headers.authorization)
+    const caller = token instanceof Failure ? token : await keyring.identify(token)
+    if (caller instanceof Failure) return rateLimits.countFailedAuthentication(exchange) ?? caller
     exchange.logFields = { account: caller.account, key: caller.key }
-    const surplus = rateLimits.spend(caller, exchange)
-    if (surplus !== undefined) return surplus
+    const limited = rateLimits.countRequest(caller, exchange)
+    if (limited !== undefined) return limited
     if (scope !== null && !allows(caller.scopes, scope)) return insufficientScope(scope)
     const fields = body === undefined ? noFields : await readBody(exchange)
     if (fields instanceof Failure) return fields
@@ -72,43 +72,31 @@ function insufficientScope(scope: string): Failure {
   return new Failure('insufficient_scope', `The API key lacks the scope ${scope}.`, { scope })
 }
 
-/**
- * Identifies the key in an Authorization header. Returns a promise only if the database must be asked: most requests bring
- * a key that is remembered.
- */
-export function identify(
-  authorization: string | undefined,
-  keyring: Keyring,
-): Caller | Failure | Promise<Caller | Failure> {
-  const secret = bearerToken(authorization)
-  return typeof secret === 'string' ? keyring.identify(secret) : secret
-}
-
-/** RFC 6750 §2.1; the scheme is matched in any case (RFC 9110 §11.1). */
+/** Returns the token of RFC 6750 §2.1. The scheme is case-insensitive (RFC 9110 §11.1). */
 function bearerToken(authorization: string | undefined): string | Failure {
   if (authorization === undefined) return missingKey
   if (authorization.startsWith('Bearer wm_')) return authorization.slice(7)
   const token = /^bearer +(\S+) *$/i.exec(authorization)
   if (token?.[1] !== undefined) return token[1]
-  return /^bearer\b/i.test(authorization) ? noKey : missingKey
+  return /^bearer\b/i.test(authorization) ? emptyHeader : missingKey
 }
 
 export const missingKey = new Failure(
   'missing_api_key',
   'Send your API key in the header "Authorization: Bearer wm_…".',
 )
-const noKey = new Failure('invalid_api_key', 'The Authorization header holds no API key.')
+const emptyHeader = new Failure('invalid_api_key', 'The Authorization header holds no API key.')
 
-/** The public address of the API for links in answers, without a slash at its end. */
+/** Returns the public address of the API for links in responses, without a trailing slash. */
 export type PublicAddress = (exchange: Exchange) => string
 
-/** `baseUrl` where the operator set one, else what the request was sent to. */
+/** Returns `baseUrl` for every request, or if it is null, the address that the request was sent to. */
 export function publicAddress(baseUrl: string | null): PublicAddress {
   if (baseUrl !== null) return () => baseUrl
   return (exchange) => `${exchange.protocol.toLowerCase()}://${hostOf(exchange)}`
 }
 
-/** The Host header was checked on arrival; HTTP/1.0 may have none. */
+/** The Host header has been checked. Only HTTP/1.0 requests may lack it. */
 function hostOf({ host, request }: Exchange): string {
   if (host !== '') return host
   const { localAddress = 'localhost', localPort } = request.socket

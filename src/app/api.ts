@@ -19,7 +19,7 @@ import { Listener } from '../http/listener.ts'
 import { requireValidHost } from '../http/request-head.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
-import { KeptAnswers } from '../idempotency/kept-answers.ts'
+import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
 import { LinkActions } from '../links/actions.ts'
 import { showLinkQr } from '../links/qr-route.ts'
@@ -48,7 +48,7 @@ export const operations = [
 export function buildApi(options: AppOptions, shared: Shared) {
   const { storage } = options
   const keyring = new Keyring(storage)
-  const kept = new KeptAnswers(storage)
+  const idempotentRequests = new IdempotentRequests(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
   const removals = buildRemovals(storage, options.log)
   const cors = new Cors(options.corsOrigins)
@@ -58,7 +58,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
 
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
-  const api = new Api({ router, keyring, rateLimits, kept, address: dashboardUrl })
+  const api = new Api({ router, keyring, rateLimits, idempotentRequests, address: dashboardUrl })
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, dashboardUrl)
@@ -81,14 +81,14 @@ export function buildApi(options: AppOptions, shared: Shared) {
     ...apiResponses(rateLimits, cors),
   })
   const begin = () => {
-    rateLimits.begin()
-    removals.begin()
+    rateLimits.start()
+    removals.start()
   }
   const close = async () => {
     await removals.close()
     await rateLimits.close()
     await keyring.close()
-    await kept.close()
+    await idempotentRequests.close()
   }
   return { listener, router, actions, begin, close }
 }
@@ -109,8 +109,8 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
 /** Limits the requests of the dashboard. */
 function limiting(rateLimits: RateLimits) {
   return {
-    countRequest: (session: number, exchange: Exchange) => rateLimits.spendOfSession(session, exchange),
-    countFailedSignIn: (exchange: Exchange) => rateLimits.refuse(exchange),
+    countRequest: (session: number, exchange: Exchange) => rateLimits.countSessionRequest(session, exchange),
+    countFailedSignIn: (exchange: Exchange) => rateLimits.countFailedAuthentication(exchange),
   }
 }
 

@@ -86,7 +86,7 @@ export class DomainActions {
     if (!(await remove(this.#storage, account, id, precondition))) throw notFound('domain')
     await this.announce()
     if (takesLinks) {
-      await this.#parts.removals.wait((isStopped) => finishDomainRemoval(this.#storage, id, isStopped))
+      await this.#parts.removals.run((isStopped) => finishDomainRemoval(this.#storage, id, isStopped))
     }
   }
 

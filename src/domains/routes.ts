@@ -15,7 +15,7 @@ import { findDomain, listDomains } from './store.ts'
 /** The five operations on domains. */
 export function domainRoutes(api: Api, storage: Storage, actions: DomainActions): void {
   const { list, show, store, put, patch, delete: remove } = domainOperations
-  const { kept } = api
+  const { idempotentRequests } = api
 
   api.add(list, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
@@ -36,7 +36,7 @@ export function domainRoutes(api: Api, storage: Storage, actions: DomainActions)
     const insert = actions.insertion(admitted.caller.account, admitted.fields)
     const claim = claimOf(exchange, admitted, key, storeDomain)
     const onStored = () => actions.announce()
-    return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list), onStored }, insert)
+    return sendStored(exchange, { idempotentRequests, claim, collection: api.urlOf(exchange, list), onStored }, insert)
   })
 
   api.add([put, patch], async (exchange, { caller, fields }) => {

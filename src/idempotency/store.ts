@@ -1,20 +1,21 @@
 import { createHmac } from 'node:crypto'
 import { idempotencyInProgress, idempotencyKeyReused } from '../errors.ts'
+import { Periodic } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 
-/** A request that is to be carried out once, however often it comes. */
+/** A request with an Idempotency-Key, which must be carried out only once. */
 export interface Claim {
   readonly account_id: number
-  /** The API key: the same Idempotency-Key under another one is another. */
+  /** The API key. Each API key has its own Idempotency-Keys. */
   readonly key_id: number
   readonly idempotency_key: string
   /** Identifies the request, in 45 characters; see `fingerprintOf`. */
   readonly fingerprint: string
 }
 
-/** An answer as it was sent. It is as large as a record with its URLs may be: below 64 KiB. */
-export interface Answer {
+/** A response as it was sent. A record with its URLs is smaller than 64 KiB. */
+export interface StoredResponse {
   readonly status: number
   readonly location: string
   readonly etag: string
@@ -22,26 +23,73 @@ export interface Answer {
   readonly body: string
 }
 
-export interface OnceAnswered extends Answer {
-  /** Whether the answer is that of an earlier request. */
+export interface OnceResult extends StoredResponse {
+  /** Whether this is the response to an earlier request. */
   readonly isReplayed: boolean
 }
 
-/** How long an answer is kept. Milliseconds. */
-const keptMs = 24 * 60 * 60 * 1_000
-/** Rows that one transaction deletes: so few that no request waits for it. */
-export const purgedAtOnce = 100
+/** The time for which responses are stored. Milliseconds. */
+const retentionMs = 24 * 60 * 60 * 1_000
+const purgeEveryMs = 60_000
+/** Rows deleted by one transaction: few enough not to delay other requests. */
+export const purgeBatchSize = 100
 
 /**
- * The version of fingerprints. Increase it when a release gives the same request another fingerprint: other parts,
- * another order of fields, or a field that is parsed to another value. Stored responses with another version are ignored,
- * so their requests are carried out again. Version 1 had no prefix.
+ * Carries out each claimed request once, which the database guarantees across processes. This process remembers only the
+ * claims that it is working on, so that repetitions need not wait in the queue of writes.
+ */
+export class IdempotentRequests {
+  readonly #db: Db
+  readonly #running = new Set<string>()
+  readonly #purge: Periodic
+  #isClosed = false
+
+  constructor(db: Db, everyMs = purgeEveryMs) {
+    this.#db = db
+    // A failed purge does no harm, because the next one deletes more.
+    this.#purge = new Periodic(() => this.#purgeAll(), { everyMs, onError: () => undefined })
+    this.#purge.start()
+  }
+
+  /**
+   * Runs `work` and stores its response; see `runOnce`. Without a claim, only runs `work`. Throws
+   * `idempotency_in_progress` while this process works on the same claim.
+   */
+  async run(claim: Claim | null, work: (db: Db) => Promise<StoredResponse>): Promise<OnceResult> {
+    if (claim === null) return { ...(await work(this.#db)), isReplayed: false }
+    const name = `${claim.key_id} ${claim.idempotency_key}`
+    if (this.#running.has(name)) throw idempotencyInProgress()
+    this.#running.add(name)
+    try {
+      return await runOnce(this.#db, claim, work)
+    } finally {
+      this.#running.delete(name)
+    }
+  }
+
+  /** Resolves when the database is no longer in use. */
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.#purge.close()
+  }
+
+  /** Each batch is a transaction, so that other writes can run in between. */
+  async #purgeAll(): Promise<void> {
+    let deleted = purgeBatchSize
+    while (deleted === purgeBatchSize && !this.#isClosed) deleted = await purgeExpired(this.#db)
+  }
+}
+
+/**
+ * The version of fingerprints. Increase it when a release computes another fingerprint for the same request: from other
+ * parts, in another order, or with other values. Stored responses with another version are ignored, so their requests are
+ * carried out again. Version 1 had no prefix.
  */
 const fingerprintVersion = 2
 
 /**
- * Computes the fingerprint of a request: it differs if any part differs. A part may be a password, so the fingerprint is
- * keyed with a secret that the database does not have. Therefore, a copy of the database does not help to guess passwords.
+ * Computes the fingerprint of a request, which depends on all parts. A part may be a password, so the fingerprint is keyed
+ * with a secret that the database does not have. Therefore, a copy of the database does not help to guess passwords.
  */
 export function fingerprintOf(parts: readonly unknown[], secret: string): string {
   const digest = createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
@@ -49,14 +97,14 @@ export function fingerprintOf(parts: readonly unknown[], secret: string): string
 }
 
 /**
- * Carries out `work` and keeps its answer in the same transaction; or gives the answer that was kept. When `work` throws,
- * nothing is kept. Throws `idempotency_key_reused` when the key was claimed for another request. The claim is made before
- * `work` begins, so that where transactions overlap, the second waits for what becomes of the first.
+ * Runs `work` and stores its response in the same transaction, or returns the stored response. Stores nothing if `work`
+ * throws. Throws `idempotency_key_reused` if the key belongs to another request. The key is claimed before `work` starts, so
+ * that an overlapping transaction waits for this one.
  */
-export function answerOnce(db: Db, claim: Claim, work: (tx: Db) => Promise<Answer>): Promise<OnceAnswered> {
+function runOnce(db: Db, claim: Claim, work: (tx: Db) => Promise<StoredResponse>): Promise<OnceResult> {
   return db.write(async (tx) => {
     const id = await claimKey(tx, claim, Date.now())
-    if (id === undefined) return keptAnswer(tx, claim)
+    if (id === undefined) return findResponse(tx, claim)
     const { status, location, etag, body } = await work(tx)
     await tx.execute(query.updateTable('kept_answers').set({ status, location, etag, body }).where('id', '=', id))
     return { status, location, etag, body, isReplayed: false }
@@ -68,7 +116,7 @@ export function answerOnce(db: Db, claim: Claim, work: (tx: Db) => Promise<Answe
  * id of the claim, or undefined if another request has claimed the key. `now` is in Unix milliseconds.
  */
 async function claimKey(tx: Db, { fingerprint, ...claim }: Claim, now: number): Promise<number | undefined> {
-  const expires_at = new Date(now + keptMs).toISOString()
+  const expires_at = new Date(now + retentionMs).toISOString()
   const [claimed] = await tx.execute(
     query
       .insertInto('kept_answers')
@@ -89,18 +137,18 @@ async function claimKey(tx: Db, { fingerprint, ...claim }: Claim, now: number): 
   return claimed?.id
 }
 
-/** Deletes expired answers, `purgedAtOnce` at most. Returns their number. */
+/** Deletes up to `purgeBatchSize` expired responses. Returns their number. */
 export async function purgeExpired(db: Db): Promise<number> {
   const expired = query
     .selectFrom('kept_answers')
     .select('id')
     .where('expires_at', '<=', new Date().toISOString())
     .orderBy('expires_at')
-    .limit(purgedAtOnce)
+    .limit(purgeBatchSize)
   return (await db.execute(query.deleteFrom('kept_answers').where('id', 'in', expired).returning('id'))).length
 }
 
-async function keptAnswer(tx: Db, claim: Claim): Promise<OnceAnswered> {
+async function findResponse(tx: Db, claim: Claim): Promise<OnceResult> {
   const [row] = await tx.execute(
     query
       .selectFrom('kept_answers')
@@ -109,9 +157,9 @@ async function keptAnswer(tx: Db, claim: Claim): Promise<OnceAnswered> {
       .where('idempotency_key', '=', claim.idempotency_key)
       .where('account_id', '=', claim.account_id),
   )
-  // It was deleted in this very moment by another transaction: the next request with the key will be the first.
+  // Another transaction has just deleted it, so the next request with the key will be the first.
   if (row === undefined) throw idempotencyInProgress()
-  const { fingerprint, ...answer } = row as Answer & { fingerprint: string }
+  const { fingerprint, ...response } = row as StoredResponse & { fingerprint: string }
   if (fingerprint !== claim.fingerprint) throw idempotencyKeyReused()
-  return { ...answer, isReplayed: true }
+  return { ...response, isReplayed: true }
 }

@@ -1,4 +1,4 @@
-import { windowMs } from './counts.ts'
+import { windowMs } from './rate-counter.ts'
 
 /** Limits the events of each subject in any 60 seconds. Stores the times of its latest events. */
 export class SlidingWindow {

@@ -1,9 +1,9 @@
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import type { Tally } from './counts.ts'
+import type { WindowCount } from './rate-counter.ts'
 
-/** Stores what `node` has counted so far. A later count of the same window replaces an earlier one. */
-export function tellCounts(db: Db, node: string, counts: readonly Tally[]): Promise<void> {
+/** Stores the counts of the process `node`. A later count of the same window replaces an earlier one. */
+export function storeCounts(db: Db, node: string, counts: readonly WindowCount[]): Promise<void> {
   return db.write(async (tx) => {
     for (const { subject, endsAt, requests } of counts) {
       await tx.execute(
@@ -16,11 +16,11 @@ export function tellCounts(db: Db, node: string, counts: readonly Tally[]): Prom
   })
 }
 
-/** Reading so many blocks no request. The subjects that are nearest to their limits come first. */
-const maxHeard = 5_000
+/** Few enough not to block the event loop. The subjects that are nearest to their limits come first. */
+const maxRows = 5_000
 
-/** Sums the counts of all other nodes in the windows that end after `now`, in Unix milliseconds. Reads the highest counts. */
-export async function countsElsewhere(db: Db, node: string, now: number): Promise<Tally[]> {
+/** Sums the highest counts of all other processes in windows that end after `now`, in Unix milliseconds. */
+export async function sumRemoteCounts(db: Db, node: string, now: number): Promise<WindowCount[]> {
   const rows = await db.execute(
     query
       .selectFrom('request_counts')
@@ -28,9 +28,9 @@ export async function countsElsewhere(db: Db, node: string, now: number): Promis
       .where('ends_at', '>', now)
       .where('node', '<>', node)
       .orderBy('requests', 'desc')
-      .limit(maxHeard),
+      .limit(maxRows),
   )
-  const sums = new Map<string, Tally>()
+  const sums = new Map<string, WindowCount>()
   for (const { subject, ends_at: endsAt, requests } of rows) {
     const name = `${endsAt} ${subject}`
     sums.set(name, { subject, endsAt, requests: requests + (sums.get(name)?.requests ?? 0) })
@@ -39,6 +39,6 @@ export async function countsElsewhere(db: Db, node: string, now: number): Promis
 }
 
 /** Deletes the counts of windows that ended before `then`, in Unix milliseconds. */
-export async function forgetCounts(db: Db, then: number): Promise<void> {
+export async function deleteCounts(db: Db, then: number): Promise<void> {
   await db.execute(query.deleteFrom('request_counts').where('ends_at', '<', then))
 }

@@ -18,7 +18,7 @@ import { findLink, listLinks } from './store.ts'
 /** The five operations on links, and their QR codes. */
 export function linkRoutes(api: Api, storage: Storage, actions: LinkActions, shortUrl: ShortUrl): void {
   const { list, show, store, put, patch, delete: remove } = linkOperations
-  const { kept } = api
+  const { idempotentRequests } = api
   const shownNow = (account: number, id: number) => async () =>
     shownLink(found(await findLink(storage, account, id), 'link'), shortUrl)
 
@@ -43,8 +43,10 @@ export function linkRoutes(api: Api, storage: Storage, actions: LinkActions, sho
     const insert = await actions.insertion(admitted.caller.account, admitted.fields)
     const claim = claimOf(exchange, admitted, key, storeLink)
     const onStored = (link: Link) => actions.announce(link)
-    return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list), onStored }, async (to) =>
-      shownLink(await insert(to), shortUrl),
+    return sendStored(
+      exchange,
+      { idempotentRequests, claim, collection: api.urlOf(exchange, list), onStored },
+      async (to) => shownLink(await insert(to), shortUrl),
     )
   })
 

@@ -49,7 +49,7 @@ export class SpaceActions {
 
   /** Deletes the account's space; its links stay. Throws `not_found`, and what the precondition throws. */
   async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
-    const wait: Parameters<typeof removeSpace>[4] = (finish) => this.#removals.wait(finish)
+    const wait: Parameters<typeof removeSpace>[4] = (finish) => this.#removals.run(finish)
     if (!(await removeSpace(this.#storage, account, id, precondition, wait))) throw notFound('space')
   }
 }

@@ -14,7 +14,7 @@ import { findSpace, listSpaces } from './store.ts'
 /** The five operations on spaces. */
 export function spaceRoutes(api: Api, storage: Storage, actions: SpaceActions): void {
   const { list, show, store, put, patch, delete: remove } = spaceOperations
-  const { kept } = api
+  const { idempotentRequests } = api
 
   api.add(list, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
@@ -34,7 +34,7 @@ export function spaceRoutes(api: Api, storage: Storage, actions: SpaceActions): 
     const key = idempotencyKeyOf(exchange)
     const insert = actions.insertion(admitted.caller.account, admitted.fields)
     const claim = claimOf(exchange, admitted, key, storeSpace)
-    return sendStored(exchange, { kept, claim, collection: api.urlOf(exchange, list) }, insert)
+    return sendStored(exchange, { idempotentRequests, claim, collection: api.urlOf(exchange, list) }, insert)
   })
 
   api.add([put, patch], async (exchange, { caller, fields }) => {

@@ -6,9 +6,9 @@ import { newStorage } from '../../test/engine.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
 import type { Db, Storage } from '../storage/port.ts'
-import { Counts } from './counts.ts'
-import { Sharing } from './sharing.ts'
-import { countsElsewhere, forgetCounts, tellCounts } from './store.ts'
+import { CountSync } from './count-sync.ts'
+import { RateCounter } from './rate-counter.ts'
+import { deleteCounts, storeCounts, sumRemoteCounts } from './store.ts'
 
 const open = (t: TestContext): Promise<Storage> => {
   stopClock(t)
@@ -17,14 +17,14 @@ const open = (t: TestContext): Promise<Storage> => {
 
 /** A node that counts keys. */
 function node(t: TestContext, db: Db) {
-  const key: Counts = new Counts({ limit: 100, toldShare: 0.01, maxSubjects: 10 }, () => sharing.hurry())
-  const sharing = new Sharing(db, { key })
-  sharing.begin()
-  t.after(() => sharing.close())
-  return { key, sharing, used: () => key.add('1', 0).used }
+  const key: RateCounter = new RateCounter({ limit: 100, publishShare: 0.01, maxSubjects: 10 }, () => sync.hurry())
+  const sync = new CountSync(db, { key })
+  sync.start()
+  t.after(() => sync.close())
+  return { key, sync, used: () => key.add('1', 0).used }
 }
 
-test('what a node counted, the others know within a moment, and those that start later', async (t) => {
+test('shares counts with other processes, even those that start later', async (t) => {
   const db = await open(t)
   const [one, two] = [node(t, db), node(t, db)]
   one.key.add('1', 5)
@@ -34,34 +34,34 @@ test('what a node counted, the others know within a moment, and those that start
   await eventually(() => three.used() === 12)
 })
 
-test('a node tells of what it counted when it stops', async (t) => {
+test('publishes its counts when it closes', async (t) => {
   const db = await open(t)
   const one = node(t, db)
   one.key.add('1', 5)
-  await one.sharing.close()
+  await one.sync.close()
   const two = node(t, db)
   await eventually(() => two.used() === 5)
 })
 
-test('while the database is away each node goes by its own counts; once it is back, nothing was lost', async (t) => {
+test('uses its own counts while the database is down, and publishes them later', async (t) => {
   const db = await open(t)
   const one = node(t, db)
-  const two = node(t, away(db))
+  const two = node(t, failing(db))
   one.key.add('1', 5)
   two.key.add('1', 7)
-  await eventually(async () => (await countsElsewhere(db, 'nobody', Date.now())).length === 1)
+  await eventually(async () => (await sumRemoteCounts(db, 'nobody', Date.now())).length === 1)
   assert.equal(two.used(), 7)
-  isAway = false
+  isDown = false
   await eventually(() => one.used() === 12 && two.used() === 12)
 })
 
-test('rounds never overlap, however slow the database is and however much there is to tell', async (t) => {
+test('never runs two syncs at the same time', async (t) => {
   const db = await open(t)
   let running = 0
   let most = 0
   let rounds = 0
   const slow: Db = {
-    ...away(db),
+    ...failing(db),
     write: async (work) => {
       running += 1
       rounds += 1
@@ -71,7 +71,7 @@ test('rounds never overlap, however slow the database is and however much there 
       return db.write(work)
     },
   }
-  isAway = false
+  isDown = false
   const one = node(t, slow)
   while (rounds < 5) {
     one.key.add(String(rounds), 5)
@@ -80,12 +80,12 @@ test('rounds never overlap, however slow the database is and however much there 
   assert.equal(most, 1)
 })
 
-let isAway = true
+let isDown = true
 
-/** The database, as it is while nobody can reach it. */
-function away(db: Db): Db {
+/** A database that fails while `isDown` is set. */
+function failing(db: Db): Db {
   const reached = async <T>(work: () => Promise<T>) => {
-    if (isAway) throw databaseUnavailable(new Error('away'))
+    if (isDown) throw databaseUnavailable(new Error('down'))
     return work()
   }
   return {
@@ -96,12 +96,12 @@ function away(db: Db): Db {
   }
 }
 
-test('counts of windows that are over are forgotten, those of others kept', async (t) => {
+test('deletes the counts of past windows only', async (t) => {
   const db = await open(t)
   const now = Date.now()
-  const tally = (endsAt: number) => ({ subject: 'key:1', endsAt, requests: 1 })
-  await tellCounts(db, 'one', [tally(now - 2_000), tally(now + 2_000), { ...tally(now + 2_000), requests: 4 }])
-  await forgetCounts(db, now)
-  assert.deepEqual(await countsElsewhere(db, 'two', now - 10_000), [{ ...tally(now + 2_000), requests: 4 }])
-  assert.deepEqual(await countsElsewhere(db, 'one', now - 10_000), [])
+  const count = (endsAt: number) => ({ subject: 'key:1', endsAt, requests: 1 })
+  await storeCounts(db, 'one', [count(now - 2_000), count(now + 2_000), { ...count(now + 2_000), requests: 4 }])
+  await deleteCounts(db, now)
+  assert.deepEqual(await sumRemoteCounts(db, 'two', now - 10_000), [{ ...count(now + 2_000), requests: 4 }])
+  assert.deepEqual(await sumRemoteCounts(db, 'one', now - 10_000), [])
 })

@@ -1,0 +1,132 @@
+export interface RateLimitUsage {
+  /** Requests in this window, in all processes that have published their counts. */
+  readonly used: number
+  /** Milliseconds until the window ends; more than 0. */
+  readonly msLeft: number
+}
+
+/** The requests of a subject in the window that ends at `endsAt`, in Unix milliseconds. */
+export interface WindowCount {
+  readonly subject: string
+  readonly endsAt: number
+  readonly requests: number
+}
+
+interface Counter {
+  /** Shifts the windows of the subject, so that windows do not all end at the same time. */
+  readonly offset: number
+  endsAt: number
+  local: number
+  remote: number
+  published: number
+}
+
+interface RateCounterOptions {
+  /** Requests per window. */
+  readonly limit: number
+  /** The share of the limit by which a count must have grown to be published. */
+  readonly publishShare: number
+  /** When there are so many subjects, new ones share a count. */
+  readonly maxSubjects: number
+}
+
+/** The length of a window. Milliseconds. */
+export const windowMs = 60_000
+
+/**
+ * Counts requests in fixed windows of a minute. The windows of a subject are the same in every process, as far as their
+ * clocks agree. If the clock jumps, a new window starts.
+ */
+export class RateCounter {
+  readonly #limit: number
+  readonly #publishStep: number
+  readonly #maxSubjects: number
+  readonly #counters = new Map<string, Counter>()
+  readonly #onUnpublished: () => void
+
+  /** `onUnpublished` is called after a count has grown enough to be published. */
+  constructor({ limit, publishShare, maxSubjects }: RateCounterOptions, onUnpublished: () => void) {
+    this.#limit = limit
+    this.#publishStep = Math.max(1, Math.floor(limit * publishShare))
+    this.#maxSubjects = maxSubjects
+    this.#onUnpublished = onUnpublished
+  }
+
+  /** Adds requests to the count of this window. */
+  add(subject: string, requests: number): RateLimitUsage {
+    const now = Date.now()
+    const counter = this.#counterOf(subject, now)
+    counter.local += requests
+    if (this.#isUnpublished(counter)) this.#onUnpublished()
+    return { used: counter.local + counter.remote, msLeft: counter.endsAt - now }
+  }
+
+  /** Returns up to `max` counts of this process that other processes need. */
+  unpublished(max: number): WindowCount[] {
+    const counts: WindowCount[] = []
+    for (const [subject, counter] of this.#counters) {
+      if (counts.length === max) break
+      if (this.#isUnpublished(counter)) counts.push({ subject, endsAt: counter.endsAt, requests: counter.local })
+    }
+    return counts
+  }
+
+  /** Records that these counts have been published. */
+  markPublished(counts: readonly WindowCount[]): void {
+    for (const { subject, endsAt, requests } of counts) {
+      const counter = this.#counters.get(subject)
+      if (counter?.endsAt === endsAt) counter.published = requests
+    }
+  }
+
+  /** Sets the sum of the counts of all other processes. */
+  setRemote({ subject, endsAt, requests }: WindowCount): void {
+    const counter = this.#counterOf(subject, Date.now())
+    if (counter.endsAt === endsAt) counter.remote = requests
+  }
+
+  /** Deletes the counts of past windows. */
+  sweep(): void {
+    const now = Date.now()
+    for (const [subject, { endsAt }] of this.#counters) if (isOver(endsAt, now)) this.#counters.delete(subject)
+  }
+
+  /** A count above the limit need not be published again. */
+  #isUnpublished({ local, published }: Counter): boolean {
+    return local - published >= this.#publishStep && published <= this.#limit
+  }
+
+  #counterOf(subject: string, now: number): Counter {
+    const counter = this.#counters.get(subject) ?? this.#create(subject)
+    if (isOver(counter.endsAt, now)) {
+      counter.endsAt = now + windowMs - ((now + counter.offset) % windowMs)
+      counter.local = 0
+      counter.remote = 0
+      counter.published = 0
+    }
+    return counter
+  }
+
+  #create(subject: string): Counter {
+    if (this.#counters.size >= this.#maxSubjects && subject !== overflow) {
+      return this.#counters.get(overflow) ?? this.#create(overflow)
+    }
+    const counter = { offset: offsetOf(subject), endsAt: 0, local: 0, remote: 0, published: 0 }
+    this.#counters.set(subject, counter)
+    return counter
+  }
+}
+
+const overflow = 'crowd'
+
+/** Also true if the clock was set back. */
+function isOver(endsAt: number, now: number): boolean {
+  return endsAt <= now || endsAt - now > windowMs
+}
+
+/** Deterministic, so that all processes agree. */
+function offsetOf(subject: string): number {
+  let hash = 0
+  for (const character of subject) hash = (Math.imul(hash, 31) + character.charCodeAt(0)) | 0
+  return (Math.imul(hash, 48_271) >>> 0) % windowMs
+}
