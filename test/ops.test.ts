@@ -82,6 +82,6 @@ test('an OPS_HOST that is not of this machine is said in one sentence', async (t
   assert.equal(code, 1)
   assert.equal(
     stderr,
-    'OPS_HOST 192.0.2.1 is no address of this machine. Set OPS_HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.\n',
+    'OPS_HOST 192.0.2.1 is not an address of this machine. Set OPS_HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.\n',
   )
 })

@@ -66,7 +66,7 @@ test('a second start keeps the data and makes no second key', async (t) => {
   await first.end('SIGTERM')
   const second = await startServer(t, variables)
   await second.said(/^Lost your API key\? Issue another: npx waymark keys create --name mine$/m)
-  await second.said(/^Get an address that opens the dashboard: npx waymark login-link$/m)
+  await second.said(/^Get a link that opens the dashboard: npx waymark login-link$/m)
   assert.doesNotMatch(second.stdout(), /wml?_/)
   const { body } = await second.send('GET', spaces, { key: first.key })
   assert.deepEqual(
@@ -84,7 +84,7 @@ test('a start without any good key says how to issue one', async (t) => {
   const { variables } = newDatabase(t)
   await runHere(['accounts', 'create', '--name', 'Acme'], { variables })
   const server = await startServer(t, variables)
-  await server.said(/^No API key is good\. Issue one: npx waymark keys create --name mine$/m)
+  await server.said(/^No API key is active\. Issue one: npx waymark keys create --name mine$/m)
   assert.equal(server.key, '')
   await server.end('SIGTERM')
 

@@ -26,7 +26,7 @@ test('a HOST that is not of this machine is said in one sentence', async (t) => 
   for (const host of ['192.0.2.1', 'nowhere.invalid']) {
     assert.equal(
       await refusal(run(t, { ...newDatabase(t).variables, PORT: '0', HOST: host })),
-      `HOST ${host} is no address of this machine. Set HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`,
+      `HOST ${host} is not an address of this machine. Set HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`,
     )
   }
 })

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test as testOf } from 'node:test'
-import { soundLifeMs } from '../src/process/workers.ts'
+import { stableLifeMs } from '../src/process/workers.ts'
 import { sendRequest } from './client.ts'
 import {
   eventually,
@@ -75,7 +75,7 @@ test('a worker that is killed amid writes is replaced; the others go on, and not
   const writers = [write(), write(), write(), write()]
   await eventually(() => stored.length >= 50)
   process.kill(victim as number, 'SIGKILL')
-  await server.said(/a worker died and is replaced/)
+  await server.said(/worker died; replacing it/)
   const { length } = stored
   await eventually(() => stored.length >= length + 50)
   await untilAnswered(server, workers + 1)
@@ -107,7 +107,7 @@ test('each slot has a pause of its own before its worker is replaced, and the la
   const pauses = [await pauseAfterDeathOf(third), await pauseAfterDeathOf(fourth)]
   assert.equal(Math.min(...pauses), 0, String(pauses))
   // On a slow machine, a worker may live long enough for its pause to start over.
-  const isSound = performance.now() - startsAfter >= soundLifeMs
+  const isSound = performance.now() - startsAfter >= stableLifeMs
   assert.ok(Math.max(...pauses) >= (isSound ? 100 : 200), String(pauses))
   await eventually(() =>
     server.send('GET', path).then(
@@ -147,7 +147,7 @@ test('each worker is asked on an OPS_PORT of its own, which its replacement take
   await eventually(() => server.stdout().match(/"route":"\/api\/v1\/spaces","status":200/g)?.length === sum)
 
   process.kill(answering(server)[0] as number, 'SIGKILL')
-  await server.said(/a worker died and is replaced/)
+  await server.said(/worker died; replacing it/)
   await eventually(allReady)
   // Told to stop, it counts as in good order: the one that died has been replaced.
   assert.equal((await server.end('SIGTERM')).code, 0)

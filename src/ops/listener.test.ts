@@ -7,19 +7,19 @@ import { type Answer, sendRequest } from '../../test/client.ts'
 import { stopClock } from '../../test/clock.ts'
 import { eventually } from '../../test/processes.ts'
 import { logTo } from '../process/log.ts'
-import { type Operated, opsListener } from './listener.ts'
+import { type OpsOptions, opsListener } from './listener.ts'
 
 interface TestOps {
   readonly app: TestApp
   /** What the ops listener logged. */
   readonly lines: LogLine[]
   ask(path: string, method?: string, headers?: Record<string, string>): Promise<Answer>
-  /** The value of a series, as it stands in the answer; undefined when there is none. */
+  /** Returns the text of a value; undefined if the series does not exist. */
   value(series: string): Promise<number | undefined>
 }
 
 /** The ops listener of a real app. */
-async function startOps(options: StartOptions = {}, changed: Partial<Operated> = {}): Promise<TestOps> {
+async function startOps(options: StartOptions = {}, changed: Partial<OpsOptions> = {}): Promise<TestOps> {
   const app = await startApp(options)
   const lines: LogLine[] = []
   const log = logTo({ write: (line) => void lines.push(JSON.parse(line)) }, 'info')
@@ -47,7 +47,7 @@ const requests = (route: string, method: string, status: string | number) =>
   `waymark_http_request_duration_seconds_count{route="${route}",method="${method}",status="${status}"}`
 const failures = (code: string) => `waymark_http_failures_total{code="${code}"}`
 
-test('200 for /health/live and /health/ready; 503 shutting_down for the latter while the process drains', async () => {
+test('GET /health/ready returns 503 shutting_down while the process drains, and /health/live 200', async () => {
   const { app, ask } = await startOps()
   const [live, ready] = [await ask('/health/live'), await ask('/health/ready?verbose')]
   assert.deepEqual([live.status, live.body, live.headers['cache-control']], [200, { status: 'live' }, 'no-store'])
@@ -58,13 +58,13 @@ test('200 for /health/live and /health/ready; 503 shutting_down for the latter w
   assert.equal((await ask('/health/live')).status, 200)
 })
 
-test('503 database_unavailable for /health/ready when the database has not answered for two seconds', async () => {
+test('GET /health/ready returns 503 database_unavailable after two seconds without a database', async () => {
   const { ask } = await startOps({}, { storage: { condition: () => new Promise(() => undefined) } })
   const { status, body } = await ask('/health/ready')
   assert.deepEqual([status, body.code], [503, 'database_unavailable'])
 })
 
-test('404 elsewhere, 405 with Allow for other methods, and HEAD as GET without a body', async () => {
+test('returns 404 for other paths, 405 with Allow for other methods, and no body for HEAD', async () => {
   const { ask, lines } = await startOps()
   for (const path of ['/', '/health', '/metrics/', '/toString', '//metrics']) {
     const { status, body, headers } = await ask(path)
@@ -81,7 +81,7 @@ test('404 elsewhere, 405 with Allow for other methods, and HEAD as GET without a
   assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', '17'])
 })
 
-test('400 for a path that cannot be decoded, and for a Host that is neither an address nor a name of the machine', async () => {
+test('returns 400 for a broken path and for an unknown Host', async () => {
   const { ask } = await startOps()
   assert.equal((await ask('/%zz')).body.code, 'malformed_url')
   for (const host of ['evil.example', 'evil.example:3090', '127.0.0.1.evil.example']) {
@@ -92,7 +92,7 @@ test('400 for a path that cannot be decoded, and for a Host that is neither an a
   }
 })
 
-test('200 for /tls/ask with a domain that is served, else 404', async () => {
+test('GET /tls/ask returns 200 only for served domains', async () => {
   const { ask } = await startOps()
   assert.equal((await ask('/tls/ask?domain=go.acme.com')).status, 200)
   for (const query of [
@@ -107,7 +107,7 @@ test('200 for /tls/ask with a domain that is served, else 404', async () => {
   }
 })
 
-test('500 without a word of what went wrong, which is for the log', async () => {
+test('returns 500 without details, and logs them', async () => {
   const bug = new TypeError('a bug')
   const broken = { name: 'broken', help: '', value: () => assert.fail(bug) }
   const { ask, lines } = await startOps({}, { meters: { broken: [broken] } })
@@ -123,7 +123,7 @@ test('500 without a word of what went wrong, which is for the log', async () => 
   )
 })
 
-test('requests are counted by the template of their route, their method and their status', async () => {
+test('counts requests by route, method and status', async () => {
   const { app, value } = await startOps()
   const { body } = await app.send('POST', '/api/v1/spaces', { form: { name: 'Counted' } })
   for (const id of [body.data.id, body.data.id, 77, 78, 79]) await app.send('GET', `/api/v1/spaces/${id}`)
@@ -136,7 +136,7 @@ test('requests are counted by the template of their route, their method and thei
   assert.equal(await value('waymark_http_requests_under_way'), 0)
 })
 
-test('whatever is sent, the series stay few: unknown paths are one route, unknown methods one method', async () => {
+test('counts all unknown paths as one route and all unknown methods as one method', async () => {
   const { app, ask, value } = await startOps()
   for (let n = 0; n < 20; n++) await app.send('GET', `/nowhere/${n}?x=${n}`)
   for (const method of ['PROPFIND', 'MKCOL', 'TRACE']) await app.send(method, '/nowhere')
@@ -151,7 +151,7 @@ test('whatever is sent, the series stay few: unknown paths are one route, unknow
   assert.equal(await value(failures('malformed_url')), 1)
 })
 
-test('rate-limited requests and those that were left are counted', async (t) => {
+test('counts rate-limited and aborted requests', async (t) => {
   stopClock(t)
   const { app, value } = await startOps({ rateLimit: 2 })
   for (let n = 0; n < 5; n++) await app.send('GET', '/api/v1/domains')
@@ -167,7 +167,7 @@ test('rate-limited requests and those that were left are counted', async (t) => 
   assert.equal(await value('waymark_http_requests_under_way'), 0)
 })
 
-test('a histogram has cumulative buckets up to +Inf, a sum and a count', async () => {
+test('prints histograms with cumulative buckets up to +Inf, a sum and a count', async () => {
   const { app, ask } = await startOps({ engine: 'sqlite' })
   await app.send('POST', '/api/v1/spaces', { form: { name: 'Committed' } })
   const { text, headers } = await ask('/metrics')
@@ -184,7 +184,7 @@ test('a histogram has cumulative buckets up to +Inf, a sum and a count', async (
   assert.ok(sum > 0 && count > 0 && buckets.at(-1) === count)
 })
 
-test('the process, its event loop, its database and its version are measured', async () => {
+test('measures the process, its event loop, its database and its version', async () => {
   const { app, ask } = await startOps({ engine: 'sqlite' })
   await app.send('GET', '/api/v1/spaces?search=nothing')
   await eventually(() => app.measured.loopDelays.sum > 0)
@@ -207,7 +207,7 @@ test('the process, its event loop, its database and its version are measured', a
   }
 })
 
-test('with PostgreSQL its connections are measured', async () => {
+test('measures the connections to PostgreSQL', async () => {
   const { app, ask } = await startOps({ engine: 'postgres' })
   await app.send('GET', '/api/v1/spaces')
   const { text } = await ask('/metrics')

@@ -1,4 +1,5 @@
-import { Failure, notFound } from '../errors.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { databaseUnavailable, Failure, notFound } from '../errors.ts'
 import { Proxies } from '../http/client-address.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { Listener } from '../http/listener.ts'
@@ -8,28 +9,32 @@ import { type LogOutput, RequestLog } from '../http/request-log.ts'
 import { RequestCounts } from '../http/request-metrics.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
 import { type Fallback, Router } from '../http/router.ts'
-import { type Health, readiness } from './health.ts'
-import { type Measured, metricsOf } from './metrics.ts'
+import { isReady, type Storage } from '../storage/port.ts'
+import { type MeasuredServices, metricsOf } from './metrics.ts'
 
-/** What the operator may be told about; `listener` is the one whose readiness is asked for. */
-export interface Operated extends Measured, Health {
+export interface OpsOptions extends MeasuredServices {
+  readonly storage: Pick<Storage, 'condition'>
+  /** The listener whose readiness is reported. */
+  readonly listener: { readonly isDraining: boolean }
   readonly log: LogOutput
-  /** The names by which it may be asked for, beside IP addresses: any other is one of a page elsewhere (DNS rebinding). */
+  /** Accepted host names, besides IP addresses. Other names may be DNS rebinding by a web page. */
   readonly hostNames: readonly string[]
   readonly isSecret: (text: string) => boolean
-  /** Whether visitors of this domain are served: from memory, whether or not the database is there. */
+  /** Returns whether short links on this domain are served, even while the database is down. */
   readonly isServed: (domain: string) => boolean
 }
 
-/** Connections are few: a scraper, an orchestrator, a person. */
+/** Enough for a scraper, an orchestrator and a person. */
 const maxConnections = 64
+/** A database that takes longer counts as unavailable. Milliseconds. */
+const databaseTimeoutMs = 2_000
 
 /**
- * The listener for the operator: plain HTTP without keys, and so for a network that only the operator reaches. It answers
- * however busy the process is, and while the other listeners drain.
+ * Builds the listener for the operator. It has no authentication, so it belongs into a private network. It responds even
+ * if the process is overloaded or the other listeners drain.
  */
-export function opsListener(operated: Operated): Listener {
-  const scrape = metricsOf(operated)
+export function opsListener(options: OpsOptions): Listener {
+  const scrape = metricsOf(options)
   const router = new Router(fallback)
   router.add('GET', metrics, async (exchange) => {
     const { contentType, body } = await scrape()
@@ -38,21 +43,21 @@ export function opsListener(operated: Operated): Listener {
   })
   router.add('GET', live, async (exchange) => sendJson(exchange, 200, JSON.stringify({ status: 'live' })))
   router.add('GET', ready, async (exchange) => {
-    const { httpStatus, body } = await readiness(operated)
+    const { httpStatus, body } = await readiness(options)
     return sendJson(exchange, httpStatus, JSON.stringify(body))
   })
   router.add('GET', tlsAsk, async (exchange) => {
     const { domain } = exchange.query as Fields
-    if (typeof domain !== 'string' || !operated.isServed(domain)) return notFound('domain')
+    if (typeof domain !== 'string' || !options.isServed(domain)) return notFound('domain')
     return sendJson(exchange, 200, JSON.stringify({ domain }))
   })
   return new Listener({
     matcher: router,
-    observer: new RequestLog(operated.log, new RequestCounts(), 'debug'),
+    observer: new RequestLog(options.log, new RequestCounts(), 'debug'),
     maxConnections,
     proxies: new Proxies(false),
-    isSecret: operated.isSecret,
-    checkHost: requireHostAmong(operated.hostNames),
+    isSecret: options.isSecret,
+    checkHost: requireHostAmong(options.hostNames),
     formatFailure: problemOf,
     onArrival: (exchange) => addHeader(exchange, 'cache-control', 'no-store'),
   })
@@ -68,4 +73,32 @@ const fallback: Fallback = ({ method }, methods) => {
   return new Failure('method_not_allowed', `This path does not support ${method}. It supports GET and HEAD.`, {
     allow: methods,
   })
+}
+
+interface Readiness {
+  readonly httpStatus: 200 | 503
+  readonly body: object
+}
+
+/**
+ * Returns whether a load balancer should send requests to the process. Throws `shutting_down` while it drains, and
+ * `database_unavailable`.
+ */
+async function readiness({ listener, storage }: Pick<OpsOptions, 'listener' | 'storage'>): Promise<Readiness> {
+  if (listener.isDraining) throw new Failure('shutting_down', 'The server is stopping.', { retryAfter: 1 })
+  const condition = await withTimeout(storage.condition())
+  const body = condition === 'ok' ? { status: 'ready' } : { status: 'degraded', reason: condition }
+  return { httpStatus: isReady(condition) ? 200 : 503, body }
+}
+
+async function withTimeout<T>(response: Promise<T>): Promise<T> {
+  const abort = new AbortController()
+  const timeout = wait(databaseTimeoutMs, undefined, { signal: abort.signal }).then(() => {
+    throw databaseUnavailable(new Error(`The database has not answered for ${databaseTimeoutMs} ms.`))
+  })
+  try {
+    return await Promise.race([response, timeout])
+  } finally {
+    abort.abort()
+  }
 }

@@ -6,12 +6,12 @@ import type { RequestCounts } from '../http/request-metrics.ts'
 import type { Meter } from '../storage/port.ts'
 import { version } from '../version.ts'
 
-export interface Measured {
+export interface MeasuredServices {
   readonly counts: RequestCounts
   readonly loopDelays: Histogram
-  /** Kinds of answers to visitors, and how many there were of each. */
+  /** Counts of visits by kind of response. */
   readonly visits: { entries(): Iterable<readonly [string, number]> }
-  /** What each part of the process measures of itself, by the part's name. */
+  /** Meters by component. */
   readonly meters: Readonly<Record<string, readonly Meter[]>>
 }
 
@@ -29,7 +29,9 @@ interface Reading {
  * The metrics in Prometheus' text format. Requests and database work are counted from the start. prom-client is loaded by
  * the first scrape, and watches the process from then on: without a scrape it costs nothing.
  */
-export function metricsOf(measured: Measured): () => Promise<{ readonly contentType: string; readonly body: string }> {
+export function metricsOf(
+  measured: MeasuredServices,
+): () => Promise<{ readonly contentType: string; readonly body: string }> {
   const readings = readingsOf(measured)
   let ofNode: Promise<Registry> | undefined
   return async () => {
@@ -54,7 +56,7 @@ async function nodeMetrics(): Promise<Registry> {
 
 const codes = Object.keys(failures) as ErrorCode[]
 
-function readingsOf({ counts, loopDelays, visits, meters }: Measured): Reading[] {
+function readingsOf({ counts, loopDelays, visits, meters }: MeasuredServices): Reading[] {
   return [
     {
       name: 'waymark_build_info',

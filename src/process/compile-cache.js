@@ -1,13 +1,12 @@
 /**
- * For `node --import`: compiled code is kept from one start to the next. In JavaScript, since it runs before any
- * TypeScript is loaded: with a warm cache Node then never loads the type stripper, which costs 30 ms and 20 MB in the main
- * thread and in each reader thread.
+ * Enables Node's compile cache; for `node --import`. With a warm cache, Node doesn't load the type stripper, which costs
+ * 30 ms and 20 MB in each thread. This file is JavaScript, because TypeScript would load the type stripper.
  *
- * The code is kept within `node_modules`: whoever may write there may change the code itself, which cannot be said of a
- * folder for temporary files. Where that folder cannot be written, a start is slower and nothing else.
+ * The cache is in `node_modules`, because a folder for temporary files may be writable for other users. If the folder
+ * can't be written, starts are slower.
  */
 import * as module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-// Missing from the older versions that `node-version.js` refuses.
+// Older versions, which `node-version.js` rejects, lack the function.
 module.enableCompileCache?.(fileURLToPath(new URL('../../node_modules/.cache/waymark', import.meta.url)))

@@ -8,11 +8,11 @@ import { dashboardUrl, greet, greeting } from './greeting.ts'
 const api = { port: 3000, url: 'http://0.0.0.0:3000', localUrl: 'http://127.0.0.1:3000' }
 const redirect = { port: 3080, url: 'http://0.0.0.0:3080', localUrl: 'http://127.0.0.1:3080' }
 const listening = { api, redirect }
-const banner = `Waymark ${version} is listening on http://0.0.0.0:3000 (documentation: /docs)\nShort links are answered on http://0.0.0.0:3080, for the domains that you store\n`
+const banner = `Waymark ${version} is listening on http://0.0.0.0:3000 (documentation: /docs)\nShort links are served on http://0.0.0.0:3080, for the domains that you store\n`
 
 const first = { secret: 'wm_secret', signInUrl: 'http://localhost:3000/app/sign-in#wml_token' }
 
-test('a first start shows the way to the dashboard, the key, and curl lines that this machine can run', () => {
+test('the first start prints a sign-in link, the key and curl commands', () => {
   const text = greeting(listening, first)
   const dashboard = `Open the dashboard: ${first.signInUrl}  (works once, for 30 minutes)`
   assert.ok(text.startsWith(`${banner}\n${dashboard}\n\nThis API key is shown once; keep it safe:\n\n  wm_secret\n`))
@@ -24,18 +24,18 @@ test('a first start shows the way to the dashboard, the key, and curl lines that
   ])
 })
 
-test('a first start with a key of the operator shows the way to the dashboard alone', () => {
+test('a first start with BOOTSTRAP_KEY prints only a sign-in link', () => {
   const text = greeting(listening, { ...first, secret: null })
   assert.equal(text, `${banner}\nOpen the dashboard: ${first.signInUrl}  (works once, for 30 minutes)\n`)
 })
 
-test('without a listener for visitors nothing is said of it, and the curl line lists domains', () => {
+test('prints nothing about short links if the redirect server is off', () => {
   const text = greeting({ api, redirect: undefined }, first)
   assert.doesNotMatch(text, /Short links|http:\/\/localhost:3080/)
   assert.match(text, /^ {2}curl -H "Authorization: Bearer wm_secret" http:\/\/127\.0\.0\.1:3000\/api\/v1\/domains$/m)
 })
 
-test('the dashboard is at localhost for a listener of this machine, and at its address for another', () => {
+test('the dashboard URL has localhost instead of loopback addresses', () => {
   for (const [localUrl, url] of [
     ['http://127.0.0.1:3000', 'http://localhost:3000'],
     ['http://[::1]:3000', 'http://localhost:3000'],
@@ -45,25 +45,25 @@ test('the dashboard is at localhost for a listener of this machine, and at its a
   }
 })
 
-const signIn = 'Get an address that opens the dashboard: npx waymark login-link\n'
+const signIn = 'Get a link that opens the dashboard: npx waymark login-link\n'
 
-test('a later start says how to sign in and how to issue a key', () => {
+test('later starts explain how to sign in and how to issue a key', () => {
   const line = 'Lost your API key? Issue another: npx waymark keys create --name mine\n'
-  assert.equal(greeting(listening, 'kept'), banner + signIn + line)
+  assert.equal(greeting(listening, 'existing'), banner + signIn + line)
 })
 
-test('a start without a good key says so, and how to sign in or issue one', () => {
-  const line = 'No API key is good. Issue one: npx waymark keys create --name mine\n'
+test('a start without an active key explains how to issue one', () => {
+  const line = 'No API key is active. Issue one: npx waymark keys create --name mine\n'
   assert.equal(greeting(listening, 'none'), banner + signIn + line)
 })
 
-test('a standard output that cannot be written is told on the other one, with what is lost', async () => {
+test('reports on stderr that stdout cannot be written', async () => {
   const full = new Writable({ write: (_chunk, _encoding, done) => done(new Error('the disk is full')) })
   const err = new PassThrough()
   greet('Hello\n', full, err)
-  const [told] = await once(err, 'data')
+  const [message] = await once(err, 'data')
   assert.equal(
-    String(told),
-    'Standard output cannot be written: the disk is full. The first API key, if one was made, is lost.\n',
+    String(message),
+    'Standard output cannot be written: the disk is full. The first API key, if any, is lost.\n',
   )
 })

@@ -1,55 +1,48 @@
 import type { Writable } from 'node:stream'
 import { version } from '../version.ts'
+import type { Access } from './access.ts'
 import type { Listening } from './listen.ts'
 
-/**
- * What a start tells the operator about the ways in: the first key, unless it is the operator's own, and the first address that
- * signs in, which are shown this once; `kept`, when keys that were issued before are good; `none`, when no key is good.
- */
-export type AccessNews = { readonly secret: string | null; readonly signInUrl: string } | 'kept' | 'none'
-
-/** Where the API and the visitors' listener can be reached; the latter undefined if it is turned off. */
+/** Where the servers listen. `redirect` is undefined if the redirect server is turned off. */
 export interface Addresses {
   readonly api: Listening
   readonly redirect: Listening | undefined
 }
 
-/** What the server prints once it listens. */
-export function greeting({ api, redirect }: Addresses, news: AccessNews): string {
-  const ofVisitors =
-    redirect === undefined
-      ? ''
-      : `Short links are answered on ${byName(redirect.url)}, for the domains that you store\n`
-  const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)\n${ofVisitors}`
-  if (news === 'none') return `${banner}${signIn}No API key is good. Issue one: ${issue}\n`
-  if (news === 'kept') return `${banner}${signIn}Lost your API key? Issue another: ${issue}\n`
-  const dashboard = `Open the dashboard: ${news.signInUrl}  (works once, for 30 minutes)`
-  if (news.secret === null) return `${banner}\n${dashboard}\n`
+/** Formats the text that the server prints when it listens. */
+export function greeting({ api, redirect }: Addresses, access: Access): string {
+  const redirectLine =
+    redirect === undefined ? '' : `Short links are served on ${byName(redirect.url)}, for the domains that you store\n`
+  const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)\n${redirectLine}`
+  if (access === 'none') return `${banner}${signIn}No API key is active. Issue one: ${issue}\n`
+  if (access === 'existing') return `${banner}${signIn}Lost your API key? Issue another: ${issue}\n`
+  const dashboard = `Open the dashboard: ${access.signInUrl}  (works once, for 30 minutes)`
+  if (access.secret === null) return `${banner}\n${dashboard}\n`
   return `${banner}
 ${dashboard}
 
 This API key is shown once; keep it safe:
 
-  ${news.secret}
+  ${access.secret}
 
 Try it:
 
-${trial(api, redirect, news.secret)}
+${examples(api, redirect, access.secret)}
 `
 }
 
-/** The address of the dashboard for a browser on this machine. */
+/** Returns the URL of the dashboard for a browser on this machine. */
 export function dashboardUrl({ localUrl }: Listening): string {
   return byName(localUrl)
 }
 
-/** By an IP address, no short link is ever asked for: that is not the name of a domain. */
+/** Replaces loopback addresses by `localhost`, because IP addresses can't be domains of short links. */
 function byName(url: string): string {
   return url.replace('//127.0.0.1', '//localhost').replace('//[::1]', '//localhost')
 }
 
-/** Commands that work when they are pasted: a domain, a link on it, and a visit. */
-function trial({ port, localUrl }: Listening, redirect: Listening | undefined, secret: string): string {
+/** Formats commands to paste: they store a domain and a link on it, and visit the link. */
+function examples({ port, localUrl }: Listening, redirect: Listening | undefined, secret: string): string {
   const curl = `  curl -H "Authorization: Bearer ${secret}" ${localUrl}/api/v1`
   if (redirect === undefined) return `${curl}/domains\n`
   return `${curl}/domains -d name=localhost
@@ -58,13 +51,13 @@ ${curl}/links -d alias=docs -d url=http://localhost:${port}/docs
 `
 }
 
-const signIn = 'Get an address that opens the dashboard: npx waymark login-link\n'
+const signIn = 'Get a link that opens the dashboard: npx waymark login-link\n'
 const issue = 'npx waymark keys create --name mine'
 
-/** Prints the greeting. A standard output that cannot be written is no reason not to serve. */
+/** Prints the greeting. The server keeps running if standard output can't be written. */
 export function greet(text: string, out: Writable = process.stdout, err: Writable = process.stderr): void {
   out.on('error', ({ message }) => {
-    err.write(`Standard output cannot be written: ${message}. The first API key, if one was made, is lost.\n`)
+    err.write(`Standard output cannot be written: ${message}. The first API key, if any, is lost.\n`)
   })
   out.write(text)
 }

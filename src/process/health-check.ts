@@ -1,4 +1,4 @@
-/** The health check of the container image: exits with 0 if the server is ready, and otherwise with 1 and the reason. */
+/** The health check of the container image. Exits with 0 if the server is ready, otherwise prints the reason and exits with 1. */
 import { readOpsListener } from '../config/config.ts'
 import { StartupFailure } from '../errors.ts'
 import { loopbackUrl } from './listen.ts'
@@ -14,9 +14,10 @@ try {
 }
 
 async function readiness(): Promise<{ status: number; text: string }> {
-  const place = readOpsListener()
-  if (place === null) throw new StartupFailure('OPS_PORT=0 turns off the ops listener. Disable the health check, too.')
-  const url = loopbackUrl(place)
+  const listener = readOpsListener()
+  if (listener === null)
+    throw new StartupFailure('OPS_PORT=0 turns off the ops listener. Disable the health check, too.')
+  const url = loopbackUrl(listener)
   try {
     const response = await fetch(`${url}/health/ready`)
     return { status: response.status, text: await response.text() }

@@ -20,7 +20,7 @@ const sentences = {
 }
 
 for (const [code, sentence] of Object.entries(sentences)) {
-  test(`${code} is said in one sentence`, async () => {
+  test(`explains ${code} in one sentence`, async () => {
     await assert.rejects(listen(failing(code), { host: '::1', port: 80, prefix: '' }), (error) => {
       assert.ok(error instanceof StartupFailure)
       assert.equal(error.message, sentence)

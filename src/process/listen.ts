@@ -4,22 +4,21 @@ import { createServer, isIPv6 } from 'node:net'
 import type { ListenerConfig } from '../config/listeners.ts'
 import { StartupFailure } from '../errors.ts'
 
-/** Where a server listens. */
+/** The bound address of a server. */
 export interface Listening {
   readonly port: number
-  /** The address as it was bound. */
+  /** The URL of the bound address. */
   readonly url: string
-  /** An address under which this machine reaches it, also when every address was bound. */
+  /** A URL for clients on this machine, even if every address is bound. */
   readonly localUrl: string
 }
 
-/** An address, and how the variables that name it begin. */
+/** An address and the prefix of its variables. */
 type Address = Pick<ListenerConfig, 'host' | 'port' | 'prefix'>
 
-/** How a server shares its port with the other workers. */
 type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
 
-/** Has the server listen on one address, by default without sharing its port. Throws `StartupFailure`. */
+/** Starts to listen on one address, by default without sharing the port. Throws `StartupFailure`. */
 export async function listen(
   server: Server,
   { host, port, prefix }: Address,
@@ -39,16 +38,13 @@ export async function listen(
   }
 }
 
-/**
- * Throws `StartupFailure` when another program, or another of the places, has one of the ports: sockets that share a port
- * would not notice.
- */
-export async function ensureFree(places: readonly Address[]): Promise<void> {
+/** Throws `StartupFailure` if a port is in use. Sockets that share a port would not notice. */
+export async function ensureFree(addresses: readonly Address[]): Promise<void> {
   const servers: Server[] = []
   try {
-    for (const place of places) {
+    for (const address of addresses) {
       const server = createServer()
-      await listen(server, place)
+      await listen(server, address)
       servers.push(server)
     }
   } finally {
@@ -65,13 +61,13 @@ function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix }
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${prefix}HOST ${host} is no address of this machine. Set ${prefix}HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`
+      return `${prefix}HOST ${host} is not an address of this machine. Set ${prefix}HOST to 127.0.0.1, or to 0.0.0.0 for all of its addresses.`
     default:
       return `The server cannot listen on port ${port} of ${host}: ${message}. Set ${prefix}HOST and ${prefix}PORT.`
   }
 }
 
-/** Returns the URL by which this machine reaches a listener, even if the listener is bound to every address. */
+/** Returns a URL for clients on this machine, even if the listener is bound to every address. */
 export function loopbackUrl({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
   return urlOf(loopbackOf(host), port)
 }

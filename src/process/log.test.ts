@@ -6,7 +6,7 @@ import { serverArguments } from '../../test/scripts.ts'
 import { databaseUnavailable } from '../errors.ts'
 import { logTo, openLog } from './log.ts'
 
-test('lines are kept up to a bound while stdout takes none; those that are lost are counted in a line', async (t) => {
+test('buffers lines up to a limit while stdout is not read, and logs the number of lost lines', async (t) => {
   const script = `
     import { openLog } from '${new URL('log.ts', import.meta.url)}'
     const { logger, exit } = await openLog('info')
@@ -24,7 +24,7 @@ test('lines are kept up to a bound while stdout takes none; those that are lost 
   assert.ok(kept > 300 && kept < 340, `${kept}`)
 })
 
-test('a stdout that cannot be written keeps the process neither from its work nor from its end', {
+test('keeps serving and exits cleanly if stdout cannot be written', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const { path, variables } = newDatabase(t)
@@ -43,7 +43,7 @@ test('a stdout that cannot be written keeps the process neither from its work no
   assert.deepEqual([code, /^Standard output cannot be written: ENOSPC/.test(stderr)], [0, true])
 })
 
-test('at a terminal the log is a line for people, and JSON elsewhere', async (t) => {
+test('logs text at a terminal and JSON to other streams', async (t) => {
   const { isTTY } = process.stdout
   t.after(() => Object.assign(process.stdout, { isTTY }))
   const written: string[] = []

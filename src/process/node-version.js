@@ -1,6 +1,6 @@
 /**
- * Ends a process that runs under an older Node, with a sentence. In JavaScript, and imported before any TypeScript: an
- * older Node fails at the first file of that kind, with a stack about its extension.
+ * Ends the process with a message under an older Node. This file is JavaScript and imported first, because an older Node
+ * fails to load TypeScript.
  */
 if (Number.parseInt(process.versions.node, 10) < 26) {
   process.stderr.write(

@@ -6,18 +6,24 @@ import { type Config, readConfig } from '../config/config.ts'
 import type { ListenerConfig } from '../config/listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
-import { signInUrl } from '../sessions/sign-in-url.ts'
-import { insertLoginToken } from '../sessions/store.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
-import { type FirstAccess, isKnownKey, isWithoutKeys, makeFirstAccess } from './first-access.ts'
-import { type AccessNews, type Addresses, dashboardUrl, greet, greeting } from './greeting.ts'
+import { createFirstAccess, findAccess, registerKey } from './access.ts'
+import { type Addresses, dashboardUrl, greet, greeting } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
-import { endInGoodOrder } from './shutdown.ts'
-import { announce, hasOwnSocket, isFirst, isSupervisor, isWorker, placesOf, superviseWorkers } from './workers.ts'
+import { stopOnSignals } from './shutdown.ts'
+import {
+  announce,
+  hasOwnSocket,
+  isFirst,
+  isSupervisor,
+  isWorker,
+  listenersOfWorkers,
+  superviseWorkers,
+} from './workers.ts'
 
-/** Starts the server, which runs until the process is told to stop. When it cannot start, says why and exits with 1. */
+/** Starts the server, which runs until a signal stops it. If it can't start, prints the reason and exits with 1. */
 export async function serve(): Promise<void> {
   try {
     await start()
@@ -29,20 +35,20 @@ export async function serve(): Promise<void> {
 }
 
 async function start(): Promise<void> {
-  // A worker has to start even if the file broke after its supervisor checked it.
+  // The supervisor has checked the country database. A worker must start even if the file breaks later.
   const config = readConfig(undefined, isWorker() ? undefined : checkCountries)
   if (isSupervisor(config.workers)) {
-    await ensureFree(placesOf(config.listeners, config.workers))
+    await ensureFree(listenersOfWorkers(config.listeners, config.workers))
     return superviseWorkers(config.listeners, config.workers, await openLog(config.logLevel))
   }
   const storage = await openStorage(config.storage)
   const log = await openLog(config.logLevel)
   const { logger } = log
   const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, log })
-  endInGoodOrder({ app, storage, log })
+  stopOnSignals({ app, storage, log })
   try {
-    // The operator's own key is good from the first request on. One that is to be printed is made when it can be.
-    const ownAccess = isFirst() ? await registerOwnKey(config, storage, logger) : undefined
+    // BOOTSTRAP_KEY must work from the first request on. A generated key is created when it can be printed.
+    const registered = isFirst() ? await registerKey(storage, config.bootstrapKey, logger) : undefined
     if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
     const listening = await listenAll(config, app)
     announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
@@ -50,16 +56,16 @@ async function start(): Promise<void> {
       const addresses = addressesOf(listening)
       const baseUrl = config.baseUrl ?? dashboardUrl(addresses.api)
       await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
-      const first = ownAccess ?? (await makeFirstAccess(storage))
-      greet(greeting(addresses, await accessNews(storage, first, baseUrl)))
+      const first = registered ?? (await createFirstAccess(storage))
+      greet(greeting(addresses, await findAccess(storage, first, baseUrl)))
       for (const warning of config.warnings) logger.warn(warning)
     }
-    storage.start((error) => logger.warn({ err: error }, 'the search index cannot be used; searches are slower'))
-    // Node itself writes down what was compiled at a clean exit only.
+    storage.start((error) => logger.warn({ err: error }, 'search index unusable; searches are slower'))
+    // Node writes the compile cache only at a clean exit.
     flushCompileCache()
     app.begin()
   } catch (error) {
-    // Told to stop while it started: what closes already is no reason to fail.
+    // A signal during the start closes the services, which is not a failure.
     if (Object.values(app.listeners).some(({ isDraining }) => isDraining)) return
     for (const { server } of Object.values(app.listeners)) server.close()
     await app.close()
@@ -75,32 +81,20 @@ function addressesOf(started: readonly Started[]): Addresses {
   return { api: named('api') as Listening, redirect: named('redirect') }
 }
 
-/** Starts the listeners that are turned on, in their order. */
+/** Starts the enabled listeners in order. */
 async function listenAll({ listeners }: Config, app: App): Promise<Started[]> {
   const started: Started[] = []
-  for (const place of listeners) {
-    const sharing = place.isPerWorker ? { exclusive: true } : { reusePort: hasOwnSocket() }
-    const listening = await listen(app.listeners[place.name].server, place, sharing)
-    started.push({ ...listening, name: place.name, prefix: place.prefix })
+  for (const config of listeners) {
+    const sharing = config.isPerWorker ? { exclusive: true } : { reusePort: hasOwnSocket() }
+    const listening = await listen(app.listeners[config.name].server, config, sharing)
+    started.push({ ...listening, name: config.name, prefix: config.prefix })
   }
   return started
 }
 
-/** The names by which the ops listener may be asked for: its own, and those of every machine. */
+/** Returns the host names that the ops listener accepts. */
 function opsHostsOf({ listeners }: Config): string[] {
   return ['localhost', ...listeners.filter(({ name }) => name === 'ops').map(({ host }) => host.toLowerCase())]
-}
-
-/** Registers the operator's own key at the first start; later it changes nothing. */
-async function registerOwnKey({ bootstrapKey }: Config, storage: Storage, logger: Logger) {
-  if (bootstrapKey === null) return undefined
-  const first = await makeFirstAccess(storage, bootstrapKey)
-  if (first === undefined && !(await isKnownKey(storage, bootstrapKey))) {
-    logger.warn(
-      'BOOTSTRAP_KEY is not a key of this database: it is registered at the first start only. Issue a key with "npx waymark keys create", or unset BOOTSTRAP_KEY.',
-    )
-  }
-  return first
 }
 
 /** Stores the server's addresses for the command line. With a read-only database, logs a warning instead. */
@@ -109,14 +103,6 @@ async function recordAddresses(storage: Storage, addresses: InstanceAddresses, l
     await storeAddresses(storage, addresses)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    logger.warn({ err: error }, 'the addresses of this server could not be stored; commands may print older ones')
+    logger.warn({ err: error }, 'could not store the addresses of this server; commands may print older addresses')
   }
-}
-
-/** Makes the first sign-in link. `base` is where browsers find the dashboard. */
-async function accessNews(storage: Storage, first: FirstAccess | undefined, base: string): Promise<AccessNews> {
-  if (first !== undefined) {
-    return { secret: first.secret, signInUrl: signInUrl(base, await insertLoginToken(storage, first.account)) }
-  }
-  return (await isWithoutKeys(storage)) ? 'none' : 'kept'
 }

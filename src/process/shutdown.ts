@@ -2,65 +2,63 @@ import type { App } from '../app/app.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Log } from './log.ts'
 
-/** How long requests under way may take once the process is told to stop. Milliseconds. */
+/** Time for active requests after the first signal. Milliseconds. */
 const deadlineMs = 10_000
-/** Closing cannot take longer than this after the deadline: what hangs then will hang for ever. */
+/** Time for closing the services after the deadline. Milliseconds. */
 const closingMs = 8_000
 /**
- * A terminal sends Ctrl-C to every process in the foreground, and npm passes its own on: two signals so close to each
- * other are one.
+ * Signals within this time count as one, because both the terminal and npm send Ctrl-C to the process. Milliseconds.
  */
 const sameSignalMs = 500
 
-/** What a server process is made of. */
-interface Parts {
+interface Services {
   readonly app: App
   readonly storage: Storage
   readonly log: Log
 }
 
-/** From now on SIGTERM, SIGINT and uncaught errors end the process by way of a drain. */
-export function endInGoodOrder(parts: Parts): void {
-  const { logger, exit } = parts.log
+/** Makes SIGTERM, SIGINT and uncaught errors drain the listeners and end the process. */
+export function stopOnSignals(services: Services): void {
+  const { logger, exit } = services.log
   let startedAt: number | undefined
   let exitCode = 0
 
   const begin = () => {
     startedAt = performance.now()
     setTimeout(() => exit(1), deadlineMs + closingMs).unref()
-    void stop(parts).then((isInOrder) => exit(isInOrder ? exitCode : 1))
+    void stop(services).then((isClean) => exit(isClean ? exitCode : 1))
   }
   const onSignal = (signal: NodeJS.Signals) => {
     if (startedAt === undefined) {
       logger.info({ signal }, 'stopping')
       begin()
     } else if (performance.now() - startedAt >= sameSignalMs) {
-      logger.warn({ signal }, 'stopped at once by a second signal')
+      logger.warn({ signal }, 'second signal: exiting without waiting')
       exit(1)
     }
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
   process.on('uncaughtException', (error) => {
-    logger.fatal({ err: error }, 'unexpected error: stopping')
+    logger.fatal({ err: error }, 'unexpected error; stopping')
     exitCode = 1
-    // The error may have left a broken state behind: stop working with it soon.
+    // The error may have left broken state behind.
     if (startedAt === undefined) begin()
   })
 }
 
-async function stop({ app, storage, log: { logger } }: Parts): Promise<boolean> {
+async function stop({ app, storage, log: { logger } }: Services): Promise<boolean> {
   const { api, redirect, ops } = app.listeners
   try {
     await Promise.all([api.drain(deadlineMs), redirect.drain(deadlineMs)])
-    // Last, so that the operator can watch the others.
+    // The ops listener drains last, so that the operator can watch the others.
     await ops.drain(deadlineMs)
     await app.close()
     await storage.close()
     logger.info('stopped')
     return true
   } catch (error) {
-    logger.fatal({ err: error }, 'not stopped in good order')
+    logger.fatal({ err: error }, 'stopping failed')
     return false
   }
 }

@@ -14,7 +14,7 @@ function seen(log: (logger: pino.Logger) => void): string[] {
   return stripVTControlCharacters(texts.join('')).trimEnd().split('\n')
 }
 
-test('a request is one line that a person can read: time, level, what was asked, and how it ended', () => {
+test('prints a request as one readable line', () => {
   const [line, ...more] = seen((logger) =>
     logger.info(
       { request_id: 'r1', method: 'GET', route: '/api/v1/spaces', status: 200, ms: 1.234, key: 7 },
@@ -28,7 +28,7 @@ test('a request is one line that a person can read: time, level, what was asked,
   assert.deepEqual(more, [])
 })
 
-test('a request to no route, one that was refused, and any other message are lines, too', () => {
+test('prints other messages as one line', () => {
   const lines = seen((logger) => {
     logger.info({ method: 'GET', route: null, status: 404, ms: 0.5 }, 'request')
     logger.info({ status: 400, code: 'malformed_request' }, 'refused')
@@ -40,14 +40,14 @@ test('a request to no route, one that was refused, and any other message are lin
   )
 })
 
-test('an error is told with its stack', () => {
+test('prints errors with their stacks', () => {
   const lines = seen((logger) => logger.error({ err: new Error('boom') }, 'internal error')).join('\n')
   assert.match(lines, /ERROR: internal error *\n[\s\S]*"message": "boom"[\s\S]*at \S*terminal-log\.test\.ts/)
 })
 
 const script = ['/usr/bin/script', '/bin/script'].find(existsSync)
 
-test('a terminal shows colors, and every line before the process ends', {
+test('prints colors, and every line before the process exits', {
   skip: script === undefined || process.platform !== 'linux' ? 'there is no script(1) of util-linux' : false,
 }, async (t: TestContext) => {
   const source = `

@@ -4,18 +4,18 @@ import type { ListenerConfig } from '../config/listeners.ts'
 import type { Log } from './log.ts'
 
 /**
- * How long the supervisor waits before it replaces a worker, in milliseconds. The pause of a slot doubles each time, up to
- * the maximum, and begins at the minimum again after a worker that lived for `soundLifeMs`.
+ * The pause before a worker is replaced, in milliseconds. It doubles for each replacement in a slot, and is reset if a
+ * worker lives for `stableLifeMs`.
  */
 const minPauseMs = 100
 const maxPauseMs = 30_000
-export const soundLifeMs = 10_000
+export const stableLifeMs = 10_000
 
-/** The ports that a process listens on, by the prefix of their listener. A worker tells its supervisor once it does. */
+/** Ports by prefix of the listener. A worker sends its ports to the supervisor when it listens. */
 type Ports = Readonly<Record<string, number>>
 
-/** The places of all workers together. */
-export function placesOf(listeners: readonly ListenerConfig[], workers: number): ListenerConfig[] {
+/** Returns the listeners of all workers. */
+export function listenersOfWorkers(listeners: readonly ListenerConfig[], workers: number): ListenerConfig[] {
   return listeners.flatMap((listener) =>
     Array.from({ length: listener.isPerWorker ? workers : 1 }, (_, slot) => ({
       ...listener,
@@ -24,43 +24,43 @@ export function placesOf(listeners: readonly ListenerConfig[], workers: number):
   )
 }
 
-/** Port 0 lets the system choose, so workers do not count up from it. */
+/** Port 0 lets the system choose a port for each worker. */
 function portOf({ port, isPerWorker }: ListenerConfig, slot: number): number {
   return isPerWorker && port !== 0 ? port + slot : port
 }
 
-/** Whether this process answers requests alone, or is the first of several that do. */
+/** Returns whether this is the only process that serves requests, or the first worker. */
 export function isFirst(): boolean {
   return cluster.isPrimary || cluster.worker?.id === 1
 }
 
-/** Whether a supervisor started this process. */
+/** Returns whether a supervisor started this process. */
 export function isWorker(): boolean {
   return cluster.isWorker
 }
 
-/** Whether this process starts the ones that answer requests. */
+/** Returns whether this process starts workers. */
 export function isSupervisor(workers: number): boolean {
   return workers > 1 && cluster.isPrimary
 }
 
 /**
- * Whether each worker opens its own socket on a shared port, so that the kernel distributes the connections. On other
- * systems the supervisor does, and loses a connection that it hands to a worker that dies.
+ * Returns whether each worker opens its own socket on a shared port, so that the kernel distributes the connections. On
+ * other systems the supervisor accepts connections, and loses those of a worker that dies.
  */
 export function hasOwnSocket(): boolean {
   return cluster.isWorker && process.platform === 'linux'
 }
 
-/** Tells the supervisor, if there is one, that this process listens. */
+/** Sends the ports to the supervisor, if there is one. */
 export function announce(ports: Ports): void {
   if (cluster.isWorker) process.send?.(ports)
 }
 
 /**
- * Starts `workers` workers and replaces those that die. The first one starts alone: it migrates the database, and when it
- * cannot start, no other is started. The supervisor passes signals on and ends with the last worker; its exit code is 0
- * when all workers ended in good order.
+ * Starts `workers` workers and replaces dead workers. The first worker starts before the others, because it migrates the
+ * database. If it can't start, no other is started. The supervisor forwards signals and ends with the last worker. Its exit
+ * code is 0 if all workers ended cleanly.
  */
 export async function superviseWorkers(listeners: readonly ListenerConfig[], workers: number, log: Log): Promise<void> {
   const supervisor = new Supervisor(listeners, log)
@@ -70,22 +70,21 @@ export async function superviseWorkers(listeners: readonly ListenerConfig[], wor
   for (let slot = 1; slot < workers; slot++) supervisor.start(slot)
 }
 
-/** A worker that runs. */
-interface Life {
-  /** Counted from 0; its replacement has the same. */
+/** A running worker. */
+interface WorkerState {
+  /** The slot, from 0. A replacement gets the same slot. */
   readonly slot: number
   readonly startedAt: number
-  /** Whether it listens. */
-  isUp: boolean
+  isListening: boolean
 }
 
 class Supervisor {
   readonly #listeners: readonly ListenerConfig[]
   readonly #log: Log
-  readonly #lives = new Map<number, Life>()
-  /** By slot, the pause before its last worker was replaced. */
+  readonly #running = new Map<number, WorkerState>()
+  /** The last pause of each slot. */
   readonly #pauses = new Map<number, number>()
-  /** The ports of the first worker, which may have been chosen by the system. The others share them. */
+  /** The ports of the first worker, which the system may have chosen. Other workers share them. */
   #ports: Ports | undefined
   #isStopping = false
   #exitCode = 0
@@ -94,8 +93,8 @@ class Supervisor {
     this.#listeners = listeners
     this.#log = log
     cluster.on('message', ({ id }) => {
-      const life = this.#lives.get(id)
-      if (life !== undefined) life.isUp = true
+      const state = this.#running.get(id)
+      if (state !== undefined) state.isListening = true
     })
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal))
   }
@@ -112,7 +111,7 @@ class Supervisor {
   stop(signal: NodeJS.Signals): void {
     this.#isStopping = true
     for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal)
-    this.#endIfAlone()
+    this.#exitIfDone()
   }
 
   #fork(slot: number): Worker {
@@ -121,38 +120,38 @@ class Supervisor {
       return variable(`${listener.prefix}PORT`, port ?? portOf(listener, slot))
     })
     const worker = cluster.fork(Object.assign({}, ...ports, variable('WORKERS', 1)))
-    this.#lives.set(worker.id, { slot, startedAt: performance.now(), isUp: false })
+    this.#running.set(worker.id, { slot, startedAt: performance.now(), isListening: false })
     return worker
   }
 
   #ended(worker: Worker, code: number | null, signal: string | null): void {
-    const life = this.#lives.get(worker.id) as Life
-    this.#lives.delete(worker.id)
+    const state = this.#running.get(worker.id) as WorkerState
+    this.#running.delete(worker.id)
     if (this.#ports === undefined || this.#isStopping) {
-      // A worker that did not listen for signals yet has nothing to put in order.
+      // A worker that starts has no signal handlers yet, so the signal ends it.
       this.#exitCode ||= code ?? (this.#isStopping && isStop(signal) ? 0 : 1)
-      this.#endIfAlone()
+      this.#exitIfDone()
     } else {
-      const pauseMs = this.#pauseAfter(life)
+      const pauseMs = this.#pauseAfter(state)
       this.#log.logger.error(
         { worker: worker.process.pid, code, signal, pause_ms: pauseMs },
-        'a worker died and is replaced',
+        'worker died; replacing it',
       )
-      setTimeout(() => this.start(life.slot), pauseMs)
+      setTimeout(() => this.start(state.slot), pauseMs)
     }
   }
 
-  /** The last worker that served is replaced at once: until then, every connection is refused. */
-  #pauseAfter({ slot, startedAt, isUp }: Life): number {
-    if (isUp && ![...this.#lives.values()].some((other) => other.isUp)) return 0
-    const last = performance.now() - startedAt >= soundLifeMs ? undefined : this.#pauses.get(slot)
+  /** Returns 0 for the last listening worker, because connections are refused until it is replaced. */
+  #pauseAfter({ slot, startedAt, isListening }: WorkerState): number {
+    if (isListening && ![...this.#running.values()].some((other) => other.isListening)) return 0
+    const last = performance.now() - startedAt >= stableLifeMs ? undefined : this.#pauses.get(slot)
     const pauseMs = last === undefined ? minPauseMs : Math.min(last * 2, maxPauseMs)
     this.#pauses.set(slot, pauseMs)
     return pauseMs
   }
 
-  #endIfAlone(): void {
-    if (this.#lives.size === 0) this.#log.exit(this.#exitCode)
+  #exitIfDone(): void {
+    if (this.#running.size === 0) this.#log.exit(this.#exitCode)
   }
 }
 
@@ -160,7 +159,7 @@ function isStop(signal: string | null): boolean {
   return signal === 'SIGTERM' || signal === 'SIGINT'
 }
 
-/** A variable for a worker, which replaces the supervisor's own in either form. */
+/** Returns a variable for a worker, which overrides both forms of the supervisor's variable. */
 function variable(name: string, value: number): Readonly<Record<string, string>> {
   return { [name]: String(value), [`${name}_FILE`]: '' }
 }

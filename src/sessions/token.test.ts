@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
-import { signInUrl } from './sign-in-url.ts'
 import { insertLoginToken, signInByToken } from './store.ts'
-import { generateToken, hashToken, hasToken, isWellFormedToken, type TokenKind } from './token.ts'
+import { generateToken, hashToken, hasToken, isWellFormedToken, signInUrl, type TokenKind } from './token.ts'
 
 const app = await startApp()
 

@@ -1,10 +1,9 @@
 /**
- * The secrets that open the dashboard: a prefix, by which a log or a scanner can recognise them, and 256 random bits in
- * base64url. Only their SHA-256 is stored.
+ * Secrets of the dashboard: a prefix that scanners recognize, and 256 random bits in base64url. Only their SHA-256 is
+ * stored.
  */
 import { hash, randomBytes } from 'node:crypto'
 
-/** The secret of a sign-in link, which works once, and that of a session. */
 export type TokenKind = 'login' | 'session'
 
 const prefixes: Readonly<Record<TokenKind, string>> = { login: 'wml_', session: 'wms_' }
@@ -15,22 +14,30 @@ const forms: Readonly<Record<TokenKind, RegExp>> = {
 }
 const anywhere = new RegExp(`(${prefixes.login}|${prefixes.session})${random}`)
 
-/** A new secret. It is handed out once; only its hash is kept. */
+/** Returns a new secret. */
 export function generateToken(kind: TokenKind): string {
   return prefixes[kind] + randomBytes(32).toString('base64url')
 }
 
-/** Whether the text has the form of a secret of this kind. */
+/** Returns whether the text looks like a secret of this kind. */
 export function isWellFormedToken(kind: TokenKind, text: string): boolean {
   return forms[kind].test(text)
 }
 
-/** Whether there is something of the form of either secret anywhere in the text, for what must not be logged. */
+/** Returns whether the text contains a secret, which logs must not contain. */
 export function hasToken(text: string): boolean {
   return anywhere.test(text)
 }
 
-/** SHA-256 of the whole secret: what is stored in its place. */
+/** Returns the SHA-256 of the secret. */
 export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer')
+}
+
+/**
+ * Returns the URL that signs in with the token. `base` has no trailing slash. The token is in the fragment, because
+ * browsers don't send fragments to servers, and so it is in no log.
+ */
+export function signInUrl(base: string, token: string): string {
+  return `${base}/app/sign-in#${token}`
 }

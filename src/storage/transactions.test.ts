@@ -8,7 +8,7 @@ import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } fro
 import { Refusal } from '../errors.ts'
 import { createKey, listKeys, noteUses, revokeKey, rotateKey } from '../keys/store.ts'
 import { parseHostName } from '../names/host-name.ts'
-import { makeFirstAccess } from '../process/first-access.ts'
+import { createFirstAccess } from '../process/access.ts'
 import { changeSpace, findSpace, insertSpace } from '../spaces/store.ts'
 import type { Storage } from './port.ts'
 
@@ -100,7 +100,7 @@ test('nothing of a transaction that throws is kept, and it sees what it wrote', 
 
 test('an empty database gets one first key, however many ask for it at the same time', async (t) => {
   const storage = await newStorage((work) => t.after(work))
-  const keys = await times(10, () => makeFirstAccess(storage))
+  const keys = await times(10, () => createFirstAccess(storage))
   assert.equal(keys.filter((key) => key !== undefined).length, 1)
   assert.equal((await listAccounts(storage)).length, 1)
 })

@@ -1,0 +1,60 @@
+import type { Logger } from 'pino'
+import { createAccount, listAccounts } from '../accounts/store.ts'
+import { generateKey, hashKey } from '../keys/key.ts'
+import { createKey, findKeyByHash, listKeys, statusOf } from '../keys/store.ts'
+import { insertLoginToken } from '../sessions/store.ts'
+import { signInUrl } from '../sessions/token.ts'
+import type { Db } from '../storage/port.ts'
+
+/** The account and the key of a new instance. */
+export interface FirstAccess {
+  readonly account: number
+  /** The API key with every scope; null if the operator chose the key. */
+  readonly secret: string | null
+}
+
+/**
+ * What the operator can sign in with: the first key, null if the operator chose it, and a sign-in link; `existing`, keys
+ * issued before; `none`, if no key is active.
+ */
+export type Access = { readonly secret: string | null; readonly signInUrl: string } | 'existing' | 'none'
+
+/**
+ * Creates an account and a key if the database is empty. `chosenKey` replaces a generated key. Returns undefined if the
+ * database has accounts. If several processes start at the same time, only one of them creates an account.
+ */
+export async function createFirstAccess(db: Db, chosenKey: string | null = null): Promise<FirstAccess | undefined> {
+  if (await hasAccounts(db)) return undefined
+  const secret = chosenKey ?? generateKey()
+  return db.write(async (tx) => {
+    if (await hasAccounts(tx)) return undefined
+    const { id } = await createAccount(tx, 'First account')
+    await createKey(tx, { account: id, name: 'First key', scopes: ['*'], lifetimeMs: null }, secret)
+    return { account: id, secret: chosenKey === null ? secret : null }
+  }, 'serializable')
+}
+
+/** Registers the operator's key at the first start. Later starts only warn if the database does not have the key. */
+export async function registerKey(db: Db, key: string | null, logger: Logger): Promise<FirstAccess | undefined> {
+  if (key === null) return undefined
+  const first = await createFirstAccess(db, key)
+  if (first === undefined && (await findKeyByHash(db, hashKey(key))) === undefined) {
+    logger.warn(
+      'BOOTSTRAP_KEY is not a key of this database. It is only registered at the first start. Issue a key with "npx waymark keys create", or unset BOOTSTRAP_KEY.',
+    )
+  }
+  return first
+}
+
+/** Returns how the operator can sign in, with a new sign-in link at the first start. `base` is the URL of the dashboard. */
+export async function findAccess(db: Db, first: FirstAccess | undefined, base: string): Promise<Access> {
+  if (first !== undefined) {
+    return { secret: first.secret, signInUrl: signInUrl(base, await insertLoginToken(db, first.account)) }
+  }
+  const keys = await listKeys(db, null)
+  return keys.some((key) => statusOf(key) === 'active') ? 'existing' : 'none'
+}
+
+async function hasAccounts(db: Db): Promise<boolean> {
+  return (await listAccounts(db)).length > 0
+}
