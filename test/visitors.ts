@@ -12,14 +12,19 @@ import { foldCase } from '../src/lib/fold-case.ts'
 import { shortUrls } from '../src/names/short-url.ts'
 import { logTo } from '../src/process/log.ts'
 import type { ServedDomain, ServedLink } from '../src/redirect/directory.ts'
-import { visitorsListener } from '../src/redirect/listener.ts'
+import { redirectServer } from '../src/redirect/listener.ts'
+import { prepareRedirect } from '../src/redirect/redirects.ts'
 import { VisitCounts } from '../src/redirect/visit-counts.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 
 export type VisitRequest = Request & { readonly method?: string; readonly agent?: Agent }
 
-/** A link as it is served; what is left out is as in a link that was stored with an alias and a URL alone. */
-export type LinkFields = Partial<Omit<ServedLink, 'id' | 'domain_id'>> & Pick<ServedLink, 'alias' | 'url'>
+/** A link; missing fields have the values of a link that was stored with an alias and a URL. */
+export type LinkFields = Partial<Omit<ServedLink, 'id' | 'redirect'>> & {
+  readonly alias: string
+  readonly url: string
+  readonly redirect_status?: number
+}
 
 export interface DomainFields extends Partial<Pick<ServedDomain, 'homepage_url' | 'not_found_url'>> {
   readonly links?: readonly LinkFields[]
@@ -29,12 +34,9 @@ export function servedDomain(fields: Partial<ServedDomain> = {}): ServedDomain {
   return { id: 1, name: 'go.acme.com', homepage_url: null, not_found_url: null, ...fields }
 }
 
-export function servedLink(fields: Partial<ServedLink> = {}): ServedLink {
+export function servedLink({ url, redirect_status = 302, ...fields }: LinkFields, id = 1): ServedLink {
   return {
-    id: 1,
-    domain_id: 1,
-    alias: 'summer',
-    url: 'https://acme.com/summer',
+    id,
     title: null,
     disabled: false,
     startsAt: null,
@@ -44,8 +46,7 @@ export function servedLink(fields: Partial<ServedLink> = {}): ServedLink {
     expiration_url: null,
     redirect_password: null,
     forward_query: false,
-    redirect_status: 302,
-    ready: undefined,
+    redirect: prepareRedirect(url, redirect_status),
     ...fields,
   }
 }
@@ -59,7 +60,7 @@ export function directoryOf(domains: Readonly<Record<string, DomainFields>>) {
     served.set(name, domain)
     for (const link of of) {
       const key = `${domain.id} ${foldCase(link.alias)}`
-      links.set(key, servedLink({ ...link, id: links.size + 1, domain_id: domain.id }))
+      links.set(key, servedLink(link, links.size + 1))
     }
   }
   return {
@@ -93,7 +94,7 @@ export async function startVisitors(
   const counts = new VisitCounts()
   const logs: Readonly<Record<string, unknown>>[] = []
   let clicksLeft = left
-  const { server } = visitorsListener({
+  const { server } = redirectServer({
     directory: { ...directory, linkOf: (domain, alias) => lookup.then(() => directory.linkOf(domain, alias)) },
     onClick: (click) => void (click.class === 'person' && clicks.push(click.link)),
     takeClick: async () => clicksLeft-- > 0,

@@ -14,7 +14,7 @@ import { linkTransfer } from '../links/transfer.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { opsListener } from '../ops/listener.ts'
 import { Directory } from '../redirect/directory.ts'
-import { visitorsListener } from '../redirect/listener.ts'
+import { redirectServer } from '../redirect/listener.ts'
 import { VisitCounts } from '../redirect/visit-counts.ts'
 import { hasToken } from '../sessions/token.ts'
 import { spaceTransfer } from '../spaces/transfer.ts'
@@ -54,7 +54,7 @@ export function buildApp(options: AppOptions): App {
   const shared: Shared = { counts, proxies: new Proxies(options.trustProxy), overload, isSecret, directory, clicks }
   const api = buildApi(options, shared)
   const visits = new VisitCounts()
-  const redirect = visitorsListener({
+  const redirect = redirectServer({
     ...shared,
     onClick: (visit) => clicks.count(visit),
     takeClick: (visit) => clicks.take(visit),
@@ -84,7 +84,7 @@ export function buildApp(options: AppOptions): App {
     loopDelays: overload.delays,
     visits,
     directory,
-    load: () => directory.begin(),
+    load: () => directory.start(),
     begin: () => {
       overload.begin()
       clicks.begin({ expectsClicks: redirect.server.listening })

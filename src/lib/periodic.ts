@@ -23,6 +23,11 @@ export class Periodic {
     this.#options = options
   }
 
+  /** Whether `start` was called. */
+  get isStarted(): boolean {
+    return this.#isStarted
+  }
+
   /** Starts the timer. The first run begins after `firstMs`. */
   start(firstMs = this.#options.everyMs): void {
     this.#isStarted = true

@@ -1,84 +1,76 @@
-import { databaseUnavailable, overloaded } from '../errors.ts'
+import { databaseUnavailable, type Failure, overloaded } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 import type { Changes, Meter, Storage } from '../storage/port.ts'
+import { ChangeFeed } from './change-feed.ts'
 import { DomainTable } from './domain-table.ts'
-import { Feed } from './feed.ts'
-import { LinkCache } from './link-cache.ts'
-import { weightOf } from './link-weight.ts'
+import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
+import type { LinkState } from './resolve.ts'
 import type { DomainRow, LinkRow } from './statements.ts'
 import { findLink } from './store.ts'
 
-/** A domain, as far as its visitors notice it. */
+/** A domain as the redirect server needs it. */
 export type ServedDomain = DomainRow
 
-/** A link, as far as its visitors notice it. */
-export interface ServedLink {
+/** A link as the redirect server needs it. */
+export interface ServedLink extends LinkState {
   readonly id: number
-  readonly domain_id: number
   readonly alias: string
-  readonly url: string
   readonly title: string | null
-  readonly disabled: boolean
-  /** Unix milliseconds; null: no bound. */
-  readonly startsAt: number | null
-  readonly endsAt: number | null
   readonly clicks_limit: number | null
-  /** Whether the limit was reached when this was read, or has been found reached since. */
+  /** Whether the limit was reached when the link was read, or has been found to be reached since. */
   isUsedUp: boolean
-  readonly expiration_url: string | null
-  readonly redirect_password: string | null
   readonly forward_query: boolean
-  readonly redirect_status: 301 | 302 | 307 | 308
-  /** Where the listener keeps what it made ready of the link; dies with the entry. */
-  ready: unknown
+  readonly redirect: PreparedRedirect
 }
 
 export interface DirectoryOptions {
-  /** Milliseconds after which memory that cannot be brought up to date is not served any more. */
+  /** How old memory may get while the database is down. Milliseconds. */
   readonly staleForMs: number
-  /** Hears once of each outage of the database. */
+  /** Gets the first error of each outage of the database. */
   readonly onProblem: (error: unknown) => void
-  /** Milliseconds on a clock that is never set. */
+  /** Milliseconds on a monotonic clock. */
   readonly now?: () => number
-  /** About how much each of two generations of links may take. Bytes. */
-  readonly generationBytes?: number
-  /** How many aliases without a link are remembered. */
+  /** The approximate memory for links. Bytes. */
+  readonly maxLinkBytes?: number
+  /** The number of cached aliases without a link. */
   readonly maxUnknown?: number
-  /** How many lookups may be under way. */
+  /** The number of concurrent lookups. */
   readonly maxLookups?: number
 }
 
 type Lookups = Map<string, Promise<ServedLink | null>>
 
-/** Some 30 000 links of a usual length in each generation. */
-const generationBytes = 30_000_000
+/** About 60,000 links of average length. */
+const maxLinkBytes = 60_000_000
 const maxUnknown = 10_000
-/** On SQLite, one turn of the event loop reads this many within 20 ms. */
+/** On SQLite, one event-loop tick reads this many within 20 ms. */
 const maxLookups = 800
-/** Less than the second within which a link that another process stored must be found. Milliseconds. */
+/** Less than the second within which links of other processes must be found. Milliseconds. */
 const unknownForMs = 900
-/** No alias is longer: 128 code points, which folding makes three times as many at most, of two units each. */
+/** The UTF-16 units of the longest alias: 128 code points, which case folding can triple, with two units each. */
 const maxAliasUnits = 768
 
 /**
- * What the listener for visitors knows: all domains, and the links that were asked for lately. Changes of other
- * processes and nodes reach it within a second, whatever becomes of the wall clock.
+ * The redirect server's memory: all domains, and recently visited links. Changes of other processes and nodes reach it
+ * within a second, even if the wall clock is set.
  */
 export class Directory {
   readonly #storage: Storage
   readonly #domains: DomainTable
-  readonly #feed: Feed
-  readonly #links: LinkCache<ServedLink>
-  /** When the answer that there is no link ceases to hold, by domain and alias. */
+  readonly #feed: ChangeFeed
+  readonly #links: LruCache<string, ServedLink>
+  /** The keys of the cached links, by id. */
+  readonly #keys = new Map<number, string>()
+  /** Until when a missing link counts as missing, by domain and alias. */
   readonly #unknown: LruCache<string, number>
-  /** Replaced whenever a link changes: what was read before must neither be kept nor answer a later visit. */
+  /** Replaced whenever a link changes: earlier reads must not be cached, and not answer later visits. */
   #lookups: Lookups = new Map()
-  #underWay = 0
+  readonly #lookupSlots: Semaphore
   #missed = 0
   #refused = 0
   readonly #now: () => number
   readonly #staleForMs: number
-  readonly #maxLookups: number
   readonly meters: readonly Meter[]
 
   constructor(storage: Storage, options: DirectoryOptions) {
@@ -86,48 +78,52 @@ export class Directory {
     this.#now = options.now ?? (() => performance.now())
     this.#staleForMs = options.staleForMs
     this.#domains = new DomainTable(storage)
-    this.#links = new LinkCache(options.generationBytes ?? generationBytes)
+    this.#links = new LruCache({
+      maxWeight: options.maxLinkBytes ?? maxLinkBytes,
+      onRemove: (_, { id }) => this.#keys.delete(id),
+    })
     this.#unknown = new LruCache({ maxEntries: options.maxUnknown ?? maxUnknown })
-    this.#maxLookups = options.maxLookups ?? maxLookups
+    this.#lookupSlots = new Semaphore({
+      concurrency: options.maxLookups ?? maxLookups,
+      maxQueue: 0,
+      rejection: () => this.#rejectLookup(),
+    })
     const apply = (changes: Changes['changes']) => this.#apply(changes)
-    this.#feed = new Feed(storage, { now: this.#now, apply, onProblem: options.onProblem })
+    this.#feed = new ChangeFeed(storage, { now: this.#now, apply, onProblem: options.onProblem })
     this.meters = this.#meters()
   }
 
-  /** How many links are in memory. */
+  /** The number of links in memory. */
   get size(): number {
     return this.#links.size
   }
 
-  /** Loads all domains, and begins to follow changes. If the database fails, it is asked again until it answers. */
-  begin(): Promise<void> {
-    return this.#feed.begin()
+  /** Loads all domains, and starts to follow changes. Retries until the database responds. */
+  start(): Promise<void> {
+    return this.#feed.start()
   }
 
-  /** The id of the database that memory was loaded from. Throws `database_unavailable` until there is one. */
+  /** Returns the id of the database. Throws `database_unavailable` until the database has responded. */
   databaseId(): string {
     const { databaseId } = this.#feed
     if (databaseId === null) throw databaseUnavailable(new Error('The database has not answered yet.'))
     return databaseId
   }
 
-  /**
-   * The domain of this name, an A-label in lower case; from memory alone. Throws `database_unavailable` when memory is
-   * too old.
-   */
+  /** Returns the domain of this name (A-labels, lower case) from memory. Throws `database_unavailable` if memory is too old. */
   domainNamed(name: string): ServedDomain | undefined {
     if (this.#feed.ageMs > this.#staleForMs) throw databaseUnavailable(new Error('What is in memory is too old.'))
     return this.#domains.named(name)
   }
 
-  /** Whether there is a domain of this name, as far as memory knows, however old that is. */
+  /** Returns whether memory has a domain of this name, however old memory is. */
   hasDomain(name: string): boolean {
     return this.#domains.named(name) !== undefined
   }
 
   /**
-   * The domain's link with this folded alias, null if there is none: at once from memory, a promise if the database has
-   * to be asked. Throws `overloaded`, rejects with `database_unavailable`.
+   * Returns the domain's link with this folded alias; null if there is none. Returns a promise if the link must be read
+   * from the database. Rejects with `overloaded` and `database_unavailable`.
    */
   linkOf(domain: ServedDomain, aliasFolded: string): ServedLink | null | Promise<ServedLink | null> {
     const key = keyOf(domain.id, aliasFolded)
@@ -140,67 +136,75 @@ export class Directory {
   }
 
   /**
-   * Forgets a link that this process has stored, edited or deleted, and what there was with the alias, which is that
-   * after the change. To be called after the commit and before the answer.
+   * Drops a link that this process has stored, edited or deleted. `aliasFolded` is the alias after the change. Must be
+   * called after the commit and before the response.
    */
   linkChanged(id: number, domainId: number, aliasFolded: string): void {
     const key = keyOf(domainId, aliasFolded)
-    this.#links.forget(key, id)
+    this.#links.delete(key)
+    this.#dropLink(id)
     this.#unknown.delete(key)
     this.#lookups = new Map()
   }
 
-  /** Resolves once memory has what was committed before the call, or the database has failed. */
+  /** Resolves when memory has everything that was committed before the call, or the database has failed. */
   domainsChanged(): Promise<void> {
-    return this.#feed.look()
+    return this.#feed.poll()
   }
 
-  /** Ceases to follow changes. */
+  /** Stops following changes. */
   close(): Promise<void> {
     return this.#feed.close()
   }
 
   #lookUp(key: string, domainId: number, alias: string): Promise<ServedLink | null> {
-    if (this.#underWay >= this.#maxLookups) {
-      this.#refused += 1
-      throw overloaded('Too many short links are being looked up. Try again shortly.')
-    }
-    this.#underWay += 1
-    this.#missed += 1
-    const lookup = this.#read(key, domainId, alias, this.#lookups)
-    this.#lookups.set(key, lookup)
+    const lookups = this.#lookups
+    const lookup = this.#lookupSlots
+      .run(() => this.#read(key, domainId, alias, lookups))
+      .finally(() => lookups.delete(key))
+    lookups.set(key, lookup)
     return lookup
   }
 
+  #rejectLookup(): Failure {
+    this.#refused += 1
+    return overloaded('Too many short links are being looked up. Try again shortly.')
+  }
+
   async #read(key: string, domainId: number, alias: string, lookups: Lookups): Promise<ServedLink | null> {
+    this.#missed += 1
     const start = this.#now()
-    try {
-      const row = await findLink(this.#storage, domainId, alias)
-      const link = row === undefined ? null : toServed(row)
-      if (this.#lookups !== lookups) return link
-      if (link === null) this.#unknown.set(key, start + unknownForMs)
-      else this.#links.set(key, link, weightOf(link))
-      return link
-    } finally {
-      this.#underWay -= 1
-      lookups.delete(key)
+    const row = await findLink(this.#storage, domainId, alias)
+    const link = row === undefined ? null : toServed(row)
+    if (this.#lookups !== lookups) return link
+    if (row === undefined || link === null) this.#unknown.set(key, start + unknownForMs)
+    else {
+      this.#dropLink(link.id)
+      this.#links.set(key, link, weightOf(row))
+      this.#keys.set(link.id, key)
     }
+    return link
   }
 
   async #apply(changes: Changes['changes']): Promise<void> {
     if (changes === 'unknown') {
-      this.#forgetLinks()
+      this.#dropLinks()
       await this.#domains.load()
       return
     }
     const links = changes.filter(({ resource }) => resource === 'links')
     if (links.length > 0) this.#lookups = new Map()
-    for (const { id } of links) this.#links.forgetId(id)
+    for (const { id } of links) this.#dropLink(id)
     const domains = new Set(changes.filter(({ resource }) => resource === 'domains').map(({ id }) => id))
     await this.#domains.refresh([...domains])
   }
 
-  #forgetLinks(): void {
+  #dropLink(id: number): void {
+    const key = this.#keys.get(id)
+    if (key !== undefined) this.#links.delete(key)
+  }
+
+  #dropLinks(): void {
     this.#lookups = new Map()
     this.#links.clear()
     this.#unknown.clear()
@@ -229,9 +233,7 @@ function keyOf(domainId: number, aliasFolded: string): string {
 function toServed(row: LinkRow): ServedLink {
   return {
     id: row.id,
-    domain_id: row.domain_id,
     alias: row.alias,
-    url: row.url,
     title: row.title,
     disabled: row.disabled === 1,
     startsAt: row.active_period_start_at === null ? null : Date.parse(row.active_period_start_at),
@@ -241,7 +243,16 @@ function toServed(row: LinkRow): ServedLink {
     expiration_url: row.expiration_url,
     redirect_password: row.redirect_password,
     forward_query: row.forward_query === 1,
-    redirect_status: row.redirect_status as ServedLink['redirect_status'],
-    ready: undefined,
+    redirect: prepareRedirect(row.url, row.redirect_status),
   }
+}
+
+/**
+ * Returns the approximate memory of a link in bytes. The redirect repeats the URL in a header and twice in a page, where
+ * each byte that is not ASCII takes three.
+ */
+function weightOf({ alias, url, title, expiration_url }: LinkRow): number {
+  const bytes = Buffer.byteLength(url)
+  const written = bytes === url.length ? bytes : 3 * bytes
+  return 600 + 2 * (alias.length + url.length + (title?.length ?? 0) + (expiration_url?.length ?? 0)) + 4 * written
 }

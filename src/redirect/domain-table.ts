@@ -2,11 +2,11 @@ import type { Db } from '../storage/port.ts'
 import type { DomainRow } from './statements.ts'
 import { servedDomains, servedDomainsAfter } from './store.ts'
 
-/** So few at a time that no request waits for them. */
+/** Domains that one query reads, few enough not to delay requests. */
 const pageSize = 500
-const refreshedAtOnce = 100
+const refreshBatchSize = 100
 
-/** All domains that are served. At most one of `load` and `refresh` runs at a time. */
+/** All domains of the instance. The caller must not run `load` and `refresh` at the same time. */
 export class DomainTable {
   readonly #db: Db
   #byName = new Map<string, DomainRow>()
@@ -24,7 +24,7 @@ export class DomainTable {
     return this.#byName.get(name)
   }
 
-  /** Reads all of them; until it has, the old ones are served. */
+  /** Reads all domains. Until all are read, the old ones are served. */
   async load(): Promise<void> {
     const [byName, byId] = [new Map<string, DomainRow>(), new Map<number, DomainRow>()]
     let page: DomainRow[]
@@ -42,12 +42,12 @@ export class DomainTable {
     this.#byId = byId
   }
 
-  /** Reads those with these ids again; those that are not there any more are forgotten. */
+  /** Reads the domains with these ids again, and drops those that no longer exist. */
   async refresh(ids: readonly number[]): Promise<void> {
-    for (let from = 0; from < ids.length; from += refreshedAtOnce) {
-      const some = ids.slice(from, from + refreshedAtOnce)
+    for (let from = 0; from < ids.length; from += refreshBatchSize) {
+      const some = ids.slice(from, from + refreshBatchSize)
       const found = await servedDomains(this.#db, some)
-      for (const id of some) this.#forget(id)
+      for (const id of some) this.#drop(id)
       for (const row of found) {
         const domain = fresh(row)
         this.#byName.set(domain.name, domain)
@@ -56,7 +56,7 @@ export class DomainTable {
     }
   }
 
-  #forget(id: number): void {
+  #drop(id: number): void {
     const domain = this.#byId.get(id)
     if (domain === undefined) return
     this.#byId.delete(id)

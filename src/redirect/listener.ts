@@ -6,25 +6,23 @@ import type { Overload } from '../http/overload.ts'
 import { requireHost } from '../http/request-head.ts'
 import { type LogOutput, RequestLog } from '../http/request-log.ts'
 import type { RequestCounts } from '../http/request-metrics.ts'
-import { type Visited, Visits } from './visits.ts'
-import { wordForVisitors } from './wording.ts'
+import { formatFailureForVisitors } from './pages.ts'
+import { type VisitOptions, Visits } from './visits.ts'
 
-/** What the listener is made of beside the visits. */
-export interface VisitorsOptions extends Visited {
+export interface RedirectServerOptions extends VisitOptions {
   readonly log: LogOutput
   readonly counts: RequestCounts
   readonly proxies: Proxies
   readonly overload: Overload
-  /** Connections that it serves at once. */
   readonly maxConnections: number
   readonly isSecret: (text: string) => boolean
 }
 
-/** The route of every visit, for the log and the metrics: the address itself would be one series for each link. */
+/** The route of every visit in the log and the metrics. The path would create a time series for each link. */
 export const visitRoute = '/{alias}'
 
-/** The listener for visitors: any host, any path, and nothing else than links. */
-export function visitorsListener(options: VisitorsOptions): Listener {
+/** Creates the redirect server, which serves the short links of all domains. */
+export function redirectServer(options: RedirectServerOptions): Listener {
   const visits = new Visits(options)
   const match = {
     route: { template: visitRoute, handler: visits.answer.bind(visits) },
@@ -40,10 +38,10 @@ export function visitorsListener(options: VisitorsOptions): Listener {
     overload: options.overload,
     isSecret: options.isSecret,
     checkHost: requireHost,
-    formatFailure: wordForVisitors,
+    formatFailure: formatFailureForVisitors,
   })
-  // Some clients half-close their connection and wait for the response (RFC 9293 §3.6). This switch is missing from Node's
-  // documents and types, but Node has no other: without it, Node ends the connection before a link is found.
+  // Some clients half-close their connection and wait for the response (RFC 9293 §3.6). Without this undocumented option,
+  // Node closes the connection before a link is found.
   Object.assign(listener.server, { httpAllowHalfOpen: true })
   return listener
 }

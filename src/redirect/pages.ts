@@ -1,29 +1,158 @@
-/**
- * The pages that visitors see when they are not redirected: small, without scripts, and from no other host.
- */
+/** The pages of the redirect server: small, without scripts, and from no other host. */
+import { hash } from 'node:crypto'
+import { Failure, linkExpired } from '../errors.ts'
+import type { FailureResponse } from '../http/exchange.ts'
+import { failures } from '../http/failures.ts'
 import { Html, html, type Part } from '../http/html.ts'
-import type { ServedLink } from './directory.ts'
-import { locationOf } from './location.ts'
-import { pageStyle } from './page-style.ts'
-import { isExpired, isScheduled } from './resolve.ts'
+import { headersOf, problemOf } from '../http/problem.ts'
+import { isExpired, isScheduled, type LinkState } from './resolve.ts'
 
-const style = new Html(pageStyle)
+/** The parts of a link that its preview shows. */
+export interface PreviewedLink extends LinkState {
+  readonly title: string | null
+  readonly redirect: { readonly location: string }
+}
 
-/** What there is for an unknown host and for an unknown alias: the same, so that it tells neither from the other. */
-export const nothingHere = page(
+export const linkNotFound = new Failure('not_found', 'There is no such link.')
+export const passwordRequired = new Failure('password_required', 'This link asks for a password.')
+export const wrongPassword = new Failure('password_required', 'That is not the password of this link.')
+
+/** The headers of responses that caches and search engines must not store. */
+export const noStoreHeaders = {
+  'cache-control': 'no-store',
+  'x-robots-tag': 'noindex',
+  'referrer-policy': 'strict-origin-when-cross-origin',
+} as const
+
+/** Formats a failure as a page, or as a problem object for clients that prefer JSON. */
+export function formatFailureForVisitors(
+  failure: Failure,
+  requestId: string,
+  accept: string | undefined,
+): FailureResponse {
+  if (prefersJson(accept)) {
+    const { status, headers, body } = problemOf(failure, requestId, accept)
+    return { status, headers: { ...headers, ...noStoreHeaders }, body }
+  }
+  const { status } = failures[failure.code]
+  const headers = {
+    ...headersOf(failure),
+    ...noStoreHeaders,
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': failure.code === 'password_required' ? formPolicy : pagePolicy,
+  }
+  return { status, headers, body: bodyOf(failure, requestId) }
+}
+
+/** Returns whether an Accept header names JSON, and HTML later or not at all. */
+function prefersJson(accept = ''): boolean {
+  const json = accept.search(/\bapplication\/(?:problem\+)?json\b/i)
+  const html = accept.search(/\btext\/html\b/i)
+  return json >= 0 && (html < 0 || json < html)
+}
+
+function bodyOf(failure: Failure, requestId: string): string {
+  switch (failure) {
+    case linkNotFound:
+      return notFoundPage
+    case linkExpired:
+      return expiredPage
+    case passwordRequired:
+      return passwordPage
+    case wrongPassword:
+      return wrongPasswordPage
+    default:
+      return failurePageOf(failure, requestId)
+  }
+}
+
+function failurePageOf({ code, message }: Failure, requestId: string): string {
+  const { status, title } = failures[code]
+  const heading = code === 'rate_limited' ? 'Too many attempts' : title
+  // Only failures of the server are logged.
+  return failurePage(heading, message, status >= 500 ? requestId : null)
+}
+
+const style = `
+:root {
+  color-scheme: light dark;
+  --ink: light-dark(oklch(25% 0.02 230), oklch(93% 0.01 230));
+  --muted: light-dark(oklch(45% 0.02 230), oklch(74% 0.02 230));
+  --line: light-dark(oklch(62% 0.02 230), oklch(55% 0.02 230));
+  --ground: light-dark(oklch(97.5% 0.005 195), oklch(19% 0.015 230));
+  --raised: light-dark(oklch(100% 0 0), oklch(24% 0.015 230));
+  --accent: light-dark(oklch(45% 0.08 195), oklch(80% 0.1 195));
+  --on-accent: light-dark(oklch(100% 0 0), oklch(19% 0.03 195));
+  --danger: light-dark(oklch(48% 0.17 27), oklch(78% 0.12 25));
+}
+* { box-sizing: border-box; }
+body {
+  display: grid;
+  min-block-size: 100vh;
+  margin: 0;
+  padding: 24px;
+  place-items: center;
+  background: var(--ground);
+  color: var(--ink);
+  font: 450 0.9375rem / 1.5 system-ui, sans-serif;
+}
+main {
+  inline-size: 100%;
+  max-inline-size: 32rem;
+  padding: 32px;
+  border: 1px solid var(--line);
+  border-radius: 10px;
+  background: var(--raised);
+  overflow-wrap: anywhere;
+}
+h1 { margin: 0 0 12px; font-size: 1.375rem; font-weight: 650; line-height: 1.2; }
+p, dl { margin: 0 0 16px; }
+:is(p, dl, form, dd):last-child { margin-block-end: 0; }
+dt, label { color: var(--muted); font-size: 0.8125rem; }
+dd { margin: 0 0 12px; }
+.code { font-family: ui-monospace, monospace; }
+.error { color: var(--danger); font-weight: 650; }
+a { color: var(--accent); }
+label { display: block; margin-block-end: 4px; }
+input, button {
+  min-block-size: 48px;
+  padding: 8px 16px;
+  border: 1px solid var(--line);
+  border-radius: 6px;
+  font: inherit;
+  font-size: 1.0625rem;
+}
+input { inline-size: 100%; margin-block-end: 16px; background: var(--ground); color: var(--ink); }
+button { border-color: transparent; background: var(--accent); color: var(--on-accent); font-weight: 650; cursor: pointer; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+@media (max-width: 30rem) { body { padding: 12px; } main { padding: 24px; } }
+`.replace(/\n\s*/g, '')
+
+const base = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; frame-ancestors 'none'`
+
+/** The policy of a page: it may only load its own style. */
+export const pagePolicy = `${base}; form-action 'none'`
+
+/** The policy of a page with a form. A `form-action` would also block the redirect after the form. */
+export const formPolicy = base
+
+const styleElement = new Html(style)
+
+/** The page for unknown hosts and unknown aliases, which must look the same. */
+const notFoundPage = page(
   'There is no such link',
   html`<p>Check the address for typing mistakes, or ask the person who gave it to you for the right one.</p>`,
 )
 
-export const linkExpired = page(
+const expiredPage = page(
   'This link has expired',
   html`<p>It no longer leads anywhere. Ask the person who gave it to you for a new one.</p>`,
 )
 
-/** Asks for the password of a link. The form goes to the address that the page is at. */
-export const passwordForm = page('This link asks for a password', form(null))
+/** The form has no action, so it is sent to the visited address. */
+const passwordPage = page('This link asks for a password', form(null))
 
-export const passwordFormAgain = page(
+const wrongPasswordPage = page(
   'This link asks for a password',
   form(html`<p class="error" id="error" role="alert">That is not the password. Check it, and try again.</p>`),
 )
@@ -38,9 +167,9 @@ ${error}
 </form>`
 }
 
-/** Where a link leads, for those who want to see that before they follow it. `now` is in Unix milliseconds. */
-export function previewPage(link: ServedLink, shortUrl: string, now: number): string {
-  const location = locationOf(link.url)
+/** Returns the page that shows the destination of a link. `now` is in Unix milliseconds. */
+export function previewPage(link: PreviewedLink, shortUrl: string, now: number): string {
+  const { location } = link.redirect
   return page(
     'Where this link leads',
     html`<dl>
@@ -52,7 +181,7 @@ ${stateOf(link, now)}
   )
 }
 
-function stateOf(link: ServedLink, now: number): Part {
+function stateOf(link: PreviewedLink, now: number): Part {
   if (isScheduled(link, now)) return fact('Starts working on', time(link.startsAt as number))
   if (isExpired(link, now)) {
     const { endsAt } = link
@@ -71,13 +200,13 @@ function time(at: number): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
 }
 
-/** What went wrong, in a sentence. `requestId` leads the operator to it, where it is in the log. */
-export function failurePage(title: string, sentence: string, requestId: string | null): string {
+/** `requestId` is the id in the log, if the failure is logged. */
+function failurePage(title: string, sentence: string, requestId: string | null): string {
   const request = requestId === null ? null : html`<p>Request <span class="code">${requestId}</span></p>`
   return page(title, html`<p>${sentence}</p>${request}`)
 }
 
-/** The body of a redirect, for those who do not follow it by themselves. */
+/** Returns the body of a redirect, for clients that do not follow it. */
 export function redirectPage(location: string): string {
   return html`<!doctype html><meta charset="utf-8"><title>Redirect</title><a href="${location}">${location}</a>\n`.text
 }
@@ -91,7 +220,7 @@ function page(title: string, content: Html): string {
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-<style>${style}</style>
+<style>${styleElement}</style>
 </head>
 <body>
 <main>

@@ -1,83 +1,83 @@
-/** The redirects themselves: what they are made of, ready to be sent. */
-import { setImmediate as endOfTurn } from 'node:timers/promises'
+/** Redirect responses, which are built once and sent many times. */
 import type { Exchange } from '../http/exchange.ts'
-import { addHeader, send, sendReady } from '../http/response.ts'
+import { sendReady } from '../http/response.ts'
 import { LruCache } from '../lib/lru-cache.ts'
-import type { ServedLink } from './directory.ts'
-import { locationOf, withQuery } from './location.ts'
-import { type Target, targetOf } from './loop.ts'
-import { redirectPage } from './pages.ts'
-import { unkept } from './wording.ts'
+import { noStoreHeaders, redirectPage } from './pages.ts'
+import { hostNameOf } from './visited-url.ts'
 
-/** A redirect to one place, ready to be sent. */
+/** A redirect response without the headers that every response has. */
 export interface Redirect {
-  readonly target: Target
+  readonly status: number
   readonly location: string
-  /** Names and values in turn. */
-  readonly fields: readonly string[]
+  /** Names and values alternate. */
+  readonly headers: readonly string[]
   readonly body: string
 }
 
-/** The redirect of a link, which is made once. */
-export function redirectOf(link: ServedLink): Redirect {
-  link.ready ??= redirectTo(locationOf(link.url), link.redirect_status)
-  return link.ready as Redirect
+/** The redirect to a stored URL. */
+export interface PreparedRedirect extends Redirect {
+  readonly target: RedirectTarget
 }
 
-/** Sends a visitor to where the link leads: with the link's own status, or 303 after a form. */
-export function sendToLink(exchange: Exchange, link: ServedLink, query: string): Promise<undefined> {
-  const ready = redirectOf(link)
-  const status = exchange.method === 'POST' ? 303 : link.redirect_status
-  const location = link.forward_query ? withQuery(ready.location, query) : ready.location
-  const isReady = location === ready.location && status === link.redirect_status
-  return sendRedirect(exchange, status, isReady ? ready : redirectTo(location, status))
+/** The parts of a redirect's location that decide whether it is an address of this instance. */
+export interface RedirectTarget {
+  /** The host name, as domains are stored; null if the host is not a host name. */
+  readonly name: string | null
+  /** Empty for the default port of the scheme. */
+  readonly port: string
+  readonly pathname: string
 }
 
-/** Redirects to homepages and pages for visitors who are lost: a domain has few of them, which many visits share. */
-const known = new LruCache<string, Redirect>({ maxEntries: 1_000 })
-
-/** The redirect to one of the other URLs of a link or its domain. */
-export function elsewhere(url: string): Redirect {
-  const ready = known.get(url) ?? redirectTo(locationOf(url), 302)
-  known.set(url, ready)
-  return ready
+/** Builds the redirect to a stored URL. The location is the URL as the URL Standard serializes it: absolute and in ASCII. */
+export function prepareRedirect(url: string, status: number): PreparedRedirect {
+  const { href, host, port, pathname } = new URL(url)
+  return { ...redirectTo(href, status), target: { name: hostNameOf(host), port, pathname } }
 }
 
-/** Sends a visitor to one of the other URLs of a link or its domain. */
-export function sendElsewhere(exchange: Exchange, redirect: Redirect): Promise<undefined> {
-  return sendRedirect(exchange, 302, redirect)
-}
-
-/** The redirects of one turn of the event loop leave together, so that a proxy in front is woken once for all of them. */
-async function sendRedirect(exchange: Exchange, status: number, { fields, body }: Redirect): Promise<undefined> {
-  await endOfTurn()
-  exchange.headerFields.push(...fields)
-  return sendReady(exchange, status, body)
-}
-
-/** Makes a redirect to a location, which is sent as it is. */
+/** Builds the redirect to a location, which is not changed. */
 export function redirectTo(location: string, status: number): Redirect {
   const body = redirectPage(location)
   const isPermanent = status === 301 || status === 308
   const headers = {
     location,
-    ...unkept,
+    ...noStoreHeaders,
     ...(isPermanent && { 'cache-control': 'private, max-age=60' }),
     'content-type': 'text/html; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
   }
-  return { location, target: targetOf(location), fields: Object.entries(headers).flat(), body }
+  return { status, location, headers: Object.entries(headers).flat(), body }
 }
 
-/** What robots may visit: everything, or they would not see that it is not to be indexed. */
-export function sendRobots(exchange: Exchange): undefined {
-  addHeader(exchange, 'content-type', 'text/plain; charset=utf-8')
-  addHeader(exchange, 'cache-control', 'public, max-age=3600')
-  return send(exchange, 200, 'User-agent: *\nAllow: /\n')
+/** The redirects of homepages, expired links and unknown aliases: few URLs, shared by many visits. */
+const fallbacks = new LruCache<string, PreparedRedirect>({ maxEntries: 1_000 })
+
+/** Returns the redirect to a URL that a domain has for visits without a link, or a link for visits after its end. */
+export function fallbackRedirect(url: string): PreparedRedirect {
+  const known = fallbacks.get(url)
+  if (known !== undefined) return known
+  const redirect = prepareRedirect(url, 302)
+  fallbacks.set(url, redirect)
+  return redirect
 }
 
-/** There is no icon, and browsers need not ask again soon. */
-export function sendNoIcon(exchange: Exchange): undefined {
-  addHeader(exchange, 'cache-control', 'public, max-age=86400')
-  return send(exchange, 204)
+export function sendRedirect(exchange: Exchange, { status, headers, body }: Redirect): undefined {
+  exchange.headerFields.push(...headers)
+  return sendReady(exchange, status, body)
+}
+
+/**
+ * Appends a visitor's query to a location as text, before the fragment. The query is not encoded again, and contains no
+ * `#`. Because a location has a path, the query cannot change the path or what precedes it.
+ */
+export function withQuery(location: string, query: string): string {
+  if (query === '') return location
+  const fragmentAt = location.indexOf('#')
+  const base = fragmentAt < 0 ? location : location.slice(0, fragmentAt)
+  const fragment = fragmentAt < 0 ? '' : location.slice(fragmentAt)
+  return `${base}${separatorAfter(base)}${query}${fragment}`
+}
+
+function separatorAfter(base: string): string {
+  if (!base.includes('?')) return '?'
+  return /[?&]$/.test(base) ? '' : '&'
 }

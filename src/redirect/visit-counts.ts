@@ -13,10 +13,10 @@ const kinds = [
   'method_not_allowed',
 ] as const
 
-/** How a visit was answered. */
+/** The kind of response to a visit. */
 export type VisitKind = (typeof kinds)[number]
 
-/** Counts the visits of this process by how they were answered. */
+/** Counts the visits of this process by kind of response. */
 export class VisitCounts {
   readonly #counts = new Map<string, number>(kinds.map((kind) => [kind, 0]))
 
@@ -24,7 +24,7 @@ export class VisitCounts {
     this.#counts.set(kind, (this.#counts.get(kind) as number) + 1)
   }
 
-  /** Each kind of answer and how many there were, including zero. */
+  /** Returns each kind of response and its count, including zero. */
   entries(): Iterable<readonly [string, number]> {
     return this.#counts
   }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Visit as ClickingVisit } from '../analytics/capture/visit.ts'
+import type { Visit as Click } from '../analytics/capture/visit.ts'
+import { classOf } from '../analytics/capture/visitor-class.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
@@ -7,27 +8,22 @@ import { MalformedForm, parseFormBytes } from '../http/form-encoding.ts'
 import { addHeader, send } from '../http/response.ts'
 import { fingerprintOf, fingerprintPath } from '../instance/fingerprint.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import { visitTo } from './click.ts'
 import type { Directory, ServedDomain, ServedLink } from './directory.ts'
-import { nameIn, portIn } from './host.ts'
-import { type Address, Loops } from './loop.ts'
-import { pagePolicy } from './page-style.ts'
-import { previewPage } from './pages.ts'
+import { type Address, Loops } from './loops.ts'
+import { linkNotFound, noStoreHeaders, pagePolicy, passwordRequired, previewPage, wrongPassword } from './pages.ts'
 import { Passwords } from './passwords.ts'
-import { elsewhere, type Redirect, redirectOf, sendElsewhere, sendNoIcon, sendRobots, sendToLink } from './redirects.ts'
-import { type Answer, expired, resolve } from './resolve.ts'
+import { fallbackRedirect, type PreparedRedirect, redirectTo, sendRedirect, withQuery } from './redirects.ts'
+import { expired, type Resolution, resolve } from './resolve.ts'
 import type { VisitCounts, VisitKind } from './visit-counts.ts'
-import { type VisitedPath, visitedTarget } from './visited-path.ts'
-import { noSuchLink, passwordRequired, unkept, wrongPassword } from './wording.ts'
+import { hostNameOf, parseTarget, type VisitedPath } from './visited-url.ts'
 
-/** What visits are answered from. */
-export interface Visited {
+export interface VisitOptions {
   readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf'>
-  /** Hears of each click on a link without a limit. */
-  readonly onClick: (visit: ClickingVisit) => void
-  /** Takes one of the clicks that a link with a limit has left for people; false if there is none. */
-  readonly takeClick: (visit: ClickingVisit) => Promise<boolean>
-  /** The header that tells visitors' countries, in lower case; null if there is none. */
+  /** Gets each click on a link without a limit. */
+  readonly onClick: (click: Click) => void
+  /** Uses one of the clicks that a link's limit leaves for people. Returns false if none is left. */
+  readonly takeClick: (click: Click) => Promise<boolean>
+  /** The header with the country of visitors, in lower case; null if there is none. */
   readonly countryHeader: string | null
   readonly shortUrl: ShortUrl
   readonly visits: VisitCounts
@@ -39,64 +35,73 @@ interface Visit extends Address {
   readonly query: string
 }
 
-/** Bytes of a form with a password. */
+type Response = Outcome | Promise<Outcome>
+
+/** The size limit of a form with a password. Bytes. */
 const maxFormBytes = 4 * 1024
 
-/** Answers visits. */
+/** Answers the requests of visitors. Responses from memory are sent synchronously, without a promise for each visit. */
 export class Visits {
-  readonly #visited: Visited
+  readonly #options: VisitOptions
   readonly #loops: Loops
   readonly #passwords = new Passwords()
 
-  constructor(visited: Visited) {
-    this.#visited = visited
-    this.#loops = new Loops(visited.directory, new URL(visited.shortUrl('a', '')).port)
+  constructor(options: VisitOptions) {
+    this.#options = options
+    this.#loops = new Loops(options.directory, new URL(options.shortUrl('a', '')).port)
   }
 
-  /** Answers any request of a visitor. Throws what `Directory.linkOf` does for a link that is not in memory. */
-  async answer(exchange: Exchange): Promise<Outcome> {
-    const { directory } = this.#visited
-    const name = nameIn(exchange.host)
+  /** Answers any request. Throws or rejects like `Directory.domainNamed` and `Directory.linkOf`. */
+  answer(exchange: Exchange): Response {
+    const { directory } = this.#options
+    const name = hostNameOf(exchange.host)
     const domain = name === null ? undefined : directory.domainNamed(name)
-    if (domain === undefined) return this.#counted('unknown_host', noSuchLink)
+    if (domain === undefined) return this.#counted('unknown_host', linkNotFound)
     if (exchange.target === fingerprintTarget) return sendFingerprint(exchange, directory.databaseId())
-    if (isPrefetch(exchange.headers)) return this.#counted('prefetch', refusePrefetch(exchange))
-    const { path, query } = visitedTarget(exchange.target)
-    const answer = await this.#resolved(path, domain)
-    const allow = mayPost(answer) ? withPost : withoutPost
-    if (!allow.includes(exchange.method)) return this.#counted('method_not_allowed', notAllowed(exchange.method, allow))
-    return this.#give({ exchange, domain, path, query }, answer)
+    if (isPrefetch(exchange.headers)) return this.#counted('prefetch', rejectPrefetch(exchange))
+    const { path, query } = parseTarget(exchange.target)
+    const visit: Visit = { exchange, domain, path, query }
+    const link = this.#linkOf(domain, path)
+    if (link instanceof Promise) return link.then((found) => this.#answerFrom(visit, found))
+    return this.#answerFrom(visit, link)
   }
 
-  async #resolved(path: VisitedPath, domain: ServedDomain): Promise<Answer> {
-    const link = path.kind === 'alias' ? await this.#visited.directory.linkOf(domain, path.alias) : null
-    return resolve(path, domain, link, Date.now())
+  #linkOf(domain: ServedDomain, path: VisitedPath): ServedLink | null | Promise<ServedLink | null> {
+    return path.kind === 'alias' ? this.#options.directory.linkOf(domain, path.alias) : null
   }
 
-  #counted<T extends Outcome | Promise<Outcome>>(kind: VisitKind, outcome: T): T {
-    this.#visited.visits.add(kind)
-    return outcome
+  #answerFrom(visit: Visit, link: ServedLink | null): Response {
+    const { method } = visit.exchange
+    const resolution = resolve(visit.path, visit.domain, link, Date.now())
+    const allow = mayPost(resolution) ? withPost : withoutPost
+    if (!allow.includes(method)) return this.#counted('method_not_allowed', methodNotAllowed(method, allow))
+    return this.#respond(visit, resolution)
   }
 
-  #give(visit: Visit, answer: Answer): Outcome | Promise<Outcome> {
+  #counted<T extends Response>(kind: VisitKind, response: T): T {
+    this.#options.visits.add(kind)
+    return response
+  }
+
+  #respond(visit: Visit, resolution: Resolution<ServedLink>): Response {
     const { exchange } = visit
-    switch (answer.kind) {
+    switch (resolution.kind) {
       case 'redirect':
-        return this.#follow(visit, answer.link)
+        return this.#redirectToLink(visit, resolution.link)
       case 'password':
         return exchange.method === 'POST' ? this.#unlock(visit) : this.#counted('password', passwordRequired)
       case 'preview':
-        return this.#show(visit, answer.link)
+        return this.#sendPreview(visit, resolution.link)
       case 'homepage':
-        return this.#leadElsewhere(visit, answer.kind, answer.url)
+        return this.#redirectToFallback(visit, resolution.kind, resolution.url)
       case 'not_found':
-        return answer.url === null
-          ? this.#counted('not_found', noSuchLink)
-          : this.#leadElsewhere(visit, answer.kind, answer.url)
+        return resolution.url === null
+          ? this.#counted('not_found', linkNotFound)
+          : this.#redirectToFallback(visit, resolution.kind, resolution.url)
       case 'expired':
-        return answer.url === null
+        return resolution.url === null
           ? this.#counted('expired', linkExpired)
-          : this.#leadElsewhere(visit, answer.kind, answer.url)
+          : this.#redirectToFallback(visit, resolution.kind, resolution.url)
       case 'robots':
         return this.#counted('robots', sendRobots(exchange))
       case 'favicon':
@@ -104,97 +109,108 @@ export class Visits {
     }
   }
 
-  /** Sends the visitor to where the link leads, which is a click. */
-  async #follow(visit: Visit, link: ServedLink): Promise<Outcome> {
-    const { exchange, domain } = visit
-    if (await this.#leadsBack(visit, redirectOf(link))) return this.#counted('loop', noSuchLink)
-    const click = visitTo(link.id, domain.name, exchange, this.#visited.countryHeader)
-    if (link.clicks_limit === null) {
-      this.#visited.onClick(click)
-      return this.#counted('redirect', sendToLink(exchange, link, visit.query))
-    }
-    if (click.class !== 'person') return this.#show(visit, link)
-    if (await this.#visited.takeClick(click)) return this.#counted('redirect', sendToLink(exchange, link, visit.query))
-    link.isUsedUp = true
-    return this.#give(visit, expired(link, domain))
+  /** Redirects the visitor to the link's destination, which is a click. */
+  #redirectToLink(visit: Visit, link: ServedLink): Response {
+    return this.#unlessLoop(visit, link.redirect, () => {
+      const click = clickOf(link.id, visit.domain.name, visit.exchange, this.#options.countryHeader)
+      if (link.clicks_limit !== null) return this.#redirectWithinLimit(visit, link, click)
+      this.#options.onClick(click)
+      return this.#sendLinkRedirect(visit, link)
+    })
   }
 
-  /** Sends the visitor on if the form has the password. */
+  async #redirectWithinLimit(visit: Visit, link: ServedLink, click: Click): Promise<Outcome> {
+    if (click.class !== 'person') return this.#sendPreview(visit, link)
+    if (await this.#options.takeClick(click)) return this.#sendLinkRedirect(visit, link)
+    link.isUsedUp = true
+    return this.#respond(visit, expired(link, visit.domain))
+  }
+
+  /** Uses the link's own status, or 303 after a form. */
+  #sendLinkRedirect({ exchange, query }: Visit, { redirect, forward_query }: ServedLink): Outcome {
+    const status = exchange.method === 'POST' ? 303 : redirect.status
+    const location = forward_query ? withQuery(redirect.location, query) : redirect.location
+    const isPrepared = status === redirect.status && location === redirect.location
+    return this.#counted('redirect', sendRedirect(exchange, isPrepared ? redirect : redirectTo(location, status)))
+  }
+
+  #redirectToFallback(visit: Visit, kind: VisitKind, url: string): Response {
+    const redirect = fallbackRedirect(url)
+    return this.#unlessLoop(visit, redirect, () => this.#counted(kind, sendRedirect(visit.exchange, redirect)))
+  }
+
+  #unlessLoop(visit: Visit, { target }: PreparedRedirect, respond: () => Response): Response {
+    const isLoop = this.#loops.isLoop(visit, target, visit.exchange.host)
+    if (isLoop === false) return respond()
+    return isLoop.then((found) => (found ? this.#counted('loop', linkNotFound) : respond()))
+  }
+
+  /** Redirects the visitor if the form has the password. */
   async #unlock(visit: Visit): Promise<Outcome> {
-    const { exchange } = visit
+    const { exchange, domain, path } = visit
     const password = await passwordIn(exchange)
     if (password instanceof Failure) return this.#counted('password', password)
     // The link may have changed while the form arrived.
-    const answer = await this.#resolved(visit.path, visit.domain)
-    if (answer.kind !== 'password') return this.#give(visit, answer)
-    const { link } = answer
+    const resolution = resolve(path, domain, await this.#linkOf(domain, path), Date.now())
+    if (resolution.kind !== 'password') return this.#respond(visit, resolution)
+    const { link } = resolution
     const stored = link.redirect_password as string
     const verdict = await this.#passwords.judge(link.id, exchange.clientAddress, password, stored)
     if (verdict instanceof Failure) return this.#counted('password', verdict)
-    return verdict ? this.#follow(visit, link) : this.#counted('password', wrongPassword)
+    return verdict ? this.#redirectToLink(visit, link) : this.#counted('password', wrongPassword)
   }
 
-  #show({ exchange, domain }: Visit, link: ServedLink): Outcome {
+  #sendPreview({ exchange, domain }: Visit, link: ServedLink): Outcome {
     for (const [name, value] of Object.entries(pageHeaders)) addHeader(exchange, name, value)
-    const shortUrl = this.#visited.shortUrl(domain.name, link.alias)
+    const shortUrl = this.#options.shortUrl(domain.name, link.alias)
     return this.#counted('preview', send(exchange, 200, previewPage(link, shortUrl, Date.now())))
-  }
-
-  async #leadElsewhere(visit: Visit, kind: VisitKind, url: string): Promise<Outcome> {
-    const redirect = elsewhere(url)
-    if (await this.#leadsBack(visit, redirect)) return this.#counted('loop', noSuchLink)
-    return this.#counted(kind, sendElsewhere(visit.exchange, redirect))
-  }
-
-  #leadsBack(visit: Visit, { target }: Redirect): Promise<boolean> {
-    return this.#loops.leadsBack(visit, target, portIn(visit.exchange.host))
   }
 }
 
 const withoutPost = ['GET', 'HEAD']
 const withPost = ['GET', 'HEAD', 'POST']
 
-/** Where a form for a password is, or was a moment ago: the link may have ended while a visitor typed. */
-function mayPost(answer: Answer): boolean {
-  return answer.kind === 'password' || (answer.kind === 'expired' && answer.hadForm)
+/** Returns whether the address has a password form, or had one: the link may have expired while a visitor typed. */
+function mayPost(resolution: Resolution<unknown>): boolean {
+  return resolution.kind === 'password' || (resolution.kind === 'expired' && resolution.hadForm)
 }
 
 const fingerprintTarget = `/${fingerprintPath}`
 
-/** Tells whether a domain's name leads here. It is no visit. */
+/** Sends the fingerprint, which shows that the domain resolves to this instance. Not counted as a visit. */
 function sendFingerprint(exchange: Exchange, databaseId: string): Outcome {
-  if (!withoutPost.includes(exchange.method)) return notAllowed(exchange.method, withoutPost)
-  for (const [name, value] of Object.entries(unkept)) addHeader(exchange, name, value)
+  if (!withoutPost.includes(exchange.method)) return methodNotAllowed(exchange.method, withoutPost)
+  for (const [name, value] of Object.entries(noStoreHeaders)) addHeader(exchange, name, value)
   addHeader(exchange, 'content-type', 'text/plain; charset=utf-8')
   return send(exchange, 200, `${fingerprintOf(databaseId)}\n`)
 }
 
-function notAllowed(method: string, allow: readonly string[]): Failure {
+function methodNotAllowed(method: string, allow: readonly string[]): Failure {
   const detail = `This address does not support ${method}. It supports ${allow.join(', ')}.`
   return new Failure('method_not_allowed', detail, { allow })
 }
 
 const pageHeaders = {
-  ...unkept,
+  ...noStoreHeaders,
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': pagePolicy,
 }
 
-/** Whether a browser asks ahead, before anybody has followed the link: by Sec-Purpose, or the headers before it. */
+/** Returns whether a browser prefetches the link: by Sec-Purpose, or by one of its predecessors. */
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  return prefetchHeaders.some((name) => headers[name] !== undefined && aheadOfTime.test(String(headers[name])))
+  return prefetchHeaders.some((name) => headers[name] !== undefined && prefetchPurpose.test(String(headers[name])))
 }
 
 const prefetchHeaders = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
-const aheadOfTime = /\b(?:prefetch|prerender|preview)\b/i
+const prefetchPurpose = /\b(?:prefetch|prerender|preview)\b/i
 
-/** The browser asks again when the link is followed: a redirect that it has would be followed without a request. */
-function refusePrefetch(exchange: Exchange): undefined {
+/** A prefetched redirect would later be followed without a request. After a failure, the browser requests it again. */
+function rejectPrefetch(exchange: Exchange): undefined {
   addHeader(exchange, 'cache-control', 'no-store')
   return send(exchange, 503)
 }
 
-/** The password in the form of a request; empty if it has none, or more than one. */
+/** Returns the password in the form of a request; empty if it has none, or more than one. */
 async function passwordIn(exchange: Exchange): Promise<string | Failure> {
   const type = exchange.headers['content-type'] ?? ''
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
@@ -207,4 +223,49 @@ async function passwordIn(exchange: Exchange): Promise<string | Failure> {
     return new Failure('malformed_body', `The form cannot be read. ${fields.message}`)
   const { redirect_password: password } = fields
   return typeof password === 'string' ? password : ''
+}
+
+/** Robots may fetch everything, because they must see `noindex`. */
+function sendRobots(exchange: Exchange): undefined {
+  addHeader(exchange, 'content-type', 'text/plain; charset=utf-8')
+  addHeader(exchange, 'cache-control', 'public, max-age=3600')
+  return send(exchange, 200, 'User-agent: *\nAllow: /\n')
+}
+
+/** There is no icon. Browsers ask again after a day. */
+function sendNoIcon(exchange: Exchange): undefined {
+  addHeader(exchange, 'cache-control', 'public, max-age=86400')
+  return send(exchange, 204)
+}
+
+/** How much of each header is used. Clicks wait in memory, so their size is limited. Characters. */
+const [maxAgent, maxReferrer, maxShort] = [512, 1_200, 256]
+/** A header that was sent twice is a list. */
+const isSet = /(?:^|,)\s*1\s*(?:,|$)/
+
+/** Returns the click of a visit to a link. `host` is the domain's name. */
+function clickOf(link: number, host: string, exchange: Exchange, countryHeader: string | null): Click {
+  const { headers, method } = exchange
+  const userAgent = cut(headers['user-agent'], maxAgent)
+  const isPrivate = isSet.test(String(headers['sec-gpc'])) || isSet.test(String(headers.dnt))
+  return {
+    link,
+    atMs: Date.now(),
+    // Only people type passwords, whatever the user agent.
+    class: method === 'POST' ? 'person' : classOf(method, userAgent),
+    isPrivate,
+    address: cut(exchange.clientAddress, maxShort),
+    host,
+    userAgent,
+    referrer: cut(headers.referer, maxReferrer),
+    languages: cut(headers['accept-language'], maxShort),
+    country: countryHeader === null ? '' : cut(String(headers[countryHeader] ?? ''), maxShort),
+    count: 1,
+  }
+}
+
+/** Returns the start of a header as a copy, because a slice would retain the whole header. Node decodes headers as Latin-1. */
+function cut(header: string | undefined, max: number): string {
+  if (header === undefined || header.length <= max) return header ?? ''
+  return Buffer.from(header.slice(0, max), 'latin1').toString('latin1')
 }

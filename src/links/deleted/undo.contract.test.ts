@@ -103,7 +103,7 @@ test('another node redirects again within a second', async (t) => {
   let now = 0
   const directory = new Directory(storage, { staleForMs: 3_600_000, onProblem: assert.ifError, now: () => now })
   t.after(() => directory.close())
-  await directory.begin()
+  await directory.start()
   const served = async () => {
     await directory.domainsChanged()
     const domain = directory.domainNamed(own.domain.name)

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
 import { foldCase } from '../lib/fold-case.ts'
-import { visitedTarget } from './visited-path.ts'
+import { hostNameOf, parseTarget, portOf } from './visited-url.ts'
 
-const pathOf = (target: string) => visitedTarget(target).path
+const pathOf = (target: string) => parseTarget(target).path
 const alias = (name: string, asksForPreview = false) => ({ kind: 'alias', alias: name, asksForPreview })
 
 test('the root is the homepage, whatever the query', () => {
@@ -52,9 +52,9 @@ test('a target of 8 KiB of combining marks takes no time', () => {
 })
 
 test('the query is kept as it was sent', () => {
-  for (const query of ['a=%zz&b', '?', 'a+b=%20', 'x/y']) assert.equal(visitedTarget(`/a?${query}`).query, query)
-  assert.equal(visitedTarget('/a?x#y').query, 'x')
-  assert.equal(visitedTarget('/a').query, '')
+  for (const query of ['a=%zz&b', '?', 'a+b=%20', 'x/y']) assert.equal(parseTarget(`/a?${query}`).query, query)
+  assert.equal(parseTarget('/a?x#y').query, 'x')
+  assert.equal(parseTarget('/a').query, '')
 })
 
 test('every alias is found under every way to write it', () => {
@@ -71,5 +71,68 @@ test('every alias is found under every way to write it', () => {
 })
 
 test('whatever the target, nothing is thrown', () => {
-  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => void visitedTarget(`/${text}`)))
+  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => void parseTarget(`/${text}`)))
+})
+
+/** Encodes a header as Node decodes it: each byte is a character. */
+const sent = (host: string) => Buffer.from(host).toString('latin1')
+
+test('ignores the case, the port and one trailing dot of a host', () => {
+  for (const host of [
+    'go.acme.com',
+    'GO.Acme.COM',
+    'go.acme.com:3080',
+    'go.acme.com:',
+    'go.acme.com.',
+    'Go.acme.com.:80',
+  ]) {
+    assert.equal(hostNameOf(host), 'go.acme.com')
+  }
+})
+
+test('converts a UTF-8 host to A-labels', () => {
+  for (const host of ['bücher.example', 'BÜCHER.example:80', 'xn--bcher-kva.example', 'XN--BCHER-KVA.example.']) {
+    assert.equal(hostNameOf(sent(host)), 'xn--bcher-kva.example', host)
+  }
+})
+
+test('returns null, or a name that no domain has, for a malformed host', () => {
+  const strange = [
+    '',
+    ':80',
+    'a:b',
+    'a:80:80',
+    'u@a',
+    'a/b',
+    'a?b',
+    'a#b',
+    'a b',
+    '[::1]',
+    '[::1]:80',
+    'a\\b',
+    'a%2eb',
+    '\xff',
+  ]
+  for (const host of [...strange, 'a'.repeat(600)]) assert.equal(hostNameOf(host), null, host)
+  assert.equal(hostNameOf('go.acme.com..'), 'go.acme.com.')
+})
+
+test('returns the port as URLs write it', () => {
+  const ports = { a: '', 'a:': '', 'a:80': '80', 'a:0080': '80', 'a:x': '', '[::1]:80': '' }
+  for (const [host, port] of Object.entries(ports)) assert.equal(portOf(host), port, host)
+})
+
+test('never throws, and returns no name with URL delimiters', () => {
+  const host = fc.oneof(
+    fc.string({ unit: 'binary' }).map(sent),
+    fc.stringMatching(/^[a-zA-Z.:@/[\]%\\0-9 \xfc\xc3]{0,20}$/),
+  )
+  fc.assert(
+    fc.property(host, (text) => {
+      const name = hostNameOf(text)
+      if (name !== null) assert.match(name, /^[a-z\d._-]+$|^$/)
+      assert.match(portOf(text), /^\d*$/)
+    }),
+    { numRuns: runs(500) },
+  )
 })

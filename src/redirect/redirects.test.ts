@@ -4,19 +4,21 @@ import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
 import { Refusal } from '../errors.ts'
 import { parseWebUrl } from '../names/web-url.ts'
-import { locationOf, withQuery } from './location.ts'
+import { prepareRedirect, withQuery } from './redirects.ts'
 
-test('a location is the URL as the URL Standard writes it: absolute and in ASCII', () => {
+test('serializes the location as the URL Standard does: absolute and in ASCII', () => {
   const locations = {
     'https://acme.com': 'https://acme.com/',
     'HTTPS://Acme.com:443/Ä?ö#ü': 'https://acme.com/%C3%84?%C3%B6#%C3%BC',
     'http://bücher.example/a/../b': 'http://xn--bcher-kva.example/b',
     'https://acme.com/%zz': 'https://acme.com/%zz',
   }
-  for (const [url, location] of Object.entries(locations)) assert.equal(locationOf(url), location)
+  for (const [url, location] of Object.entries(locations)) {
+    assert.equal(prepareRedirect(url, 302).location, location)
+  }
 })
 
-test('a query is appended as it is, before the fragment', () => {
+test('appends a query unchanged, before the fragment', () => {
   const cases = [
     ['https://acme.com/', 'a=1', 'https://acme.com/?a=1'],
     ['https://acme.com/?b', 'a=1', 'https://acme.com/?b&a=1'],
@@ -29,7 +31,7 @@ test('a query is appended as it is, before the fragment', () => {
   for (const [location, query, expected] of cases) assert.equal(withQuery(location, query), expected)
 })
 
-test('whatever the query, scheme, host, port, path and fragment are those of the stored URL', () => {
+test('keeps the scheme, host, port, path and fragment of the stored URL, whatever the query', () => {
   const part = fc.stringMatching(/^[!-"$-~]{0,20}$/)
   const url = fc
     .tuple(
@@ -57,7 +59,7 @@ test('whatever the query, scheme, host, port, path and fragment are those of the
   fc.assert(
     fc.property(url, hostile, (stored, query) => {
       const before = new URL(stored)
-      const location = withQuery(locationOf(stored), query)
+      const location = withQuery(prepareRedirect(stored, 302).location, query)
       assert.match(location, /^[!-~]+$/)
       const after = new URL(location)
       for (const name of ['protocol', 'username', 'password', 'host', 'port', 'pathname', 'hash'] as const) {

@@ -1,0 +1,92 @@
+import { Periodic } from '../lib/periodic.ts'
+import type { ChangePosition, Changes, Storage } from '../storage/port.ts'
+
+/** Changes must be visible everywhere within a second. Milliseconds. */
+const everyMs = 500
+/** After a longer pause of this process, changes may have been pruned before they were read. Milliseconds. */
+const maxPauseMs = 30_000
+/** Changes are pruned when they are one to two of these intervals old. Milliseconds. */
+const pruneEveryMs = 60_000
+
+export interface ChangeFeedOptions {
+  /** Milliseconds on a monotonic clock. */
+  readonly now: () => number
+  /** Updates memory. If it throws, it is called again with `unknown`. */
+  readonly apply: (changes: Changes['changes']) => Promise<void>
+  /** Gets the first error of each outage. */
+  readonly onProblem: (error: unknown) => void
+}
+
+/**
+ * Follows the changes of other processes and nodes by polling. PostgreSQL's NOTIFY is not an alternative: all its commits
+ * take one lock, and a broken connection loses notifications.
+ */
+export class ChangeFeed {
+  readonly #storage: Storage
+  readonly #options: ChangeFeedOptions
+  readonly #polling: Periodic
+  #position: ChangePosition | null = null
+  #updatedAt = Number.NEGATIVE_INFINITY
+  #isAway = false
+  #pruning: Promise<void> = Promise.resolve()
+  #prunedAt: number
+  #prunable: ChangePosition | undefined
+
+  constructor(storage: Storage, options: ChangeFeedOptions) {
+    this.#storage = storage
+    this.#options = options
+    this.#prunedAt = options.now()
+    this.#polling = new Periodic(() => this.#poll(), { everyMs, onError: (error) => this.#fail(error) })
+  }
+
+  /** The age of what is in memory. Milliseconds. */
+  get ageMs(): number {
+    return this.#options.now() - this.#updatedAt
+  }
+
+  /** The id of the database; null until the database has responded. */
+  get databaseId(): string | null {
+    return this.#position?.database ?? null
+  }
+
+  /** Starts to follow. Resolves when everything is loaded, or the database has failed. */
+  start(): Promise<void> {
+    this.#polling.start()
+    return this.poll()
+  }
+
+  /** Resolves when memory has everything that was committed before the call, or the database has failed. */
+  async poll(): Promise<void> {
+    // Without a redirect server, nothing is kept in memory.
+    if (this.#polling.isStarted) await this.#polling.run()
+  }
+
+  async close(): Promise<void> {
+    await this.#polling.close()
+    await this.#pruning
+  }
+
+  async #poll(): Promise<void> {
+    const start = this.#options.now()
+    const { position, changes } = await this.#storage.changesAfter(this.#position)
+    const isUnsure = this.#isAway || start - this.#updatedAt > maxPauseMs
+    await this.#options.apply(isUnsure ? 'unknown' : changes)
+    if (changes === 'unknown') this.#prunable = undefined
+    this.#position = position
+    this.#updatedAt = start
+    this.#isAway = false
+    if (start - this.#prunedAt >= pruneEveryMs) this.#prune(position, start)
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#isAway) this.#options.onProblem(error)
+    this.#isAway = true
+  }
+
+  /** Prunes up to the position of a minute ago, which every node has read by now. A failed prune is made up for by the next. */
+  #prune(position: ChangePosition, start: number): void {
+    if (this.#prunable !== undefined) this.#pruning = this.#storage.pruneChanges(this.#prunable).catch(() => undefined)
+    this.#prunable = position
+    this.#prunedAt = start
+  }
+}

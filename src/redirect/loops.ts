@@ -1,0 +1,70 @@
+import type { Directory, ServedDomain } from './directory.ts'
+import { fallbackRedirect, type PreparedRedirect, type RedirectTarget } from './redirects.ts'
+import { resolve } from './resolve.ts'
+import { parseTarget, portOf, type VisitedPath } from './visited-url.ts'
+
+/** An address that this server serves. */
+export interface Address {
+  readonly domain: ServedDomain
+  readonly path: VisitedPath
+}
+
+/** The redirects that are followed. Browsers stop after 20. */
+const maxHops = 20
+
+/** Finds redirects that return to the visited address, directly or through other domains of the instance. */
+export class Loops {
+  readonly #directory: Pick<Directory, 'domainNamed' | 'linkOf'>
+  /** The port of short URLs, as the URL Standard writes it. */
+  readonly #ownPort: string
+
+  constructor(directory: Pick<Directory, 'domainNamed' | 'linkOf'>, ownPort: string) {
+    this.#directory = directory
+    this.#ownPort = ownPort
+  }
+
+  /**
+   * Returns whether a visitor at `start` who is redirected to `target` returns to `start`. Returns a promise if `target` is
+   * an address of this instance. `host` is the Host of the request.
+   */
+  isLoop(start: Address, target: RedirectTarget, host: string): false | Promise<boolean> {
+    const first = this.#addressOf(target, host)
+    return first === undefined ? false : this.#returnsTo(start, first, host)
+  }
+
+  async #returnsTo(start: Address, first: Address, host: string): Promise<boolean> {
+    let at: Address | undefined = first
+    for (let hops = 0; hops < maxHops && at !== undefined; hops += 1) {
+      if (isSame(start, at)) return true
+      const redirect: PreparedRedirect | null = await this.#redirectAt(at)
+      at = redirect === null ? undefined : this.#addressOf(redirect.target, host)
+    }
+    return false
+  }
+
+  /**
+   * Returns the address of this instance that a target names, if any. The instance has the port of short URLs, the default
+   * ports, and the port of the request.
+   */
+  #addressOf({ name, port, pathname }: RedirectTarget, host: string): Address | undefined {
+    const domain = name === null ? undefined : this.#directory.domainNamed(name)
+    if (domain === undefined) return undefined
+    const isOwnPort = port === '' || port === this.#ownPort || port === portOf(host)
+    return isOwnPort ? { domain, path: parseTarget(pathname).path } : undefined
+  }
+
+  /** Returns the redirect of an address; null if its response is not a redirect. */
+  async #redirectAt({ domain, path }: Address): Promise<PreparedRedirect | null> {
+    const link = path.kind === 'alias' ? await this.#directory.linkOf(domain, path.alias) : null
+    const resolution = resolve(path, domain, link, Date.now())
+    if (resolution.kind === 'redirect') return resolution.link.redirect
+    return 'url' in resolution && resolution.url !== null ? fallbackRedirect(resolution.url) : null
+  }
+}
+
+/** An address is a path of a domain, because queries do not change the response. */
+function isSame(one: Address, other: Address): boolean {
+  if (one.domain.id !== other.domain.id || one.path.kind !== other.path.kind) return false
+  if (one.path.kind !== 'alias' || other.path.kind !== 'alias') return true
+  return one.path.alias === other.path.alias && one.path.asksForPreview === other.path.asksForPreview
+}
