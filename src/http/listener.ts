@@ -5,7 +5,7 @@ import { Failure, overloaded } from '../errors.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { Connections } from './connections.ts'
-import { Exchange, type ExchangeContext, type Handler, type RouteMatcher } from './exchange.ts'
+import { Exchange, type ExchangeContext, type Handler, type Outcome, type RouteMatcher } from './exchange.ts'
 import type { Overload } from './overload.ts'
 import { failureOf } from './problem.ts'
 import { checkRequest, isUpgrade, maxHeadBytes, useOriginForm } from './request-head.ts'
@@ -111,7 +111,7 @@ export class Listener {
     this.#context.observer.started()
     this.#context.onArrival?.(exchange)
     const failure = this.#admit(exchange)
-    if (failure === undefined) void handle(exchange, match.route.handler)
+    if (failure === undefined) handle(exchange, match.route.handler)
     else fail(exchange, failure)
   }
 
@@ -129,11 +129,15 @@ export class Listener {
   }
 }
 
-/** Runs the handler, and responds with the failure that it returns or throws. */
-async function handle(exchange: Exchange, handler: Handler): Promise<void> {
-  try {
-    const failure = await handler(exchange)
+/** Runs the handler, and responds with the failure that it returns or throws. A synchronous handler costs no promise. */
+function handle(exchange: Exchange, handler: Handler): void {
+  const end = (failure: Outcome) => {
     if (failure !== undefined) fail(exchange, failure)
+  }
+  try {
+    const outcome = handler(exchange)
+    if (outcome instanceof Promise) outcome.then(end).catch((error) => fail(exchange, error))
+    else end(outcome)
   } catch (error) {
     fail(exchange, error)
   }

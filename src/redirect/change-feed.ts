@@ -39,12 +39,12 @@ export class ChangeFeed {
     this.#polling = new Periodic(() => this.#poll(), { everyMs, onError: (error) => this.#fail(error) })
   }
 
-  /** The age of what is in memory. Milliseconds. */
+  /** The age of the data in memory. Milliseconds. */
   get ageMs(): number {
     return this.#options.now() - this.#updatedAt
   }
 
-  /** The id of the database; null until the database has responded. */
+  /** The database id; null until the database has responded. */
   get databaseId(): string | null {
     return this.#position?.database ?? null
   }

@@ -60,7 +60,7 @@ export class Directory {
   readonly #domains: DomainTable
   readonly #feed: ChangeFeed
   readonly #links: LruCache<string, ServedLink>
-  /** The keys of the cached links, by id. */
+  /** Cache keys by link id. */
   readonly #keys = new Map<number, string>()
   /** Until when a missing link counts as missing, by domain and alias. */
   readonly #unknown: LruCache<string, number>
@@ -103,7 +103,7 @@ export class Directory {
     return this.#feed.start()
   }
 
-  /** Returns the id of the database. Throws `database_unavailable` until the database has responded. */
+  /** Returns the database id. Throws `database_unavailable` until the database has responded. */
   databaseId(): string {
     const { databaseId } = this.#feed
     if (databaseId === null) throw databaseUnavailable(new Error('The database has not answered yet.'))

@@ -42,7 +42,7 @@ export class DomainTable {
     this.#byId = byId
   }
 
-  /** Reads the domains with these ids again, and drops those that no longer exist. */
+  /** Reads the domains with these ids again, and drops deleted domains. */
   async refresh(ids: readonly number[]): Promise<void> {
     for (let from = 0; from < ids.length; from += refreshBatchSize) {
       const some = ids.slice(from, from + refreshBatchSize)

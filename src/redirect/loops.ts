@@ -25,7 +25,7 @@ export class Loops {
 
   /**
    * Returns whether a visitor at `start` who is redirected to `target` returns to `start`. Returns a promise if `target` is
-   * an address of this instance. `host` is the Host of the request.
+   * an address of this instance. `host` is the request's Host header.
    */
   isLoop(start: Address, target: RedirectTarget, host: string): false | Promise<boolean> {
     const first = this.#addressOf(target, host)
@@ -43,7 +43,7 @@ export class Loops {
   }
 
   /**
-   * Returns the address of this instance that a target names, if any. The instance has the port of short URLs, the default
+   * Returns the instance's own address that a target names, if any. The instance has the port of short URLs, the default
    * ports, and the port of the request.
    */
   #addressOf({ name, port, pathname }: RedirectTarget, host: string): Address | undefined {

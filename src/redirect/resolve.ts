@@ -18,7 +18,7 @@ export interface DomainUrls {
   readonly not_found_url: string | null
 }
 
-/** The decision for a visit. A `url` is a stored one; null if none is set. */
+/** The decision for a visit. Stored URLs are null if they are not set. */
 export type Resolution<Link> =
   | { readonly kind: 'robots' | 'favicon' }
   | { readonly kind: 'homepage'; readonly url: string }

@@ -1,4 +1,4 @@
-/** Reads the host and the target of a visitor's request. Pure. */
+/** Parses a visitor's Host header and request target. Pure. */
 import { Refusal } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { parseHostName } from '../names/host-name.ts'

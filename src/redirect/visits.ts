@@ -21,7 +21,7 @@ export interface VisitOptions {
   readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf'>
   /** Gets each click on a link without a limit. */
   readonly onClick: (click: Click) => void
-  /** Uses one of the clicks that a link's limit leaves for people. Returns false if none is left. */
+  /** Uses one of the clicks that a link's limit leaves for people. Returns false if the limit is reached. */
   readonly takeClick: (click: Click) => Promise<boolean>
   /** The header with the country of visitors, in lower case; null if there is none. */
   readonly countryHeader: string | null
@@ -37,7 +37,7 @@ interface Visit extends Address {
 
 type Response = Outcome | Promise<Outcome>
 
-/** The size limit of a form with a password. Bytes. */
+/** The maximum size of a password form. Bytes. */
 const maxFormBytes = 4 * 1024
 
 /** Answers the requests of visitors. Responses from memory are sent synchronously, without a promise for each visit. */
@@ -210,7 +210,7 @@ function rejectPrefetch(exchange: Exchange): undefined {
   return send(exchange, 503)
 }
 
-/** Returns the password in the form of a request; empty if it has none, or more than one. */
+/** Returns the form's password; empty if the form has none, or more than one. */
 async function passwordIn(exchange: Exchange): Promise<string | Failure> {
   const type = exchange.headers['content-type'] ?? ''
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
