@@ -1,8 +1,8 @@
 /**
- * What can go wrong, said without HTTP. `http/failures.ts` alone maps these codes to statuses.
+ * The errors of the application, independent of HTTP. Only `http/failures.ts` maps their codes to statuses.
  */
 
-/** The stable codes that clients switch on. Adding one here without a status in `http/failures.ts` does not compile. */
+/** The stable codes that clients switch on. A code without a status in `http/failures.ts` does not compile. */
 export type ErrorCode =
   | 'malformed_url'
   | 'malformed_body'
@@ -37,44 +37,44 @@ export type ErrorCode =
   | 'shutting_down'
   | 'database_unavailable'
 
-/** Those that people meet in a browser, and clients of the API never. */
+/** Codes that only web pages use, never API responses. */
 export const pageCodes = ['link_expired', 'password_required', 'cross_site'] as const satisfies readonly ErrorCode[]
 
-/** Those that an answer of the API may have. */
+/** Codes of API responses. */
 export type ApiErrorCode = Exclude<ErrorCode, (typeof pageCodes)[number]>
 
-/** One bad field: where, why (a stable code) and a sentence that says what to send instead. */
+/** An invalid field, with a stable code and a sentence that says what to send instead. */
 export interface Violation {
   readonly field: string
   readonly code: ViolationCode
   readonly message: string
 }
 
-/** What a failure may carry beyond its code and sentence. */
+/** Optional details of a failure. */
 interface FailureFacts {
   readonly violations?: readonly Violation[]
-  /** Whole seconds after which trying again makes sense. */
+  /** Seconds to wait before the next attempt; a whole number. */
   readonly retryAfter?: number
-  /** The methods that the path does answer. */
+  /** The methods that the path supports. */
   readonly allow?: readonly string[]
   /** The scope that the key lacks. */
   readonly scope?: string
-  /** The version that the record has instead of the one that was expected. */
+  /** The current version of the record. */
   readonly version?: string
-  /** What is wrong with the database, where that is known. */
+  /** What is wrong with the database, if known. */
   readonly reason?: DatabaseTrouble
   readonly cause?: unknown
 }
 
 /**
- * What an operator must fix: damaged data stays damaged until a backup is restored; a full disk and a read-only database
- * still serve reads.
+ * Database problems that the operator must fix. Corrupt data requires a backup. With a full disk or a read-only database,
+ * reads still work.
  */
 export type DatabaseTrouble = 'database_corrupt' | 'disk_full' | 'read_only'
 
 /**
- * An expected failure: the caller's mistake or a state of the service that the caller must know about. It is an
- * `Error` by its prototype, but carries no stack: no programmer reads one, and a flood of refusals must be cheap.
+ * An expected failure: an error of the caller, or a state of the service that the caller must know about. It is an instance
+ * of `Error`, but has no stack trace, so that a flood of failures is cheap.
  */
 export class Failure implements Error {
   declare readonly name: string
@@ -96,7 +96,7 @@ export class Failure implements Error {
 
 Object.setPrototypeOf(Failure.prototype, Error.prototype)
 
-/** A rule's refusal of one value: a stable code and a sentence that says what to write instead. */
+/** The result of a rule for an invalid value: a stable code, and a sentence that says what to write instead. */
 export class Refusal {
   readonly code: ViolationCode
   readonly message: string
@@ -107,7 +107,7 @@ export class Refusal {
   }
 }
 
-/** The request's fields do not hold: all violations at once. The sentence follows Laravel's summary. */
+/** Returns the failure for invalid fields, with a summary in the style of Laravel. */
 export function validationFailed(violations: readonly Violation[]): Failure {
   const first = violations[0]?.message ?? 'The request is not valid.'
   const more = violations.length - 1
@@ -115,40 +115,40 @@ export function validationFailed(violations: readonly Violation[]): Failure {
   return new Failure('validation_failed', summary, { violations })
 }
 
-/** No such record for this account; whether another account has it must not show. */
+/** Returns the failure for a record that the account does not have. It is the same if another account has the record. */
 export function notFound(what: string): Failure {
   return new Failure('not_found', `There is no such ${what}.`)
 }
 
-/** The record, or `not_found` thrown: `what` is in the sentence. */
+/** Returns the record. Throws `not_found` with the noun `what` if it is undefined. */
 export function found<T>(record: T | undefined, what: string): T {
   if (record === undefined) throw notFound(what)
   return record
 }
 
-/** The unique index refused the name. */
+/** The name violates the unique index. */
 export function nameTaken(name: string): Failure {
   const message = `The name ${name} has already been taken. Choose another name.`
   return new Failure('name_taken', message, { violations: [{ field: 'name', code: 'taken', message }] })
 }
 
-/** Another link of the domain has the alias, or one that differs from it only in case. */
+/** Another link of the domain has the alias. Aliases are case-insensitive. */
 export function aliasTaken(alias: string): Failure {
   const message = `The alias ${alias} has already been taken on this domain. Choose another alias.`
   return new Failure('alias_taken', message, { violations: [{ field: 'alias', code: 'taken', message }] })
 }
 
-/** The domain has links, and the request does not say that they are to be deleted with it. */
+/** The domain has links, and the request does not ask to delete them. */
 export function domainInUse(links: number): Failure {
   const number = links === 1 ? '1 link' : `${links} links`
   const message = `The domain has ${number}. Delete ${links === 1 ? 'it' : 'them'} first, or send ?links=delete to delete the domain and its links.`
   return new Failure('domain_in_use', message, { violations: [{ field: 'id', code: 'in_use', message }] })
 }
 
-/** The link's period is over, or it has been followed as often as it may be. */
+/** The link's period is over, or its click limit has been reached. */
 export const linkExpired = new Failure('link_expired', 'This link has expired.')
 
-/** The record's version does not satisfy the conditions of the request; nothing was changed. */
+/** The record's version does not match the conditions of the request. Nothing was changed. */
 export function preconditionFailed(version: string): Failure {
   return new Failure('precondition_failed', 'The record has changed since you read it. Fetch it again and retry.', {
     version,
@@ -174,8 +174,7 @@ function ofIdempotencyKey(code: ErrorCode, violation: ViolationCode, message: st
 }
 
 /**
- * The database did not answer, or could not: nothing of the request was kept, unless its connection broke in the moment
- * of the commit.
+ * The database did not respond, or failed. Nothing was stored, unless the connection broke during the commit.
  */
 export function databaseUnavailable(cause: unknown, reason?: DatabaseTrouble): Failure {
   return new Failure('database_unavailable', 'The database is not available right now. Try again shortly.', {
@@ -185,27 +184,27 @@ export function databaseUnavailable(cause: unknown, reason?: DatabaseTrouble): F
   })
 }
 
-/** The server cannot answer in good time: a refusal now is better than an answer too late. */
+/** The server rejects the request, because it could not respond in time. */
 export function overloaded(detail: string): Failure {
   return new Failure('overloaded', detail, { retryAfter: 1 })
 }
 
-/** Slow reads are refused before they hold up the rest. */
+/** Too many slow reads are waiting. */
 export function tooManySearches(): Failure {
   return overloaded('Too many searches and deep pages are waiting. Try again shortly.')
 }
 
-/** More writes wait than can be done in good time. */
+/** Too many writes are waiting. */
 export function tooManyWrites(): Failure {
   return overloaded('Too many writes are waiting. Try again shortly.')
 }
 
 /**
- * A statement refers to a record that does not exist, or removes one that others refer to. A store that knows which
- * says so in the domain's words; otherwise `referenceConflict` does.
+ * A statement refers to a missing record, or deletes a record that others refer to. Stores convert it to a specific failure
+ * if they can; otherwise it becomes `reference_conflict`.
  */
 export class ForeignKeyViolation extends Error {
-  /** The constraint's name; null where the engine does not tell it. */
+  /** The name of the constraint, or null if the engine does not report it. */
   readonly constraint: string | null
 
   constructor(constraint: string | null, cause: unknown) {
@@ -214,14 +213,14 @@ export class ForeignKeyViolation extends Error {
   }
 }
 
-/** A statement gives a record a value that must be unique and is taken. A store that knows which says so. */
+/** A statement violates a unique index. Stores convert it to a specific failure. */
 export class UniqueViolation extends Error {
   constructor(cause: unknown) {
     super('A statement violates a unique index.', { cause })
   }
 }
 
-/** What a violated foreign key comes to if the store says no more: nothing was changed. */
+/** A statement violates a foreign key. Nothing was changed. */
 export function referenceConflict(): Failure {
   const message =
     'Other records refer to this one, or it refers to one that has just been deleted. Look at both, and try again.'
@@ -230,17 +229,17 @@ export function referenceConflict(): Failure {
   })
 }
 
-/** Waymark cannot start, or a command cannot run. The message is for the operator: one sentence, no stack. */
+/** Waymark cannot start, or a command cannot run. The operator gets only the message, without a stack trace. */
 export class StartupFailure extends Error {}
 
-/** A command needs a database, and there is none at this place. */
+/** A command needs a database that does not exist yet. */
 export function noDatabaseAt(place: string): StartupFailure {
   return new StartupFailure(
     `There is no Waymark database at ${place} yet. Check DATABASE_URL, or start the server once.`,
   )
 }
 
-/** The engine has a tool of its own for what was asked: the message tells the command. */
+/** The database engine has its own tool for this task. The message contains the command. */
 export class UseOwnTool extends Error {}
 
 /** Every violation code and what it means; the API's documents are made from this table. */

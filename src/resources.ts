@@ -1,29 +1,28 @@
 /**
- * The table of resources: what every layer must know of each, said once. Scopes, lists, search indexes, exports and the
- * documents are made from it. It is data alone, so that any room may read it.
+ * The table of resources, from which scopes, lists, search indexes, exports and the API documents are built.
  */
 
-/** A column of a table that has a row for each record of a resource, and names the record in its column `key`. */
+/** A column of a side table, which has one row per record. The column `key` has the id of the record. */
 export interface SideColumn {
   readonly table: string
   readonly column: string
   readonly key: string
 }
 
-/** What a resource is to the layers below its own folder. */
+/** The properties of a resource that other folders use. */
 export interface Resource {
-  /** One of them, in sentences: `domain`. */
+  /** The noun for one record, such as `domain`. */
   readonly singular: string
   /**
-   * What lists may be sorted by beside `id`, and the column that is compared, by code point: NOT NULL, since engines order
-   * nulls differently. Each has an index on (`account_id`, column, `id`), named `<resource>_by_<sort>`; that on
-   * (`account_id`, `id`) is `<resource>_by_account`. What changes more often than the records do stands in a side table,
-   * whose index on (`account_id`, column, key) is named `<table>_by_<sort>`.
+   * The sort orders of lists in addition to `id`, each with its column. Values are compared by code point, and are NOT NULL,
+   * because engines order nulls differently. The index on (`account_id`, column, `id`) is named `<resource>_by_<sort>`, and
+   * the index on (`account_id`, `id`) is `<resource>_by_account`. Columns that change more often than the record are in a
+   * side table, with an index on (`account_id`, column, key) named `<table>_by_<sort>`.
    */
   readonly sorts: Readonly<Record<string, string | SideColumn>>
-  /** What can be searched, and SQL over the table's own columns for its case-folded text, which is null where there is none. */
+  /** The searchable fields, each with the SQL expression for its case-folded text, which may be null. */
   readonly searched: Readonly<Record<string, string>>
-  /** The columns that lists may be filtered by. Each has an index on (`account_id`, column, `id`), `<resource>_by_<column>`. */
+  /** The filter columns of lists. Each has an index on (`account_id`, column, `id`) named `<resource>_by_<column>`. */
   readonly filters: readonly string[]
 }
 
@@ -48,7 +47,7 @@ export const resources = {
   },
 } as const satisfies Record<string, Resource>
 
-/** The name of a resource, which is that of its table, its path and the stem of its scopes. */
+/** The name of a resource, its table and its path, and the first part of its scopes. */
 export type ResourceName = keyof typeof resources
 
 export const resourceNames = Object.keys(resources) as ResourceName[]

@@ -8,29 +8,35 @@ import { type Bodies, documentQuery } from './document-query.ts'
 import type { Operation } from './operations.ts'
 import type { PublicAddress } from './routes.ts'
 
-/** Limits the documents that are compressed and cached, because clients may ask for any host. Others are sent as built. */
+/** The number of compressed documents in the cache. It is limited because clients may use any host. */
 const maxDocuments = 8
 
-/**
- * The documents of the API: `/openapi.json` for programs, `/docs` for people. Their code is loaded when one of them is
- * first asked for.
- */
-export function documents(router: Router, operations: readonly Operation[], address: PublicAddress): void {
-  const templateOf = (bodies: Bodies) => async () =>
-    JSON.stringify((await import('./openapi/document.ts')).openApiDocument(operations, mark, bodies))
-  const templates = { all: once(templateOf('all')), json: once(templateOf('json')) }
-  const files = once(async () =>
-    (await import('./reference/page.ts')).referenceFiles(JSON.parse(await templates.all())),
-  )
-  const cached = new Map<string, Promise<StaticContent>>()
+/** A placeholder for the URL of the instance, so that each document is built only once. */
+const urlPlaceholder = 'https://address.invalid'
 
-  /** The document names the address that was asked, since generated clients need an absolute URL. */
+const json = 'application/json; charset=utf-8'
+
+/** Adds the API documents: `/openapi.json` for programs, `/docs` for people. Their code is loaded at the first request. */
+export function documents(router: Router, operations: readonly Operation[], address: PublicAddress): void {
+  const buildDocument = async (bodies: Bodies) => {
+    const { openApiDocument } = await import('./openapi/document.ts')
+    return JSON.stringify(openApiDocument(operations, urlPlaceholder, bodies))
+  }
+  const buildFiles = async () => {
+    const { referenceFiles } = await import('./reference/page.ts')
+    return referenceFiles(JSON.parse(await documentText('all')))
+  }
+  const texts = new Map<Bodies, Promise<string>>()
+  const documentText = (bodies: Bodies) => cached(texts, bodies, () => buildDocument(bodies))
+  const compressed = new Map<string, Promise<StaticContent>>()
+  const files = new Map<'files', ReturnType<typeof buildFiles>>()
+
+  /** `url` is part of the document, because generated clients need an absolute URL. */
   async function documentFor(url: string, bodies: Bodies): Promise<StaticContent> {
-    const text = async () => (await templates[bodies]()).replace(mark, url)
+    const text = async () => (await documentText(bodies)).replace(urlPlaceholder, url)
     const name = `${bodies} ${url}`
-    const isKept = cached.has(name) || cached.size < maxDocuments
-    if (!isKept) return plainContent(json, await text())
-    return keptIn(cached, name, async () => staticContent(json, await text()))
+    if (!compressed.has(name) && compressed.size >= maxDocuments) return plainContent(json, await text())
+    return cached(compressed, name, async () => staticContent(json, await text()))
   }
 
   async function sendDocument(exchange: Exchange): Promise<Outcome> {
@@ -41,7 +47,7 @@ export function documents(router: Router, operations: readonly Operation[], addr
   }
 
   async function sendFile(exchange: Exchange, name: string): Promise<Outcome> {
-    const file = (await files()).get(name)
+    const file = (await cached(files, 'files', buildFiles)).get(name)
     if (file === undefined) return new Failure('route_not_found', 'The reference has no such file. It begins at /docs.')
     addHeader(exchange, 'content-security-policy', contentSecurityPolicy)
     return sendStatic(exchange, file)
@@ -49,7 +55,7 @@ export function documents(router: Router, operations: readonly Operation[], addr
 
   router.add('GET', '/openapi.json', sendDocument)
   router.add('GET', '/docs', (exchange) => {
-    // One address for the page, so that a key that was put into a query does not stay there.
+    // The page has a single URL, so that an API key in a query does not stay in the address bar.
     return exchange.target.includes('?') ? redirect(exchange) : sendFile(exchange, '')
   })
   router.add('GET', '/docs/*', (exchange) => {
@@ -58,12 +64,7 @@ export function documents(router: Router, operations: readonly Operation[], addr
   })
 }
 
-const json = 'application/json; charset=utf-8'
-
-/** A placeholder for the address, so that the document is built only once. */
-const mark = 'https://address.invalid'
-
-/** Nothing but this server: the page works without a network, and tells no one that it was opened. */
+/** Allows only this server, so that the page works offline and other servers do not see its visitors. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",
@@ -80,18 +81,12 @@ function redirect(exchange: Exchange): Outcome {
   return send(exchange, 302)
 }
 
-/** Does the work at the first call and keeps the result for all later calls, unless the work fails. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  const results = new Map<string, Promise<T>>()
-  return () => keptIn(results, '', work)
-}
-
-/** The result kept under this name, or else that of the work, which is kept unless it fails. */
-function keptIn<T>(results: Map<string, Promise<T>>, name: string, work: () => Promise<T>): Promise<T> {
-  const known = results.get(name)
+/** Returns the cached result for the key, or runs `work` and caches its result unless it fails. */
+function cached<Key, T>(results: Map<Key, Promise<T>>, key: Key, work: () => Promise<T>): Promise<T> {
+  const known = results.get(key)
   if (known !== undefined) return known
-  const made = work()
-  results.set(name, made)
-  made.catch(() => results.delete(name))
-  return made
+  const result = work()
+  results.set(key, result)
+  result.catch(() => results.delete(key))
+  return result
 }

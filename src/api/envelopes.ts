@@ -9,14 +9,14 @@ import { addHeader, sendJson, sendNotModified } from '../http/response.ts'
 import type { Page } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
 
-/** The `{id}` of the path. Throws `not_found` for anything that cannot be an id. */
+/** Returns the `{id}` of the path. Throws `not_found` if it cannot be an id. */
 export function idOf({ params: { id = '' } }: Exchange, what: string): number {
   if (id === '')
     throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name a ${what}.`)
   return found(positiveInteger(id), what)
 }
 
-/** Sends a record with its tag; 304 if the client of a GET has it already. */
+/** Sends a record with its ETag, or 304 if the client of a GET has this version. */
 export function sendRecord<Row>(
   exchange: Exchange,
   { record, version }: Versioned<Row>,
@@ -27,8 +27,8 @@ export function sendRecord<Row>(
 }
 
 /**
- * Sends one page of the list at the absolute URL `path`: the records, links to other pages, and where the page stands. The
- * tag is that of the content.
+ * Sends a page of the list at the absolute URL `path`: records, links to other pages, and the position. The ETag is a hash
+ * of the content.
  */
 export function sendPage<Row extends { readonly id: number }>(
   exchange: Exchange,
@@ -36,22 +36,22 @@ export function sendPage<Row extends { readonly id: number }>(
   page: Page<Row>,
   { path, condition }: { readonly path: string; readonly condition: Condition | null },
 ): undefined {
-  const body = query.after === null ? numbered(exchange, query, page, path) : following(exchange, query, page, path)
+  const body = query.after === null ? numberedPage(exchange, query, page, path) : pageAfter(exchange, query, page, path)
   return sendContent(exchange, body, condition, body.links)
 }
 
-/** The same for rows that are no records, in numbered pages alone. `meta` is what the answer tells beside the page's place. */
+/** Sends a numbered page of rows without ids. `meta` is added to the position. */
 export function sendNumberedPage<Row>(
   exchange: Exchange,
   query: PageQuery,
   page: Page<Row>,
   { path, condition, meta }: { readonly path: string; readonly condition: Condition | null; readonly meta: object },
 ): undefined {
-  const body = numbered(exchange, query, page, path)
+  const body = numberedPage(exchange, query, page, path)
   return sendContent(exchange, { ...body, meta: { ...body.meta, ...meta } }, condition, body.links)
 }
 
-/** Sends JSON under the tag of its content; 304 if the client of a GET has it already. `links` lead to other pages. */
+/** Sends JSON with a hash of its content as the ETag, or 304. `links` are the URLs of other pages. */
 export function sendContent(
   exchange: Exchange,
   content: object,
@@ -80,8 +80,8 @@ interface Body<Row> {
   readonly meta: object
 }
 
-/** A page that was asked for by its number. */
-function numbered<Row>(
+/** Builds the body of a page with a number. */
+function numberedPage<Row>(
   exchange: Exchange,
   { per_page, page: given }: PageQuery,
   { rows, rowsBefore = rows.length, total, totalIsExact }: Page<Row>,
@@ -91,7 +91,7 @@ function numbered<Row>(
   const last = Math.max(1, Math.ceil(total / per_page))
   const hasNext = totalIsExact ? page < last : rowsBefore === per_page
   const before = rows.length > 0 ? page - 1 : Math.min(page - 1, last)
-  const stem = `${path}?${givenQuery(exchange, 'page')}page=`
+  const stem = `${path}?${queryWithout(exchange, 'page')}page=`
   const links = {
     first: `${stem}1`,
     last: stem + last,
@@ -112,15 +112,15 @@ function numbered<Row>(
   return { data: rows, links, meta }
 }
 
-/** A page that was asked for by the record before it; `rows` has one more if there is a next page. */
-function following<Row extends { readonly id: number }>(
+/** Builds the body of a page after a record. `rows` has one more row if there is a next page. */
+function pageAfter<Row extends { readonly id: number }>(
   exchange: Exchange,
   { per_page }: ListQuery,
   { rows, total, totalIsExact }: Page<Row>,
   path: string,
 ): Body<Row> {
   const data = rows.slice(0, per_page)
-  const query = givenQuery(exchange, 'after')
+  const query = queryWithout(exchange, 'after')
   const next = rows.length > per_page ? `${path}?${query}after=${data.at(-1)?.id}` : null
   const first = query === '' ? path : `${path}?${query.slice(0, -1)}`
   const meta = {
@@ -136,14 +136,14 @@ function following<Row extends { readonly id: number }>(
   return { data, links: { first, last: null, prev: null, next }, meta }
 }
 
-/** The query parameters that were given, but for one; trimmed, so that blanks do not make the header long. */
-function givenQuery({ query }: Exchange, without: string): string {
-  const fields = query as Fields
-  let given = ''
+/** Returns the query of the request without one parameter. Values are trimmed to limit the length of the Link header. */
+function queryWithout(exchange: Exchange, without: string): string {
+  const fields = exchange.query as Fields
+  let query = ''
   for (const name in fields) {
-    if (name !== without) given += `${name}=${encodeURIComponent(String(fields[name]).trim())}&`
+    if (name !== without) query += `${name}=${encodeURIComponent(String(fields[name]).trim())}&`
   }
-  return given
+  return query
 }
 
 /** RFC 8288 §3. */

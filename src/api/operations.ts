@@ -5,35 +5,35 @@ import type { Fields } from '../http/form-encoding.ts'
 import type { NeededScope } from '../keys/scope.ts'
 import { type ResourceName, resources } from '../resources.ts'
 
-/** Under which every operation has its path. */
+/** The prefix of all paths. */
 export const apiPrefix = '/api/v1'
 
-/** What an operation is, for the guard at the door and for the API's documents. */
+/** An operation of the API, for its checks and its documents. */
 export interface Operation {
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Under `apiPrefix`, as the router writes it: `/domains/:id`. */
+  /** The path after `apiPrefix`, in the router's syntax: `/domains/:id`. */
   readonly path: string
   readonly tag: { readonly name: string; readonly description: string }
   readonly summary: string
   readonly description: string
-  /** The scope that the key must have; null if any key will do. */
+  /** The scope that the key must have, or null if any key may use the operation. */
   readonly scope: NeededScope | null
   readonly query?: Form<unknown>
   readonly body?: Body
-  /** The request headers that it takes beyond those of every operation. */
+  /** Request headers in addition to the headers of every operation. */
   readonly headers?: readonly RequestHeader[]
-  /** Query or body fields that do not hold: the documents show the answer to them. */
+  /** Invalid query or body fields, whose response is an example in the documents. */
   readonly refused?: Fields
   readonly success: Success
-  /** What can go wrong here, beyond what can go wrong everywhere. */
+  /** Failures in addition to the failures of every operation. */
   readonly failures: readonly ApiErrorCode[]
 }
 
 export type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key'
 
 export interface Body {
-  /** Of its schema: `StoreDomain`. */
+  /** The name of the schema, such as `StoreDomain`. */
   readonly name: string
   readonly form: Form<unknown>
   readonly example: Fields
@@ -42,23 +42,19 @@ export interface Body {
 export interface Success {
   readonly status: 200 | 201 | 204
   readonly description: string
-  /** Of an answer in JSON. */
+  /** The schema of a JSON response. */
   readonly schema?: TSchema
   readonly example?: unknown
-  /** Where one does not do: by name, each with a sentence. */
+  /** Several examples by name, each with a sentence. */
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>
-  /** The media types of any other answer. */
+  /** The media types of other responses. */
   readonly media?: Readonly<Record<string, { readonly schema?: TSchema }>>
   readonly headers?: readonly string[]
-  /** Those that some of its answers have. */
+  /** Headers that only some responses have. */
   readonly optionalHeaders?: readonly string[]
 }
 
-/**
- * The five operations that every resource has, as the guard at the door and the documents see them.
- */
-
-/** What a resource says of its five operations; its name says the rest. */
+/** The properties of a resource's operations that do not follow from its name. */
 export interface Described {
   readonly description: string
   readonly record: TSchema
@@ -92,7 +88,7 @@ interface Resource extends Described {
 
 export type Operations = Readonly<Record<'list' | 'show' | 'store' | 'put' | 'patch' | 'delete', Operation>>
 
-/** Describes the five operations of a resource; update answers to two methods. */
+/** Describes the five operations of a resource. Updates have two methods. */
 export function operationsOf(name: ResourceName, described: Described): Operations {
   const resource = { ...described, plural: name, singular: resources[name].singular }
   return {

@@ -1,4 +1,4 @@
-/** `GET /me`: the key that asks. */
+/** `GET /me` shows the API key of the request. */
 import type { Static } from 'typebox'
 import { found } from '../errors.ts'
 import { idSchema, Type, timeSchema } from '../forms/json-schema.ts'
@@ -9,7 +9,7 @@ import type { Db } from '../storage/port.ts'
 import { apiPrefix, type Operation } from './operations.ts'
 import type { Api } from './routes.ts'
 
-/** The key that a request was sent with, as its bearer may see it. */
+/** The API key of the request. */
 export const ownKeySchema = Type.Object(
   {
     id: idSchema,
@@ -54,7 +54,7 @@ export const showOwnKey: Operation = {
   failures: [],
 }
 
-/** Adds the operation. `rateLimit` is what each key may send in a minute; null if there is no limit. */
+/** Adds the operation. `rateLimit` is the number of requests per minute for each key, or null if there is no limit. */
 export function ownKeyRoute(api: Api, db: Db, rateLimit: number | null): void {
   api.add(showOwnKey, async (exchange, { caller }) => {
     const { account, ...key } = found(await findOwnKey(db, caller.account, caller.key), 'key')

@@ -5,8 +5,8 @@ import { addHeader, send, sendJson } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
 
 /**
- * `GET /problems/{code}`, where the `type` of every problem leads: what a code means and what to do about it. People get a
- * page; a client that asks for `application/json` and not for `text/html` gets JSON.
+ * Adds `GET /problems/{code}`, the `type` of every problem, which explains a code. Clients that accept `application/json`
+ * and not `text/html` get JSON; others get a page.
  */
 export function problemPages(router: Router): void {
   router.add('GET', '/problems/:code', (exchange) => {

@@ -1,75 +1,75 @@
 /**
- * One declaration of a request's fields, from which come the check, the type and the OpenAPI schema.
+ * Forms declare the fields of a request once, for validation, types and the OpenAPI schema.
  */
 import { distance } from 'fastest-levenshtein'
 import { type Failure, Refusal, type Violation, validationFailed } from '../errors.ts'
 import { type Fields, repeated } from '../http/form-encoding.ts'
 import type { TSchema } from './json-schema.ts'
 
-/** What a value must be. `parse` gets trimmed, well-formed text without control characters, never empty. */
+/** Parses a value. The text is trimmed, well-formed, not empty, and free of control characters. */
 export interface Rule<T> {
   readonly schema: TSchema
   /** Whether JSON may carry the value as a number. */
   readonly number?: boolean
   /** Whether JSON may carry the value as a boolean. */
   readonly boolean?: boolean
-  /** `label` is the field's name, for the sentence of a refusal. */
+  /** `label` is the field's name in error messages. */
   parse(text: string, label: string): T | Refusal
 }
 
-/** A rule, and what an absent or empty field means. */
+/** A rule, and the meaning of an absent or empty field. */
 export interface Field<T> {
-  /** Of a value, with the default. */
+  /** The schema of a value, with its default. */
   readonly schema: TSchema
   readonly required: boolean
   /** Whether the value may be empty text, or null in JSON. */
-  readonly takesEmpty: boolean
+  readonly acceptsEmpty: boolean
   /** Whether JSON may carry the value as a number. */
-  readonly takesNumber: boolean
+  readonly acceptsNumber: boolean
   /** Whether JSON may carry the value as a boolean. */
-  readonly takesBoolean: boolean
+  readonly acceptsBoolean: boolean
   read(raw: unknown, label: string): T | Refusal
 }
 
-/** The values that hold, and every violation; all values are there if there is no violation. */
+/** The valid values, and all violations. Without violations, the values are complete. */
 export interface Reading<T> {
   readonly values: Partial<T>
   readonly violations: readonly Violation[]
 }
 
 export interface Form<T> {
-  /** Names that are taken and dropped, so that a record may be sent back. */
+  /** Names that are ignored, so that clients may send a record back. */
   readonly ignored: readonly string[]
   readonly fields: { readonly [Name in keyof T]: Field<T[Name]> }
-  /** Checks all fields at once. */
+  /** Parses all fields. */
   read(input: Fields): Reading<T>
-  /** The values of all fields, or `validation_failed` if there is any violation. */
+  /** Returns the values, or `validation_failed` with all violations. */
   check(input: Fields): T | Failure
 }
 
-/** Must be sent, with a value. */
+/** A field that must be sent with a value. */
 export function required<T>(rule: Rule<T>): Field<T> {
   return { ...fieldOf(rule, missing, missing), required: true }
 }
 
-/** `fallback` if absent or empty. */
+/** A field that is `fallback` if absent or empty. */
 export function optional<T, const F>(rule: Rule<T>, fallback: F): Field<T | F> {
   const schema = fallback === null || fallback === undefined ? rule.schema : { ...rule.schema, default: fallback }
   const absent = () => fallback
-  return { ...fieldOf<T | F>(rule, absent, absent), schema, takesEmpty: true }
+  return { ...fieldOf<T | F>(rule, absent, absent), schema, acceptsEmpty: true }
 }
 
-/** A change: undefined if absent; empty is refused. */
+/** A field of a change: undefined if absent, and invalid if empty. */
 export function change<T>(rule: Rule<T>): Field<T | undefined> {
   return fieldOf<T | undefined>(rule, unsent, missing)
 }
 
-/** A change: undefined if absent, null (which clears the field) if empty. */
+/** A field of a change: undefined if absent, and null, which clears it, if empty. */
 export function clearable<T>(rule: Rule<T>): Field<T | null | undefined> {
-  return { ...fieldOf<T | null | undefined>(rule, unsent, () => null), takesEmpty: true }
+  return { ...fieldOf<T | null | undefined>(rule, unsent, () => null), acceptsEmpty: true }
 }
 
-/** A field that cannot be changed but may be sent back: its text for a comparison, undefined if absent. */
+/** A field that cannot change but may be sent back. The value is the text, for a comparison; undefined if absent. */
 export function fixed(schema: TSchema, { number = false } = {}): Field<string | undefined> {
   return fieldOf<string | undefined>({ schema, number, parse: (text) => text }, unsent, () => '')
 }
@@ -77,7 +77,7 @@ export function fixed(schema: TSchema, { number = false } = {}): Field<string | 
 const unsent = () => undefined
 
 function fieldOf<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field<T> {
-  const { schema, number: takesNumber = false, boolean: takesBoolean = false } = rule
+  const { schema, number: acceptsNumber = false, boolean: acceptsBoolean = false } = rule
   const read = (raw: unknown, label: string) => {
     if (raw === undefined) return absent(label)
     if (raw === null) return empty(label)
@@ -85,12 +85,12 @@ function fieldOf<T>(rule: Rule<T>, absent: Absence<T>, empty: Absence<T>): Field
     if (typeof text !== 'string') return text
     return text === '' ? empty(label) : rule.parse(text, label)
   }
-  return { schema, required: false, takesEmpty: false, takesNumber, takesBoolean, read }
+  return { schema, required: false, acceptsEmpty: false, acceptsNumber, acceptsBoolean, read }
 }
 
 /**
- * Declares the fields of a request. Those in `ignored` are taken and dropped; any other name is a violation. `conflicts`
- * finds what is wrong with values that hold one by one.
+ * Declares the fields of a request. Names in `ignored` are ignored, and any other name is a violation. `conflicts` returns
+ * the violations of values that are valid on their own but not together.
  */
 export function form<T>(
   fields: { readonly [Name in keyof T]: Field<T[Name]> },
@@ -107,18 +107,18 @@ export function form<T>(
       if (value instanceof Refusal) violations.push({ field: name, code: value.code, message: value.message })
       else values[name] = value
     }
-    const strangers = strangersIn(input, names, ignored)
-    // What is wrong with everything comes first.
-    violations.unshift(...strangers.filter(({ field }) => isJson(field)))
-    violations.push(...strangers.filter(({ field }) => !isJson(field)))
+    const unknown = unknownFieldViolations(input, names, ignored)
+    // An error about the whole request comes first.
+    violations.unshift(...unknown.filter(({ field }) => isJson(field)))
+    violations.push(...unknown.filter(({ field }) => !isJson(field)))
     if (violations.length === 0) violations.push(...conflicts(values as T))
     return { values: values as Partial<T>, violations }
   }
   return { fields, ignored, read, check: (input) => checked(read(input)) }
 }
 
-/** What is wrong with fields that the form does not declare. */
-function strangersIn(input: Fields, names: readonly string[], ignored: readonly string[]): Violation[] {
+/** Returns the violations of fields that the form does not declare. */
+function unknownFieldViolations(input: Fields, names: readonly string[], ignored: readonly string[]): Violation[] {
   const violations: Violation[] = []
   for (const name in input) {
     if (names.includes(name)) continue
@@ -138,8 +138,8 @@ function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refu
   if (raw === repeated || Array.isArray(raw)) return notSingle(label)
   if (typeof raw !== 'string') {
     if (!(rule.number || rule.boolean)) return new Refusal('not_a_string', `The ${label} field must be a string.`)
-    // Anything else becomes a word that no rule takes: to convert an object would run its own toString.
-    return isTaken(raw, rule) ? String(raw) : typeof raw
+    // Converting an object would run its own toString. The name of its type is text that no rule accepts.
+    return isAccepted(raw, rule) ? String(raw) : typeof raw
   }
   const text = raw.trim()
   if (unprintable.test(text) || !text.isWellFormed()) {
@@ -151,7 +151,7 @@ function textOf(raw: unknown, rule: Rule<unknown>, label: string): string | Refu
   return text
 }
 
-function isTaken(raw: unknown, { number, boolean }: Rule<unknown>): boolean {
+function isAccepted(raw: unknown, { number, boolean }: Rule<unknown>): boolean {
   return (typeof raw === 'number' && number === true) || (typeof raw === 'boolean' && boolean === true)
 }
 
@@ -165,7 +165,7 @@ function missing(label: string): Refusal {
   return new Refusal('required', `The ${label} field is required.`)
 }
 
-/** An ignored field may have any value, but not two. */
+/** An ignored field may have any single value. */
 function ignoredField(name: string, raw: unknown): Violation | null {
   return raw === repeated ? { field: name, ...notSingle(name) } : null
 }
@@ -184,7 +184,7 @@ function unknownField(name: string, names: readonly string[]): Violation {
   }
 }
 
-/** What curl sends with -d '{…}' and no Content-Type of its own is a form with such a field. */
+/** Without a Content-Type, curl -d '{…}' sends a form with such a field. */
 function isJson(name: string): boolean {
   return /^\{\s*"/.test(name)
 }

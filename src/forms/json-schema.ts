@@ -16,7 +16,9 @@ const makers = {
   Union: (anyOf: readonly Schema[], options: Schema = {}) => ({ anyOf, ...options }),
   /** Every property is required. */
   Object: (properties: Readonly<Record<string, Schema>>, options: Schema = {}) => ({
-    ...{ type: 'object', required: Object.keys(properties), properties },
+    type: 'object',
+    required: Object.keys(properties),
+    properties,
     ...options,
   }),
 }
@@ -25,7 +27,7 @@ export const Type = makers as unknown as Pick<typeof TypeBox, keyof typeof maker
 
 export type { TSchema }
 
-/** The `id` of a record. Its order is the order of creation. */
+/** The `id` of a record. Ids are in the order of creation. */
 export const idSchema = Type.Integer({
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -42,5 +44,5 @@ export const timestamps = {
   updated_at: timeSchema('When a field of the record last changed.'),
 }
 
-/** Fields that the server assigns: in a body they are ignored, so that a client may send back what it got. */
+/** Fields that the server assigns. They are ignored in bodies, so that clients may send a record back. */
 export const assignedFields = ['id', 'created_at', 'updated_at'] as const

@@ -20,7 +20,7 @@ const searchText: Rule<string> = {
       : new Refusal('too_long', `The ${label} must be at most ${maxSearch} characters long.`),
 }
 
-/** How many rows a page has. */
+/** The number of rows on a page. */
 export const pageSize: Rule<number> = {
   schema: Type.Enum([...pageSizes], { description: 'Results per page.' }),
   parse: (text, label) => {
@@ -53,18 +53,18 @@ export interface ListQuery {
   readonly sort_by: string
   readonly sort: 'desc' | 'asc'
   readonly per_page: number
-  /** Null if it was not given: the first. */
+  /** Null for the first page, if the parameter is absent. */
   readonly page: number | null
   readonly after: number | null
 }
 
-/** The filters of a list: a field for each column of `Resource.filters`. A value that is undefined does not filter. */
+/** The filters of a list: a field for each column in `Resource.filters`. Undefined values do not filter. */
 export type Filters = Readonly<Record<string, Field<string | number | null | undefined>>>
 
-/** Searches all fields that can be searched. */
+/** Searches all searchable fields. */
 const anyField = 'any'
 
-/** Declares the query parameters of a resource's list. */
+/** Returns the query form of a list. */
 export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}): Form<ListQuery> {
   const searchable = [...(Object.keys(searched).length > 1 ? [anyField] : []), ...Object.keys(searched)]
   const fields = {
@@ -80,12 +80,12 @@ export function listQueryOf({ searched, sorts }: Resource, filters: Filters = {}
   return form<ListQuery>(fields, [], conflictsOf) as Form<ListQuery>
 }
 
-/** The query of a request, or `validation_failed`. */
+/** Returns the values of a list query, or `validation_failed`. */
 export function checkListQuery(query: unknown, of: Form<ListQuery>): ListQuery | Failure {
   return of.check(query as Fields)
 }
 
-/** The page that storage is asked for. One record more than a page with `after` has tells whether there is a next one. */
+/** Returns the page to read from storage. With `after`, it has one more record, which shows whether there is a next page. */
 export function pageRequestOf(query: ListQuery, { filters, searched }: Resource): PageRequest {
   const { search, search_by, sort_by, sort, per_page, page, after } = query
   const given = query as unknown as Readonly<Record<string, string | number | null | undefined>>

@@ -3,7 +3,7 @@ import { maxUrlLength, parseWebUrl } from '../names/web-url.ts'
 import type { Rule } from './form.ts'
 import { Type } from './json-schema.ts'
 
-/** One of a few words, as they are written here. */
+/** A rule for one of a few words, in this spelling. */
 export function oneOf<const Value extends string>(allowed: readonly Value[], description: string): Rule<Value> {
   return {
     schema: Type.Enum([...allowed], { description }),
@@ -18,46 +18,46 @@ export function notAllowed(label: string, allowed: readonly (string | number)[])
   )
 }
 
-/** A positive integer in canonical decimal form, at most 2^53-1; undefined for any other text. */
+/** Parses a positive integer in canonical decimal form, up to 2^53-1. Returns undefined for any other text. */
 export function positiveInteger(text: string): number | undefined {
   if (!/^[1-9][0-9]{0,15}$/.test(text)) return undefined
   const value = Number(text)
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** The positive integer that the text is in canonical form, if it is at most `most`; otherwise a refusal that names the range. */
-export function integerUpTo(most: number, text: string, label: string): number | Refusal {
+/** Parses an integer from 1 to `max` in canonical form. Returns a refusal that names the range for any other text. */
+export function integerUpTo(max: number, text: string, label: string): number | Refusal {
   const value = positiveInteger(text)
-  if (value !== undefined && value <= most) return value
-  const bounds = most === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from 1 to ${most}`
+  if (value !== undefined && value <= max) return value
+  const bounds = max === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from 1 to ${max}`
   return new Refusal('out_of_range', `The ${label} must be an integer ${bounds}.`)
 }
 
-/** The integer from `least`, 0 or more, to `most` that the text is in canonical form; otherwise a refusal that names the range. */
-export function integerFrom(least: number, most: number, text: string, label: string): number | Refusal {
+/** Parses an integer from `min`, 0 or more, to `max` in canonical form. Returns a refusal for any other text. */
+export function integerFrom(min: number, max: number, text: string, label: string): number | Refusal {
   const value = text === '0' ? 0 : positiveInteger(text)
-  if (value !== undefined && value >= least && value <= most) return value
-  return new Refusal('out_of_range', `The ${label} must be an integer from ${least} to ${most}.`)
+  if (value !== undefined && value >= min && value <= max) return value
+  return new Refusal('out_of_range', `The ${label} must be an integer from ${min} to ${max}.`)
 }
 
-/** URLs are kept as sent, and the URL Standard takes letters of any script where RFC 3986, and so `uri`, does not. */
+/** URLs are stored unchanged. The URL Standard allows letters of any script, unlike RFC 3986 and so `uri`. */
 const schemasOf = (maxLength: number) =>
   [
     Type.String({ format: 'uri', maxLength }),
     Type.String({ pattern: '^[Hh][Tt][Tt][Pp][Ss]?://(\\w|[^\\u0000-\\u007f])', maxLength }),
   ] as const
 
-/** An absolute http or https URL, kept as sent: see `parseWebUrl`. */
+/** A rule for an absolute http or https URL, which is stored unchanged; see `parseWebUrl`. */
 export function webUrl(description: string, maxLength = maxUrlLength): Rule<string> {
   return { schema: urlSchema(description, maxLength), parse: (text) => parseWebUrl(text, maxLength) }
 }
 
-/** A URL in a record. */
+/** The schema of a URL in a record. */
 export function urlSchema(description: string, maxLength = maxUrlLength) {
   return Type.Union([...schemasOf(maxLength)], { description })
 }
 
-/** A URL that a record may lack. */
+/** The schema of an optional URL in a record. */
 export function urlOrNull(description: string) {
   return Type.Union([...schemasOf(maxUrlLength), Type.Null()], { description })
 }

@@ -9,7 +9,7 @@ const fairShare = 1 / 8
  */
 export class ByteBudget {
   readonly #maxBytes: number
-  /** The bytes that each connection holds. The connection that has waited longest comes first. */
+  /** The bytes that each connection holds. Sorted by waiting time, longest first. */
   readonly #held = new Map<Socket, number>()
   #bytes = 0
 
@@ -35,7 +35,7 @@ export class ByteBudget {
     }
   }
 
-  /** Subtracts from the bytes of the connection, and moves it behind those that have waited longer. */
+  /** Subtracts from the bytes of the connection, and restarts its waiting time. */
   release(socket: Socket, bytes: number): void {
     const held = this.#held.get(socket)
     if (held === undefined) return

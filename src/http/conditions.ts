@@ -1,12 +1,11 @@
 /**
- * Conditional requests (RFC 9110 §13) and entity tags (§8.8.3): which state of a resource a client has, and which it must
- * not overwrite.
+ * Conditional requests (RFC 9110 §13) and entity tags (§8.8.3).
  */
 import { Failure, preconditionFailed } from '../errors.ts'
 import type { Exchange } from './exchange.ts'
 import { addHeader, gzipSuffix } from './response.ts'
 
-/** What a header demands: any state at all (`*`), or one of those that it lists. */
+/** The value of If-Match or If-None-Match: any state (`*`), or a list of states. */
 export type EntityTags = '*' | readonly EntityTag[]
 
 export interface EntityTag {
@@ -15,7 +14,7 @@ export interface EntityTag {
   readonly opaque: string
 }
 
-/** What If-Match and If-None-Match demand. */
+/** The conditions of a request in If-Match and If-None-Match. */
 export class Condition {
   readonly #match: EntityTags | null
   readonly #noneMatch: EntityTags | null
@@ -25,7 +24,7 @@ export class Condition {
     this.#noneMatch = noneMatch
   }
 
-  /** For a request that changes something of this version. Throws `precondition_failed` if it may not. */
+  /** Checks the condition of a request that changes a record of this version. Throws `precondition_failed`. */
   check(version: string): void {
     this.#checkMatch(version)
     if (this.#noneMatch === null) return
@@ -34,15 +33,15 @@ export class Condition {
   }
 
   /**
-   * For a request that shows something of this version: the tag, without quotes, under which the client has it; undefined
-   * if it does not. Throws `precondition_failed` as §13.2.2 orders.
+   * Checks the condition of a request that shows a record of this version. Returns the client's tag for it, without quotes,
+   * or undefined if the client does not have it. Throws `precondition_failed` (§13.2.2).
    */
   knownAs(version: string): string | undefined {
     this.#checkMatch(version)
     return this.#noneMatch === null ? undefined : matchesWeakly(this.#noneMatch, version)
   }
 
-  /** If-Match protects what clients edit, so what else is shown may have changed. */
+  /** If-Match protects only editable fields; others, such as clicks, may have changed. */
   #checkMatch(version: string): void {
     if (this.#match === null) return
     const edited = (tag: EntityTag) => ({ ...tag, opaque: versionIn(tag.opaque) })
@@ -52,17 +51,17 @@ export class Condition {
 }
 
 /**
- * The condition of a request; null if it has none. Throws `malformed_request`: to ignore a condition that cannot be read
- * would overwrite what it was meant to protect.
+ * Returns the conditions of a request, or null if it has none. Throws `malformed_request`, because ignoring an invalid
+ * condition could overwrite a change.
  */
 export function conditionOf({ headers }: Pick<Exchange, 'headers'>): Condition | null {
   const match = headers['if-match']
   const noneMatch = headers['if-none-match']
   if (match === undefined && noneMatch === undefined) return null
-  return new Condition(tagsOf('If-Match', match), tagsOf('If-None-Match', noneMatch))
+  return new Condition(parseHeader('If-Match', match), parseHeader('If-None-Match', noneMatch))
 }
 
-/** Adds the entity tag of what a GET shows. Returns whether the client has that version: 304 answers it then. */
+/** Adds the entity tag of a GET. Returns whether the client has this version, so that the status should be 304. */
 export function addEntityTag(exchange: Exchange, version: string, condition: Condition | null): boolean {
   const known = condition?.knownAs(version)
   addHeader(exchange, 'etag', entityTagOf(known ?? version))
@@ -70,18 +69,18 @@ export function addEntityTag(exchange: Exchange, version: string, condition: Con
 }
 
 /**
- * The version of what a record shows beside what can be edited, such as its clicks. `shown` tells one state of it from any
- * other; it holds no tilde.
+ * Returns the version of a record including fields that cannot be edited, such as clicks. `shown` identifies the state of
+ * those fields, and must not contain a tilde.
  */
 export function shownVersion(version: string, shown: string): string {
-  return `${version}${shownMark}${shown}`
+  return `${version}${separator}${shown}`
 }
 
-const shownMark = '~'
+const separator = '~'
 
-/** The version of what can be edited. */
+/** Returns the version of the editable fields. */
 function versionIn(opaque: string): string {
-  const at = opaque.indexOf(shownMark)
+  const at = opaque.indexOf(separator)
   return at < 0 ? opaque : opaque.slice(0, at)
 }
 
@@ -89,12 +88,12 @@ function strong(opaque: string): EntityTag {
   return { isWeak: false, opaque }
 }
 
-/** The strong tag of a version. */
+/** Returns the strong tag of a version. */
 export function entityTagOf(version: string): string {
   return `"${version}"`
 }
 
-function tagsOf(name: string, value: string | undefined): EntityTags | null {
+function parseHeader(name: string, value: string | undefined): EntityTags | null {
   if (value === undefined) return null
   const tags = parseEntityTags(value)
   if (tags !== null) return tags
@@ -105,8 +104,8 @@ function tagsOf(name: string, value: string | undefined): EntityTags | null {
 }
 
 /**
- * The value of an If-Match or If-None-Match header: `*`, or a list in which empty elements are ignored (§5.6.1.2). Null
- * for anything else, and for a list without a tag, which is what a variable that was never set leaves.
+ * Parses an If-Match or If-None-Match header: `*`, or a list in which empty elements are ignored (§5.6.1.2). Returns null
+ * for any other value, and for an empty list, which an unset shell variable would cause.
  */
 export function parseEntityTags(value: string): EntityTags | null {
   if (value === '*') return '*'
@@ -115,12 +114,12 @@ export function parseEntityTags(value: string): EntityTags | null {
   return tags.length === 0 ? null : tags
 }
 
-/** §8.8.3.2: the tag that matches; a weak one never does. */
+/** Returns the tag that matches in a strong comparison (§8.8.3.2). */
 export function matchesStrongly(tags: EntityTags, version: string): string | undefined {
   return matchesWeakly(tags === '*' ? tags : tags.filter(({ isWeak }) => !isWeak), version)
 }
 
-/** §8.8.3.2: the tag that matches, weak or not. The compressed and the plain representation both stand for a version. */
+/** Returns the tag that matches in a weak comparison (§8.8.3.2), with or without the suffix for compression. */
 export function matchesWeakly(tags: EntityTags, version: string): string | undefined {
   if (tags === '*') return version
   return tags.find(({ opaque }) => opaque === version || opaque === version + gzipSuffix)?.opaque

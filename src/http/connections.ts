@@ -83,8 +83,8 @@ export class Connections {
   }
 
   /**
-   * Closes the connections that have been idle longest: those of the address with the most connections, if it has more than
-   * its share, and otherwise of any address. New connections from that address never make another address give way.
+   * Closes the connections that have been idle longest, among the connections of the address with the most if it has more
+   * than its share, and otherwise among all. New connections from that address never make another address give way.
    */
   #makeRoom(newcomer: Connection): void {
     const now = performance.now()

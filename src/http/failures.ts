@@ -1,12 +1,12 @@
 /**
- * The one table that says each failure in HTTP: its status, its title, and what a person can do about it.
+ * Maps each error code to its HTTP status, its title, and an explanation for people.
  */
 import type { ErrorCode } from '../errors.ts'
 
-interface Answer {
+interface Problem {
   readonly status: number
   readonly title: string
-  /** For `/problems/{code}`: what happened, and the way out. */
+  /** The cause and the solution, for `/problems/{code}`. */
   readonly explanation: string
 }
 
@@ -195,4 +195,4 @@ export const failures = {
     explanation:
       'The database does not answer, or cannot do this now. Try again shortly. Nothing was stored, unless the connection to the database broke during the commit: check before you repeat a write.',
   },
-} as const satisfies Record<ErrorCode, Answer>
+} as const satisfies Record<ErrorCode, Problem>

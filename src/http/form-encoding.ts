@@ -1,18 +1,18 @@
 import { isUtf8 } from 'node:buffer'
 
-/** Values by field name, as they were sent: text, what JSON held, or `repeated`. */
+/** Raw values by field name: text, any JSON value, or `repeated`. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The fields of a request that sends none. */
+/** The fields of a request without any. */
 export const noFields: Fields = Object.freeze(Object.create(null))
 
-/** Stands for the values of a field that was sent more than once, or under a name with brackets, as arrays are. */
+/** The value of a repeated field, or of a name with brackets, which some clients use for arrays. */
 export const repeated = Symbol('repeated')
 
-/** Fields that one request may send: enough for every operation, few enough to report on each of them. */
+/** The maximum number of fields in a request: enough for every operation, and few enough to report each violation. */
 export const maxFields = 100
 
-/** The text is not `application/x-www-form-urlencoded`; the message says where. */
+/** The text is not `application/x-www-form-urlencoded`. The message contains the position. */
 export class MalformedForm {
   readonly message: string
   constructor(message: string) {
@@ -21,14 +21,14 @@ export class MalformedForm {
 }
 
 /**
- * Reads `application/x-www-form-urlencoded` bytes (URL Standard §5.1) strictly: broken percent-encoding and bytes that are
- * not UTF-8 are not repaired.
+ * Parses `application/x-www-form-urlencoded` bytes (URL Standard §5.1) strictly: invalid percent-encoding and invalid UTF-8
+ * are errors.
  */
 export function parseFormBytes(bytes: Buffer, most = maxFields): Fields | MalformedForm {
   return isUtf8(bytes) ? parseQuery(bytes.toString('utf8'), most) : new MalformedForm('The text is not valid UTF-8.')
 }
 
-/** Reads the query of a request target, or a form that is known to be well-formed text, as strictly. */
+/** Parses the query of a request target, or a form in valid text, in the same way. */
 export function parseQuery(text: string, most = maxFields): Fields | MalformedForm {
   const fields: Record<string, unknown> = Object.create(null)
   if (text === '') return fields
@@ -47,7 +47,7 @@ export function parseQuery(text: string, most = maxFields): Fields | MalformedFo
   return fields
 }
 
-/** Adds a value to fields under construction. */
+/** Adds a value, or marks the field as repeated. */
 export function addField(fields: Record<string, unknown>, name: string, value: unknown): void {
   const plain = name.endsWith(']') ? name.replace(/\[[^[\]]*\]$/, '') : name
   fields[plain] = plain in fields || plain !== name ? repeated : value

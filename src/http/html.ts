@@ -1,4 +1,4 @@
-/** Text that is HTML: what it was made of has been escaped. */
+/** Escaped HTML. */
 export class Html {
   readonly text: string
 
@@ -7,10 +7,10 @@ export class Html {
   }
 }
 
-/** What a template may hold. Text is escaped; `null` stands for nothing, a list for its parts in a row. */
+/** A value in a template. Text is escaped, `null` is omitted, and the parts of a list are concatenated. */
 export type Part = string | number | Html | null | readonly Part[]
 
-/** HTML from a template: html`<p>${text}</p>`. Attribute values stand in double quotes. */
+/** Builds HTML from a template such as html`<p>${text}</p>`. Attribute values must have double quotes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let text = strings[0] as string
   for (let n = 0; n < parts.length; n++) text += textOf(parts[n] as Part) + strings[n + 1]

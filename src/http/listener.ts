@@ -38,7 +38,7 @@ export interface ListenerOptions extends Omit<ExchangeContext, 'unread' | 'unfin
 /** An HTTP server that bounds the resources of its clients, and can stop without failing requests. */
 export class Listener {
   readonly server: Server
-  /** Set when the listener starts to stop. From then on, requests get `shutting_down`. */
+  /** Whether `drain` has been called. Requests then get `shutting_down`. */
   isDraining = false
   readonly #options: ListenerOptions
   readonly #context: ExchangeContext

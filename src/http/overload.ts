@@ -1,32 +1,31 @@
 import { type Failure, overloaded } from '../errors.ts'
 import { durations, Histogram } from '../histogram.ts'
 
-/** Mean event-loop delay past which requests are turned away, in milliseconds. */
+/** The mean event-loop delay above which requests are rejected. Milliseconds. */
 export const maxDelayMs = 250
-/** What the mean is taken over, with more weight on what is recent. */
+/** The time constant of the mean, which gives recent samples more weight. Milliseconds. */
 const windowMs = 250
 const sampleEveryMs = 20
 /**
- * Caps on the weight of one sample and, in multiples of the limit, on its lateness. Their product is below 1, so one
- * sample alone never exceeds the limit.
+ * The maximum weight of one sample, and its maximum delay in multiples of the limit. Their product is below 1, so a single
+ * sample never exceeds the limit.
  */
 const maxWeight = 0.8
 const maxLateness = 1.2
 
 /**
- * Watches how late the event loop runs. Past the limit, requests are turned away at once: those that are let in stay
- * fast, and those that are not know it before their client gives up. One late turn is not enough, however long it took:
- * a machine that was paused is not overloaded.
+ * Measures the event-loop delay. Above the limit, requests are rejected immediately, so that the others stay fast and
+ * rejected clients need not wait. A single late tick is not enough, because a paused machine is not overloaded.
  *
- * Node's `monitorEventLoopDelay` will not do: it drops the first delay after each reset, and when every turn of the loop
- * takes longer than the time between two resets, which is when it matters, there is never a second one.
+ * Node's `monitorEventLoopDelay` is unsuitable. It drops the first delay after each reset, and under overload, there is no
+ * second delay before the next reset.
  */
 export class Overload {
-  /** How late the event loop ran, each time that it was looked at; in seconds. */
+  /** The delay of each sample. Seconds. */
   readonly delays = new Histogram(durations)
   readonly #limitMs: number
   #timer: NodeJS.Timeout | undefined
-  /** Not known before the first sample. */
+  /** Undefined before the first sample. */
   #sampledAt: number | undefined
   #delayMs = 0
 
@@ -34,12 +33,12 @@ export class Overload {
     this.#limitMs = limitMs
   }
 
-  /** Begins to watch. Until then no request is refused: a start that takes long is no overload. */
+  /** Starts to measure. Until then, no request is rejected, because a slow start is not overload. */
   begin(): void {
     this.#timer = setInterval(() => this.#sample(), sampleEveryMs).unref()
   }
 
-  /** The failure that answers a request while the process is overloaded. */
+  /** Returns `overloaded` while the process is overloaded. */
   refusal(): Failure | undefined {
     if (this.#delayMs <= this.#limitMs) return undefined
     return overloaded('The server has more work than it can do in good time.')

@@ -1,13 +1,13 @@
 /**
- * Failures as answers: one object on every path, which serves clients of Laravel's shape (`message`, `errors`) and of
- * RFC 9457 (`type`, `title`, `status`, `detail`) alike.
+ * Formats failures as one JSON object for two kinds of clients: those of Laravel's format (`message`, `errors`) and those of
+ * RFC 9457 (`type`, `title`, `status`, `detail`).
  */
 import { type ErrorCode, Failure, ForeignKeyViolation, referenceConflict, type Violation } from '../errors.ts'
 import { entityTagOf } from './conditions.ts'
 import type { FailureResponse } from './exchange.ts'
 import { failures } from './failures.ts'
 
-/** The answer to a failure. `accept` is the request's Accept header, if one could be read. */
+/** Returns the response to a failure. `accept` is the request's Accept header, if it could be read. */
 export function problemOf(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
   const { status } = failures[failure.code]
   return {
@@ -17,7 +17,7 @@ export function problemOf(failure: Failure, requestId: string, accept: string | 
   }
 }
 
-/** The failure that was thrown, or `internal_error` for anything else. */
+/** Returns a thrown failure, or `internal_error` for any other error. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
   if (error instanceof ForeignKeyViolation) return referenceConflict()
@@ -49,17 +49,17 @@ function messagesByField(violations: readonly Violation[]): Record<string, strin
   return Object.fromEntries(Array.from(byField, ([field, those]) => [field, those.map(({ message }) => message)]))
 }
 
-/** `application/problem+json`, unless the client accepts `application/json` and does not name the former. */
+/** Returns `application/problem+json`, unless the client accepts only `application/json`. */
 function contentType(accept: string | undefined): string {
   const isPlain = accept !== undefined && plainJson.test(accept) && !problemJson.test(accept)
   return isPlain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
 }
 
-/** Media types are matched whole, in any case (RFC 9110 §8.3.1). */
+/** Media types are case-insensitive (RFC 9110 §8.3.1). */
 const plainJson = /(?:^|[\s,])application\/json(?=[\s,;]|$)/i
 const problemJson = /(?:^|[\s,])application\/problem\+json(?=[\s,;]|$)/i
 
-/** What a failure says in headers, however it is worded. An answer to it depends on the Accept header. */
+/** Returns the headers of a failure, whatever the format of the body. The body depends on the Accept header. */
 export function headersOf({ code, facts }: Failure): Record<string, string> {
   const headers: Record<string, string> = { vary: 'Accept' }
   if (failures[code].status === 401) headers['www-authenticate'] = challenge(code)
@@ -73,8 +73,9 @@ export function headersOf({ code, facts }: Failure): Record<string, string> {
 }
 
 /**
- * RFC 6750 §3.1: no error code when the request carries no key at all. A visitor's password goes into a form, for which
- * there is no registered scheme; but a 401 must name one (RFC 9110 §15.5.2), and browsers pass over those they do not know.
+ * Returns the WWW-Authenticate header. There is no error code if the request has no key (RFC 6750 §3.1). Visitors send
+ * passwords in a form, which has no registered scheme. A 401 must name a scheme (RFC 9110 §15.5.2), and browsers ignore
+ * unknown ones.
  */
 function challenge(code: ErrorCode): string {
   if (code === 'password_required') return 'Form realm="link"'

@@ -35,7 +35,7 @@ export function useOriginForm(request: Pick<IncomingMessage, 'url' | 'headers'>)
   request.url = rest.startsWith('/') ? rest : `/${rest}`
 }
 
-/** Node drops whatever follows such a request in the same packet, so its connection must end (RFC 9112 §9.3.2). */
+/** Whether the connection must be closed, because Node drops further data in the packet (RFC 9112 §9.3.2). */
 export function isUpgrade({ headers }: Exchange): boolean {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
 }

@@ -1,6 +1,5 @@
 /**
- * Content that stays the same: made and compressed once, sent from memory. A stream for each request would let clients
- * that do not read make us hold files and memory without end.
+ * Static content, which is compressed once and sent from memory. Clients that do not read cannot hold open files.
  */
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -9,7 +8,7 @@ import { addEntityTag, conditionOf } from './conditions.ts'
 import type { Exchange } from './exchange.ts'
 import { addHeader, type Coding, codingFor, send } from './response.ts'
 
-/** What to send for one address, in each content coding (RFC 9110 §8.4.1). */
+/** The content of one URL, in each content coding (RFC 9110 §8.4.1). */
 export interface StaticContent {
   readonly type: string
   /** For entity tags. */
@@ -17,7 +16,7 @@ export interface StaticContent {
   readonly codings: Readonly<Partial<Record<Coding, Buffer>> & { readonly identity: Buffer }>
 }
 
-/** Within a tenth of the smallest size, in a sixtieth of its time: content may be made at a stranger's request. */
+/** Within 10% of the smallest size, in a sixtieth of the time. Unauthenticated clients can cause compression. */
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 
 /** Compresses the text. `type` is its media type, with the charset. */
@@ -28,26 +27,26 @@ export async function staticContent(type: string, text: string): Promise<StaticC
   return { ...plain, codings: { br, gzip: gzipped, identity } }
 }
 
-/** The text as it is, for content that is not worth the time that compressing takes. */
+/** Returns the text uncompressed, for content that is not worth the time. */
 export function plainContent(type: string, text: string): StaticContent {
   const identity = Buffer.from(text)
   return { type, version: hash('sha1', identity, 'base64url'), codings: { identity } }
 }
 
-/** How long a client may keep content without asking: not at all, or for ever, since its address changes with it. */
-export type Keeping = 'no-cache' | 'public, max-age=31536000, immutable'
+/** `immutable` is for content whose URL changes with it. */
+export type CacheControl = 'no-cache' | 'public, max-age=31536000, immutable'
 
-/** Sends the content in a coding that the client accepts; 304 if the client has it. Throws `precondition_failed`. */
+/** Sends the content in a coding that the client accepts, or 304. Throws `precondition_failed`. */
 export function sendStatic(
   exchange: Exchange,
   { type, version, codings }: StaticContent,
-  keeping: Keeping = 'no-cache',
+  cacheControl: CacheControl = 'no-cache',
 ): undefined {
   const coding = codingFor(exchange.headers['accept-encoding'], Object.keys(codings) as Coding[])
-  // A strong tag names the bytes, and those of each coding differ (RFC 9110 §8.8.3.3).
+  // A strong tag identifies the bytes, which differ between codings (RFC 9110 §8.8.3.3).
   const tagged = coding === 'identity' ? version : `${version}-${coding}`
   const isKnown = addEntityTag(exchange, tagged, conditionOf(exchange))
-  addHeader(exchange, 'cache-control', keeping)
+  addHeader(exchange, 'cache-control', cacheControl)
   addHeader(exchange, 'vary', 'Accept-Encoding')
   if (isKnown) return send(exchange, 304)
   if (coding !== 'identity') addHeader(exchange, 'content-encoding', coding)

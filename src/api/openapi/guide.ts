@@ -5,7 +5,7 @@ import { apiPrefix } from '../operations.ts'
 
 const kib = (bytes: number) => `${bytes / 1024} KiB`
 
-/** The document's description: what holds for every operation, for people. */
+/** The description of the document, which applies to all operations. */
 export const guide = `
 Waymark keeps short links, their domains and the spaces that you sort them into. Send an API key and a form, and get JSON:
 

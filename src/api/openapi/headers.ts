@@ -1,4 +1,4 @@
-/** The headers of answers, by name. A header without `required` is sent where its description says. */
+/** Response headers by name. Headers without `required` are sent in the cases that their description names. */
 export const headers = {
   'X-Request-Id': {
     description: 'Names the request in the log: your own id if you sent a valid one.',
@@ -124,10 +124,10 @@ export const headers = {
 
 export type HeaderName = keyof typeof headers
 
-/** On every answer of the server. */
+/** The headers of every response of the server. */
 export const onEveryAnswer = ['X-Request-Id', 'X-Content-Type-Options'] as const satisfies readonly HeaderName[]
 
-/** On every answer to a request for the API that could be read. */
+/** The headers of every response to a readable API request. */
 export const onApiAnswers = [
   ...onEveryAnswer,
   'Cache-Control',
@@ -140,17 +140,17 @@ export const onApiAnswers = [
   'Access-Control-Expose-Headers',
 ] as const satisfies readonly HeaderName[]
 
-/** References to the headers, for a response. */
+/** Returns references to these headers for a response. */
 export function headerReferences(names: readonly HeaderName[]): object {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** Headers that only some of the answers have. */
+/** Returns headers that only some responses have. */
 export function optionalHeaders(names: readonly HeaderName[]): object {
   return Object.fromEntries(names.map((name) => [name, { ...headers[name], required: false }]))
 }
 
-/** The header that `name` names, in any case. */
+/** Finds a header by its name in any case. Throws if it is not documented. */
 export function headerNamed(name: string): HeaderName {
   const known = (Object.keys(headers) as HeaderName[]).find((each) => each.toLowerCase() === name.toLowerCase())
   if (known === undefined) throw new Error(`The header ${name} is not documented`)

@@ -1,6 +1,3 @@
-/**
- * The operations on resources, in the document.
- */
 import type { ApiErrorCode } from '../../errors.ts'
 import type { Field, Form } from '../../forms/form.ts'
 import { idSchema } from '../../forms/json-schema.ts'
@@ -55,7 +52,7 @@ export const parameters = {
   },
 } as const
 
-/** What can go wrong with any request. */
+/** Failures of any request. */
 export const failuresAnywhere: readonly ApiErrorCode[] = [
   'malformed_url',
   'malformed_request',
@@ -67,7 +64,7 @@ export const failuresAnywhere: readonly ApiErrorCode[] = [
   'shutting_down',
 ]
 
-/** What can go wrong with any request that needs a key. */
+/** Failures of any request that requires a key. */
 const failuresBehindKeys: readonly ApiErrorCode[] = [
   'missing_api_key',
   'invalid_api_key',
@@ -79,7 +76,7 @@ const failuresBehindKeys: readonly ApiErrorCode[] = [
   'database_unavailable',
 ]
 
-/** Every path of the operations, with what its methods do. */
+/** Returns the path items of all operations. */
 export function pathItems(operations: readonly Operation[], schemas: Schemas, bodies: Bodies): Record<string, object> {
   const byPath = Map.groupBy(operations, ({ path }) => apiPrefix + path.replace(/:(\w+)/g, '{$1}'))
   return Object.fromEntries(
@@ -131,7 +128,7 @@ function failuresOf(operation: Operation): ApiErrorCode[] {
   return [...failuresAnywhere, ...failuresBehindKeys, ofPath, ...operation.failures]
 }
 
-/** The parameters that a query may have. */
+/** Returns the parameters of a query form. */
 export function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
   return Object.entries<Field<unknown>>(query.fields).map(([name, { schema, required }]) => {
     const { description, ...rest } = schemas.published(schema)

@@ -24,10 +24,6 @@ import { missingKey } from '../routes.ts'
 import { headerNamed, headerReferences, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
 import type { Schema } from './schemas.ts'
 
-/**
- * Failures in the document: a response for each status, its examples made by the code that answers.
- */
-
 interface ProblemExample {
   readonly summary: string
   readonly value: ProblemBody
@@ -40,10 +36,7 @@ interface ProblemBody {
 
 export type ProblemExamples = Readonly<Record<string, ProblemExample>>
 
-/**
- * The responses of the document, and the codes that each may have. An operation refers to the first that has all the
- * codes with which it may answer a status.
- */
+/** The failure responses of the document. An operation refers to the first that has all of its codes for a status. */
 const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
   BadRequest: ['malformed_url', 'malformed_body', 'malformed_request'],
   Unauthorized: ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key'],
@@ -70,13 +63,12 @@ const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
   ServiceUnavailable: ['overloaded', 'shutting_down', 'database_unavailable'],
 }
 
-/** Given before the request was read whole, by the HTTP parser: nothing is known then of who asks for what. */
-const ofTheParser: readonly number[] = [408, 431]
+/** The statuses of responses that the HTTP parser causes, before the headers of the API can be added. */
+const parserStatuses: readonly number[] = [408, 431]
 
-const ofPages: readonly string[] = pageCodes
-const codes = Object.keys(failures).filter((code) => !ofPages.includes(code)) as ApiErrorCode[]
+const codes = Object.keys(failures).filter((code) => !(pageCodes as readonly string[]).includes(code))
 
-/** References to the responses for these failures, by status. */
+/** Returns references to the responses for these failures, by status. */
 export function problemReferences(possible: readonly ApiErrorCode[]): Record<string, object> {
   const byStatus = Map.groupBy(possible, (code) => failures[code].status)
   const sorted = [...byStatus].sort(([a], [b]) => a - b)
@@ -85,17 +77,17 @@ export function problemReferences(possible: readonly ApiErrorCode[]): Record<str
   )
 }
 
-/** One answer for each code; for fields that do not hold, one for each operation that has such an example. */
+/** Returns an example for each code, and for each operation with an example of invalid fields. */
 export function problemExamples(operations: readonly Operation[]): ProblemExamples {
   const ofCodes = Object.values(exampleFailures).map((failure): [string, ProblemExample] => [
     failure.code,
     { summary: failures[failure.code].title, value: bodyOf(failure) },
   ])
-  const ofFields = operations.flatMap((operation) => refusals(operation))
+  const ofFields = operations.flatMap(validationExamples)
   return Object.fromEntries([...ofCodes, ...ofFields])
 }
 
-/** A response for each component, with the examples of its codes. */
+/** Returns a response for each component, with the examples of its codes. */
 export function problemResponses(examples: ProblemExamples): Record<string, object> {
   return Object.fromEntries(
     Object.entries(components).map(([name, ofComponent]) => [name, responseOf(ofComponent, examples)]),
@@ -110,8 +102,8 @@ function componentOf(possible: readonly ApiErrorCode[]): string {
   return found[0]
 }
 
-/** What the operation's own form says to fields that do not hold. */
-function refusals({ id, summary, refused, query, body }: Operation): [string, ProblemExample][] {
+/** Returns the response of the operation's form to its example of invalid fields. */
+function validationExamples({ id, summary, refused, query, body }: Operation): [string, ProblemExample][] {
   const form = body?.form ?? query
   if (refused === undefined || form === undefined) return []
   const failure = form.check(refused)
@@ -137,7 +129,7 @@ function responseOf(ofComponent: readonly ApiErrorCode[], examples: ProblemExamp
   }
 }
 
-/** Those that every code has by reference, those that some have as optional ones. */
+/** Returns references to headers that every code has, and optional headers that only some codes have. */
 function headersOf(ofComponent: readonly ApiErrorCode[]): object {
   const own = ofComponent.map((code) => {
     const failure = code === 'validation_failed' ? new Failure(code, '') : exampleFailures[code]
@@ -146,9 +138,9 @@ function headersOf(ofComponent: readonly ApiErrorCode[]): object {
   })
   const any = own.reduce((all, names) => all.union(names))
   const common = own.reduce((all, names) => all.intersection(names))
-  const isOfParser = ofComponent.some((code) => ofTheParser.includes(failures[code].status))
+  const isFromParser = ofComponent.some((code) => parserStatuses.includes(failures[code].status))
   return {
-    ...headerReferences([...new Set([...(isOfParser ? onEveryAnswer : onApiAnswers), ...common])]),
+    ...headerReferences([...new Set([...(isFromParser ? onEveryAnswer : onApiAnswers), ...common])]),
     ...optionalHeaders([...any.difference(common)]),
   }
 }
@@ -221,7 +213,7 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
   },
 }
 
-/** One failure of each kind, for the documents; what does not validate depends on the operation. */
+/** An example of each failure, except for `validation_failed`, which depends on the operation. */
 export const exampleFailures: Readonly<Record<Exclude<ApiErrorCode, 'validation_failed'>, Failure>> = {
   malformed_url: malformedPath,
   malformed_body: malformedJson('Expected double-quoted property name in JSON at position 22 (line 1 column 23)'),

@@ -3,10 +3,10 @@ import type { TSchema } from '../../forms/json-schema.ts'
 import type { Bodies } from '../document-query.ts'
 import type { Body, Operation } from '../operations.ts'
 
-/** A JSON Schema, as the document has it. */
+/** A JSON Schema in the document. */
 export type Schema = Readonly<Record<string, unknown>>
 
-/** The document's named schemas, collected while the rest of it is made. */
+/** Collects the named schemas of the document while the rest is built. */
 export class Schemas {
   readonly #named: Map<string, Schema>
 
@@ -14,13 +14,13 @@ export class Schemas {
     this.#named = new Map(Object.entries(named))
   }
 
-  /** The schema as the document says it: those with an `$id` become components, and are referred to. */
+  /** Converts a schema for the document. Schemas with an `$id` become components, and the result is a reference. */
   published(schema: TSchema): Schema {
     const { $id, ...rest } = this.#converted(schema) as Schema & { $id?: string }
     return $id === undefined ? rest : this.named($id, rest)
   }
 
-  /** Makes the schema a component. Returns the reference to it. */
+  /** Adds a component. Returns the reference to it. */
   named(name: string, schema: Schema): Schema {
     this.#named.set(name, schema)
     return { $ref: `#/components/schemas/${name}` }
@@ -31,7 +31,7 @@ export class Schemas {
   }
 
   #converted(schema: TSchema): Schema {
-    // Answers may grow, as the guide says: nobody should refuse those with more properties.
+    // New versions may add properties to responses, so clients should accept unknown ones.
     const { additionalProperties: _, ...open } = schema as Schema
     const entries = Object.entries(open).map(([keyword, value]) => [keyword, this.#convertedKeyword(keyword, value)])
     return withType(Object.fromEntries(entries))
@@ -45,7 +45,7 @@ export class Schemas {
   }
 }
 
-/** Form builders need to know what the values of an enumeration are. */
+/** Adds the type of an enumeration, which form builders need. */
 function withType(schema: Schema): Schema {
   if (schema.type !== undefined || !Array.isArray(schema.enum)) return schema
   return { type: typeof schema.enum[0] === 'number' ? 'integer' : 'string', ...schema }
@@ -56,17 +56,13 @@ function mapValues<From, To>(object: Readonly<Record<string, From>>, to: (value:
 }
 
 /**
- * Request bodies in the document. JSON and forms have a schema each: JSON knows null and numbers, a form text alone.
- */
-
-/**
- * Describes a request body. `all` gives both media types and every spelling that the server accepts. `json` gives JSON
- * with native values only. A store needs its fields; an update without any is allowed.
+ * Describes a request body. `all` includes both media types and every accepted spelling, and `json` only JSON with native
+ * values. JSON and forms have different schemas, because forms have no null and no numbers. Updates need no body.
  */
 export function requestBody({ method }: Operation, body: Body, schemas: Schemas, bodies: Bodies): object {
   const { name, example } = body
-  const inMedia = (schemaName: string, more: More) => ({
-    schema: schemas.named(schemaName, bodySchema(body, schemas, more)),
+  const inMedia = (schemaName: string, alternatives: Alternatives) => ({
+    schema: schemas.named(schemaName, bodySchema(body, schemas, alternatives)),
     example,
   })
   return {
@@ -81,24 +77,24 @@ export function requestBody({ method }: Operation, body: Body, schemas: Schemas,
   }
 }
 
-/** What a field may be besides its value, in a media type. */
-type More = (field: Field<unknown>, value: Schema) => readonly Schema[]
+/** Returns the alternatives to the value of a field in a media type. */
+type Alternatives = (field: Field<unknown>, value: Schema) => readonly Schema[]
 
 const empty: Schema = { type: 'string', enum: [''] }
 const none: Schema = { type: 'null' }
 
-const inForms: More = ({ takesBoolean, takesEmpty }) => [
-  ...(takesBoolean ? [{ type: 'string', enum: ['1', '0'] }] : []),
-  ...(takesEmpty ? [empty] : []),
+const inForms: Alternatives = ({ acceptsBoolean, acceptsEmpty }) => [
+  ...(acceptsBoolean ? [{ type: 'string', enum: ['1', '0'] }] : []),
+  ...(acceptsEmpty ? [empty] : []),
 ]
 
-const inJson: More = ({ takesBoolean, takesEmpty, takesNumber }, value) => [
-  ...(takesBoolean ? booleanSpellings : takesNumber ? [asText(value)] : []),
-  ...(takesEmpty ? [empty, none] : []),
+const inJson: Alternatives = ({ acceptsBoolean, acceptsEmpty, acceptsNumber }, value) => [
+  ...(acceptsBoolean ? booleanSpellings : acceptsNumber ? [asText(value)] : []),
+  ...(acceptsEmpty ? [empty, none] : []),
 ]
 
 /** Some code generators fail if a field accepts both `301` and `"301"`. */
-const inNativeJson: More = ({ takesEmpty }) => (takesEmpty ? [none] : [])
+const inNativeJson: Alternatives = ({ acceptsEmpty }) => (acceptsEmpty ? [none] : [])
 
 /** A boolean as a number or as text. */
 const booleanSpellings: readonly Schema[] = [
@@ -113,12 +109,12 @@ function asText({ enum: values, maximum }: Schema): Schema {
     : { type: 'string', pattern: `^[1-9][0-9]{0,${String(maximum).length - 1}}$` }
 }
 
-function bodySchema({ form, example }: Body, schemas: Schemas, more: More): Schema {
+function bodySchema({ form, example }: Body, schemas: Schemas, alternatives: Alternatives): Schema {
   const fields = Object.entries<Field<unknown>>(form.fields)
   const own = fields.map(([name, field]) => {
     const value = schemas.published(field.schema)
     const examples = name in example ? { examples: [example[name]] } : {}
-    return [name, { ...either(value, more(field, value)), ...examples }]
+    return [name, { ...withAlternatives(value, alternatives(field, value)), ...examples }]
   })
   const assigned = form.ignored.map((name) => [
     name,
@@ -140,9 +136,12 @@ function bodySchema({ form, example }: Body, schemas: Schemas, more: More): Sche
  * Combines the schema of a value with its alternatives. The description stays outside. It states the default, because
  * openapi-typescript makes properties with the keyword `default` required.
  */
-function either({ description, default: fallback, ...value }: Schema, more: readonly Schema[]): Schema {
+function withAlternatives(
+  { description, default: fallback, ...value }: Schema,
+  alternatives: readonly Schema[],
+): Schema {
   const { anyOf = [value] } = value
-  const all = [...(anyOf as Schema[]), ...more]
+  const all = [...(anyOf as Schema[]), ...alternatives]
   const sentences = [description, fallback === undefined ? undefined : `Default: \`${fallback}\`.`].filter(Boolean)
   return {
     ...(sentences.length === 0 ? {} : { description: sentences.join(' ') }),

@@ -1,5 +1,5 @@
 /**
- * What the server answers outside the API, without a key.
+ * Paths outside the API, which require no key.
  */
 import type { ApiErrorCode } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
@@ -47,7 +47,7 @@ export const serviceSchemas: Readonly<Record<string, Schema>> = {
 
 const requestId = { $ref: '#/components/parameters/RequestId' }
 
-/** The headers of what is made and compressed once. */
+/** The headers of static content. */
 const ofStaticContent: readonly HeaderName[] = ['ETag', 'Cache-Control', 'Vary', 'Content-Encoding']
 
 export const servicePaths = {

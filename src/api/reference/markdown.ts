@@ -1,16 +1,16 @@
 /**
- * The Markdown that our descriptions use: paragraphs, headings, lists, code and bold text. A parser of all of Markdown
- * takes longer than the rest of the page, and holds the event loop for it.
+ * Renders the Markdown in our descriptions: paragraphs, headings, lists, code and bold text. A complete parser would take
+ * longer than the rest of the page, and block the event loop.
  */
 import { Html, html } from '../../http/html.ts'
 
-/** Blocks of text, which blank lines separate. Headings are of the third level: the page has those above. */
+/** Renders blocks separated by blank lines. Headings are of level 3. */
 export function markdown(text: string): Html {
   const blocks = text.split(/\n{2,}/).filter((block) => block !== '')
   return html`${blocks.map(blockOf)}`
 }
 
-/** Code and bold text within a line. */
+/** Renders code and bold text within a line. */
 export function inline(text: string): Html {
   const { text: escaped } = html`${text}`
   return new Html(escaped.replace(/`([^`]+)`/g, '<code>$1</code>').replace(/\*\*(.+?)\*\*/g, '<strong>$1</strong>'))

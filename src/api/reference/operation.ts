@@ -15,12 +15,8 @@ import {
   typeOf,
 } from './schema.ts'
 
-/**
- * One operation on the page: what it takes and answers, and a form to try it.
- */
-
-/** An operation, where it stands in the document, and what the page says once for all operations. */
-export interface Shown {
+/** An operation with its place in the document, and the parts that the page shows once for all operations. */
+export interface DocumentedOperation {
   readonly document: OpenApi
   readonly method: string
   readonly path: string
@@ -28,14 +24,14 @@ export interface Shown {
   readonly common: Common
 }
 
-/** What every operation that needs a key has: references to parameters and responses, and names of headers. */
+/** Parts of every operation with a key: references to parameters and responses, and names of headers. */
 export interface Common {
   readonly references: ReadonlySet<string>
   readonly headers: ReadonlySet<string>
 }
 
-/** A collapsed section with everything about the operation. */
-export function operationSection(shown: Shown): Html {
+/** Renders an operation as a collapsible section. */
+export function operationSection(shown: DocumentedOperation): Html {
   const { method, path, operation } = shown
   return html`
 <details class="operation" id="${operation.operationId}">
@@ -57,7 +53,7 @@ export function methodBadge(method: string): Html {
   return html`<span class="method ${method}">${method.toUpperCase()}</span>`
 }
 
-/** A link to the page of each code. */
+/** Renders a link to the problem page of each code. */
 export function codeLinks(codes: readonly string[]): Part {
   return codes.map((code, index) => [
     index === 0 ? '' : ', ',
@@ -65,7 +61,7 @@ export function codeLinks(codes: readonly string[]): Part {
   ])
 }
 
-/** The codes of the examples of a failure's response. */
+/** Returns the codes in the examples of a failure response. */
 export function codesOf(document: OpenApi, response: Response): string[] {
   return [...new Set(examplesOf(document, response).map(({ value }) => value.code))]
 }
@@ -75,12 +71,12 @@ function examplesOf(document: OpenApi, { content }: Response): Example[] {
   return references.map((reference) => resolved<Example>(document, reference))
 }
 
-/** Paths may wrap on narrow screens, after a slash. */
+/** Lets paths wrap after a slash on narrow screens. */
 function breakable(path: string): Html {
   return new Html(html`${path}`.text.replaceAll('/', '/<wbr>'))
 }
 
-function ownParameters({ document, operation, common }: Shown): Parameter[] {
+function ownParameters({ document, operation, common }: DocumentedOperation): Parameter[] {
   return operation.parameters
     .filter((parameter) => !isCommon(parameter, common))
     .map((parameter) => resolved<Parameter>(document, parameter))
@@ -90,12 +86,12 @@ function isCommon(value: object, { references }: Common): boolean {
   return '$ref' in value && references.has(String(value.$ref))
 }
 
-function parametersOf(shown: Shown): Part {
+function parametersOf(shown: DocumentedOperation): Part {
   const parameters = ownParameters(shown)
   return parameters.length === 0 ? null : html`<h4>Parameters</h4>${rowsOf(parameters)}`
 }
 
-function bodyOf({ document, operation }: Shown): Part {
+function bodyOf({ document, operation }: DocumentedOperation): Part {
   const content = contentOf(operation)
   if (content === undefined) return null
   const schema = resolved<Schema>(document, content.schema as Reference)
@@ -109,19 +105,19 @@ function contentOf({ requestBody }: OperationObject): Content | undefined {
   return requestBody?.content['application/json']
 }
 
-function responsesOf({ document, operation, common }: Shown): [status: string, response: Response][] {
+function responsesOf({ document, operation, common }: DocumentedOperation): [status: string, response: Response][] {
   return Object.entries(operation.responses)
     .filter(([, response]) => !isCommon(response, common))
     .map(([status, response]) => [status, resolved<Response>(document, response)])
 }
 
-function successesOf(shown: Shown): Part {
+function successesOf(shown: DocumentedOperation): Part {
   const successes = responsesOf(shown).filter(([status]) => Number(status) < 400)
   return html`<h4>Answer</h4>${successes.map(([status, response]) => successOf(shown, status, response))}`
 }
 
 function successOf(
-  { document, common }: Shown,
+  { document, common }: DocumentedOperation,
   status: string,
   { description, headers = {}, content = {} }: Response,
 ): Part {
@@ -137,7 +133,7 @@ function namedExample({ summary, value }: Example): Html {
   return html`<p>${inline(summary)}</p>${example(value)}`
 }
 
-/** What the answer consists of, in links to the objects. */
+/** Renders the shape of a response as links to its objects. */
 function shapeOf({ $ref, anyOf = [], properties = {} }: Schema): Part {
   if ($ref !== undefined) return html`<span class="type">${typeOf({ $ref })}</span>`
   if (anyOf.length > 0) return anyOf.map((each, index) => [index === 0 ? '' : ' or ', shapeOf(each)])
@@ -146,7 +142,7 @@ function shapeOf({ $ref, anyOf = [], properties = {} }: Schema): Part {
   )
 }
 
-function errorsOf(shown: Shown): Part {
+function errorsOf(shown: DocumentedOperation): Part {
   const errors = responsesOf(shown).filter(([status]) => Number(status) >= 400)
   const refusal = errors
     .flatMap(([, response]) => Object.entries(response.content?.['application/problem+json']?.examples ?? {}))
@@ -159,7 +155,7 @@ function errorsOf(shown: Shown): Part {
 ${refusal === undefined ? null : refusalOf(shown, refusal)}`
 }
 
-function refusalOf({ document }: Shown, reference: Example | Reference): Html {
+function refusalOf({ document }: DocumentedOperation, reference: Example | Reference): Html {
   const { value } = resolved<Example>(document, reference)
   return html`<details><summary>Example of <code>${value.code}</code></summary>${example(value)}</details>`
 }
@@ -168,8 +164,8 @@ function example(value: unknown): Html {
   return html`<pre><code>${jsonText(value)}</code></pre>`
 }
 
-/** The script of the page sends it. Fields that are left empty are not sent. */
-function tryForm(shown: Shown): Html {
+/** Renders the form that the page's script sends, without empty fields. */
+function tryForm(shown: DocumentedOperation): Html {
   const { method, path, operation } = shown
   const inputs = ownParameters(shown).map((parameter) =>
     inputOf(parameter, `${operation.operationId}-${parameter.name}`),
@@ -201,10 +197,10 @@ function bodyInput(operation: OperationObject): Part {
 <p><label for="${id}">Body</label><textarea id="${id}" class="body" rows="6" spellcheck="false">${JSON.stringify(content.example, null, 2)}</textarea></p>`
 }
 
-/** What fits on a line of a phone, indentation not counted. */
+/** The length of a line on a phone, without indentation. Characters. */
 const lineLength = 34
 
-/** JSON for people: with two spaces a level, and what is short on one line. */
+/** Formats JSON for people, with short values on one line. */
 export function jsonText(value: unknown, indentation = ''): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const inner = `${indentation}  `

@@ -3,14 +3,17 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import { type StaticContent, staticContent } from '../../http/static-content.ts'
 import { pageHead } from '../problem-pages.ts'
 import { markdown } from './markdown.ts'
-import { type Common, codeLinks, codesOf, methodBadge, operationSection, type Shown } from './operation.ts'
+import {
+  type Common,
+  codeLinks,
+  codesOf,
+  type DocumentedOperation,
+  methodBadge,
+  operationSection,
+} from './operation.ts'
 import { fieldsOf, type OpenApi, type OperationObject, type Response, resolved, rowsOf } from './schema.ts'
 
-/**
- * The interactive reference, made of the OpenAPI document alone: what the document says of an operation, the page shows.
- */
-
-/** The page for `/docs`. */
+/** Renders the interactive reference at `/docs` from the OpenAPI document. */
 export function referencePage(document: OpenApi): Html {
   const { info, tags } = document
   const shown = operationsOf(document)
@@ -50,7 +53,7 @@ const controls = html`<p><label for="filter">Filter</label><input id="filter" ty
 <p class="key"><input id="key" type="password" placeholder="wm_…" autocomplete="off" spellcheck="false" aria-describedby="key-note"><button id="forget" type="button">Forget</button></p>
 <p id="key-note">Kept until you close this tab.</p></form>`
 
-function navGroup(name: string, shown: readonly Shown[]): Part {
+function navGroup(name: string, shown: readonly DocumentedOperation[]): Part {
   const items = shown.map(
     ({ method, operation }) =>
       html`<li><a href="#${operation.operationId}">${methodBadge(method)} ${operation.summary}</a></li>`,
@@ -58,19 +61,19 @@ function navGroup(name: string, shown: readonly Shown[]): Part {
   return html`<p>${name}</p><ul>${items}</ul>`
 }
 
-function operationsOf(document: OpenApi): Shown[] {
+function operationsOf(document: OpenApi): DocumentedOperation[] {
   const all = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ document, method, path, operation })),
   )
-  const common = commonTo(
+  const common = findCommon(
     document,
     all.map(({ operation }) => operation),
   )
   return all.map((each) => ({ ...each, common }))
 }
 
-/** What all operations that need a key have: the page says it once. */
-function commonTo(document: OpenApi, operations: readonly OperationObject[]): Common {
+/** Finds the parameters, responses and headers of all operations with a key, which the page shows once. */
+function findCommon(document: OpenApi, operations: readonly OperationObject[]): Common {
   const guarded = operations.filter(({ security }) => security.length > 0)
   const references = guarded.map(
     ({ parameters, responses }) =>
@@ -84,7 +87,7 @@ function commonTo(document: OpenApi, operations: readonly OperationObject[]): Co
   return { references: inAll(references), headers: inAll(headers) }
 }
 
-function errorsSection(document: OpenApi, [first]: readonly Shown[]): Html {
+function errorsSection(document: OpenApi, [first]: readonly DocumentedOperation[]): Html {
   const rows = Object.entries(first?.operation.responses ?? {})
     .filter(([, response]) => '$ref' in response && first?.common.references.has(response.$ref))
     .map(([status, response]) => {
@@ -96,8 +99,8 @@ function errorsSection(document: OpenApi, [first]: readonly Shown[]): Html {
 <table>${rows}</table></section>`
 }
 
-/** The objects that requests and answers name; bodies stand with their operations. */
-function objectsSection(document: OpenApi, shown: readonly Shown[]): Html {
+/** Renders the objects in requests and responses, except for bodies, which appear with their operations. */
+function objectsSection(document: OpenApi, shown: readonly DocumentedOperation[]): Html {
   const bodies = shown.flatMap(({ operation }) => Object.values(operation.requestBody?.content ?? {}))
   const ofBodies = new Set(bodies.map(({ schema }) => schema.$ref))
   const objects = Object.entries(document.components.schemas).filter(
@@ -110,7 +113,7 @@ ${markdown(schema.description ?? '')}${rowsOf(fieldsOf(document, schema))}</deta
   )}</section>`
 }
 
-/** What the page loads, by the last part of its address. */
+/** The media types of the page's files. */
 const loaded: Readonly<Record<string, string>> = {
   'base.css': 'text/css; charset=utf-8',
   'reference.css': 'text/css; charset=utf-8',
@@ -118,7 +121,7 @@ const loaded: Readonly<Record<string, string>> = {
   'icon.svg': 'image/svg+xml; charset=utf-8',
 }
 
-/** The files of the interactive reference, by what follows `/docs/` in their address: nothing for the page. */
+/** Returns the files of the reference by their path after `/docs/`, which is empty for the page. */
 export async function referenceFiles(document: OpenApi): Promise<ReadonlyMap<string, StaticContent>> {
   const files = new Map([['', await staticContent('text/html; charset=utf-8', referencePage(document).text)]])
   for (const [name, type] of Object.entries(loaded)) {

@@ -5,7 +5,7 @@ import { inline } from './markdown.ts'
  * JSON Schemas as people read them.
  */
 
-/** A row of a table of fields or parameters. */
+/** A field or parameter in a table. */
 export interface Row {
   readonly name: string
   readonly required: boolean
@@ -13,7 +13,7 @@ export interface Row {
   readonly description: string
 }
 
-/** The rows as a list of terms: what each may be, and what it means. */
+/** Renders fields as a list with types and descriptions. */
 export function rowsOf(rows: readonly Row[]): Html {
   return html`<dl class="fields">${rows.map(
     ({ name, required, schema, description }) => html`
@@ -23,7 +23,7 @@ export function rowsOf(rows: readonly Row[]): Html {
 </dl>`
 }
 
-/** The fields of an object; those of objects inside by `outer.inner`. */
+/** Returns the fields of an object. Fields of nested objects are named `outer.inner`. */
 export function fieldsOf(document: OpenApi, schema: Schema, prefix = ''): Row[] {
   const inherited = (schema.allOf ?? []).flatMap((each) =>
     fieldsOf(document, resolved(document, each as Reference), prefix),
@@ -36,16 +36,16 @@ export function fieldsOf(document: OpenApi, schema: Schema, prefix = ''): Row[] 
   return [...inherited, ...own]
 }
 
-/** The type of a value, with its bounds, as text and links to the objects that it names. */
+/** Renders the type of a value with its bounds. Types of objects are links. */
 export function typeOf(schema: Schema): Part {
   if (schema.$ref !== undefined)
     return html`<a href="#${nameOf(schema as Reference)}">${nameOf(schema as Reference)}</a>`
   if (schema.anyOf !== undefined) return alternatives(schema)
   if (schema.items !== undefined) return html`list of ${typeOf(schema.items)}`
-  return [wordsFor(schema).join(' or '), boundsOf(schema), defaultOf(schema)]
+  return [describeType(schema).join(' or '), boundsOf(schema), defaultOf(schema)]
 }
 
-/** Each kind of value once: of a text with a format and text without, the former says more. */
+/** Renders each kind of value once. Of two text types, the first is more specific. */
 function alternatives(schema: Schema): Part {
   const kinds = new Map<string, Schema>()
   for (const each of schema.anyOf ?? []) {
@@ -53,12 +53,12 @@ function alternatives(schema: Schema): Part {
     if (!kinds.has(kind)) kinds.set(kind, each)
   }
   const [value = schema] = kinds.values()
-  // Values that JSON and forms write differently are the same words.
-  const words = new Set([...kinds.values()].flatMap(wordsFor))
+  // Different spellings in JSON and forms have the same words.
+  const words = new Set([...kinds.values()].flatMap(describeType))
   return [[...words].join(' or '), boundsOf(value), defaultOf(schema)]
 }
 
-function wordsFor(schema: Schema): string[] {
+function describeType(schema: Schema): string[] {
   if (schema.enum !== undefined) return schema.enum.map((value) => (value === '' ? 'empty' : String(value)))
   const { format = '' } = schema
   return [schema.type ?? 'any'].flat().flatMap((type) => {
@@ -165,14 +165,14 @@ export interface Schema {
   readonly allOf?: readonly Schema[]
 }
 
-/** What a `$ref` into the document leads to; anything else is itself. */
+/** Returns the target of a `$ref` into the document, or any other value unchanged. */
 export function resolved<T extends object>(document: OpenApi, value: T | Reference): T {
   if (!('$ref' in value) || typeof value.$ref !== 'string') return value as T
   const path = value.$ref.slice('#/'.length).split('/')
   return path.reduce((parent: object, name) => parent[name as keyof typeof parent], document) as T
 }
 
-/** The last part of a `$ref`: `Domain`. */
+/** Returns the last part of a `$ref`, such as `Domain`. */
 export function nameOf({ $ref }: Reference): string {
   return $ref.slice($ref.lastIndexOf('/') + 1)
 }
