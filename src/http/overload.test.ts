@@ -1,65 +1,51 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { type TestContext, test } from 'node:test'
+import { stopMonotonicClock } from '../../test/clock.ts'
 import { Overload } from './overload.ts'
 
-/** Takes turns of the event loop, each of this length, and tells after which of them requests were turned away. */
-async function refusedAfter(overload: Overload, turnMs: number, turns: number): Promise<boolean[]> {
-  const refused: boolean[] = []
-  for (let turn = 0; turn < turns; turn++) {
-    const until = performance.now() + turnMs
-    while (performance.now() < until);
-    await nextTurn()
-    refused.push(overload.refusal() !== undefined)
+/** Returns a watched event loop, and a function that runs a tick of this length and returns whether requests are rejected. */
+function eventLoop(t: TestContext): { overload: Overload; tick(ms: number): boolean } {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const advance = stopMonotonicClock(t)
+  const overload = new Overload()
+  const tick = (ms: number) => {
+    advance(ms)
+    // However long a tick takes, a timer fires once after it.
+    t.mock.timers.tick(20)
+    return overload.refusal() !== undefined
   }
-  return refused
+  return { overload, tick }
 }
 
-test('turns requests away for as long as every turn of the event loop takes long, then lets them in again', async () => {
-  const overload = new Overload()
+test('rejects requests while every tick of the event loop takes long, then accepts them again', (t) => {
+  const { overload, tick } = eventLoop(t)
   overload.begin()
-  for (const turnMs of [320, 400]) {
-    const refused = await refusedAfter(overload, turnMs, 5)
-    assert.deepEqual(refused.slice(2), [true, true, true], `turns of ${turnMs} ms`)
-    assert.equal(overload.refusal()?.code, 'overloaded')
+  for (const ms of [320, 400]) {
+    const rejected = Array.from({ length: 5 }, () => tick(ms))
+    assert.deepEqual(rejected.slice(2), [true, true, true], `ticks of ${ms} ms`)
   }
-  const start = performance.now()
-  while (overload.refusal() !== undefined) {
-    assert.ok(performance.now() - start < 5_000, 'requests are still turned away')
-    await wait(10)
-  }
-  overload.close()
+  assert.equal(overload.refusal()?.code, 'overloaded')
+  const after = Array.from({ length: 50 }, () => tick(20))
+  assert.deepEqual([after[0], after.at(-1)], [true, false])
 })
 
-test('lets requests in after a start that held the event loop', async () => {
-  const overload = new Overload()
-  assert.deepEqual(await refusedAfter(overload, 1_000, 2), [false, false])
+test('accepts requests after a start that blocked the event loop', (t) => {
+  const { overload, tick } = eventLoop(t)
+  assert.deepEqual([tick(1_000), tick(1_000)], [false, false])
   overload.begin()
-  assert.deepEqual(await refusedAfter(overload, 1_000, 1), [false])
-  // The timer itself has run by now, for the first time.
-  await wait(1)
-  assert.equal(overload.refusal(), undefined)
-  overload.close()
+  assert.equal(tick(1_000), false)
 })
 
-test('lets requests in after one turn that took long: the machine may have been paused', async () => {
-  // A limit above what else this machine may be doing.
-  const overload = new Overload(1_000)
+test('accepts requests after a single long tick, because the machine may have been paused', (t) => {
+  const { overload, tick } = eventLoop(t)
   overload.begin()
-  await wait(100)
-  assert.deepEqual(await refusedAfter(overload, 2_000, 1), [false])
-  // The timer has noticed by now.
-  await nextTurn()
-  await nextTurn()
+  for (let n = 0; n < 5; n++) tick(20)
+  assert.equal(tick(2_000), false)
   assert.ok(overload.delays.sum > 1.5, String(overload.delays.sum))
-  assert.equal(overload.refusal(), undefined)
-  overload.close()
 })
 
-test('lets requests in when turns are short, however many there are', async () => {
-  // A limit far above what else this machine may be doing.
-  const overload = new Overload(2_000)
+test('accepts requests when ticks are short, however many there are', (t) => {
+  const { overload, tick } = eventLoop(t)
   overload.begin()
-  assert.ok(!(await refusedAfter(overload, 100, 8)).includes(true))
-  overload.close()
+  for (let n = 0; n < 100; n++) assert.equal(tick(200), false)
 })
