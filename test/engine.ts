@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Storage } from '../src/storage/port.ts'
-import { newDatabase } from './postgres-database.ts'
+import { borrowDatabase } from './postgres-database.ts'
 
 type Engine = StorageLocation['engine']
 
@@ -22,11 +22,11 @@ export function useEngine(engine: Engine): void {
 /** Whoever runs `work` later, in the reverse order. */
 export type Later = (work: () => unknown) => void
 
-/** A database of its own, migrated and empty, that is removed `later`. */
+/** Returns a migrated, empty database that no other test uses until `later`. */
 export async function newLocation(later: Later, engine = chosen): Promise<StorageLocation> {
   if (engine === 'postgres') {
-    const { drop, ...location } = await newDatabase()
-    later(drop)
+    const { release, ...location } = await borrowDatabase()
+    later(release)
     return location
   }
   const folder = await mkdtemp(join(tmpdir(), 'waymark-'))

@@ -7,8 +7,14 @@ import { repository } from './scripts.ts'
 /** Names the file for the times: a JSON array of a test file's path, its CPU seconds and its seconds in each line. */
 export const timesVariable = 'TEST_TIMES'
 
-/** Runs test files with paths relative to the repository. Each file is one test, so that its hooks run when it ends. */
-export async function runFiles(files: readonly string[]): Promise<void> {
+/** CPU seconds of this process that were recorded for a file. */
+let recorded = 0
+
+/**
+ * Runs test files with paths relative to the repository. Each file is one test, so that its hooks run when it ends.
+ * `suffix` is added to their names.
+ */
+export async function runFiles(files: readonly string[], suffix = ''): Promise<void> {
   // Keeps the process running while a test waits for one of Waymark's unreferenced timers.
   const keepAlive = setInterval(() => undefined, 60_000)
   let running: string | undefined
@@ -16,14 +22,18 @@ export async function runFiles(files: readonly string[]): Promise<void> {
     if (running !== undefined) process.stderr.write(`The process ended while it ran ${running}.\n`)
   })
   for (const file of files) {
-    running = file
-    const [start, cpuStart] = [performance.now(), cpuSeconds()]
+    const name = file + suffix
+    running = name
+    const [start, cpuStart] = [performance.now(), cpuSeconds() - recorded]
     // Without a timeout here, --test-timeout would apply to the whole file.
-    await test(file, { timeout: 600_000 }, async () => {
+    await test(name, { timeout: 600_000 }, async () => {
       await import(join(repository, file))
     })
     const path = process.env[timesVariable]
-    const times = [file, cpuSeconds() - cpuStart, (performance.now() - start) / 1_000]
+    // Without the files that this file ran.
+    const cpu = cpuSeconds() - recorded - cpuStart
+    recorded += cpu
+    const times = [name, cpu, (performance.now() - start) / 1_000]
     if (path !== undefined) appendFileSync(path, `${JSON.stringify(times)}\n`)
   }
   running = undefined

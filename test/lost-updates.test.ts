@@ -1,23 +1,27 @@
-/** Clients that change one record at once, over two processes: none overwrites what it has not seen. */
+/** Clients that change one record at the same time, over two processes: none overwrites a state that it has not read. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { type Answer, type Json, sendRequest } from './client.ts'
-import { newDatabase, type RunningServer, startServer } from './processes.ts'
+import { type RunningServer, startServer } from './processes.ts'
+import { runs } from './runs.ts'
+import { databaseOn } from './visited-server.ts'
 
-const clients = 50
+const clients = runs(50, 16)
 
-/** Each record holds a count, in one of its fields. */
+/** Each record has a count in one of its fields. */
 const counters = {
   domains: {
+    engine: 'sqlite',
     written: (n: number) => ({ homepage_url: `https://acme.com/${n}` }),
     read: (data: Json) => Number(data.homepage_url.split('/').at(-1)),
   },
   spaces: {
+    engine: 'postgres',
     written: (n: number) => ({ name: String(n) }),
     read: (data: Json) => Number(data.name),
   },
-}
+} as const
 
 interface Counter {
   readonly count: number
@@ -46,9 +50,8 @@ class Client {
   }
 }
 
-async function servers(t: TestContext): Promise<{ client: () => Client }> {
-  const { variables } = newDatabase(t)
-  const quiet = { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' }
+async function servers(t: TestContext, engine: 'sqlite' | 'postgres'): Promise<{ client: () => Client }> {
+  const quiet = { ...(await databaseOn(t, engine)), RATE_LIMIT: '0', LOG_LEVEL: 'warn' }
   const both = [await startServer(t, quiet), await startServer(t, quiet)] as const
   let made = 0
   return {
@@ -59,7 +62,7 @@ async function servers(t: TestContext): Promise<{ client: () => Client }> {
   }
 }
 
-for (const [resource, { written, read }] of Object.entries(counters)) {
+for (const [resource, { engine, written, read }] of Object.entries(counters)) {
   /** The count and its tag; undefined once the record is gone. */
   const look = async (client: Client, path: string): Promise<Counter | undefined> => {
     const { status, headers, body } = await client.send('GET', path)
@@ -87,23 +90,23 @@ for (const [resource, { written, read }] of Object.entries(counters)) {
     return `/api/v1/${resource}/${body.data.id}`
   }
 
-  test(`${clients} clients that change one of the ${resource} at once with If-Match lose no update`, {
+  test(`${clients} clients that change one of the ${resource} with If-Match lose no update on ${engine}`, {
     timeout: 60_000,
   }, async (t) => {
-    const { client } = await servers(t)
+    const { client } = await servers(t, engine)
     const path = await store(client())
     const stale: string[] = []
     const done = await Promise.all(Array.from({ length: clients }, () => increment(client(), path, stale)))
     assert.deepEqual(new Set(done), new Set([true]))
     assert.equal((await look(client(), path))?.count, clients)
-    t.diagnostic(`${stale.length} updates were refused with 412 and made again`)
+    t.diagnostic(`${stale.length} updates were rejected with 412 and repeated`)
     assert.ok(stale.length > 0, 'no client met another')
   })
 
-  test(`a client that deletes one of the ${resource} with If-Match among ${clients} that change it deletes what it saw`, {
+  test(`a client that deletes one of the ${resource} with If-Match deletes the state that it read on ${engine}`, {
     timeout: 60_000,
   }, async (t) => {
-    const { client } = await servers(t)
+    const { client } = await servers(t, engine)
     const path = await store(client())
     let counted = 0
     const count = async (own: Client) => {

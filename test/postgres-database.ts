@@ -1,6 +1,5 @@
-/**
- * Databases of one's own on the PostgreSQL of this run.
- */
+/** Databases for tests, on the PostgreSQL server of this run. */
+import pg from 'pg'
 import type { PostgresLocation } from '../src/storage/location.ts'
 import {
   databaseUrl,
@@ -12,9 +11,11 @@ import {
   urlVariable,
 } from './postgres.ts'
 
+export type NewDatabase = PostgresLocation & { drop(): Promise<void> }
+
 let own: Promise<TestServer> | undefined
 
-/** The server of this run; when nobody prepared one, it is started now and ends with the file. */
+/** Returns the server of this run. If there is none, starts one that ends with this process. */
 async function testServer(): Promise<Pick<TestServer, 'url' | 'template'>> {
   const url = process.env[urlVariable]
   const template = process.env[templateVariable]
@@ -25,7 +26,10 @@ async function testServer(): Promise<Pick<TestServer, 'url' | 'template'>> {
 
 async function ownServer(): Promise<TestServer> {
   const server = await prepareServer()
-  process.once('beforeExit', () => server.stop())
+  process.once('beforeExit', async () => {
+    await dropReleased()
+    await server.stop()
+  })
   return server
 }
 
@@ -38,8 +42,8 @@ async function cheapestCopy(url: string): Promise<string> {
   return Number(row?.server_version_num) >= 150_000 ? 'strategy file_copy' : ''
 }
 
-/** A database of one's own: migrated, or, with `isMigrated` false, empty. It is dropped by `drop`. */
-export async function newDatabase(isMigrated = true): Promise<PostgresLocation & { drop(): Promise<void> }> {
+/** Creates a database, migrated unless `isMigrated` is false. `drop` drops it. */
+export async function newDatabase(isMigrated = true): Promise<NewDatabase> {
   const { url, template } = await testServer()
   const name = newName('test')
   strategy ??= await cheapestCopy(url)
@@ -50,4 +54,64 @@ export async function newDatabase(isMigrated = true): Promise<PostgresLocation &
     pool: 10,
     drop: async () => void (await execute(url, `drop database ${name} with (force)`)),
   }
+}
+
+/** The databases that tests have released: migrated and empty. */
+const released: NewDatabase[] = []
+
+/** Returns a migrated, empty database. Emptying one takes a tenth of the time of creating one, so tests share a few. */
+export async function borrowDatabase(): Promise<PostgresLocation & { release(): Promise<void> }> {
+  const { drop, ...location } = released.pop() ?? (await newDatabase())
+  initial ??= await stateOf(location.url)
+  const release = async () => {
+    const { row, parts } = await stateOf(location.url)
+    // A test added tables or columns.
+    if (parts !== initial?.parts) return drop()
+    await execute(location.url, emptied)
+    if (row !== initial.row) await execute(location.url, restoring(initial.row))
+    if (released.length === 0) process.once('beforeExit', dropReleased)
+    released.push({ ...location, drop })
+  }
+  return { ...location, release }
+}
+
+async function dropReleased(): Promise<void> {
+  for (const { drop } of released.splice(0)) await drop()
+}
+
+interface State {
+  /** The only row of a new database, as JSON. */
+  readonly row: string
+  /** The number of columns of its tables and indexes. */
+  readonly parts: string
+}
+
+let initial: State | undefined
+
+async function stateOf(url: string): Promise<State> {
+  const [state] = await execute(
+    url,
+    `select to_jsonb(instance)::text as row, (select count(*) from pg_attribute join pg_class on attrelid = pg_class.oid
+      where relnamespace = 'public'::regnamespace) as parts from instance`,
+  )
+  return state as unknown as State
+}
+
+/** Ends other connections, deletes all rows but those of a new database, and restarts all sequences. */
+const emptied = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid();
+  set session_replication_role = replica;
+  do $$ declare name text; begin
+    for name in select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely%'
+      and tablename <> 'instance' loop
+      execute format('delete from %I', name);
+    end loop;
+    for name in select sequencename from pg_sequences where schemaname = 'public' loop
+      perform setval(format('%I', name)::regclass, 1, false);
+    end loop;
+  end $$`
+
+function restoring(row: string): string {
+  const json = `${pg.escapeLiteral(row)}::jsonb`
+  return `delete from instance; insert into instance select * from jsonb_populate_record(null::instance, ${json})`
 }
