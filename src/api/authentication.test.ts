@@ -106,7 +106,7 @@ test('200 whatever the case of the scheme', async () => {
   }
 })
 
-test('401 for a key that is anywhere but in the Authorization header', async () => {
+test('401 for a key outside the Authorization header', async () => {
   for (const name of ['api_key', 'key', 'access_token', 'token', 'Authorization']) {
     const query = `/api/v1/domains?${name}=${wellFormed}`
     assertUnauthorised(await app.send('GET', query, { key: null }), 'missing_api_key')
@@ -121,7 +121,7 @@ test('401 for a key that is anywhere but in the Authorization header', async () 
   }
 })
 
-test('401 does not say the key, nor whether a record exists', async () => {
+test('401 shows neither the key nor whether a record exists', async () => {
   const seen = await app.send('GET', '/api/v1/domains/1', { key: unknown })
   assert.ok(!seen.text.includes(unknown.slice(3)))
   const unseen = await app.send('GET', '/api/v1/domains/999', { key: unknown })

@@ -6,12 +6,12 @@ import { startApp, type TestApp } from '../../test/app.ts'
 import { launchChromium, whyNoChromium } from '../../test/chromium.ts'
 import { operations } from '../app/api.ts'
 
-/** A page of the app, and all that went on behind it. */
+/** A page of the app with its requests and errors. */
 interface Visit {
   readonly page: Page
   readonly app: TestApp
   readonly requests: URL[]
-  /** What the browser complained of: errors of scripts, violations of the content security policy, failed requests. */
+  /** Script errors, violations of the content security policy, and failed requests. */
   readonly complaints: string[]
 }
 
@@ -46,7 +46,7 @@ for (const path of ['/docs', '/docs/', '/docs?key=wm_', '/docs/static/']) {
   })
 }
 
-test('the first operation stands on the first screen, of a phone too', { skip }, async () => {
+test('shows the first operation on the first screen, even on a phone', { skip }, async () => {
   for (const screen of [{}, phone]) {
     const { page } = await visit('/docs', screen)
     const { y, height } = await boxOf(page.locator('.operation').first())
@@ -54,7 +54,9 @@ test('the first operation stands on the first screen, of a phone too', { skip },
   }
 })
 
-test('no operation is higher than 5 000 pixels or wider than the screen, of a phone too', { skip }, async () => {
+test('limits operations to a height of 5,000 pixels and the width of the screen, even on a phone', {
+  skip,
+}, async () => {
   for (const screen of [{}, phone]) {
     const { page } = await visit('/docs', screen)
     await openAll(page)
@@ -83,7 +85,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   })
 }
 
-test('the pages are dark for those who prefer that', { skip }, async () => {
+test('shows dark pages to people who prefer them', { skip }, async () => {
   for (const path of ['/docs', '/problems/not_found']) {
     const lightness = async (colorScheme: 'light' | 'dark') => {
       const { page } = await visit(path, { colorScheme })
@@ -95,7 +97,7 @@ test('the pages are dark for those who prefer that', { skip }, async () => {
   }
 })
 
-test('the filter leaves the operations that have all of its words, and says when there is none', { skip }, async () => {
+test('filters operations by all words, and shows a message if none match', { skip }, async () => {
   const { page } = await visit('/docs')
   const shown = () => page.locator('.operation:visible').evaluateAll((all: { id: string }[]) => all.map(({ id }) => id))
   await page.getByLabel('Filter').fill('DELETE space')
@@ -109,7 +111,7 @@ test('the filter leaves the operations that have all of its words, and says when
   assert.equal((await shown()).length, operations.length + 3)
 })
 
-test('an address that names an operation or an object opens it', { skip }, async () => {
+test('opens the operation or object in the URL fragment', { skip }, async () => {
   const { page } = await visit('/docs#storeSpace')
   await page.locator('#storeSpace .send').waitFor()
   await page.locator('#storeSpace a[href="#Space"]').click()
@@ -118,7 +120,7 @@ test('an address that names an operation or an object opens it', { skip }, async
   await page.waitForURL('**/docs#listSpaces')
 })
 
-test('a key and Send store a domain, from JSON and from a form', { skip }, async () => {
+test('stores a domain with a key and the Send button, as JSON and as a form', { skip }, async () => {
   const { page, app, requests, complaints } = await visit('/docs')
   await page.getByLabel('API key').fill(app.key)
   await page.locator('#storeDomain > summary').click()
@@ -146,7 +148,7 @@ test('a key and Send store a domain, from JSON and from a form', { skip }, async
   assert.deepEqual(complaints, [])
 })
 
-test('parameters go where they belong, and those left empty nowhere', { skip }, async () => {
+test('sends parameters in the path, query and headers, and omits empty ones', { skip }, async () => {
   const { page, app } = await visit('/docs')
   await page.getByLabel('API key').fill(app.key)
   const { body } = await app.send('POST', '/api/v1/spaces', { form: { name: 'a&b', color: 2 } })
@@ -166,7 +168,7 @@ test('parameters go where they belong, and those left empty nowhere', { skip }, 
   assert.match(await send(update), /^412/)
 })
 
-test('what cannot be sent is said, not lost', { skip }, async () => {
+test('shows an error if the request cannot be sent', { skip }, async () => {
   const { page, app } = await visit('/docs')
   await page.getByLabel('API key').fill('wm_ключ')
   await page.locator('#listSpaces > summary').click()
@@ -175,7 +177,7 @@ test('what cannot be sent is said, not lost', { skip }, async () => {
   assert.match(await send(page.locator('#listSpaces')), /^200 OK/)
 })
 
-test('the key is kept for the tab, until it is forgotten', { skip }, async () => {
+test('stores the key for the tab until it is removed', { skip }, async () => {
   const { page, app } = await visit('/docs')
   await page.getByLabel('API key').fill(app.key)
   await page.reload()
@@ -235,7 +237,7 @@ async function boxOf(element: Locator) {
 
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** What axe finds critical or serious on the page as it is. */
+/** Returns the critical and serious findings of axe. */
 async function findings(page: Page): Promise<string[]> {
   await page.evaluate(axe)
   return page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations

@@ -19,7 +19,7 @@ test('302 from / to the dashboard', async () => {
   assert.equal(headers.location, '/app')
 })
 
-test('200 with the document, without a key, for the address that was asked', async () => {
+test('200 with the document for the requested address, without a key', async () => {
   const app = await startApp()
   const { status, headers, body } = await app.send('GET', '/openapi.json', { key: null })
   assert.equal(status, 200)
@@ -51,7 +51,7 @@ test('200 with JSON bodies only for bodies=json, and with every body for bodies=
   }
 })
 
-test('422 for bodies that the document does not have, and for two values', async () => {
+test('422 for an unknown value of bodies, and for two values', async () => {
   const app = await startApp()
   for (const [query, code] of [
     ['bodies=form', 'not_allowed'],
@@ -67,7 +67,7 @@ test('422 for bodies that the document does not have, and for two values', async
   }
 })
 
-test('200 with the document for any number of addresses, uncompressed beyond the first few', async () => {
+test('200 with the document for any number of addresses, compressed only for the first few', async () => {
   const app = await startApp()
   const ask = (host: string) => get(app, '/openapi.json', { host, 'accept-encoding': 'gzip' })
   assert.equal((await ask('first.example.com')).headers['content-encoding'], 'gzip')
@@ -78,7 +78,7 @@ test('200 with the document for any number of addresses, uncompressed beyond the
   assert.equal((await ask('first.example.com')).headers['content-encoding'], 'gzip')
 })
 
-test('200 with the reference at /docs alone; its other addresses lead there', async () => {
+test('200 with the reference at /docs, and 302 to it from its other URLs', async () => {
   const app = await startApp()
   const { status, headers, text } = await app.send('GET', '/docs', { key: null })
   assert.equal(status, 200)
@@ -90,7 +90,7 @@ test('200 with the reference at /docs alone; its other addresses lead there', as
   }
 })
 
-test('the reference has every operation, parameter and field of the document, and each id once', async () => {
+test('shows every operation, parameter and field of the document in the reference, with unique ids', async () => {
   const app = await startApp()
   const { text } = await app.send('GET', '/docs', { key: null })
   const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
@@ -105,21 +105,21 @@ test('the reference has every operation, parameter and field of the document, an
     assert.ok(ids.includes(target), `#${target} leads nowhere`)
 })
 
-test('the reference leaves no Markdown of the document as it is', async () => {
+test('renders all Markdown of the document in the reference', async () => {
   const app = await startApp()
   const { text } = await app.send('GET', '/docs', { key: null })
   const prose = text.replace(/<(pre|textarea|script)[^>]*>.*?<\/\1>/gs, '')
   assert.doesNotMatch(prose, /`|\*\*|\]\(|^#+ |^[-*] |^\d+\. /m)
 })
 
-test('errors that every operation may answer stand on the page once', async () => {
+test('shows errors of every operation only once', async () => {
   const app = await startApp()
   const { text } = await app.send('GET', '/docs', { key: null })
   for (const code of ['missing_api_key', 'rate_limited', 'internal_error', 'headers_too_large'])
     assert.equal(text.split(`/problems/${code}"`).length, 2, code)
 })
 
-test('the reference may load nothing from any other host, over plain http too, and runs no inline script', async () => {
+test('loads nothing from other hosts and runs no inline scripts, even over plain HTTP', async () => {
   const app = await startApp()
   const { headers } = await app.send('GET', '/docs', { key: null })
   const policy = String(headers['content-security-policy'])
@@ -174,7 +174,7 @@ for (const path of documents) {
   })
 }
 
-test('404 for a file that the reference does not have, as for any other path', async () => {
+test('404 for an unknown file of the reference, as for any other path', async () => {
   const app = await startApp()
   for (const path of [
     '/docs/nothing',
@@ -197,7 +197,7 @@ test('405 for anything but GET', async () => {
   }
 })
 
-test('every problem has its page, which loads and runs nothing', async () => {
+test('shows a page for every problem, which loads and runs nothing', async () => {
   const app = await startApp()
   for (const [code, { title }] of Object.entries(failures)) {
     const { status, headers, text } = await app.send('GET', `/problems/${code}`, { key: null })
@@ -209,7 +209,7 @@ test('every problem has its page, which loads and runs nothing', async () => {
   }
 })
 
-test('problems are explained in JSON to those who ask for it, and not for HTML', async () => {
+test('explains problems in JSON to clients that accept JSON and not HTML', async () => {
   const app = await startApp()
   const asked = async (accept: string) => app.send('GET', '/problems/name_taken', { key: null, headers: { accept } })
   const { headers, body } = await asked('application/json')
@@ -220,7 +220,7 @@ test('problems are explained in JSON to those who ask for it, and not for HTML',
   assert.equal((await asked('*/*')).headers['content-type'], html)
 })
 
-test('404 for a problem that there is none of', async () => {
+test('404 for an unknown problem', async () => {
   const app = await startApp()
   for (const code of ['nothing', 'toString', '__proto__', 'NOT_FOUND', '']) {
     const { status, body } = await app.send('GET', `/problems/${code}`, { key: null })
@@ -228,7 +228,7 @@ test('404 for a problem that there is none of', async () => {
   }
 })
 
-/** What comes back, byte by byte; a server that sheds load is asked again. */
+/** Returns the raw response. Repeats the request while the server is overloaded. */
 async function get(app: TestApp, path: string, headers: OutgoingHttpHeaders) {
   for (;;) {
     const [response] = await once(request({ port: app.port, path, headers, agent: false }).end(), 'response')

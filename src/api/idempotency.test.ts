@@ -12,7 +12,7 @@ const key = fc.string({
 })
 const quoted = (text: string) => `"${text.replace(/["\\]/g, '\\$&')}"`
 
-test('a key is the same bare and quoted', () => {
+test('parses the same key bare and quoted', () => {
   fc.assert(
     fc.property(key, (text) => {
       assert.equal(parseIdempotencyKey(quoted(text)), text)
@@ -21,7 +21,7 @@ test('a key is the same bare and quoted', () => {
   )
 })
 
-test('two keys that differ are two, however they are written', () => {
+test('distinguishes different keys in any spelling', () => {
   fc.assert(
     fc.property(key, key, (one, other) => {
       fc.pre(one !== other)
@@ -30,7 +30,7 @@ test('two keys that differ are two, however they are written', () => {
   )
 })
 
-test('any text is a key of 1 to 255 visible characters, or none', () => {
+test('parses any text to a key of 1 to 255 visible characters, or to null', () => {
   const characters = fc.constantFrom('"', '\\', 'a', ' ', '\t', '\x7f', '\x80', 'é', ';')
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: characters, maxLength: 12 }), fc.string()), (text) => {
@@ -41,7 +41,7 @@ test('any text is a key of 1 to 255 visible characters, or none', () => {
   )
 })
 
-test('a key has at most 255 characters, not counting escapes', () => {
+test('accepts keys of up to 255 characters without escapes', () => {
   const longest = '"'.repeat(maxIdempotencyKey)
   assert.equal(parseIdempotencyKey(quoted(longest)), longest)
   assert.equal(parseIdempotencyKey(quoted(`${longest}"`)), null)
@@ -65,5 +65,5 @@ for (const value of [
   'é',
   'a\n',
 ]) {
-  test(`no key: ${JSON.stringify(value)}`, () => assert.equal(parseIdempotencyKey(value), null))
+  test(`rejects the key ${JSON.stringify(value)}`, () => assert.equal(parseIdempotencyKey(value), null))
 }

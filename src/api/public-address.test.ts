@@ -1,4 +1,4 @@
-/** Where links lead: to the configured address, else to what the request was sent to. */
+/** The host of links in responses: BASE_URL, or otherwise the requested host. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
@@ -6,7 +6,7 @@ import { startApp } from '../../test/app.ts'
 const path = '/api/v1/spaces'
 const forwarded = { 'x-forwarded-host': 'links.example.com', 'x-forwarded-proto': 'https' }
 
-test('201 and 200 with links to BASE_URL, whatever the request says', async () => {
+test('201 and 200 with links to BASE_URL, whatever the Host is', async () => {
   const app = await startApp({ baseUrl: 'https://links.example.com', trustProxy: 1 })
   const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' }
   const stored = await app.send('POST', path, { form: { name: 'x' }, headers })
@@ -19,7 +19,7 @@ test('201 and 200 with links to BASE_URL, whatever the request says', async () =
   assert.ok(!list.text.includes('evil') && !String(list.headers.link).includes('evil'))
 })
 
-test('200 with links to what a trusted proxy was asked for', async () => {
+test('200 with links to the host that a trusted proxy forwards', async () => {
   const app = await startApp({ trustProxy: 1 })
   const { body } = await app.send('GET', path, { headers: forwarded })
   assert.equal(body.meta.path, `https://links.example.com${path}`)
@@ -27,13 +27,13 @@ test('200 with links to what a trusted proxy was asked for', async () => {
   assert.equal(document.body.servers[0].url, 'https://links.example.com')
 })
 
-test('200 with links to the Host itself when no proxy is trusted', async () => {
+test('200 with links to the Host if no proxy is trusted', async () => {
   const app = await startApp()
   const { body } = await app.send('GET', path, { headers: forwarded })
   assert.equal(body.meta.path, `${app.origin}${path}`)
 })
 
-test('400 malformed_request for what a trusted proxy forwards when it is no host or no scheme of the web', async () => {
+test('400 malformed_request for an invalid host or scheme from a trusted proxy', async () => {
   const app = await startApp({ trustProxy: 1 })
   for (const headers of [
     { 'x-forwarded-host': 'a/b' },

@@ -16,7 +16,7 @@ function limitsOf({ headers }: Answer) {
   return { policy, q: Number(q), w: Number(w), r: Number(r), t: Number(t), reset: Number(headers['x-ratelimit-reset']) }
 }
 
-test('200 with what is left of the key in both kinds of headers', async (t) => {
+test('200 with the remaining requests of the key in both kinds of headers', async (t) => {
   stopClock(t)
   const app = await startApp({ rateLimit: 10 })
   for (let left = 9; left >= 7; left--) {
@@ -43,7 +43,7 @@ test('429 once the key has used up its requests, with Retry-After no smaller tha
   }
 })
 
-test('429 for one key leaves the other keys of its account alone', async (t) => {
+test('429 for one key does not affect other keys of its account', async (t) => {
   stopClock(t)
   const app = await startApp({ rateLimit: 1 })
   await app.send('GET', path)
@@ -53,7 +53,7 @@ test('429 for one key leaves the other keys of its account alone', async (t) => 
   assert.equal(headers['x-ratelimit-remaining'], '0')
 })
 
-test('every answer to a key counts, whatever its status', async (t) => {
+test('counts every response to a key, whatever its status', async (t) => {
   stopClock(t)
   const app = await startApp({ rateLimit: 5 })
   const key = await app.createKey({ scopes: ['spaces:read'] })
@@ -65,7 +65,7 @@ test('every answer to a key counts, whatever its status', async (t) => {
   assert.deepEqual(left, [4, 3, 2, 1])
 })
 
-test('429 after 300 failed authentications of an address, while a good key works on', async (t) => {
+test('429 after 300 failed authentications of an address, while valid keys still work', async (t) => {
   stopClock(t)
   const app = await startApp({ rateLimit: 1_000 })
   const failed = () => app.send('GET', path, { key: 'wm_wrong' })
@@ -85,7 +85,7 @@ test('429 after 300 failed authentications of an address, while a good key works
   assert.equal((await app.send('GET', '/api/v1/nowhere', { key: null })).status, 404)
 })
 
-test('429 by the address that a trusted proxy names, IPv6 by its /64', async (t) => {
+test('429 by the address that a trusted proxy forwards, or by the /64 of an IPv6 address', async (t) => {
   stopClock(t)
   const app = await startApp({ rateLimit: 1_000, trustProxy: 1 })
   const failed = (address: string) => app.send('GET', path, { key: null, headers: { 'x-forwarded-for': address } })
@@ -97,7 +97,7 @@ test('429 by the address that a trusted proxy names, IPv6 by its /64', async (t)
   assert.equal((await failed('192.0.2.1')).status, 401)
 })
 
-test('429 whatever X-Forwarded-For says when no proxy is trusted', async (t) => {
+test('429 whatever X-Forwarded-For contains if no proxy is trusted', async (t) => {
   stopClock(t)
   const app = await startApp({ rateLimit: 1_000 })
   const failed = (index: number) =>
@@ -106,7 +106,7 @@ test('429 whatever X-Forwarded-For says when no proxy is trusted', async (t) => 
   assert.equal(answers.filter(({ status }) => status === 429).length, 1)
 })
 
-test('200 and 401 without end, and without headers, when limits are off', async () => {
+test('200 and 401 without a limit and without headers if limits are off', async () => {
   const app = await startApp({ rateLimit: 0 })
   const answers = await Promise.all([
     ...Array.from({ length: 320 }, () => app.send('GET', path, { key: null })),
@@ -116,14 +116,14 @@ test('200 and 401 without end, and without headers, when limits are off', async 
   for (const { headers } of answers) assert.ok(!Object.keys(headers).some((name) => name.includes('ratelimit')))
 })
 
-test('404 has the headers, whatever the request is called', async () => {
+test('404 has the headers, whatever the method and path', async () => {
   const app = await startApp({ rateLimit: 10 })
   const { status, headers } = await app.send('GET', '/api/v1/nowhere', { headers: { 'x-request-id': 'ratelimit' } })
   assert.equal(status, 404)
   assert.match(String(headers.ratelimit), /^"address";r=\d+;t=\d+$/)
 })
 
-test('2xx to 5xx of the API all have the headers', async () => {
+test('adds the headers to all API responses from 2xx to 5xx', async () => {
   const app = await startApp()
   for (const [method, url] of [
     ['GET', '/api/v1/nowhere'],

@@ -61,7 +61,7 @@ for (const [what, form] of Object.entries(forms)) {
   })
 }
 
-test('what is not sent stays undefined in an update, whatever else is sent', () => {
+test('returns undefined for omitted fields of an update', () => {
   fc.assert(
     fc.property(input, (fields) => {
       for (const form of [updateDomain, updateSpace]) {
@@ -72,7 +72,7 @@ test('what is not sent stays undefined in an update, whatever else is sent', () 
   )
 })
 
-test('white space around a value makes no difference', () => {
+test('ignores white space around a value', () => {
   const blank = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r', '\u00a0', '\u3000', '\ufeff') })
   const spaceName = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 })
   fc.assert(
@@ -82,7 +82,7 @@ test('white space around a value makes no difference', () => {
   )
 })
 
-test('an integer has one spelling', () => {
+test('accepts one spelling of each integer', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (integer) => {
       assert.equal(positiveInteger(String(integer)), integer)
@@ -111,7 +111,7 @@ test('an integer has one spelling', () => {
   assert.equal(positiveInteger('9007199254740991'), Number.MAX_SAFE_INTEGER)
 })
 
-test('an integer outside of its bounds is refused with a sentence that names them', () => {
+test('names the range in the message for an integer outside it', () => {
   assert.equal(integerUpTo(6, '6', 'color'), 6)
   for (const text of ['0', '7', '-1', 'x']) {
     const refusal = integerUpTo(6, text, 'color')

@@ -63,7 +63,7 @@ async function receive(t: TestContext, maxBytes: number): Promise<Receiving> {
   return { bodies, results, send }
 }
 
-test('past the budget, the connection whose body has waited longest is closed, and the others can finish', async (t) => {
+test('closes the connection whose body has waited longest when the budget is exceeded, and lets the others finish', async (t) => {
   const { bodies, results, send } = await receive(t, 20 * counted)
   const first = await send(unfinished)
   const second = await send(unfinished)
@@ -81,7 +81,7 @@ test('past the budget, the connection whose body has waited longest is closed, a
   assert.equal(results.at(-1), 2_000)
 })
 
-test('a body of one-byte chunks counts at most twice its size, and is received whole', async (t) => {
+test('counts a body of one-byte chunks with at most twice its size, and receives it completely', async (t) => {
   const { bodies, results, send } = await receive(t, 20 * counted)
   const head = 'POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n'
   const socket = await send(head + '1\r\nx\r\n'.repeat(700))
@@ -101,7 +101,7 @@ test('first closes a connection that holds more than its share', async (t) => {
   assert.deepEqual([others.some(({ destroyed }) => destroyed), bodies.bytes], [false, 17 * counted])
 })
 
-test('a body is no longer counted once it is complete, is too large, or its client has left', async (t) => {
+test('stops counting a body that is complete or too large, or whose client has left', async (t) => {
   const { bodies, results, send } = await receive(t, 20 * counted)
   const complete = await send(unfinished)
   complete.write(half)

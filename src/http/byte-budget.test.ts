@@ -9,13 +9,13 @@ import { ByteBudget } from './byte-budget.ts'
 import type { Exchange } from './exchange.ts'
 import { send } from './response.ts'
 
-/** More than what the sockets of both ends hold by themselves. */
+/** More than the socket buffers of both ends can hold. */
 const answer = Buffer.alloc(12_000_000, 'x')
 const request = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
 
 interface Slow {
   readonly unread: ByteBudget
-  /** A client that asks and does not read. */
+  /** Connects a client that sends requests and does not read. */
   readonly dial: (requests?: string) => Promise<Socket>
 }
 
@@ -44,7 +44,7 @@ async function serve(t: TestContext, maxAnswers: number): Promise<Slow> {
   return { unread, dial }
 }
 
-/** Reads until the connection ends or `wanted` bytes have come. Resolves with the number of bytes read. */
+/** Reads until the connection ends or `wanted` bytes have arrived. Resolves with the number of bytes. */
 async function readAll(socket: Socket, wanted = Number.POSITIVE_INFINITY): Promise<number> {
   let bytes = 0
   const closed = once(socket, 'close')
@@ -58,7 +58,7 @@ async function readAll(socket: Socket, wanted = Number.POSITIVE_INFINITY): Promi
   return bytes
 }
 
-test('past the budget, the connection that has waited longest is cut, and the others get their answers', async (t) => {
+test('closes the connection that has waited longest when the budget is exceeded, and sends the other responses', async (t) => {
   const { unread, dial } = await serve(t, 9)
   const first = await dial()
   const others: Socket[] = []
@@ -70,7 +70,7 @@ test('past the budget, the connection that has waited longest is cut, and the ot
   await eventually(() => unread.bytes === 0)
 })
 
-test('no more than the budget waits, however many clients do not read', async (t) => {
+test('never exceeds the budget, however many clients do not read', async (t) => {
   const { unread, dial } = await serve(t, 9)
   for (let n = 0; n < 20; n++) {
     await dial()
@@ -78,7 +78,7 @@ test('no more than the budget waits, however many clients do not read', async (t
   }
 })
 
-test('an answer that waits for others on its connection counts, and a connection with more than its share is cut first', async (t) => {
+test('counts responses behind others on a connection, and first closes a connection with more than its share', async (t) => {
   const { unread, dial } = await serve(t, 10)
   const modest = await dial()
   const greedy = await dial(request.repeat(10))
@@ -87,12 +87,12 @@ test('an answer that waits for others on its connection counts, and a connection
   await eventually(() => unread.bytes === 0)
 })
 
-test('a connection that takes one of its answers goes behind those that take none', async (t) => {
+test('restarts the waiting time of a connection that has read a response', async (t) => {
   const { unread, dial } = await serve(t, 10)
   const reading = await dial(request.repeat(2))
   const stuck = await dial(request.repeat(2))
   const before = unread.bytes
-  // At once, and not when this process comes to look: a busy machine would have it read both answers.
+  // Pauses immediately, because this process could otherwise read both responses on a busy machine.
   const pauseAfterOne = () => unread.bytes < before && reading.pause()
   reading.on('data', pauseAfterOne).resume()
   await eventually(() => reading.isPaused())
@@ -103,14 +103,14 @@ test('a connection that takes one of its answers goes behind those that take non
   for (const socket of [reading, ...others]) assert.equal(socket.destroyed, false)
 })
 
-test('clients that leave are no longer counted', async (t) => {
+test('stops counting clients that leave', async (t) => {
   const { unread, dial } = await serve(t, 10)
   const sockets = [await dial(), await dial(request.repeat(3))]
   for (const socket of sockets) socket.destroy()
   await eventually(() => unread.bytes === 0)
 })
 
-test('the app cuts what does not read at 64 MiB, logs it as aborted, and keeps serving others', async (t) => {
+test('closes connections with 64 MiB of unread responses, logs them as aborted, and keeps serving others', async (t) => {
   const app = await startApp()
   app.router.add('GET', '/large', (exchange) => send(exchange, 200, answer))
   const sockets = Array.from({ length: 10 }, () => connect(app.port, '127.0.0.1').on('error', () => undefined))

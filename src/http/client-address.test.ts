@@ -4,20 +4,20 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { addressIn, networkOf, Proxies } from './client-address.ts'
 
-test('an IPv4 address is its own network, mapped into IPv6 or not', () => {
+test('returns an IPv4 address as its own network, even if it is mapped into IPv6', () => {
   for (const address of ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:192.0.2.1']) {
     assert.equal(networkOf(address), '192.0.2.1')
   }
   assert.notEqual(networkOf('192.0.2.1'), networkOf('192.0.2.2'))
 })
 
-test('a port that a proxy forwards makes no difference, and what is no address counts as one', () => {
+test('ignores forwarded ports, and groups all invalid addresses', () => {
   assert.equal(networkOf('192.0.2.1:1234'), '192.0.2.1')
   assert.equal(networkOf('[2001:db8:0:12::1]:1234'), networkOf('2001:db8:0:12::2'))
   for (const text of ['garbage', '1.2.3', `z${'z'.repeat(5_000)}`]) assert.equal(networkOf(text), 'unknown')
 })
 
-test('an address is read from what a proxy forwards', () => {
+test('reads the address that a proxy forwards', () => {
   for (const forwarded of ['192.0.2.1', '192.0.2.1:1234', '::ffff:192.0.2.1', '[::FFFF:192.0.2.1]:1234']) {
     assert.equal(addressIn(forwarded), '192.0.2.1')
   }
@@ -26,7 +26,7 @@ test('an address is read from what a proxy forwards', () => {
   }
 })
 
-test('an IPv6 address belongs to its /64, however it is written', () => {
+test('returns the /64 of an IPv6 address in any spelling', () => {
   const network = networkOf('2001:db8:0:12:1:2:3:4')
   const alike = [
     '2001:db8:0:12::',
@@ -40,14 +40,14 @@ test('an IPv6 address belongs to its /64, however it is written', () => {
   }
 })
 
-test('the loopback and other short spellings', () => {
+test('expands the loopback address and other short spellings', () => {
   assert.equal(networkOf('::1'), networkOf('::'))
   assert.equal(networkOf('::1'), networkOf('0:0:0:0:0:0:0:1'))
   assert.equal(networkOf('fe80::1'), networkOf('fe80:0:0:0::2'))
   assert.notEqual(networkOf('1::'), networkOf('::1'))
 })
 
-test('two addresses share a network exactly when their first 64 bits are the same', () => {
+test('returns the same network exactly if the first 64 bits are equal', () => {
   const groups = fc.array(fc.constantFrom(0, 1, 0x12, 0xffff), { minLength: 8, maxLength: 8 })
   const written = (values: readonly number[]) => values.map((value) => value.toString(16)).join(':')
   const shortened = (values: readonly number[]) =>
@@ -64,7 +64,7 @@ test('two addresses share a network exactly when their first 64 bits are the sam
 
 type Trusted = ConstructorParameters<typeof Proxies>[0]
 
-/** What is known of a request from `nearest`, with these headers. */
+/** Returns the address, host and scheme of a request from `nearest` with these headers. */
 function known(trusted: Trusted, nearest: string, headers: IncomingMessage['headers']) {
   const request = { headers, socket: { remoteAddress: nearest } } as IncomingMessage
   const proxies = new Proxies(trusted)
@@ -90,20 +90,21 @@ const cases: readonly [what: string, Trusted, nearest: string, known: string[]][
 ]
 
 for (const [what, trusted, nearest, expected] of cases) {
-  test(`${what} trusted: whose word is taken`, () => assert.deepEqual(known(trusted, nearest, forwarded), expected))
+  test(`uses the right values with ${what} trusted`, () =>
+    assert.deepEqual(known(trusted, nearest, forwarded), expected))
 }
 
-test('a trusted proxy that says nothing: what the request itself says', () => {
+test('uses the request itself if a trusted proxy forwards nothing', () => {
   assert.deepEqual(known(1, '10.0.0.1', { host: 'go.acme.com' }), ['10.0.0.1', 'go.acme.com', 'http'])
   const empty = { host: 'go.acme.com', 'x-forwarded-host': '', 'x-forwarded-proto': '' }
   assert.deepEqual(known(1, '10.0.0.1', empty), ['10.0.0.1', 'go.acme.com', 'http'])
 })
 
-test('a list that ends with a comma: nothing, which no host and no protocol is', () => {
+test('returns an empty host and protocol for a list that ends with a comma', () => {
   const headers = { host: 'go.acme.com', 'x-forwarded-host': 'a.example,', 'x-forwarded-proto': 'https,' }
   assert.deepEqual(known(1, '10.0.0.1', headers), ['10.0.0.1', '', ''])
 })
 
-test('neither a host nor an address: empty', () => {
+test('returns empty text without a host and an address', () => {
   assert.deepEqual(known(false, undefined as unknown as string, {}), ['', '', 'http'])
 })

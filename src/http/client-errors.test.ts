@@ -1,4 +1,4 @@
-/** Bytes that are not HTTP, or HTTP that no client should send. */
+/** Malformed requests, and requests that no client should send. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
@@ -8,7 +8,7 @@ import type { Answer } from '../../test/client.ts'
 
 const app = await startApp()
 
-/** Sends bytes again for as long as a busy machine has the app shed load, which is not what these tests are about. */
+/** Sends bytes. Repeats them while the app is overloaded on a busy machine. */
 async function raw(...parts: readonly (string | Buffer)[]): Promise<Answer[]> {
   const answers = await app.raw(...parts)
   return answers.some(({ body }) => body?.code === 'overloaded') ? raw(...parts) : answers
@@ -20,7 +20,7 @@ const head = (method: string, target: string, ...lines: string[]) =>
   [`${method} ${target} HTTP/1.1`, 'Host: x', authorization, 'Connection: close', ...lines, '', ''].join('\r\n')
 const filler = (size: number) => `X-Filler: ${'a'.repeat(size)}`
 
-/** How the bytes of a request may arrive. */
+/** The ways in which the bytes of a request can arrive. */
 const arrivals: Readonly<Record<string, (text: string) => string[]>> = {
   'at once': (text) => [text],
   'in pieces of 1 KiB': (text) => text.match(/.{1,1024}/gs) ?? [],
@@ -66,12 +66,12 @@ for (const [what, bytes] of Object.entries(malformed)) {
   })
 }
 
-test('400 malformed_request for a chunk that has no size, amid a body', async () => {
+test('400 malformed_request for a chunk without a size', async () => {
   const lines = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
   assertOnly(await raw(head('POST', path, ...lines), 'zz\r\n'), 400, 'malformed_request')
 })
 
-test('413 for a chunk of a size that no number holds, and for chunk extensions of more than 16 KiB', async () => {
+test('413 for a chunk size that overflows, and for chunk extensions over 16 KiB', async () => {
   const request = head('POST', path, 'Content-Type: application/json', 'Transfer-Encoding: chunked')
   for (const chunk of [`${'f'.repeat(17)}\r\n`, `1;${'x'.repeat(20_000)}`]) {
     const [answer] = await raw(request, chunk)
@@ -79,19 +79,19 @@ test('413 for a chunk of a size that no number holds, and for chunk extensions o
   }
 })
 
-test('413 for a chunk that is too large as soon as more than 64 KiB of it have arrived', async () => {
+test('413 for a large chunk after 64 KiB of it', async () => {
   const request = head('POST', path, 'Content-Type: application/json', 'Transfer-Encoding: chunked')
   const [answer] = await raw(request, 'fffffff\r\n', 'x'.repeat(65_537))
   assert.deepEqual([answer?.status, answer?.body.code], [413, 'body_too_large'])
 })
 
-test('200 for a request behind which CONNECT is pipelined: no answer is overtaken', async () => {
+test('200 for a request before a pipelined CONNECT, because responses keep their order', async () => {
   const slow = `GET /api/v1/spaces HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\n\r\n`
   const [first] = await raw(`${slow}CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n`)
   assert.equal(first?.status, 200)
 })
 
-test('200, then 400 for a broken body behind another request: no answer is overtaken', async () => {
+test('200, then 400 for a malformed body after another request, because responses keep their order', async () => {
   const app = await startApp()
   const first = `GET /api/v1/spaces HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\n\r\n`
   const second = `POST /api/v1/spaces HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${app.key}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`
@@ -146,7 +146,7 @@ describe('Host', () => {
     })
   }
 
-  test('200 for HTTP/1.0 without a Host, with links that lead back', async () => {
+  test('200 for HTTP/1.0 without a Host, with links to the local address', async () => {
     const [answer] = await raw(`GET ${path} HTTP/1.0\r\n${authorization}\r\n\r\n`)
     assert.equal(answer?.status, 200)
     assert.equal(answer?.body.meta.path, `${app.origin}${path}`)
@@ -173,7 +173,7 @@ describe('size', () => {
     assert.equal((await app.send('GET', `${query}${'+'.repeat(8193 - query.length)}`)).status, 414)
   })
 
-  test('414 for a URL of 8 KiB and a byte that arrives byte by byte', async () => {
+  test('414 for a URL of 8 KiB and one byte that arrives byte by byte', async () => {
     assertOnly(await raw(...head('GET', `/?${'a'.repeat(8_191)}`)), 414, 'url_too_long')
   })
 
@@ -198,7 +198,7 @@ describe('size', () => {
     })
   }
 
-  test('414 for a URL of about 9 KiB with headers that are too large as well', async () => {
+  test('414 for a URL of about 9 KiB with oversized headers', async () => {
     assertOnly(await raw(head('GET', `/${'a'.repeat(9_000)}`, filler(20_000))), 414, 'url_too_long')
   })
 
@@ -212,7 +212,7 @@ describe('size', () => {
   })
 })
 
-test('408 for headers that never end, after ten seconds', async () => {
+test('408 after ten seconds for incomplete headers', async () => {
   const start = performance.now()
   const answers = await Promise.all([
     app.raw(`GET ${path} HTTP/1.1\r\n`, 'Host: x\r\n'),
@@ -223,13 +223,13 @@ test('408 for headers that never end, after ten seconds', async () => {
   assert.ok(seconds > 9, `cut after ${seconds} s`)
 })
 
-test('a connection that says nothing is not kept from those that do', async () => {
+test('serves others while a connection sends nothing', async () => {
   const silent = connect({ host: '127.0.0.1', port: app.port })
   assert.equal((await app.send('GET', path)).status, 200)
   silent.destroy()
 })
 
-test('a body that is cut off is no error of the server, and stores nothing', async () => {
+test('logs no server error and stores nothing for an incomplete body', async () => {
   const total = async () => (await app.send('GET', path)).body.meta.total
   const before = await total()
   for (const lines of [['Content-Length: 100'], ['Transfer-Encoding: chunked']]) {
@@ -248,7 +248,7 @@ test('a body that is cut off is no error of the server, and stores nothing', asy
   )
 })
 
-test('200 twice, in order, for requests that are sent at once', async () => {
+test('200 twice, in order, for pipelined requests', async () => {
   const first = head('GET', `${path}?page=1`).replace('Connection: close', 'Connection: keep-alive')
   const answers = await raw(first + head('GET', `${path}?page=2`))
   assert.deepEqual(
@@ -260,7 +260,7 @@ test('200 twice, in order, for requests that are sent at once', async () => {
   )
 })
 
-test('200 for an Expect that asks to go on, and for an unknown one', async () => {
+test('200 for "Expect: 100-continue" and for an unknown expectation', async () => {
   for (const expect of ['100-continue', 'nonsense']) {
     const lines = [`Expect: ${expect}`, 'Content-Type: application/json', 'Content-Length: 12']
     const answers = await raw(head('POST', path, ...lines), '{"name":"x"}')
@@ -288,22 +288,22 @@ test('400 malformed_url for an absolute form without a host, whatever the method
   }
 })
 
-test('a fragment is no part of the path, whatever the method', async () => {
+test('ignores a fragment after the path, whatever the method', async () => {
   const asked = async (method: string) => (await raw(head(method, '/health#x')))[0]?.status
   assert.deepEqual([await asked('GET'), await asked('DELETE'), await asked('OPTIONS')], [200, 405, 204])
 })
 
-test('414 for a path that is too long and broken', async () => {
+test('414 for a long, malformed path', async () => {
   assert.equal((await raw(head('GET', `/${'x'.repeat(9_000)}%`)))[0]?.status, 414)
 })
 
-test('503 for a broken path while the server stops', async () => {
+test('503 for a malformed path while the server stops', async () => {
   const stopping = await startApp()
   stopping.listener.isDraining = true
   assert.equal((await stopping.raw(head('GET', '/%zz')))[0]?.body.code, 'shutting_down')
 })
 
-test('200 and 201 for an Upgrade that is not offered, with its body', async () => {
+test('200 and 201 for an unsupported Upgrade, with its body', async () => {
   const headers = {
     upgrade: 'h2c',
     connection: 'Upgrade, HTTP2-Settings',
@@ -315,7 +315,7 @@ test('200 and 201 for an Upgrade that is not offered, with its body', async () =
   assert.equal(body.data.name, 'Upgraded')
 })
 
-test('the connection is closed after a request that asks to upgrade it, so that the client repeats those behind', async () => {
+test('closes the connection after a request with Upgrade, so that the client repeats later requests', async () => {
   const upgrade = `GET ${path} HTTP/1.1\r\nHost: x\r\n${authorization}\r\nConnection: keep-alive, Upgrade\r\nUpgrade: h2c\r\n\r\n`
   const answers = await raw(upgrade + head('GET', path))
   assert.deepEqual(
@@ -324,7 +324,7 @@ test('the connection is closed after a request that asks to upgrade it, so that 
   )
 })
 
-test('200 twice when the first request names a protocol in Upgrade but does not ask for it in Connection', async () => {
+test('200 twice if the first request has Upgrade without "Connection: upgrade"', async () => {
   const first = `GET ${path} HTTP/1.1\r\nHost: x\r\n${authorization}\r\nUpgrade: h2c\r\n\r\n`
   const answers = await raw(first + head('GET', path))
   assert.deepEqual(
@@ -339,7 +339,7 @@ describe('bytes in the URL', () => {
     return (await raw(bytes))[0]
   }
 
-  test('400 malformed_url for bytes that no URL may have, UTF-8 or not', async () => {
+  test('400 malformed_url for bytes that are invalid in a URL, whether UTF-8 or not', async () => {
     for (const bytes of [
       Buffer.from('é日💩'),
       Buffer.from([0xff]),

@@ -24,7 +24,7 @@ const comma = fc
 
 const written = ({ isWeak, opaque: text }: EntityTag) => `${isWeak ? 'W/' : ''}"${text}"`
 
-test('a list of tags is read as it was written, whatever blanks and empty elements are between them', () => {
+test('parses a list of tags with any blanks and empty elements', () => {
   const listed = fc.array(fc.tuple(tag, comma), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(listed, fc.boolean(), (pairs, endsWithComma) => {
@@ -39,7 +39,7 @@ test('a list of tags is read as it was written, whatever blanks and empty elemen
   )
 })
 
-test('a version matches its own tag among others: strongly while it is not weak, weakly in any case', () => {
+test('matches a version with its own tag: strong tags in both comparisons, weak tags only in the weak one', () => {
   fc.assert(
     fc.property(fc.array(tag, { maxLength: 5 }), opaque, fc.nat(), (others, version, place) => {
       const without = others.filter((each) => each.opaque !== version)
@@ -56,7 +56,7 @@ test('a version matches its own tag among others: strongly while it is not weak,
   )
 })
 
-test('any text is read as a list, as *, or not at all; what is read writes the same tags', () => {
+test('parses any text to a list, to * or to null, without losing tags', () => {
   const characters = fc.constantFrom('"', ',', ' ', '\t', 'W', '/', '*', 'a', '\\', '\x7f', '\xff')
   fc.assert(
     fc.property(fc.string({ unit: characters, maxLength: 24 }), (value) => {
@@ -74,13 +74,13 @@ test('any text is read as a list, as *, or not at all; what is read writes the s
   )
 })
 
-test('* matches every version', () => {
+test('matches every version with *', () => {
   assert.equal(parseEntityTags('*'), '*')
   assert.equal(matchesStrongly('*', '1-a'), '1-a')
   assert.equal(matchesWeakly('*', '1-a'), '1-a')
 })
 
-test('the tag of a version is read as that version, strong', () => {
+test('parses the tag of a version as a strong tag', () => {
   assert.deepEqual(parseEntityTags(entityTagOf('3-2026-11-20T12:00:00.000Z')), [
     { isWeak: false, opaque: '3-2026-11-20T12:00:00.000Z' },
   ])
@@ -103,10 +103,10 @@ const malformed = [
   '**',
 ]
 for (const value of [...malformed, '*, "a"', '"a", *', '"a b"', '"a";q=1', '"\x7f"', '"a"\n', 'null', 'undefined']) {
-  test(`no list of tags: ${JSON.stringify(value)}`, () => assert.equal(parseEntityTags(value), null))
+  test(`rejects the list of tags ${JSON.stringify(value)}`, () => assert.equal(parseEntityTags(value), null))
 }
 
-test('as much as a request may have in its headers is read in no time', { timeout: 2_000 }, () => {
+test('parses the largest possible header quickly', { timeout: 2_000 }, () => {
   for (const part of [',', '"', '"" ', '"",', ' ', 'W/', 'W/""', '"a",\t, ', '"a"\t']) {
     const value = part.repeat(32_768 / part.length)
     parseEntityTags(value)
@@ -115,7 +115,7 @@ test('as much as a request may have in its headers is read in no time', { timeou
   }
 })
 
-describe('a version with more than what can be edited', () => {
+describe('a version with fields that cannot be edited', () => {
   const conditionFrom = (headers: Record<string, string>) => {
     const condition = conditionOf({ headers })
     assert.ok(condition)
@@ -125,7 +125,7 @@ describe('a version with more than what can be edited', () => {
   const later = shownVersion('3-abc', 'x2')
   const edited = shownVersion('4-abc', 'x2')
 
-  test('If-None-Match compares all of it for what is shown', () => {
+  test('If-None-Match compares the whole version of a GET', () => {
     for (const tag of [`"${shown}"`, `W/"${shown}"`, `"y", "${shown}"`, `"${shown}-gzip"`]) {
       const condition = conditionFrom({ 'if-none-match': tag })
       assert.notEqual(condition.knownAs(shown), undefined)
@@ -133,7 +133,7 @@ describe('a version with more than what can be edited', () => {
     }
   })
 
-  test('If-Match compares what can be edited, for what is shown and for what is changed', () => {
+  test('If-Match compares editable fields only', () => {
     for (const tag of [
       `"${shown}"`,
       '"3-abc"',
@@ -154,13 +154,13 @@ describe('a version with more than what can be edited', () => {
     }
   })
 
-  test('If-Match takes no weak tag, and no part of a version', () => {
+  test('If-Match rejects weak tags and parts of a version', () => {
     for (const tag of [`W/"${shown}"`, '"3"', '"3-ab"', '"~x1"', '"x1"', '"3-abcd~x1"']) {
       assert.throws(() => conditionFrom({ 'if-match': tag }).check(shown), { code: 'precondition_failed' })
     }
   })
 
-  test('If-None-Match on a change is about what can be edited', () => {
+  test('If-None-Match of a change compares editable fields only', () => {
     for (const tag of [`"${shown}"`, `"${later}"`, `W/"${shown}"`, '"3-abc"', '*']) {
       assert.throws(() => conditionFrom({ 'if-none-match': tag }).check(shown), { code: 'precondition_failed' })
     }

@@ -11,16 +11,16 @@ const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`
 
 interface Crowd {
   readonly app: TestApp
-  /** Opens a connection that says nothing. */
+  /** Opens a connection without sending anything. */
   readonly dial: (localAddress?: string) => Promise<Socket>
   /** Opens connections, one after another. */
   readonly dialMany: (count: number, localAddress?: string) => Promise<Socket[]>
-  /** Has a request under way on each connection until `finish`. */
+  /** Keeps a request running on each connection until `finish`. */
   readonly occupy: (sockets: readonly Socket[]) => Promise<void>
   readonly finish: () => void
 }
 
-/** An app of `limit` connections, with a path that is answered only when the test says so, and one that is at once. */
+/** Starts an app with a connection limit, and two paths: /fast, and /slow, which waits for `finish`. */
 async function crowd(t: TestContext, maxConnections = limit): Promise<Crowd> {
   const { promise: finished, resolve: finish } = Promise.withResolvers<void>()
   const sockets: Socket[] = []
@@ -61,7 +61,7 @@ async function crowd(t: TestContext, maxConnections = limit): Promise<Crowd> {
   return { app, dial, dialMany, occupy, finish }
 }
 
-/** Sends a request, and resolves with what comes back at once; null when the connection is closed instead. */
+/** Sends a request. Resolves with the first part of the response, or null if the connection is closed. */
 async function ask(socket: Socket, path = '/fast'): Promise<string | null> {
   if (socket.destroyed) return null
   const closed = new Promise<[null]>((resolve) => socket.once('close', () => resolve([null])))
@@ -74,7 +74,7 @@ async function ask(socket: Socket, path = '/fast'): Promise<string | null> {
 const isServed = async (socket: Socket) => (await ask(socket))?.startsWith('HTTP/1.1 200 ') ?? false
 const isClosed = async (socket: Socket) => socket.closed || (await once(socket, 'close').then(() => true))
 
-test('200 on a new connection to a full server: that without a request for longest makes room', async (t) => {
+test('200 on a new connection to a full server, which closes the connection that has been idle longest', async (t) => {
   const { dial, dialMany } = await crowd(t)
   const [first, second, ...others] = (await dialMany(limit)) as [Socket, Socket, ...Socket[]]
   assert.ok(await isServed(first))
@@ -84,7 +84,7 @@ test('200 on a new connection to a full server: that without a request for longe
   for (const socket of [first, newcomer, ...others]) assert.ok(await isServed(socket))
 })
 
-test('a hundredth of the connections is cut at a time', async (t) => {
+test('closes a hundredth of the connections at a time', async (t) => {
   const { dial, dialMany } = await crowd(t, 200)
   const sockets = await dialMany(200)
   assert.ok(await isServed(await dial()))
@@ -92,7 +92,7 @@ test('a hundredth of the connections is cut at a time', async (t) => {
   for (const kept of sockets.slice(2)) assert.ok(await isServed(kept))
 })
 
-test('a connection whose headers are incomplete makes room, too', async (t) => {
+test('treats a connection with incomplete headers as idle', async (t) => {
   const { dial, dialMany } = await crowd(t)
   const [partial, ...others] = (await dialMany(limit)) as [Socket, ...Socket[]]
   for (const socket of others) assert.ok(await isServed(socket))
@@ -102,7 +102,7 @@ test('a connection whose headers are incomplete makes room, too', async (t) => {
   for (const socket of others) assert.ok(await isServed(socket))
 })
 
-test('a connection that waits for the body of its request makes room, too', async (t) => {
+test('treats a connection with an incomplete body as idle', async (t) => {
   const { app, dial, dialMany } = await crowd(t)
   const [partial, ...others] = (await dialMany(limit)) as [Socket, ...Socket[]]
   const head = ['POST /api/v1/spaces HTTP/1.1', 'Host: here', `Authorization: Bearer ${app.key}`]
@@ -112,7 +112,7 @@ test('a connection that waits for the body of its request makes room, too', asyn
   assert.ok(await isClosed(partial))
 })
 
-test('pipelined requests are served one after another', async (t) => {
+test('serves pipelined requests one after another', async (t) => {
   const { app, finish } = await crowd(t)
   const served: string[] = []
   app.router.add('GET', '/second', (exchange) => {
@@ -150,7 +150,7 @@ test('closes connections when their pipelined requests hold too much memory, and
   assert.ok(greedy.some(({ destroyed }) => !destroyed))
 })
 
-test('pipelined requests are not served once the client has gone', async (t) => {
+test('skips pipelined requests after the client has left', async (t) => {
   const { app, dial, finish } = await crowd(t)
   const { promise: started, resolve: start } = Promise.withResolvers<void>()
   const { promise: left, resolve: leave } = Promise.withResolvers<void>()
@@ -174,7 +174,7 @@ test('pipelined requests are not served once the client has gone', async (t) => 
   finish()
 })
 
-test('503 overloaded on a new connection, which is closed, when all others have a request under way', async (t) => {
+test('503 overloaded on a new connection, which is closed, while all others are busy', async (t) => {
   const { app, dial, dialMany, occupy, finish } = await crowd(t)
   const busy = await dialMany(limit)
   await occupy(busy)
@@ -190,7 +190,7 @@ test('503 overloaded on a new connection, which is closed, when all others have 
   await eventually(async () => await isServed(await dial()))
 })
 
-test('a flood of connections is closed at once, and requests under way are answered', async (t) => {
+test('closes a flood of connections immediately, and finishes current requests', async (t) => {
   const { app, dialMany, occupy, finish } = await crowd(t)
   const busy = await dialMany(limit)
   await occupy(busy)
@@ -205,28 +205,28 @@ test('a flood of connections is closed at once, and requests under way are answe
   for (const answered of answers) assert.match((await answered)[0], /^HTTP\/1\.1 200 /)
 })
 
-test('one address with any number of idle connections does not shut out another', async (t) => {
+test('serves an address while another one opens any number of idle connections', async (t) => {
   const { dial, dialMany } = await crowd(t)
   const other = await dialMany(2, '127.0.0.2')
   const flood = await dialMany(300, '127.0.0.1')
-  // Older than all of the flood, and yet none makes room for it.
+  // They are older than the flood, and stay open.
   for (const socket of other) assert.ok(await isServed(socket))
   for (let n = 0; n < 10; n++) assert.ok(await isServed(await dial('127.0.0.2')))
   assert.ok(await isServed(flood.at(-1) as Socket))
 })
 
-test('an address that has more than its share, all of it busy, makes room neither for itself nor among others', async (t) => {
+test('rejects new connections of an address with more than its share if all of them are busy', async (t) => {
   const { dial, dialMany, occupy } = await crowd(t)
   await occupy(await dialMany(limit - 3, '127.0.0.1'))
   const other = await dialMany(3, '127.0.0.2')
   assert.match(String(await ask(await dial('127.0.0.1'))), /^HTTP\/1\.1 503 /)
   for (const socket of other) assert.ok(await isServed(socket))
-  // Another address gives way to itself, also right after the busy one knocked in vain.
+  // Other addresses still make room for themselves.
   assert.ok(await isServed(await dial('127.0.0.2')))
   assert.ok(await isClosed(other[0] as Socket))
 })
 
-test('behind a proxy, which is one address, idle connections make room and busy ones stay', async (t) => {
+test('closes idle connections and keeps busy ones if all come from one proxy', async (t) => {
   const { dial, dialMany, occupy, finish } = await crowd(t)
   const busy = await dialMany(limit / 2)
   await occupy(busy)

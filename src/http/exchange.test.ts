@@ -10,18 +10,18 @@ const idOf = async (sent: string) => {
   return headers['x-request-id'] as string
 }
 
-test('the X-Request-Id of the caller is taken over, and logged', async () => {
+test('uses and logs the X-Request-Id of the client', async () => {
   for (const id of ['abc-1.2_3', 'x'.repeat(64), 'wm_short', '6ba7b810-9dad-11d1-80b4-00c04fd430c8']) {
     assert.equal(await idOf(id), id)
     assert.ok(app.logs.some((line) => line.request_id === id))
   }
 })
 
-test('an X-Request-Id that is too long, or has other characters, is replaced', async () => {
+test('replaces an X-Request-Id that is too long or has other characters', async () => {
   for (const id of ['x'.repeat(65), 'a b', 'a"b', 'a,b']) assert.notEqual(await idOf(id), id)
 })
 
-test('an X-Request-Id that is an API key, or holds one, is replaced and never logged or sent back', async () => {
+test('replaces an X-Request-Id with an API key, and never logs or returns it', async () => {
   for (const [before, after] of [
     ['', ''],
     ['id-', ''],
@@ -36,13 +36,13 @@ test('an X-Request-Id that is an API key, or holds one, is replaced and never lo
   }
 })
 
-test('an API key in X-Request-Id of a request that fails is not in the answer or the log either', async () => {
+test('never logs or returns an API key in X-Request-Id of a failed request', async () => {
   const { body } = await app.send('GET', '/nowhere', { headers: { 'x-request-id': app.key } })
   assert.ok(!JSON.stringify(body).includes(app.key))
   assert.ok(!JSON.stringify(app.logs).includes(app.key))
 })
 
-test('no two new ids are the same', () => {
+test('generates unique ids', () => {
   const ids = Array.from({ length: 1_000 }, newRequestId)
   assert.equal(new Set(ids).size, ids.length)
 })

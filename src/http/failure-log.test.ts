@@ -6,7 +6,7 @@ import { FailureLog } from './failure-log.ts'
 
 const minute = 60_000
 
-/** The lines of failures with these causes, each as what it says of its failure. */
+/** Returns the log lines of failures with these causes. */
 function logger() {
   const lines: Record<string, unknown>[] = []
   const failures = new FailureLog(pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))
@@ -24,7 +24,7 @@ function logger() {
   return { add, said }
 }
 
-test('the first failure of a kind is logged with its cause, the others in one line a minute', (t) => {
+test('logs the first failure of a kind with its cause, and counts the others in one line per minute', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { add, said } = logger()
   for (let n = 0; n < 1_000; n++) add(new Error('the disk is full'), 'disk_full')
@@ -39,7 +39,7 @@ test('the first failure of a kind is logged with its cause, the others in one li
   assert.deepEqual(said(), [])
 })
 
-test('the next minute begins with a cause again', (t) => {
+test('logs the cause again in the next minute', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { add, said } = logger()
   for (let n = 0; n < 3; n++) {
@@ -51,7 +51,7 @@ test('the next minute begins with a cause again', (t) => {
   }
 })
 
-test('causes without end are counted together', (t) => {
+test('counts causes together when there are too many', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { add, said } = logger()
   for (let n = 0; n < 500; n++) add(new Error(`connection ${n}`))

@@ -27,7 +27,7 @@ function assertFields(fields: unknown, form: URLSearchParams): void {
   }
 }
 
-test('whatever URLSearchParams writes is read back, as a body and as a query', () => {
+test('parses the output of URLSearchParams, as a body and as a query', () => {
   fc.assert(
     fc.property(pairs, (each) => {
       const form = new URLSearchParams(each)
@@ -37,7 +37,7 @@ test('whatever URLSearchParams writes is read back, as a body and as a query', (
   )
 })
 
-test('whatever encodeURIComponent writes is read back', () => {
+test('parses the output of encodeURIComponent', () => {
   fc.assert(
     fc.property(name, text, (each, value) => {
       const form = `${encodeURIComponent(each)}=${encodeURIComponent(value)}`
@@ -46,7 +46,7 @@ test('whatever encodeURIComponent writes is read back', () => {
   )
 })
 
-test('any bytes are read as URLSearchParams reads them, or are malformed', () => {
+test('parses any bytes like URLSearchParams, or rejects them', () => {
   const piece = fc.constantFrom('%', '%2', '%41', '%c3%a9', '%ff', '%ED%A0%80', '+', '&', '=', 'a', 'é', '\0', '[', ' ')
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 64 }).map((each) => Buffer.from(each)),
@@ -64,7 +64,7 @@ test('any bytes are read as URLSearchParams reads them, or are malformed', () =>
   )
 })
 
-test('broken percent-encoding anywhere is malformed', () => {
+test('rejects malformed percent-encoding anywhere', () => {
   const broken = fc.constantFrom('%', '%1', '%zz', '%ff', '%c3', '%C0%80', '%ED%A0%80', '%F4%90%80%80')
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', '&', '=', '+') }), broken, (before, each) => {
@@ -76,19 +76,19 @@ test('broken percent-encoding anywhere is malformed', () => {
   )
 })
 
-test('names in brackets stand for arrays of their stem, and so for a field sent more than once', () => {
+test('treats names with brackets as repeated fields', () => {
   for (const form of ['a[]=1', 'a[0]=1', 'a[b]=1', 'a%5B%5D=1']) {
     assert.deepEqual({ ...parseFormBytes(Buffer.from(form)) }, { a: repeated })
   }
 })
 
-test('fields have no inherited names', () => {
+test('returns fields without inherited names', () => {
   const fields = parseFormBytes(Buffer.from('__proto__=1&constructor=2'))
   assert.equal(Object.getPrototypeOf(fields), null)
   assert.deepEqual(Object.keys(fields), ['__proto__', 'constructor'])
 })
 
-test('more fields than any operation has are refused', () => {
+test('rejects too many fields', () => {
   const form = (count: number) => Buffer.from(Array.from({ length: count }, (_, index) => `a${index}=1`).join('&'))
   assert.equal(Object.keys(parseFormBytes(form(maxFields))).length, maxFields)
   assert.ok(parseFormBytes(form(maxFields + 1)) instanceof MalformedForm)

@@ -11,15 +11,15 @@ import { problemOf } from './problem.ts'
 import { addHeader, send } from './response.ts'
 
 const faulty: Readonly<Record<string, Handler>> = {
-  'throws behind its answer': (exchange) => {
+  'throws after its response': (exchange) => {
     send(exchange, 204)
     throw new Error('too late')
   },
-  'rejects behind its answer': async (exchange) => {
+  'rejects after its response': async (exchange) => {
     send(exchange, 204)
     throw new Error('too late')
   },
-  'fails behind its answer': (exchange) => {
+  'fails after its response': (exchange) => {
     send(exchange, 204)
     fail(exchange, new Error('too late'))
     return undefined
@@ -27,7 +27,7 @@ const faulty: Readonly<Record<string, Handler>> = {
 }
 
 for (const [what, handler] of Object.entries(faulty)) {
-  test(`204 and one line in the log for the bug when a handler ${what}`, async () => {
+  test(`204 and one logged error when a handler ${what}`, async () => {
     const app = await startApp({ expectsBugs: true })
     app.router.add('GET', '/faulty', handler)
     const { status } = await app.send('GET', '/faulty')
@@ -38,7 +38,7 @@ for (const [what, handler] of Object.entries(faulty)) {
   })
 }
 
-test('204 when a handler answers although it has failed', async () => {
+test('204 when a handler responds after it has failed', async () => {
   const app = await startApp({ expectsBugs: true })
   app.router.add('GET', '/faulty', (exchange) => {
     fail(exchange, new Error('first'))
@@ -49,7 +49,7 @@ test('204 when a handler answers although it has failed', async () => {
   assert.deepEqual(bugsOf(app.logs), ['first'])
 })
 
-test('a closed connection, and a line in the log, for an answer with a header that cannot be written', async () => {
+test('closes the connection and logs the error for a response with an invalid header', async () => {
   const app = await startApp({ expectsBugs: true })
   app.router.add('GET', '/faulty', (exchange) => {
     addHeader(exchange, 'x-broken', 'one\ntwo')
@@ -75,7 +75,7 @@ test('500 once when a handler fails twice', async () => {
   assert.equal(app.measured.counts.underWay, 0)
 })
 
-test('500 for whatever a handler throws that is no error', async () => {
+test('500 for a thrown value that is not an error', async () => {
   const app = await startApp({ expectsBugs: true })
   app.router.add('GET', '/faulty', () => {
     throw undefined
@@ -88,7 +88,7 @@ function bugsOf(logs: readonly Readonly<Record<string, unknown>>[]): unknown[] {
   return logs.filter(({ msg }) => msg === 'internal error').map(({ err }) => (err as Error).message)
 }
 
-/** A deadline that no test reaches: what ends, ends for another reason. */
+/** A deadline that no test reaches. */
 const never = 3_600_000
 
 interface Served {
@@ -96,7 +96,7 @@ interface Served {
   readonly dial: () => Promise<Socket>
 }
 
-/** A listener whose requests are all handled by `handle`. */
+/** Starts a listener with a single handler. */
 async function serve(t: TestContext, handle: RequestListener): Promise<Served> {
   const handler: Handler = ({ request, response }) => void handle(request as never, response as never)
   const match: Match = { route: { template: null, handler }, params: {}, query: {} }
@@ -128,13 +128,13 @@ async function serve(t: TestContext, handle: RequestListener): Promise<Served> {
 
 const get = 'GET / HTTP/1.1\r\nHost: here\r\n\r\n'
 
-test('a server without connections stops at once', async (t) => {
+test('stops immediately without connections', async (t) => {
   const { listener } = await serve(t, () => undefined)
   const later = new Promise((resolve) => setImmediate(resolve, 'later'))
   assert.equal(await Promise.race([listener.drain(never), later]), undefined)
 })
 
-test('an idle connection may bring one more request while the server stops', async (t) => {
+test('503 for a request on an idle connection while the server stops', async (t) => {
   const { listener, dial } = await serve(t, () => undefined)
   const socket = await dial()
   const stopped = listener.drain(never)
@@ -144,13 +144,13 @@ test('an idle connection may bring one more request while the server stops', asy
   await stopped
 })
 
-test('an idle connection that brings nothing is not awaited', async (t) => {
+test('closes idle connections when it stops', async (t) => {
   const { listener, dial } = await serve(t, () => undefined)
   const socket = await dial()
   await Promise.all([listener.drain(never), once(socket, 'close')])
 })
 
-test('a listener says that it drains from the moment that it is told to stop', async (t) => {
+test('sets isDraining as soon as it starts to stop', async (t) => {
   const { listener } = await serve(t, () => undefined)
   assert.equal(listener.isDraining, false)
   const stopped = listener.drain(never)
@@ -158,7 +158,7 @@ test('a listener says that it drains from the moment that it is told to stop', a
   await stopped
 })
 
-test('a connection is refused from the moment that the server is told to stop', async (t) => {
+test('refuses connections as soon as it starts to stop', async (t) => {
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<ServerResponse>()
   const { listener, dial } = await serve(t, (_, response) => arrive(response))
   const answered = conversation(await dial())
@@ -170,14 +170,14 @@ test('a connection is refused from the moment that the server is told to stop', 
   await stopped
 })
 
-test('headers that are never completed are not awaited', async (t) => {
+test('closes connections with incomplete headers when it stops', async (t) => {
   const { listener, dial } = await serve(t, () => undefined)
   const socket = await dial()
   socket.write('GET / HTTP/1.1\r\nHost: he')
   await Promise.all([listener.drain(never), once(socket, 'close')])
 })
 
-test('a request under way is awaited, and its connection is closed behind it', async (t) => {
+test('finishes a current request, then closes its connection', async (t) => {
   const order: string[] = []
   const { listener, dial } = await serve(t, (_, response) => {
     response.once('finish', () => order.push('answered'))
@@ -190,7 +190,7 @@ test('a request under way is awaited, and its connection is closed behind it', a
   assert.deepEqual(order, ['answered', 'stopped'])
 })
 
-test('an answer that has begun goes on to its end', async (t) => {
+test('finishes a response that it has started', async (t) => {
   const { listener, dial } = await serve(t, (_, response) => {
     response.write('first ')
     void listener.drain(never)
@@ -199,7 +199,7 @@ test('an answer that has begun goes on to its end', async (t) => {
   assert.match(await conversation(await dial()), /first [\s\S]*second/)
 })
 
-test('what takes longer than the deadline is cut', async (t) => {
+test('closes connections at the deadline', async (t) => {
   const { listener, dial } = await serve(t, () => void listener.drain(500))
   const begun = performance.now()
   assert.equal(await conversation(await dial()), '')
@@ -207,7 +207,7 @@ test('what takes longer than the deadline is cut', async (t) => {
   assert.ok(took > 450, `${took} ms`)
 })
 
-/** Sends one request, and resolves with all that came back until the server closed the connection. */
+/** Sends a request. Resolves with all received text when the server has closed the connection. */
 async function conversation(socket: Socket): Promise<string> {
   let text = ''
   socket.on('data', (chunk: string) => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ForeignKeyViolation, validationFailed } from '../errors.ts'
 import { failureOf, problemOf } from './problem.ts'
 
-test('the messages of one field stand together, in their order', () => {
+test('groups messages by field in their order', () => {
   const failure = validationFailed([
     { field: 'name', code: 'too_long', message: 'Too long.' },
     { field: 'color', code: 'out_of_range', message: 'Too high.' },
@@ -14,7 +14,7 @@ test('the messages of one field stand together, in their order', () => {
   assert.deepEqual(errors, { name: ['Too long.', 'A space.'], color: ['Too high.'] })
 })
 
-test('a field may have any name', () => {
+test('accepts any field name', () => {
   const names = ['__proto__', 'constructor', 'a"b', '7']
   const failure = validationFailed(names.map((field) => ({ field, code: 'unknown_field', message: `No ${field}.` })))
   const { errors, violations } = JSON.parse(problemOf(failure, 'id', undefined).body)
@@ -25,7 +25,7 @@ test('a field may have any name', () => {
   )
 })
 
-test('409 reference_conflict for a violated foreign key that no store has explained', () => {
+test('409 reference_conflict for a violated foreign key that no store handles', () => {
   const failure = failureOf(new ForeignKeyViolation('bookmarks_domain_id_fkey', new Error('insert into bookmarks')))
   const { status, body } = problemOf(failure, 'id', undefined)
   const { code, errors } = JSON.parse(body)

@@ -8,7 +8,7 @@ for (const host of [
   ...['127.0.0.1', '127.0.0.1:9090', '192.0.2.7', '[::1]', '[2001:db8::1]:9090'],
   ...['localhost', 'localhost:9090', 'LOCALHOST', 'ops.internal', 'Ops.Internal:80'],
 ]) {
-  test(`a listener for localhost and ops.internal answers the host ${host}`, () => {
+  test(`accepts the host ${host} for localhost and ops.internal`, () => {
     assert.equal(isHostAllowed(host, names), true)
   })
 }
@@ -20,18 +20,18 @@ for (const host of [
   '127.0.0.1.example.com',
   '[localhost]',
 ]) {
-  test(`a listener for localhost and ops.internal does not answer the host ${host}`, () => {
+  test(`rejects the host ${host} for localhost and ops.internal`, () => {
     assert.equal(isHostAllowed(host, names), false)
   })
 }
 
-test('a client that names no host, which no browser is, is let in', () => {
+test('accepts a client without a Host, which cannot be a browser', () => {
   assert.equal(isHostAllowed('', names), true)
 })
 
 const faultOf = (url: string, rawHeaders: string[]) => checkHead({ url, rawHeaders, httpVersion: '1.1' })?.code
 
-test('a target may have 8 KiB and headers 32 KiB, which is less than the parser reads', () => {
+test('accepts a target of 8 KiB and headers of 32 KiB, which is less than the parser accepts', () => {
   const target = `/${'a'.repeat(8 * 1024 - 1)}`
   const headers = ['x', 'y'.repeat(32 * 1024 - 1)]
   assert.equal(faultOf(target, headers), undefined)

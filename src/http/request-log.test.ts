@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { traceOf } from './request-log.ts'
 
-test('a request is one line: what was asked, what was answered, how long it took, and for whom', async () => {
+test('logs one line per request with its route, status, duration and key', async () => {
   const app = await startApp()
   await app.send('GET', '/api/v1/spaces/7?search=secret', { headers: { 'x-request-id': 'mine' } })
   const lines = app.logs.filter(({ request_id }) => request_id === 'mine')
@@ -33,7 +33,7 @@ const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const spanId = '00f067aa0ba902b7'
 const rest = `${traceId}-${spanId}-01`
 
-test('a valid traceparent names its trace, of a later version too', () => {
+test('reads the trace in a valid traceparent, even of a later version', () => {
   for (const header of [
     `00-${rest}`,
     `00-${traceId}-${spanId}-ff`,
@@ -45,7 +45,7 @@ test('a valid traceparent names its trace, of a later version too', () => {
   }
 })
 
-test('any other traceparent is ignored', () => {
+test('ignores any other traceparent', () => {
   for (const header of [
     undefined,
     [`00-${rest}`, `00-${rest}`],
@@ -75,7 +75,7 @@ test('any other traceparent is ignored', () => {
   }
 })
 
-test('the line of a request has its trace, when the header is valid, and never what else was sent', async () => {
+test('logs the trace of a valid header, and nothing else from it', async () => {
   const app = await startApp()
   const lineOf = async (id: string, traceparent: string) => {
     await app.send('GET', '/api/v1/spaces', { headers: { 'x-request-id': id, traceparent } })

@@ -49,7 +49,7 @@ function endedAnswers({ logs }: TestApp): (boolean | undefined)[] {
   return logs.filter(({ route }) => route === '/large').map(({ aborted }) => aborted as boolean | undefined)
 }
 
-test('a client that reads slowly gets its answers, and they are logged once it has them', async (t) => {
+test('sends responses to a slow client, and logs them when it has read them', async (t) => {
   const app = await startApp()
   const { client, server } = await slowReader(t, app)
   assert.ok(endedAnswers(app).length < 12)
@@ -59,7 +59,7 @@ test('a client that reads slowly gets its answers, and they are logged once it h
   assert.equal(server.destroyed, false)
 })
 
-test('a client that does not read is cut off, after 75 seconds at the earliest, and its answers count as aborted', async (t) => {
+test('closes the connection of a client that does not read for 75 seconds, and logs its responses as aborted', async (t) => {
   const app = await startApp()
   const { server } = await slowReader(t, app)
   assert.equal(server.timeout, 75_000)
@@ -74,7 +74,7 @@ function post({ key }: TestApp, body: string, length = body.length): string {
   return `${head}\r\nContent-Length: ${length}\r\n\r\n${body}`
 }
 
-test('answers that a connection does not take any more count as aborted, each once', async (t) => {
+test('logs responses to a closed connection as aborted, each once', async (t) => {
   const app = await startApp()
   const count = 100
   for (let n = 0; n < count; n++) {
@@ -92,7 +92,7 @@ for (const [what, length] of [
   ['in the middle of', 100],
   ['behind', undefined],
 ] as const) {
-  test(`a client that leaves ${what} its body, while its key is looked up, counts as aborted`, async (t) => {
+  test(`logs a request as aborted if its client leaves ${what} its body while its key is looked up`, async (t) => {
     const { promise: release, resolve: letGo } = Promise.withResolvers<void>()
     let isSlow = false
     let lookUps = 0
@@ -122,19 +122,19 @@ for (const [what, length] of [
   })
 }
 
-test('a name of plain signs stands as it is; slashes and spaces become hyphens', () => {
+test('keeps a plain name unchanged, and replaces slashes and spaces by hyphens', () => {
   assert.equal(dispositionOf('inline', 'link-1.svg'), 'inline; filename="link-1.svg"')
   assert.equal(dispositionOf('attachment', 'a/b c.png'), 'attachment; filename="a-b-c.png"')
 })
 
-test('any other name is given twice: with plain signs, and encoded', () => {
+test('adds a plain and an encoded form of any other name', () => {
   assert.equal(
     dispositionOf('attachment', 'été\u202e".svg'),
     `attachment; filename="-t---.svg"; filename*=UTF-8''%C3%A9t%C3%A9-%22.svg`,
   )
 })
 
-test('no name adds to the header', () => {
+test('prevents a name from adding to the header', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1 }), (name) => {
       const [, plain, encoded] =

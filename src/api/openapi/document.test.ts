@@ -25,7 +25,7 @@ test('docs/openapi.json is what the server serves: `npm run docs` writes it', ()
   assert.deepEqual(JSON.parse(written), document)
 })
 
-test('it has every route of the API, and no other', async () => {
+test('describes every route of the API, and no other', async () => {
   const documented = pathItems.flatMap(([path, item]) =>
     methods.filter((method) => item[method]).map((method) => `${method} ${path}`),
   )
@@ -33,13 +33,13 @@ test('it has every route of the API, and no other', async () => {
   assert.deepEqual(ofApi.sort(), (await registeredRoutes()).sort())
 })
 
-test('every operation of the server has a name of its own', () => {
+test('has a unique name for every operation', () => {
   const ids = pathItems.flatMap(([, item]) => methods.flatMap((method) => item[method]?.operationId ?? []))
   assert.equal(ids.length, operations.length + 3)
   assert.equal(new Set(ids).size, ids.length)
 })
 
-test('every error code but those of visitors has an example, which is reached from an operation', () => {
+test('has an example for every API error code, which an operation refers to', () => {
   const shown = pathItems.flatMap(([, item]) => methods.flatMap((method) => codesOf(item[method])))
   const ofPages: readonly string[] = pageCodes
   const codes = Object.keys(failures).filter((code) => !ofPages.includes(code))
@@ -47,14 +47,14 @@ test('every error code but those of visitors has an example, which is reached fr
   assert.deepEqual(document.components.schemas.ErrorCode.enum, codes)
 })
 
-test('every violation code is listed and explained', () => {
+test('lists and explains every violation code', () => {
   const { enum: codes, description } = document.components.schemas.ViolationCode
   assert.deepEqual(codes, Object.keys(violationCodes))
   for (const [code, meaning] of Object.entries(violationCodes))
     assert.ok(description.includes(`\`${code}\`: ${meaning}`))
 })
 
-test('each operation has the failures that its shape implies', () => {
+test('lists the failures that each operation implies', () => {
   const store = document.paths[`${apiPrefix}/domains`].post
   const show = document.paths[`${apiPrefix}/domains/{id}`].get
   const common = ['400', '401', '403', '404', '405', '408', '414', '429', '431', '500', '503']
@@ -66,7 +66,7 @@ test('each operation has the failures that its shape implies', () => {
   assert.equal(store.responses[404].$ref, '#/components/responses/RouteNotFound')
 })
 
-test('lists take the parameters of the specification, with their defaults', () => {
+test('describes the list parameters with their defaults', () => {
   const { parameters } = document.paths[`${apiPrefix}/spaces`].get
   const query = parameters.filter((parameter: Json) => parameter.in === 'query')
   assert.deepEqual(
@@ -83,7 +83,7 @@ test('lists take the parameters of the specification, with their defaults', () =
   )
 })
 
-test('bodies may be forms or JSON, and hold what a record holds', () => {
+test('describes bodies as forms and JSON with the fields of the record', () => {
   for (const [, item] of pathItems) {
     for (const { requestBody } of [item.post, item.put, item.patch].filter(Boolean)) {
       assert.deepEqual(Object.keys(requestBody.content), ['application/x-www-form-urlencoded', 'application/json'])
@@ -96,7 +96,7 @@ test('bodies may be forms or JSON, and hold what a record holds', () => {
   assert.ok(!isValid({ nmae: 'go.acme.com' }))
 })
 
-test('every example holds against its schema', () => {
+test('has valid examples only', () => {
   const inBothMediaTypes = 2 * Object.keys(failures).length
   assert.ok(checkExamples(document, '') > inBothMediaTypes)
 })
@@ -129,7 +129,7 @@ async function registeredRoutes(): Promise<string[]> {
     .filter((route) => route.includes(` ${apiPrefix}/`) && !route.startsWith('head '))
 }
 
-/** The error codes of the examples that an operation's responses lead to. */
+/** Returns the error codes in the examples of an operation's responses. */
 function codesOf(operation: Json): string[] {
   return Object.values<Json>(operation?.responses ?? {}).flatMap((response) => {
     const content = resolved(response).content?.['application/problem+json']
@@ -153,7 +153,7 @@ function validator(pointer: string) {
   return ajv.compile({ $ref: `api#${encodeURI(pointer)}` })
 }
 
-/** Checks every `example` and `examples` that stands beside a schema, at any depth. Returns how many there were. */
+/** Checks every `example` and `examples` next to a schema, at any depth. Returns their number. */
 function checkExamples(value: Json, pointer: string): number {
   if (value === null || typeof value !== 'object') return 0
   const below = Object.entries(value).map(([name, child]) =>

@@ -1,4 +1,4 @@
-/** What the API accepts, the document allows; what the document shows, the API accepts. */
+/** Compares the bodies that the API accepts with the schemas of the document. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -14,7 +14,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true })
 formats.default(ajv)
 ajv.addSchema(document, 'api')
 
-/** A form holds text alone; validators read integers from it, as they do from a query. */
+/** Values in forms are text, from which validators read integers. */
 const ofForms = new Ajv2020({ strict: false, allErrors: true, coerceTypes: true })
 formats.default(ofForms)
 ofForms.addSchema(document, 'api')
@@ -30,7 +30,7 @@ function complaint(path: string, method: string, kind: Kind, body: object): stri
   return isValid(structuredClone(body)) ? null : validator.errorsText(isValid.errors)
 }
 
-/** Sends the body, to a record of its own where it changes one. What is stored is deleted again. */
+/** Sends the body of an operation. Updates get their own record. Deletes the stored record. */
 async function sendTo(app: TestApp, path: string, method: string, kind: Kind, body: object): Promise<Answer> {
   const list = apiPrefix + path.replace('/{id}', '')
   const isStore = list === apiPrefix + path
@@ -76,7 +76,7 @@ const accepted: readonly (readonly [path: string, method: string, kind: Kind, bo
   ['/spaces', 'POST', 'json', { name: 'x'.repeat(255) }],
 ]
 
-test('what the API accepts, in forms and in JSON, the document allows', async () => {
+test('allows every body that the API accepts', async () => {
   const app = await startApp()
   for (const [path, method, kind, body] of accepted) {
     const asked = `${method} ${path} ${kind} ${JSON.stringify(body)}`
@@ -86,7 +86,7 @@ test('what the API accepts, in forms and in JSON, the document allows', async ()
   }
 })
 
-test('what the API refuses for its type, the document does not allow', async () => {
+test('rejects every body that the API rejects for its type', async () => {
   const app = await startApp()
   for (const [path, method, kind, body] of [
     ['/domains', 'POST', 'form', { homepage_url: 'https://acme.com' }],
@@ -107,7 +107,7 @@ test('what the API refuses for its type, the document does not allow', async () 
   }
 })
 
-test('every example of a body validates, and the API accepts it', async () => {
+test('has body examples that validate and that the API accepts', async () => {
   const app = await startApp()
   await app.send('POST', `${apiPrefix}/domains`, { form: { name: 'of-links.example' } })
   for (const [path, item] of Object.entries<Json>(document.paths)) {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { jsonText } from './operation.ts'
 
-test('what is short stands on one line, and all of it is the same JSON', () => {
+test('formats short values on one line without changing the JSON', () => {
   const page = {
     data: [{ value: 'DE', clicks: 120 }],
     links: { prev: null, next: 'https://links.example.com/api/v1' },
