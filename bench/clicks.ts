@@ -4,6 +4,7 @@
  *   npm run bench:clicks                              10 million clicks over 100 000 links and two years: some minutes
  *   npm run bench:clicks -- --clicks 100000 --links 1000 --days 100
  *   npm run bench:clicks -- --postgres                on PostgreSQL: the server at TEST_POSTGRES_URL, or one that the bench starts
+ *   npm run bench:clicks -- --gate                    exit code 1 if a target in targets.ts is missed
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -17,11 +18,13 @@ import type { Click } from '../src/storage/clicks/recording.ts'
 import { openClicks } from '../src/storage/open-clicks.ts'
 import { execute } from '../test/postgres.ts'
 import { call, withKey } from './call.ts'
+import { atMost, type Verdict } from './figures.ts'
 import { domainOf, domainsFor, zipf } from './link-records.ts'
 import { benchServer, seededDatabase } from './postgres.ts'
 import { below } from './records.ts'
 import { type Seed, seededCopy } from './seed.ts'
 import { Server } from './servers.ts'
+import { maxBytesPerClick, maxStatisticsMs } from './targets.ts'
 
 const dayMs = 86_400_000
 const batchSize = 5_000
@@ -34,7 +37,7 @@ const [countries, browsers, systems] = [
 const hosts = Array.from({ length: 500 }, (_, n) => `site-${n}.example`)
 const rareHost = zipf(hosts.length)
 
-const { clicks, links, days, postgres } = readOptions()
+const { clicks, links, days, postgres, gate } = readOptions()
 const folder = mkdtempSync(join(tmpdir(), 'waymark-clicks-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 const say = (line: string) => void process.stderr.write(`${line}\n`)
@@ -49,20 +52,28 @@ const bytes = (await bytesInUse()) - before
 process.stdout.write(`${clicks} clicks over ${links} links and ${days} days\n\n`)
 process.stdout.write(`| written | ${(clicks / seconds).toFixed(0)} clicks/s |\n|---|---:|\n`)
 process.stdout.write(`| on the disk | ${(bytes / clicks).toFixed(1)} bytes a click |\n\n`)
-await measure(seed)
+const verdicts = [...atMost(maxBytesPerClick, bytes / clicks, 'bytes a click'), ...(await measure(seed))]
 await database?.drop()
 await server?.stop()
+if (gate) {
+  for (const { target, figure, reached } of verdicts)
+    say(`${reached ? 'pass' : 'FAIL'}  ${target}: ${figure.toFixed(1)}`)
+  process.exitCode = verdicts.every(({ reached }) => reached) ? 0 : 1
+}
 
 function readOptions() {
   const number = (value: string) => ({ type: 'string', default: value }) as const
   const { values } = parseArgs({
     options: {
-      ...{ clicks: number('10000000'), links: number('100000'), days: number('730') },
+      clicks: number('10000000'),
+      links: number('100000'),
+      days: number('730'),
       postgres: { type: 'boolean', default: false },
+      gate: { type: 'boolean', default: false },
     },
   })
-  const { postgres } = values
-  return { clicks: Number(values.clicks), links: Number(values.links), days: Number(values.days), postgres }
+  const { postgres, gate } = values
+  return { clicks: Number(values.clicks), links: Number(values.links), days: Number(values.days), postgres, gate }
 }
 
 /** A space with a tenth of the links. */
@@ -139,8 +150,9 @@ function any(values: readonly string[]): string {
   return values[below(values.length)] as string
 }
 
-/** The times of answers over a year, as a client meets them. */
-async function measure(of: Seed): Promise<void> {
+/** Measures requests for statistics of one year. Prints and judges their times. */
+async function measure(of: Seed): Promise<Verdict[]> {
+  const verdicts: Verdict[] = []
   const waymark = await Server.waymark(of)
   const port = waymark.ports.api[0]
   const to = new Date().toISOString().slice(0, 10)
@@ -159,7 +171,9 @@ async function measure(of: Seed): Promise<void> {
         const begun = performance.now()
         const answer = await call(port, {
           ...withKey(of.secret),
-          ...{ method: 'GET', path: `/api/v1/stats?name=${name}&from=${from}&to=${to}${query}`, form: '' },
+          method: 'GET',
+          path: `/api/v1/stats?name=${name}&from=${from}&to=${to}${query}`,
+          form: '',
         })
         if (answer.status !== 200) throw new Error(answer.body)
         times.push(performance.now() - begun)
@@ -167,7 +181,9 @@ async function measure(of: Seed): Promise<void> {
       times.sort((a, b) => a - b)
       const [median = 0, longest = 0] = [times[samples >> 1], times.at(-1)]
       process.stdout.write(`| ${subject} | ${name} | ${median.toFixed(1)} | ${longest.toFixed(1)} |\n`)
+      verdicts.push(...atMost(maxStatisticsMs, median, `${subject}, ${name}: ms`))
     }
   }
   await waymark.stop()
+  return verdicts
 }

@@ -1,36 +1,28 @@
 /**
- * Figures out of readings, and whether they reach their targets.
+ * Computes figures from readings, and compares them with the targets.
  */
 import { cpus } from 'node:os'
 import type { Reading, Result, Round } from './measure.ts'
 import type { Options } from './options.ts'
 import type { SeedKind } from './seed.ts'
-import {
-  maxGrowth,
-  maxHoldMs,
-  maxP99Ms,
-  maxRssMb,
-  maxStartMs,
-  minCpuRatio,
-  minRatio,
-  minRatioOnPostgres,
-  minShare,
-} from './targets.ts'
+import * as targets from './targets.ts'
 
-/** The figures of one case over one database: medians over its rounds, and the longest hold of all rounds. */
+/** Figures of one case on one database: medians of the rounds, and the longest event-loop tick. */
 export interface CaseFigures {
   readonly name: string
   readonly title: string
   readonly records: number
   readonly waymark: Reading
   readonly raw: Reading
-  /** Waymark's requests per second as a share of the raw server's of the same round. */
+  /** Requests per second of Waymark divided by those of the raw server in the same round. */
   readonly rateRatio: number
-  /** The raw server's processor time per request as a share of Waymark's of the same round. */
+  /** CPU time per request of the raw server divided by that of Waymark in the same round. */
   readonly cpuRatio: number
+  /** The longest event-loop ticks in milliseconds, medians of the rounds. */
+  readonly tick: { readonly waymark: number; readonly raw: number }
 }
 
-/** How many times slower a case is with the most records than with the fewest, in the same round. */
+/** Slowdown of a case from the fewest to the most records, in the same round. */
 export interface GrowthFigures {
   readonly name: string
   readonly title: string
@@ -40,12 +32,12 @@ export interface GrowthFigures {
   readonly cpu: number
 }
 
-/** How fast a case is beside another of the same rounds. */
+/** Speed of a case relative to another case in the same rounds. */
 export interface ShareFigures {
   readonly name: string
   readonly title: string
   readonly records: number
-  /** Its requests per second as a share of the other's, and the other's processor time as a share of its own. */
+  /** Requests per second divided by those of the other case, and the inverse for CPU time. */
   readonly rate: number
   readonly cpu: number
 }
@@ -59,7 +51,7 @@ export interface ProcessFigures {
 }
 
 export interface Verdict {
-  /** The bound, in words. */
+  /** The figure and its bound. */
   readonly target: string
   readonly figure: number
   readonly reached: boolean
@@ -72,7 +64,7 @@ export interface Figures {
   readonly growth: readonly GrowthFigures[]
   readonly shares: readonly ShareFigures[]
   readonly processes: readonly ProcessFigures[]
-  /** Of `--gate`; none without it. */
+  /** Empty without `--gate`. */
   readonly verdicts: readonly Verdict[]
 }
 
@@ -96,12 +88,54 @@ function verdictsOf(
   { postgres }: Options,
 ): Verdict[] {
   return [
-    ...cases.flatMap(postgres ? verdictsOnPostgres : ratioVerdicts),
-    ...cases.flatMap(latencyVerdicts),
+    ...cases.flatMap((figures) => caseVerdicts(figures, postgres)),
     ...growth.flatMap(growthVerdicts),
-    ...shares.flatMap(shareVerdicts),
+    ...shares.flatMap(({ name, title, records, rate }) =>
+      atLeast(targets.minShare[name], rate, `${title}, ${records} records: requests/s`),
+    ),
     ...processes.flatMap(processVerdicts),
   ]
+}
+
+function caseVerdicts({ name, title, records, rateRatio, cpuRatio, waymark, tick }: CaseFigures, postgres: boolean) {
+  const what = `${title}, ${records} records${postgres ? ', PostgreSQL' : ''}`
+  const minRatio = postgres ? targets.minRatioOnPostgres : targets.minRatio
+  return [
+    ...atLeast(minRatio[name], rateRatio, `${what}: requests/s of raw`),
+    ...(postgres ? [] : atLeast(targets.minCpuRatio[name], cpuRatio, `${what}: CPU ratio`)),
+    ...atMost(targets.maxP99Ms[name], waymark.p99, `${what}: p99 ms`),
+    // A tick of the raw server of this length shows that other processes keep the machine busy.
+    ...atMost(Math.max(targets.maxTickMs, tick.raw), tick.waymark, `${what}: event-loop tick ms`),
+  ]
+}
+
+function growthVerdicts({ name, title, rate, cpu }: GrowthFigures): Verdict[] {
+  const max = targets.maxGrowth[name]
+  return [
+    ...atMost(max, rate, `${title}: growth in time per request`),
+    ...atMost(max, cpu, `${title}: growth in CPU per request`),
+  ]
+}
+
+function processVerdicts({ kind, records, rssMb, startMs }: ProcessFigures): Verdict[] {
+  const what = `${records} ${kind}`
+  return [
+    ...atMost(targets.maxRssMb[kind], rssMb, `${what}: RSS MB`),
+    ...atMost(targets.maxStartMs[kind], median(startMs), `${what}: start ms`),
+  ]
+}
+
+/** Judges a figure. Returns nothing if it has no bound. */
+export function atLeast(min: number | undefined, figure: number, what: string): Verdict[] {
+  return min === undefined ? [] : [{ target: `${what} ≥ ${round(min)}`, figure, reached: figure >= min }]
+}
+
+export function atMost(max: number | undefined, figure: number, what: string): Verdict[] {
+  return max === undefined ? [] : [{ target: `${what} ≤ ${round(max)}`, figure, reached: figure <= max }]
+}
+
+function round(bound: number): number {
+  return Math.round(bound * 100) / 100
 }
 
 export function median(values: readonly number[]): number {
@@ -119,6 +153,10 @@ function caseFigures({ case: { name, title }, records, rounds }: Result): CaseFi
     raw: medianReading(rounds.map(({ raw }) => raw)),
     rateRatio: median(rounds.map(({ waymark, raw }) => waymark.rate / raw.rate)),
     cpuRatio: median(rounds.map(({ waymark, raw }) => raw.cpu / waymark.cpu)),
+    tick: {
+      waymark: median(rounds.map(({ waymark }) => waymark.longestTick)),
+      raw: median(rounds.map(({ raw }) => raw.longestTick)),
+    },
   }
 }
 
@@ -131,7 +169,7 @@ function medianReading(readings: readonly Reading[]): Reading {
     busy: of('busy'),
     p50: of('p50'),
     p99: of('p99'),
-    longestHold: Math.max(...readings.map(({ longestHold }) => longestHold)),
+    longestTick: Math.max(...readings.map(({ longestTick }) => longestTick)),
   }
 }
 
@@ -155,7 +193,7 @@ function growthFigures(results: readonly Result[], sizes: readonly number[]): Gr
     })
 }
 
-/** Each case beside another, with the other as the measure. */
+/** Compares each case with the case that it names. */
 function shareFigures(results: readonly Result[]): ShareFigures[] {
   return results.flatMap((other) => {
     const own = results.find(({ case: { name }, records }) => name === other.case.beside && records === other.records)
@@ -172,63 +210,4 @@ function shareFigures(results: readonly Result[]): ShareFigures[] {
       },
     ]
   })
-}
-
-function verdictsOnPostgres({ name, title, records, rateRatio }: CaseFigures): Verdict[] {
-  const min = minRatioOnPostgres[name]
-  if (min === undefined) return []
-  const target = `${title}, ${records} records, PostgreSQL: requests/s ≥ ${min} of raw`
-  return [{ target, figure: rateRatio, reached: rateRatio >= min }]
-}
-
-function ratioVerdicts({ name, title, records, rateRatio, cpuRatio, waymark }: CaseFigures): Verdict[] {
-  const what = `${title}, ${records} records`
-  const verdicts: Verdict[] = []
-  const min = minRatio[name]
-  if (min !== undefined) {
-    verdicts.push({ target: `${what}: requests/s ≥ ${min} of raw`, figure: rateRatio, reached: rateRatio >= min })
-  }
-  const minCpu = minCpuRatio[name]
-  if (minCpu !== undefined) {
-    verdicts.push({ target: `${what}: CPU ratio ≥ ${minCpu}`, figure: cpuRatio, reached: cpuRatio >= minCpu })
-  }
-  if (name === 'short-search') {
-    const held = waymark.longestHold
-    verdicts.push({
-      target: `${what}: event loop never held > ${maxHoldMs} ms`,
-      figure: held,
-      reached: held <= maxHoldMs,
-    })
-  }
-  return verdicts
-}
-
-function latencyVerdicts({ name, title, records, waymark: { p99 } }: CaseFigures): Verdict[] {
-  const max = maxP99Ms[name]
-  if (max === undefined) return []
-  return [{ target: `${title}, ${records} records: p99 < ${max} ms`, figure: p99, reached: p99 < max }]
-}
-
-function shareVerdicts({ name, title, records, rate }: ShareFigures): Verdict[] {
-  const min = minShare[name]
-  if (min === undefined) return []
-  return [{ target: `${title}, ${records} records: requests/s ≥ ${min}`, figure: rate, reached: rate >= min }]
-}
-
-function growthVerdicts({ name, title, rate, cpu }: GrowthFigures): Verdict[] {
-  const max = maxGrowth[name]
-  if (max === undefined) return []
-  return [
-    { target: `${title}: requests/s within ${max}× of few records`, figure: rate, reached: rate <= max },
-    { target: `${title}: CPU per request within ${max}× of few records`, figure: cpu, reached: cpu <= max },
-  ]
-}
-
-function processVerdicts({ kind, records, rssMb, startMs }: ProcessFigures): Verdict[] {
-  const start = median(startMs)
-  const [maxRss, maxStart] = [maxRssMb[kind], maxStartMs[kind]]
-  const what = `with ${records} ${kind}`
-  const verdicts = [{ target: `RSS ${what} < ${maxRss} MB`, figure: rssMb, reached: rssMb < maxRss }]
-  if (maxStart === undefined) return verdicts
-  return [...verdicts, { target: `start ${what} < ${maxStart} ms`, figure: start, reached: start < maxStart }]
 }

@@ -34,7 +34,7 @@ export interface Reading {
   readonly p50: number
   readonly p99: number
   /** Up to the end of what the requests left to do. */
-  readonly longestHold: number
+  readonly longestTick: number
 }
 
 export interface Round {
@@ -175,7 +175,7 @@ async function reading(server: Measured, run: () => Promise<Load>, settled: Sett
     busy: (during.loopCpu - before.loopCpu) / 1e6 / load.seconds,
     p50: at(load.latencies, 0.5),
     p99: at(load.latencies, 0.99),
-    longestHold: Math.max(during.longestHold, after.longestHold),
+    longestTick: Math.max(during.longestTick, after.longestTick),
   }
 }
 

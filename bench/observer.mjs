@@ -12,11 +12,11 @@ if (isMainThread && process.send !== undefined) observe()
 
 function observe() {
   let sampledAt = performance.now()
-  let longestHold = 0
+  let longestTick = 0
   // Not `monitorEventLoopDelay`, which drops the first delay after each reset.
   const sample = () => {
     const now = performance.now()
-    longestHold = Math.max(longestHold, now - sampledAt - sampleEveryMs)
+    longestTick = Math.max(longestTick, now - sampledAt - sampleEveryMs)
     sampledAt = now
   }
   setInterval(sample, sampleEveryMs).unref()
@@ -31,9 +31,9 @@ function observe() {
       loopCpu: loop.user + loop.system,
       rss: process.memoryUsage.rss(),
       peakRss: process.resourceUsage().maxRSS * 1024,
-      longestHold,
+      longestTick,
     })
-    longestHold = 0
+    longestTick = 0
   })
   process.on('disconnect', () => process.exit())
   process.channel?.unref()

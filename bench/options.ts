@@ -35,7 +35,7 @@ export const usage = `npm run bench -- [options]
   --nodes 2           several Waymark processes per database, which share the 32 connections
   --json              figures as JSON on stdout
   --markdown          figures on stdout, as in bench/README.md
-  --gate              holds the figures to the targets in bench/targets.ts: exit code 1 when one is missed
+  --gate              compare the figures with the targets in bench/targets.ts; exit code 1 if one is missed
   --help              this text
 `
 

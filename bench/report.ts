@@ -41,11 +41,11 @@ const caseHead = [
   'p50 ms',
   'p99 ms',
   'raw p99 ms',
-  'loop held ms',
+  'tick ms',
 ]
 
 function caseRow({ title, records, waymark, raw, rateRatio, cpuRatio }: CaseFigures): string[] {
-  const { rate, cpu, loopCpu, busy, p50, p99, longestHold } = waymark
+  const { rate, cpu, loopCpu, busy, p50, p99, longestTick } = waymark
   const shorts = [
     rate,
     raw.rate,
@@ -59,7 +59,7 @@ function caseRow({ title, records, waymark, raw, rateRatio, cpuRatio }: CaseFigu
     p50,
     p99,
     raw.p99,
-    longestHold,
+    longestTick,
   ]
   return [title, String(records), ...shorts.map(short)]
 }

@@ -25,7 +25,7 @@ export interface Usage {
   readonly rss: number
   readonly peakRss: number
   /** The longest that the event loop was held since the question before, in milliseconds. */
-  readonly longestHold: number
+  readonly longestTick: number
 }
 
 /** The listeners that are measured. */
@@ -69,13 +69,13 @@ export class Fleet implements Measured {
   async usage(): Promise<Usage> {
     const usages = await Promise.all(this.#servers.map((server) => server.usage()))
     const sum = (name: 'cpu' | 'loopCpu') => usages.reduce((total, usage) => total + usage[name], 0)
-    const most = (name: 'rss' | 'peakRss' | 'longestHold') => Math.max(...usages.map((usage) => usage[name]))
+    const most = (name: 'rss' | 'peakRss' | 'longestTick') => Math.max(...usages.map((usage) => usage[name]))
     return {
       cpu: sum('cpu'),
       loopCpu: sum('loopCpu'),
       rss: most('rss'),
       peakRss: most('peakRss'),
-      longestHold: most('longestHold'),
+      longestTick: most('longestTick'),
     }
   }
 
