@@ -81,3 +81,8 @@ function parsed(text: string): Json {
     return undefined
   }
 }
+
+/** Returns the field and the code of each violation, in order. */
+export function violationsOf({ body }: Answer): [field: string, code: string][] {
+  return body.violations.map(({ field, code }: Json) => [field, code])
+}

@@ -1,0 +1,193 @@
+/** What holds for every operation on one record, whatever the resource. `test/contract/records.test.ts` has ids. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startApp } from '../app.ts'
+import { type Answer, type Json, violationsOf } from '../client.ts'
+
+const app = await startApp()
+let names = 0
+
+function freshName(): string {
+  names += 1
+  return `d${names}.acme.com`
+}
+
+interface Resource {
+  /** The fields of a new record. No other record has them. */
+  fresh(): Record<string, string | number>
+  readonly fields: readonly string[]
+  readonly defaults: Json
+  readonly changed: Record<string, string | number>
+  /** Fields with invalid values, in the order of their violations. */
+  readonly invalid: readonly (readonly [field: string, value: string | number, code: string])[]
+  readonly misspelled: readonly [wrong: string, right: string]
+}
+
+const resources: Readonly<Record<string, Resource>> = {
+  domains: {
+    fresh: () => ({ name: freshName() }),
+    fields: ['id', 'name', 'name_unicode', 'homepage_url', 'not_found_url', 'created_at', 'updated_at'],
+    defaults: { homepage_url: null, not_found_url: null },
+    changed: { homepage_url: 'https://acme.com', not_found_url: 'https://acme.com/404' },
+    invalid: [
+      ['homepage_url', 'ftp://x', 'unsupported_scheme'],
+      ['not_found_url', 'x', 'not_absolute'],
+    ],
+    misspelled: ['hompage_url', 'homepage_url'],
+  },
+  spaces: {
+    fresh: () => ({ name: 'Marketing' }),
+    fields: ['id', 'name', 'color', 'created_at', 'updated_at'],
+    defaults: { color: 1 },
+    changed: { name: 'Sales', color: 4 },
+    invalid: [
+      ['name', 'x'.repeat(256), 'too_long'],
+      ['color', 7, 'out_of_range'],
+    ],
+    misspelled: ['colour', 'color'],
+  },
+}
+
+const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }] of Object.entries(resources)) {
+  const path = `/api/v1/${resource}`
+  const formOf = (values: Json): Record<string, string> =>
+    Object.fromEntries(Object.entries(values).map(([field, value]) => [field, String(value)]))
+
+  const stored = async (values: Json = {}): Promise<Json> => {
+    const answer = await app.send('POST', path, { form: formOf({ ...fresh(), ...values }) })
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body.data
+  }
+
+  const assertRejected = (answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]) => {
+    assert.equal(answer.status, 422, answer.text)
+    assert.deepEqual(violationsOf(answer), expected)
+  }
+
+  describe(`POST /${resource}`, () => {
+    test('201 with the whole record, its fields in order, and the defaults', async () => {
+      const before = Date.now()
+      const values = fresh()
+      const { status, body } = await app.send('POST', path, { form: formOf(values) })
+      assert.equal(status, 201)
+      assert.deepEqual(Object.keys(body), ['data'])
+      assert.deepEqual(Object.keys(body.data), fields)
+      const { id, created_at, updated_at } = body.data
+      assert.deepEqual({ ...body.data, ...defaults, ...values }, body.data)
+      assert.ok(Number.isSafeInteger(id) && id >= 1)
+      assert.match(created_at, isTime)
+      assert.equal(updated_at, created_at)
+      assert.ok(Date.parse(created_at) >= before && Date.parse(created_at) <= Date.now())
+    })
+
+    test('201 with an absolute Location of the record', async () => {
+      const { headers, body } = await app.send('POST', path, { form: formOf(fresh()) })
+      assert.equal(headers.location, `${app.origin}${path}/${body.data.id}`)
+      const shown = await app.send('GET', new URL(String(headers.location)).pathname)
+      assert.deepEqual([shown.status, shown.body], [200, body])
+    })
+
+    test('201 ignores fields that the server assigns', async () => {
+      const json = { id: 1_000_000, created_at: 'x', updated_at: [1], ...fresh() }
+      const { status, body } = await app.send('POST', path, { json })
+      assert.equal(status, 201)
+      assert.ok(body.data.id < 1_000_000)
+    })
+
+    test('422 without a name, and with an empty, blank or null name', async () => {
+      for (const form of ['', 'name=', 'name=%20%C2%A0%E3%80%80', 'name=%20%09%0a', 'name']) {
+        const answer = await app.send('POST', path, { form })
+        assertRejected(answer, ['name', 'required'])
+        assert.deepEqual(answer.body.errors, { name: ['The name field is required.'] })
+      }
+      assertRejected(await app.send('POST', path, { json: { name: null } }), ['name', 'required'])
+      assertRejected(await app.send('POST', path), ['name', 'required'])
+    })
+
+    for (const name of [1, 0, 1.5, true, false, {}, { toString: 1 }]) {
+      test(`422 not_a_string for the name ${JSON.stringify(name)} in JSON`, async () => {
+        assertRejected(await app.send('POST', path, { json: { name } }), ['name', 'not_a_string'])
+      })
+    }
+
+    test('422 unknown_field with a suggestion, and stores nothing', async () => {
+      const [wrong, right] = misspelled
+      const values = fresh()
+      const total = async () => (await app.send('GET', path)).body.meta.total
+      const before = await total()
+      const answer = await app.send('POST', path, { form: formOf({ ...values, [wrong]: '1' }) })
+      assertRejected(answer, [wrong, 'unknown_field'])
+      assert.match(answer.body.message, new RegExp(`Did you mean ${right}\\?`))
+      const far = await app.send('POST', path, { form: formOf({ ...values, zzz: '1' }) })
+      assert.doesNotMatch(far.body.message, /Did you mean/)
+      assert.equal(await total(), before)
+    })
+  })
+
+  for (const method of ['PUT', 'PATCH']) {
+    describe(`${method} /${resource}/{id}`, () => {
+      test('200 with the whole record, changed', async () => {
+        const record = await stored()
+        await elapsed(record.updated_at)
+        const { status, body } = await app.send(method, `${path}/${record.id}`, { form: formOf(changed) })
+        assert.equal(status, 200)
+        assert.deepEqual(body.data, { ...record, ...changed, updated_at: body.data.updated_at })
+        assert.ok(body.data.updated_at > record.updated_at)
+        assert.deepEqual((await app.send('GET', `${path}/${record.id}`)).body, body)
+      })
+
+      for (const [field, value] of Object.entries(changed)) {
+        test(`200 keeps all other fields if only ${field} is sent`, async () => {
+          const record = await stored()
+          const { body } = await app.send(method, `${path}/${record.id}`, { json: { [field]: value } })
+          assert.deepEqual(body.data, { ...record, [field]: value, updated_at: body.data.updated_at })
+        })
+      }
+
+      test('200 changes nothing, not even updated_at, if no field or the same values are sent', async () => {
+        const record = await stored()
+        await elapsed(record.updated_at)
+        for (const request of [{}, { form: '' }, { json: {} }, { body: '' }, { json: record }]) {
+          const { status, body } = await app.send(method, `${path}/${record.id}`, request)
+          assert.equal(status, 200)
+          assert.deepEqual(body.data, record)
+        }
+      })
+
+      test('422 reports all invalid fields together, and changes nothing', async () => {
+        const record = await stored()
+        const form = formOf({ ...changed, zzz: '1', ...Object.fromEntries(invalid) })
+        assertRejected(
+          await app.send(method, `${path}/${record.id}`, { form }),
+          ...invalid.map(([field, , code]) => [field, code] as const),
+          ['zzz', 'unknown_field'],
+        )
+        assert.deepEqual((await app.send('GET', `${path}/${record.id}`)).body.data, record)
+      })
+    })
+  }
+
+  describe(`DELETE /${resource}/{id}`, () => {
+    test('204, then 404 for every operation on the record', async () => {
+      const { id } = await stored()
+      assert.equal((await app.send('DELETE', `${path}/${id}`)).status, 204)
+      for (const method of ['DELETE', 'GET', 'PUT', 'PATCH']) {
+        const { status, body } = await app.send(method, `${path}/${id}`)
+        assert.deepEqual([status, body.code], [404, 'not_found'])
+      }
+    })
+
+    test('201 for the same values afterwards, with a new id', async () => {
+      const { id, name } = await stored()
+      await app.send('DELETE', `${path}/${id}`)
+      assert.ok((await stored({ name })).id > id)
+    })
+  })
+}
+
+/** Waits until the clock has left this millisecond. */
+async function elapsed(time: string): Promise<void> {
+  while (new Date().toISOString() <= time) await new Promise(setImmediate)
+}
