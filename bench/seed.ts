@@ -56,7 +56,7 @@ type Say = (line: string) => void
 export async function seededCopy(kind: SeedKind, records: number, folder: string, say: Say): Promise<Seed> {
   const seed = readSeed(kind, records) ?? (await prepare(kind, records, say))
   const path = join(folder, `${kind}-${records}.db`)
-  copyDatabase(seed.path, path)
+  copyFileSync(seed.path, path, constants.COPYFILE_FICLONE)
   const { account, secret } = seed
   return { kind, location: { engine: 'sqlite', path }, records, account, secret }
 }
@@ -92,7 +92,7 @@ async function prepare(kind: SeedKind, records: number, say: Say): Promise<Prepa
   const stem = stemOf(kind, records)
   const draft = `${stem}.${process.pid}.db`
   const { account, secret } = await fill(draft, kind, records, say)
-  for (const suffix of databaseSuffixes) renameSync(`${draft}${suffix}`, `${stem}.db${suffix}`)
+  renameSync(draft, `${stem}.db`)
   // Empty: the log has been copied back.
   for (const suffix of ['-wal', '-shm']) rmSync(`${draft}${suffix}`, { force: true })
   writeFileSync(`${stem}.json`, JSON.stringify({ records, account, secret }), { mode: 0o600 })
@@ -113,12 +113,8 @@ async function fill(path: string, kind: SeedKind, records: number, say: Say) {
   const index = new IndexWatch(path)
   await index.caughtUp(60_000, (lag) => say(`Indexing ${records} ${kind}: ${lag} to go`))
   index.close()
-  // The last to close the database copies its log back, which the index's connection cannot do.
+  // The last connection to close the database moves the log into it, which a read-only one cannot do.
   await storage.close()
-  say(`Putting the index of ${records} ${kind} in order`)
-  const closed = new IndexWatch(path)
-  closed.tidy()
-  closed.close()
   return { account: account.id, secret }
 }
 
@@ -166,13 +162,6 @@ async function inGroups(
   }
 }
 
-/** The records, and the search index beside them. */
-const databaseSuffixes = ['', '-search']
-
-function copyDatabase(from: string, to: string): void {
-  for (const suffix of databaseSuffixes) copyFileSync(`${from}${suffix}`, `${to}${suffix}`, constants.COPYFILE_FICLONE)
-}
-
 function stemOf(kind: SeedKind, records: number): string {
   return join(benchFolder, `${prefixOf(kind, records)}${recipe()}`)
 }
@@ -192,9 +181,7 @@ function recipe(): string {
 
 const ingredients = [
   'src/storage/sqlite/connection.ts',
-  'src/storage/sqlite/search/index-file.ts',
-  'src/storage/sqlite/search/indexing.ts',
-  'src/storage/sqlite/search/words.ts',
+  'src/storage/sqlite/search.ts',
   'src/accounts/store.ts',
   'src/domains/statements.ts',
   'src/domains/store.ts',

@@ -47,7 +47,7 @@ test('what holds records may be read by this user alone', async (t) => {
   await store(await place.start(), 'One')
   await place.done('backup', place.file('backup.db'))
   assert.equal((await place.say('export', place.file('export.jsonl'))).code, 0)
-  const beside = ['', '-wal', '-shm', '-search', '-search-wal', '-search-shm'].map((suffix) => place.path + suffix)
+  const beside = ['', '-wal', '-shm'].map((suffix) => place.path + suffix)
   const modes = [...beside, place.file('backup.db'), place.file('export.jsonl')].map(
     (file) => statSync(file).mode & 0o777,
   )
@@ -179,10 +179,7 @@ test('what is no good backup replaces nothing', async (t) => {
     assert.match(sentence(await say('restore', file(name))), expected)
   }
   assert.deepEqual(readFileSync(path), before)
-  assert.deepEqual(
-    readdirSync(folder),
-    [basename(path), `${basename(path)}-search`].filter((name) => existsSync(join(folder, name))),
-  )
+  assert.deepEqual(readdirSync(folder), [basename(path)])
 })
 
 test('a damaged database is replaced; when it cannot be told whether it is in use, only with --stopped', async (t) => {

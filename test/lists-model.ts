@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { foldCase } from '../src/lib/fold-case.ts'
 import { resources } from '../src/resources.ts'
+import { searchIndexOf } from '../src/storage/migrations/search.ts'
 import { countedMatches, type Listable, type Listing, type Page } from '../src/storage/port.ts'
 import { openSqlite } from '../src/storage/sqlite/open.ts'
 
@@ -66,11 +67,8 @@ const cards = `
   create trigger cards_deleted after delete on cards begin
     delete from card_plays where card_id = old.id;
     update record_counts set total = total - 1 where account_id = old.account_id and resource = 'cards';
-    insert into search_changes (resource, account_id, record_id) values ('cards', old.account_id, old.id);
   end;
-  create trigger cards_renamed after update of name_folded on cards begin
-    insert into search_changes (resource, account_id, record_id) values ('cards', new.account_id, new.id);
-  end`
+  ${searchIndexOf('cards', ['name', 'note'], ['name_folded', 'note_folded']).join(';\n')}`
 
 interface Known extends Row {
   readonly table: Table

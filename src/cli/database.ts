@@ -32,8 +32,8 @@ export const databaseCommands = {
       operand: requiredFile('the file for the copy, which has accounts, keys and all records'),
       force: flag('replace the file if it exists'),
     },
-    notes: `The copy is checked, ends with a checksum, and gets its name when it is complete and on disk. It lacks the search index,
-which the server rebuilds from the data. For PostgreSQL, this command prints which of PostgreSQL's own tools to use.`,
+    notes: `The copy is checked, ends with a checksum, and gets its name when it is complete and on disk. For PostgreSQL, this
+command prints which of PostgreSQL's own tools to use.`,
     run: async ({ operand: file, force: mayReplace }, { err }) => {
       const location = locationFor(file)
       await withProgress(err, (progress) =>

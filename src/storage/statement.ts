@@ -2,8 +2,14 @@
  * SQL written once with Kysely, compiled once per engine, and run with new parameters each time: building a query
  * for every request costs more than running it.
  */
-import { type Compilable, type CompiledQuery, createQueryId, type Kysely, type QueryCompiler } from 'kysely'
-import type { Query } from './schema.ts'
+import {
+  type Compilable,
+  type CompiledQuery,
+  createQueryId,
+  type Kysely,
+  type OperationNodeSource,
+  type QueryCompiler,
+} from 'kysely'
 
 /** Stands for the parameter `name` until the statement is run. */
 class Placeholder {
@@ -78,6 +84,6 @@ export function bind<Value>(compiled: Compiled, params: object): Value[] {
 }
 
 /** Compiles a query for the engine of `compiler`. */
-export function compileQuery(compiler: QueryCompiler, query: Query<unknown>): CompiledQuery {
+export function compileQuery(compiler: QueryCompiler, query: OperationNodeSource): CompiledQuery {
   return compiler.compileQuery(query.toOperationNode() as CompiledQuery['query'], createQueryId())
 }

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import pg from 'pg'
 import { firstPage } from '../../../test/first-page.ts'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
@@ -11,10 +10,8 @@ import { createAccount } from '../../accounts/store.ts'
 import { foldCase } from '../../lib/fold-case.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
-import type { AnyListing } from '../listing.ts'
 import { countedMatches, type Listing, type Storage } from '../port.ts'
 import { openPostgres } from './open.ts'
-import { RareParts } from './rare-parts.ts'
 
 const database = await newDatabase()
 const storage: Storage = await openPostgres(database.url, 4)
@@ -139,16 +136,4 @@ test('a failure to make an index is reported, and harms no request', async () =>
   storage.start(resolve)
   assert.match(String(await promise), /relation "domains" does not exist/)
   await execute(database.url, 'alter table elsewhere rename to domains')
-})
-
-test('the index is asked for the part of a long term that the fewest names have', async () => {
-  const client = new pg.Client({ connectionString: database.url })
-  await client.connect()
-  const of = { table: 'spaces', searched: { name: 'name_folded' } }
-  const listing = { of, searchIn: ['name'], account } as unknown as AnyListing
-  const parts = new RareParts()
-  assert.equal(await parts.of(client, listing, 'shop · 11999'), '11999')
-  assert.equal(await parts.of(client, listing, 'shop'), 'shop')
-  assert.equal(await parts.of(client, { ...listing, account: other }, 'of another'), 'of another')
-  await client.end()
 })

@@ -1,21 +1,28 @@
-import type { ClientBase } from 'pg'
-import type { AnyListing } from '../listing.ts'
-import type { Listing, Page } from '../port.ts'
-import { matchingPage } from './matching-page.ts'
-import { isDeep, plainPage } from './plain-page.ts'
-import type { RareParts } from './rare-parts.ts'
+import { sql } from 'kysely'
+import { type AnyListing, filtered, type ListEngine, type Plan, type Sql } from '../list.ts'
 
-/** One page, in one to three statements. */
-export function listOn<Row>(client: ClientBase, listing: Listing<Row>, rareParts: RareParts): Promise<Page<Row>> {
-  return isSelective(listing) ? matchingPage(client, listing, rareParts) : plainPage(client, listing)
+/** Lists on PostgreSQL, whose planner chooses the indexes. Those of `pg_trgm` make searches fast; see `text-indexes.ts`. */
+export class PostgresLists implements ListEngine {
+  readonly select: ListEngine['select']
+
+  constructor(select: ListEngine['select']) {
+    this.select = select
+  }
+
+  indexHint(): Sql {
+    return sql``
+  }
+
+  contains(text: Sql, term: string): Sql {
+    return sql`${text} like ${patternOf(term)}`
+  }
+
+  async plan(_listing: AnyListing): Promise<Plan> {
+    return { source: (each) => filtered(this, each), cost: 'scan' }
+  }
 }
 
-/** Whether the page may take many times as long as reading a record. */
-export function mayTakeLong(listing: AnyListing): boolean {
-  return isSelective(listing) || isDeep(listing)
-}
-
-/** Whether the listing searches or filters. */
-function isSelective(listing: AnyListing): boolean {
-  return listing.search !== null || Object.keys(listing.filter).length > 0
+/** Returns a pattern for `like` in which every character is literal. */
+function patternOf(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }

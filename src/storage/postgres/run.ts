@@ -14,6 +14,16 @@ export async function execute<Row>(client: ClientBase, { sql, parameters }: Comp
   }
 }
 
+/** Runs one query, planned for its values. Throws what `translated` makes of the server's error. */
+export async function executeOnce<Row>(client: ClientBase, { sql, parameters }: CompiledQuery): Promise<Row[]> {
+  try {
+    const { rows } = await client.query({ text: sql, values: [...parameters] })
+    return rows
+  } catch (error) {
+    throw translated(error)
+  }
+}
+
 /** Runs one statement, which each connection prepares once. Throws what `translated` makes of the server's error. */
 export async function run<Params extends object, Row>(
   client: ClientBase,

@@ -3,6 +3,7 @@ import { tooManySearches } from '../../errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
+import { type Cost, listPage, type Sql } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
 import type {
   ChangePosition,
@@ -20,12 +21,11 @@ import { compileQuery, type Statement } from '../statement.ts'
 import { changesAfter, pruneSome } from './changes.ts'
 import { compiler } from './compiled.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
-import { listOn, mayTakeLong } from './lists.ts'
+import { PostgresLists } from './lists.ts'
 import { Pool } from './pool.ts'
-import { RareParts } from './rare-parts.ts'
 import { ReadOnlyCheck } from './read-only-check.ts'
 import { retry } from './retry.ts'
-import { execute, run, runText } from './run.ts'
+import { execute, executeOnce, run, runText } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
 import { transact } from './transaction.ts'
 
@@ -37,7 +37,7 @@ export class PostgresStorage implements Storage {
   readonly #readOnlyCheck: ReadOnlyCheck
   /** Limits slow lists, so that connections remain for all other work. */
   readonly #slowLists: Semaphore
-  readonly #rareParts = new RareParts()
+  readonly #lists = new PostgresLists((query, cost) => this.#select(query, cost))
   readonly #condition = new Condition()
   readonly #underWay = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
@@ -75,8 +75,7 @@ export class PostgresStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    const read = () => this.#pool.with((client) => listOn(client, listing, this.#rareParts))
-    return this.#awaited(mayTakeLong(listing) ? this.#slowLists.run(read) : read())
+    return this.#awaited(listPage(this.#lists, listing))
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -109,6 +108,13 @@ export class PostgresStorage implements Storage {
   async #close(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay)
     await this.#pool.close()
+  }
+
+  /** The best plan of a long query depends on its values, so only short queries stay prepared. */
+  #select(query: Sql, cost: Cost): Promise<Readonly<Record<string, unknown>>[]> {
+    const compiled = compileQuery(compiler, query)
+    if (cost === 'page') return this.#pool.with((client) => execute(client, compiled))
+    return this.#slowLists.run(() => this.#pool.with((client) => executeOnce(client, compiled)))
   }
 
   /** Returns the result of `work`. The storage does not close before. */

@@ -1,8 +1,14 @@
 import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from 'node:sqlite'
-import { type CompiledQuery, Kysely, type SelectModifierNode, SqliteDialect, SqliteQueryCompiler } from 'kysely'
+import {
+  type CompiledQuery,
+  Kysely,
+  type OperationNodeSource,
+  type SelectModifierNode,
+  SqliteDialect,
+  SqliteQueryCompiler,
+} from 'kysely'
 import { LruCache } from '../../lib/lru-cache.ts'
 import { Condition } from '../condition.ts'
-import type { Query } from '../schema.ts'
 import { bind, type Compiled, compile, compileQuery, type Statement } from '../statement.ts'
 import { translated } from './errors.ts'
 
@@ -22,6 +28,9 @@ export function openDatabase(path: string, timeoutMs: number, extra = ''): Datab
   `)
   return database
 }
+
+/** The text of a query and the values of its parameters. */
+export type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 
 /** One connection: its statements are compiled and prepared once and kept. Everything here is synchronous. */
 export class Connection {
@@ -48,7 +57,7 @@ export class Connection {
   }
 
   /** Runs the query to its end and returns its rows. Throws what `translated` makes of the engine's error. */
-  execute<Row>({ sql, parameters }: CompiledQuery): Row[] {
+  execute<Row>({ sql, parameters }: SqlText): Row[] {
     return this.run(() => this.#preparedText(sql).all(...(parameters as SQLInputValue[])) as Row[])
   }
 
@@ -105,6 +114,6 @@ class Compiler extends SqliteQueryCompiler {
 const compiler = new Compiler()
 
 /** Compiles a query for SQLite. */
-export function compiledForSqlite(query: Query<unknown>): CompiledQuery {
+export function compiledForSqlite(query: OperationNodeSource): CompiledQuery {
   return compileQuery(compiler, query)
 }

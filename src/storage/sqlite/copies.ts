@@ -12,7 +12,7 @@ const lockTimeoutMs = 10_000
 /** Some megabytes. */
 const pagesBetweenProgress = 1_000
 
-/** A backup is one file. The search index is not in it, since the server can rebuild it from the records. */
+/** A backup is one file. */
 export function sqliteCopies(path: string): Copies {
   return {
     backUp: (file, options) => writeWhole(file, options.mayReplace, (target) => backUp(path, target, options)),

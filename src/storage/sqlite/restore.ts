@@ -24,7 +24,6 @@ import { takeChecksum } from './checksum.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { holdsRecords, makeFolder, refuseStranger } from './open.ts'
 import { refuseDatabaseFolder, removeBeside } from './opened-file.ts'
-import { removeSearchFile } from './search/index-file.ts'
 
 /** See `Copies.restore`. */
 export async function restore(
@@ -147,7 +146,6 @@ function replace(path: string, candidate: string): string | null {
     for (const log of ['-wal', '-journal']) if (existsSync(path + log)) renameSync(path + log, kept + log)
   }
   removeBeside(path)
-  removeSearchFile(path)
   renameSync(candidate, path)
   syncToDisk(dirname(path))
   return kept

@@ -2,33 +2,24 @@ import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
 import { databaseUnavailable } from '../../errors.ts'
+import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
+import { type Cost, listPage, type Sql } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
-import {
-  type ChangePosition,
-  type Changes,
-  type DatabaseCondition,
-  type Db,
-  type Listing,
-  type Meter,
-  type Page,
-  prunedAtOnce,
-  type Storage,
-} from '../port.ts'
+import type { ChangePosition, Changes, DatabaseCondition, Db, Listing, Meter, Page, Storage } from '../port.ts'
 import { isRead, type Query } from '../schema.ts'
 import { type Statement, statement } from '../statement.ts'
 import { transactionOf } from '../transaction.ts'
 import { changesAfter, pruneSome } from './changes.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
-import { listOn } from './lists.ts'
 import { OpenedFile } from './opened-file.ts'
-import { Readers } from './search/readers.ts'
+import { Readers } from './readers.ts'
+import { type IndexedTables, SqliteLists } from './search.ts'
 import { TurnReader } from './turn-reader.ts'
 
 interface InternalTables {
   instance: { database_id: string }
-  search_changes: { seq: number }
 }
 
 /**
@@ -44,21 +35,19 @@ export class SqliteStorage implements Storage {
   readonly #writer: Connection
   readonly #commits: GroupCommit
   readonly #readers: Readers
+  readonly #lists = new SqliteLists((query, cost) => this.#select(query, cost))
   #onProblem: (error: unknown) => void = () => undefined
   #closed: Promise<void> | undefined
 
-  /** `path` is a file that has been migrated. */
-  constructor(path: string) {
+  /** `path` is a file that has been migrated, and `tables` are those to index. */
+  constructor(path: string, tables: IndexedTables = resources) {
     this.location = { engine: 'sqlite', path }
     // First the one that does not wait for locks: when it throws, nothing is left open.
     this.#writer = new Connection(openDatabase(path, 0, writerPragmas), this.#condition)
     this.#reader = new TurnReader(path, this.#condition)
     this.#folder = dirname(path)
     this.#file = new OpenedFile(path)
-    this.#readers = new Readers(path, {
-      onIndexed: (seq) => void this.#prune(seq),
-      onProblem: (error) => this.#onProblem(error),
-    })
+    this.#readers = new Readers(path, tables, (error) => this.#onProblem(error))
     const transaction = transactionOf(
       async (query) => this.#writer.execute(compiledForSqlite(query)),
       async (declared, params) => this.#writer.all(declared, params),
@@ -84,13 +73,8 @@ export class SqliteStorage implements Storage {
     return this.#commits.writeOne(() => this.#writer.all(statement, params))
   }
 
-  async list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    try {
-      return await listOn((work) => this.#reader.read((connection) => connection.run(work)), this.#readers, listing)
-    } catch (error) {
-      // What the threads met, no connection of this one has noted.
-      throw this.#condition.noted(error)
-    }
+  list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
+    return listPage(this.#lists, listing)
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -152,16 +136,14 @@ export class SqliteStorage implements Storage {
     for (let page = 0; page < trialPages; page++) await this.#commits.writeOne(writePage)
   }
 
-  /** Forgets the changes that the search index holds by now. A failure is no loss: the next one prunes more. */
-  async #prune(seq: number): Promise<void> {
-    let gone = prunedAtOnce
-    while (gone === prunedAtOnce && this.#closed === undefined) {
-      gone = await this.#commits
-        .write((db) => db.all(pruned, { seq }))
-        .then(
-          ({ length }) => length,
-          () => 0,
-        )
+  async #select(query: Sql, cost: Cost): Promise<Readonly<Record<string, unknown>>[]> {
+    const compiled = compiledForSqlite(query)
+    if (cost === 'page' || cost === 'count') return this.#reader.read((connection) => connection.execute(compiled))
+    try {
+      return await this.#readers.select(cost, compiled)
+    } catch (error) {
+      // No connection of this thread has noted the error.
+      throw this.#condition.noted(error)
     }
   }
 }
@@ -179,12 +161,3 @@ const anything = statement((db: Kysely<InternalTables>) => db.selectFrom('instan
 /** More than a request writes. Bytes. */
 const enoughRoom = 1_000_000
 const trialPages = 16
-
-const pruned = statement((db: Kysely<InternalTables>, { seq }: { seq: number }) =>
-  db
-    .deleteFrom('search_changes')
-    .where('seq', 'in', (changes) =>
-      changes.selectFrom('search_changes').select('seq').where('seq', '<=', seq).orderBy('seq').limit(prunedAtOnce),
-    )
-    .returning('seq'),
-)

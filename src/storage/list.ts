@@ -1,0 +1,270 @@
+/**
+ * Reads one page of an account's records, sorted by an index, and counts the records. An engine runs the queries and
+ * decides how a search finds its matches.
+ */
+import { type RawBuilder, sql } from 'kysely'
+import { foldCase } from '../lib/fold-case.ts'
+import type { SideColumn } from '../resources.ts'
+import { countedMatches, type Listable, type Listing, type Page } from './port.ts'
+
+/** A part of a query. */
+export type Sql = RawBuilder<unknown>
+
+/** A listing whose search is folded, without the type of its rows. */
+export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListable }
+export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
+
+/**
+ * The most that a query reads. `page`: some entries near the start of an index. `count`: `countedMatches` index entries.
+ * `search`: what an index finds quickly. `scan`: all records of the account.
+ */
+export type Cost = 'page' | 'count' | 'search' | 'scan'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Records to page through, or an index of them. */
+export interface Source {
+  /** SQL after `from`. It joins the table of the records if `where` needs it. */
+  readonly from: Sql
+  readonly id: Sql
+  readonly sortedBy: Sql
+  readonly where: readonly Sql[]
+}
+
+/** How to find the matches of a listing. */
+export interface Plan {
+  /** Returns the matches of this listing, or of a listing with another `after`, sorted by id. */
+  readonly source: (listing: AnyListing) => Source
+  readonly cost: Cost
+}
+
+export interface ListEngine {
+  select(query: Sql, cost: Cost): Promise<Row[]>
+  /** SQL after a table name that makes the engine use this index. Empty if the engine chooses indexes itself. */
+  indexHint(index: string): Sql
+  /** Returns the condition that a nullable text contains a folded term. */
+  contains(text: Sql, term: string): Sql
+  /** Chooses an index for a search or for several filters. */
+  plan(listing: AnyListing): Promise<Plan>
+}
+
+/** Entries of an index that a page may skip at the cost of a `page`, and of a `count`. */
+const shallow = 1_000
+const deep = countedMatches
+
+/** See `Storage.list`. */
+export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Promise<Page<Row>> {
+  const listing = { ...asked, search: asked.search === null ? null : foldCase(asked.search) }
+  const { rows, ...counted } = await pageOf(engine, listing)
+  return { rows: rows.map((row) => toRow(asked.of, row)), ...counted }
+}
+
+function pageOf(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
+  const { search, filter, sortBy } = listing
+  const filters = Object.keys(filter)
+  if (search === null && filters.length === 0) return plainPage(engine, listing)
+  if (search === null && filters.length === 1 && sortBy === 'id') return filteredPage(engine, listing)
+  return matchingPage(engine, listing)
+}
+
+/** Reads a page of all records. Triggers maintain the total, and a deep page is read from the nearer end of the list. */
+async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
+  const { offset, limit, after } = listing
+  const source = sorted(engine, listing)
+  const total = recordCount(listing)
+  const walk = async (passed: number, query: Sql): Promise<Page<Row> | null> => {
+    const rows = await engine.select(query, costOf(passed))
+    return rows.length === 0 ? null : { rows, total: Number(rows[0]?.list_total), totalIsExact: true }
+  }
+  const near = offset > deep ? null : await walk(offset, pageQuery(listing, source, total))
+  if (near !== null) return near
+  const [count] = await engine.select(sql`select ${total} as list_total`, 'page')
+  const counted = Number(count?.list_total)
+  const none = { rows: [], total: counted, totalIsExact: true }
+  if (after !== null || offset >= counted) return none
+  const end = Math.min(counted, offset + limit)
+  if (counted - end < offset) {
+    const fromEnd = pageQuery(listing, source, total, { isReversed: true, limit: end - offset, offset: counted - end })
+    const page = await walk(counted - end, fromEnd)
+    // Records were stored or deleted meanwhile, so the page starts elsewhere.
+    if (page?.total === counted) return page
+  }
+  return (await walk(offset, pageQuery(listing, source, total))) ?? none
+}
+
+/** Reads a page that the index of one filter has in the right order. */
+async function filteredPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
+  const [column = ''] = Object.keys(listing.filter)
+  const all = filtered(engine, { ...listing, after: null }, column)
+  const total = sql`(${countQuery(all, countedMatches + 1)})`
+  const cost = listing.offset > deep ? 'scan' : 'count'
+  const rows = await engine.select(pageQuery(listing, filtered(engine, listing, column), total), cost)
+  const [counted] = rows.length > 0 ? rows : await engine.select(sql`select ${total} as list_total`, 'count')
+  return { rows, ...boundedTotal(Number(counted?.list_total)) }
+}
+
+/**
+ * Reads a page of a search or filter. Finds up to `countedMatches` matches and sorts them. If there are more, a walk along
+ * the sort index soon meets enough of them.
+ */
+async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
+  const { sortBy, offset } = listing
+  const { source, cost } = await engine.plan(listing)
+  const found = await engine.select(foundQuery(listing, source({ ...listing, after: null })), cost)
+  const counted = Number(found[0]?.list_total)
+  if (counted <= countedMatches) {
+    return { rows: found.filter((row) => row.walked_id !== null), ...boundedTotal(counted) }
+  }
+  const isById = sortBy === 'id'
+  const query = pageQuery(listing, isById ? source(listing) : sorted(engine, listing), sql.lit(counted))
+  return { rows: await engine.select(query, isById && offset <= deep ? cost : 'scan'), ...boundedTotal(counted) }
+}
+
+function costOf(passed: number): Cost {
+  if (passed <= shallow) return 'page'
+  return passed <= deep ? 'count' : 'scan'
+}
+
+function boundedTotal(counted: number): Omit<Page<unknown>, 'rows'> {
+  return { total: Math.min(counted, countedMatches), totalIsExact: counted <= countedMatches }
+}
+
+interface Range {
+  readonly isReversed?: boolean
+  readonly limit?: number
+  readonly offset?: number
+}
+
+/**
+ * Selects the records of one page of a source; each row has the total, too. The source is walked by ids, so that records off
+ * the page are not read. The limit is part of the text: engines plan for it.
+ */
+function pageQuery(listing: AnyListing, source: Source, total: Sql, range: Range = {}): Sql {
+  const { of, direction } = listing
+  const { isReversed = false, limit = listing.limit, offset = listing.offset } = range
+  const walking = isReversed === (direction === 'asc') ? 'desc' : 'asc'
+  return sql`select ${selected(of)}, ${total} as list_total from (
+      select ${source.id} as walked_id, ${source.sortedBy} as walked_by from ${source.from} where ${all(source.where)}
+      order by ${order(listing, walking)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
+    ) as walked join ${sql.table(of.table)} on id = walked_id order by ${order(listing, direction)}`
+}
+
+/**
+ * Selects the page if the source has at most `countedMatches` records. Each row has the number of matches, and a page
+ * without rows is one row whose `walked_id` is null.
+ */
+function foundQuery(listing: AnyListing, source: Source): Sql {
+  const { of, direction, limit, offset, after } = listing
+  const { table, column, key } = sortColumn(listing)
+  const value =
+    column === key
+      ? sql`id`
+      : sql`(select ${sql.ref(column)} from ${sql.table(table)} where ${sql.ref(key)} = found.id)`
+  const following = after === null ? sql`` : sql`and ${isAfter(listing, after)}`
+  return sql`with found as materialized (
+      select ${source.id} as id from ${source.from} where ${all(source.where)} limit ${sql.lit(countedMatches + 1)}
+    ), page as (
+      select id as walked_id, ${value} as walked_by from found
+      where (select count(*) from found) <= ${sql.lit(countedMatches)} ${following}
+      order by ${order(listing, direction)} limit ${sql.lit(limit)} offset cast(${offset} as bigint)
+    )
+    select ${selected(of)}, walked_id, (select count(*) from found) as list_total
+    from (select 1 as one) as always left join page on true left join ${sql.table(of.table)} on id = walked_id
+    order by ${order(listing, direction)}`
+}
+
+/** Counts the records of a source, up to `max`. */
+export function countQuery({ from, where }: Source, max: number): Sql {
+  return sql`select count(*) from (select 1 from ${from} where ${all(where)} limit ${sql.lit(max)}) as counted`
+}
+
+/** An expression for the number of the account's records, which engines keep in one part or several. */
+function recordCount({ of, account }: AnyListing): Sql {
+  return sql`(select cast(coalesce(sum(total), 0) as bigint) from record_counts
+    where account_id = ${account} and resource = ${sql.lit(of.table)})`
+}
+
+/** The records that match, in the order of the listing. */
+function sorted(engine: ListEngine, listing: AnyListing): Source {
+  const { of, account, sortBy } = listing
+  const { table, column, key } = sortColumn(listing)
+  const index = sortBy === 'id' ? `${table}_by_account` : `${table}_by_${sortBy}`
+  const entries = sql`${sql.table(table)}${engine.indexHint(index)}`
+  const own = { id: sql.ref(key), sortedBy: sql.ref(column) }
+  if (table === of.table) return { from: entries, where: conditionsOf(engine, listing), ...own }
+  const isOwned = sql`account_id = ${account}`
+  const { search, filter } = listing
+  if (search === null && Object.keys(filter).length === 0) return { from: entries, where: [isOwned], ...own }
+  const side = sql`select ${own.id} as side_id, ${own.sortedBy} as side_by from ${entries} where ${isOwned}`
+  return {
+    from: sql`(${side}) as side join ${sql.table(of.table)} on id = side_id`,
+    id: sql`side_id`,
+    sortedBy: sql`side_by`,
+    where: conditionsOf(engine, listing),
+  }
+}
+
+/** The records that match, by ascending id, found by a filter's index or, without `column`, among all. */
+export function filtered(engine: ListEngine, listing: AnyListing, column?: string): Source {
+  const { table } = listing.of
+  const from = sql`${sql.table(table)}${engine.indexHint(`${table}_by_${column ?? 'account'}`)}`
+  return { from, id: sql`id`, sortedBy: sql`id`, where: conditionsOf(engine, listing) }
+}
+
+/** Returns the conditions that a matching record meets. */
+function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
+  const { account, after, search } = listing
+  const conditions = [sql`account_id = ${account}`, ...filtersOf(listing)]
+  if (after !== null) conditions.push(isAfter(listing, after))
+  if (search !== null) conditions.push(containsAny(engine, listing, search))
+  return conditions
+}
+
+export function filtersOf({ filter }: AnyListing): Sql[] {
+  return Object.entries(filter).map(([column, value]) => isFilteredBy(column, value))
+}
+
+function isFilteredBy(column: string, value: string | number | null): Sql {
+  return value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`
+}
+
+/** The condition that one of the searched texts contains a folded term. */
+export function containsAny(engine: ListEngine, { of, searchIn }: AnyListing, term: string): Sql {
+  const texts = searchIn.map((name) => sql.raw(of.searched[name] as string))
+  return sql`(${sql.join(
+    texts.map((text) => engine.contains(text, term)),
+    sql` or `,
+  )})`
+}
+
+function isAfter({ direction }: AnyListing, after: number): Sql {
+  return sql`id ${sql.raw(direction === 'asc' ? '>' : '<')} cast(${after} as bigint)`
+}
+
+function sortColumn({ of, sortBy }: AnyListing): SideColumn {
+  const { table } = of
+  if (sortBy === 'id') return { table, column: 'id', key: 'id' }
+  const sort = of.sorts[sortBy] as string | SideColumn
+  return typeof sort === 'string' ? { table, column: sort, key: 'id' } : sort
+}
+
+/** Records that sort alike follow their ids, in the same direction. */
+function order({ sortBy }: AnyListing, direction: 'asc' | 'desc'): Sql {
+  return sql.raw(sortBy === 'id' ? `walked_by ${direction}` : `walked_by ${direction}, walked_id ${direction}`)
+}
+
+export function all(conditions: readonly Sql[]): Sql {
+  return conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)
+}
+
+/** Returns the selected columns, in order. */
+function selected({ columns, computed = {} }: AnyListable): Sql {
+  return sql.raw(columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', '))
+}
+
+/** Copies the columns of a record. V8 handles the copy faster than the object that SQLite created. */
+function toRow<Row>({ columns }: Listable<Row>, values: Readonly<Record<string, unknown>>): Row {
+  const row: Partial<Record<keyof Row, unknown>> = {}
+  for (const column of columns) row[column] = values[column]
+  return row as Row
+}

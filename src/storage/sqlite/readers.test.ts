@@ -1,0 +1,106 @@
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { sql } from 'kysely'
+import { Folder, listables, migrated, Records } from '../../../test/lists-model.ts'
+import { eventually } from '../../../test/processes.ts'
+import { Failure } from '../../errors.ts'
+import { compiledForSqlite } from './connection.ts'
+import { Readers } from './readers.ts'
+
+interface Fixture {
+  readonly folder: Folder
+  readonly records: Records
+  readonly readers: Readers
+}
+
+async function open(t: TestContext): Promise<Fixture> {
+  const folder = await migrated(new Folder())
+  const records = new Records(folder)
+  const readers = new Readers(folder.database, listables, () => undefined)
+  t.after(async () => {
+    await readers.close()
+    if (records.db.isOpen) records.db.close()
+    folder.remove()
+  })
+  return { folder, records, readers }
+}
+
+const count = compiledForSqlite(sql`select count(*) as total from spaces`)
+const pending = compiledForSqlite(sql`select count(*) as total from search_changes`)
+/** Takes hundreds of milliseconds. */
+const slow = compiledForSqlite(
+  sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000) select count(*) as total from n`,
+)
+
+const hasCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code
+
+test('sees what was committed before the query', async (t) => {
+  const { records, readers } = await open(t)
+  for (let total = 1; total <= 20; total++) {
+    records.insert('spaces', 1, `Shop ${total}`)
+    deepEqual(await readers.select('search', count), [{ total }])
+    deepEqual(await readers.select('scan', count), [{ total }])
+  }
+})
+
+test('indexes in the background, even while scans run', async (t) => {
+  const { records, readers } = await open(t)
+  for (let n = 0; n < 250; n++) records.insert('spaces', 1, `Shop ${n}`)
+  readers.start()
+  void readers.select('scan', slow)
+  await eventually(async () => (await readers.select('search', pending))[0]?.total === 0)
+  const found = sql`select count(*) as total from spaces_search where spaces_search match '"shop 24"'`
+  deepEqual(await readers.select('search', compiledForSqlite(found)), [{ total: 11 }])
+})
+
+test('answers searches while a scan runs', async (t) => {
+  const { readers } = await open(t)
+  await Promise.all([readers.select('search', count), readers.select('scan', count)])
+  const order: string[] = []
+  const scan = readers.select('scan', slow).then(() => order.push('scan'))
+  await readers.select('search', count).then(() => order.push('search'))
+  await scan
+  deepEqual(order, ['search', 'scan'])
+})
+
+test('rejects a query that cannot run, and answers the next', async (t) => {
+  const { records, readers } = await open(t)
+  records.db.exec('alter table spaces rename to elsewhere')
+  await rejects(readers.select('scan', count), hasCode('database_unavailable'))
+  records.db.exec('alter table elsewhere rename to spaces')
+  deepEqual(await readers.select('scan', count), [{ total: 0 }])
+})
+
+test('rejects queries beyond the longest queue of a thread, and answers the others', async (t) => {
+  const { readers } = await open(t)
+  const settled = await Promise.allSettled(Array.from({ length: 300 }, () => readers.select('scan', count)))
+  equal(settled.filter(({ status }) => status === 'fulfilled').length, 256)
+  ok(settled.every((each) => each.status === 'fulfilled' || hasCode('overloaded')(each.reason)))
+})
+
+test('fails without a database, which it does not create, and restarts a dead thread later', async (t) => {
+  const folder = new Folder()
+  const readers = new Readers(folder.database, {}, () => undefined)
+  t.after(async () => {
+    await readers.close()
+    folder.remove()
+  })
+  await rejects(readers.select('search', count), hasCode('database_unavailable'))
+  equal(existsSync(folder.database), false)
+  await migrated(folder)
+  await eventually(() =>
+    readers.select('search', count).then(
+      () => true,
+      () => false,
+    ),
+  )
+})
+
+test('answers pending queries when it closes, which may be repeated, and rejects later ones', async (t) => {
+  const { readers } = await open(t)
+  const asked = [readers.select('search', count), readers.select('scan', count)]
+  await Promise.all([readers.close(), readers.close()])
+  for (const rows of await Promise.all(asked)) deepEqual(rows, [{ total: 0 }])
+  await rejects(readers.select('search', count), hasCode('database_unavailable'))
+})

@@ -1,0 +1,95 @@
+import { pathToFileURL } from 'node:url'
+import { type DatabaseTrouble, databaseUnavailable, type Failure, tooManySearches } from '../../errors.ts'
+import { durations, Histogram } from '../../histogram.ts'
+import { WorkerClient } from '../../lib/worker-client.ts'
+import type { Meter } from '../port.ts'
+import type { SqlText } from './connection.ts'
+import type { IndexedTables } from './search.ts'
+
+/** What a reader thread is started with. */
+export interface ReaderOptions {
+  /** The database file, which is not created if it is missing. */
+  readonly url: string
+  /** The tables that the thread indexes; null if another one does. */
+  readonly indexed: IndexedTables | null
+}
+
+/** An error on its way from a thread. */
+export interface SentError {
+  readonly message: string
+  readonly reason?: DatabaseTrouble | undefined
+}
+
+/** Queries that may wait for one thread. */
+const maxPending = 256
+/** How long a closing thread may take for the queries that it has. Milliseconds. */
+const closeMs = 1_000
+/** SQLite works outside of the thread's heap. */
+const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
+
+type Reader = WorkerClient<SqlText, Readonly<Record<string, unknown>>[], SentError>
+
+/**
+ * Threads that run long queries, so that these do not block the event loop: one for searches, one for scans, which also
+ * keeps the search index up to date. A query sees every write that was committed before it.
+ */
+export class Readers {
+  readonly #searching: Reader
+  readonly #scanning: Reader
+  readonly #seconds = new Histogram(durations)
+  readonly meters: readonly Meter[] = [
+    {
+      name: 'thread_seconds',
+      help: 'Time from the question to the answer of a search or a deep page, which threads of their own read.',
+      value: this.#seconds,
+    },
+  ]
+
+  /** `onProblem` gets each error of indexing once. */
+  constructor(path: string, tables: IndexedTables, onProblem: (error: unknown) => void) {
+    const reported = new Set<string>()
+    const onNotice = ({ message }: SentError) => {
+      if (!reported.has(message)) onProblem(new Error(`The search index lacks new records: ${message}`))
+      reported.add(message)
+    }
+    const url = `${pathToFileURL(path).href}?mode=rw`
+    this.#searching = createReader({ url, indexed: null }, onNotice)
+    this.#scanning = createReader({ url, indexed: tables }, onNotice)
+  }
+
+  /** Starts to index. Otherwise that begins with the first scan. Throws `database_unavailable`. */
+  start(): void {
+    this.#scanning.start()
+  }
+
+  /** Throws `overloaded` if too many queries wait, and `database_unavailable`. */
+  async select(cost: 'search' | 'scan', { sql, parameters }: SqlText): Promise<Readonly<Record<string, unknown>>[]> {
+    const reader = cost === 'search' ? this.#searching : this.#scanning
+    if (reader.pending >= maxPending) throw tooManySearches()
+    const start = performance.now()
+    const rows = await reader.request({ sql, parameters })
+    this.#seconds.add((performance.now() - start) / 1000)
+    return rows
+  }
+
+  /** Lets the threads finish their queries, for a second at most. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all([this.#searching.close(), this.#scanning.close()])
+  }
+}
+
+function createReader(options: ReaderOptions, onNotice: (notice: SentError) => void): Reader {
+  return new WorkerClient({
+    module: new URL('./reader-thread.ts', import.meta.url),
+    workerData: options,
+    resourceLimits,
+    closeMs,
+    unavailable: databaseUnavailable,
+    toError: (sent) => toFailure(sent as SentError),
+    onNotice,
+  })
+}
+
+function toFailure({ message, reason }: SentError): Failure {
+  return databaseUnavailable(new Error(message), reason)
+}

@@ -1,0 +1,173 @@
+/** Searches among many records: their pages and totals, and which of their queries are scans. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { firstPage } from '../../../test/first-page.ts'
+import { Folder, listables, migrated, Records, type Row } from '../../../test/lists-model.ts'
+import { type Cost, listPage } from '../list.ts'
+import type { Listing } from '../port.ts'
+import { Connection, compiledForSqlite } from './connection.ts'
+import { indexSome, SqliteLists } from './search.ts'
+
+const count = 30_500
+/** 10,001 names have "late" and come last in order. 10,000 names have "many", and all have "comb.example". */
+const nameOf = (n: number): string =>
+  `${n < 10_001 ? 'zz-late' : 'link'}-${n >= count - 10_000 ? 'many-' : ''}${(n * 7_919) % count}.comb.example`
+
+const folder = new Folder()
+let records: Records
+let connection: Connection
+let costs: Cost[] = []
+
+const lists = new SqliteLists(async (query, cost) => {
+  costs.push(cost)
+  return connection.execute(compiledForSqlite(query))
+})
+
+before(async () => {
+  await migrated(folder)
+  records = new Records(folder)
+  records.db.exec('begin')
+  for (let n = 0; n < count; n++) records.insertAscii(1, nameOf(n))
+  records.insertAscii(2, 'other.comb.example')
+  records.db.exec('commit')
+  connection = new Connection(new DatabaseSync(folder.database))
+})
+
+after(() => {
+  connection.database.close()
+  records.db.close()
+  folder.remove()
+})
+
+function indexAll(): void {
+  while (indexSome(connection.database, listables));
+}
+
+/** Compares a page with the page of a naive list. Returns the costs of its queries. */
+async function check(listing: Listing<Row>): Promise<Cost[]> {
+  costs = []
+  deepEqual(await listPage(lists, listing), records.page(listing), JSON.stringify(listing))
+  return costs
+}
+
+const base = { ...firstPage, of: listables.domains, account: 1 }
+
+test('scans if many records are still to be indexed, and not afterwards', async () => {
+  const search = { ...base, search: 'link-many-1' }
+  ok((await check(search)).includes('scan'))
+  indexAll()
+  ok(!(await check(search)).includes('scan'))
+})
+
+const term = fc.oneof(
+  fc.constantFrom('late', 'many', 'comb.example', 'link', 'zz-late-1', 'omb', 'b.ex', 'om', '7', 'e-com', 'none'),
+  fc.tuple(fc.nat(count), fc.nat(30), fc.integer({ min: 1, max: 45 })).map(([n, from, length]) => {
+    const at = Math.min(from, nameOf(n).length - 1)
+    return nameOf(n).slice(at, at + length)
+  }),
+)
+
+const listing: fc.Arbitrary<Listing<Row>> = fc.record({
+  of: fc.constant(listables.domains),
+  account: fc.constantFrom(1, 2),
+  search: fc.option(term),
+  searchIn: fc.constant(['name']),
+  filter: fc.constant({}),
+  sortBy: fc.constantFrom('id', 'name'),
+  direction: fc.constantFrom('asc', 'desc'),
+  limit: fc.integer({ min: 1, max: 100 }),
+  offset: fc.oneof(fc.constant(0), fc.nat(300), fc.nat(31_000), fc.constantFrom(9_999, 10_000, 10_001)),
+  after: fc.constant(null),
+})
+
+test('every page among many records equals the page of a naive list', async () => {
+  await fc.assert(
+    fc.asyncProperty(listing, async (each) => void (await check(each))),
+    { numRuns: 60, interruptAfterTimeLimit: 3_000 },
+  )
+})
+
+test('scans only for short terms, deep pages, and many matches in another order than that of ids', async () => {
+  for (const sortBy of ['id', 'name'] as const) {
+    for (const search of ['many', '-1234.', '-123', 'link-many-1', 'none']) {
+      ok(!(await check({ ...base, search, sortBy, offset: 20 })).includes('scan'), `${search} by ${sortBy}`)
+    }
+    ok((await check({ ...base, search: 'om', sortBy })).includes('scan'))
+  }
+  ok(!(await check({ ...base, search: 'late' })).includes('scan'))
+  ok((await check({ ...base, search: 'late', sortBy: 'name' })).includes('scan'))
+  ok((await check({ ...base, search: 'comb.example', offset: 20_001 })).includes('scan'))
+  deepEqual(await check({ ...base, offset: 900 }), ['page'])
+  deepEqual(await check({ ...base, offset: 9_000 }), ['count'])
+  deepEqual(await check({ ...base, offset: 29_000 }), ['page', 'count'])
+  ok((await check({ ...base, offset: 15_000 })).includes('scan'))
+})
+
+test('continues after an id, through few matches and through more than are counted', async () => {
+  for (const search of ['late', 'many', 'comb', '-123', 'none', null]) {
+    for (const direction of ['asc', 'desc'] as const) {
+      for (const after of [1, 9_995, 20_499, count - 5, count + 5]) {
+        ok(!(await check({ ...base, search, direction, after })).includes('scan'))
+      }
+    }
+  }
+})
+
+test('searches by the index of a filter if it has fewer records, and scans if all indexes have many', async () => {
+  records.db.exec('begin')
+  for (let n = 0; n < 12_000; n++) {
+    records.insertCard(1, `card ${n} of many`, {
+      note: n % 3 === 0 ? `note ${n}` : null,
+      weight: n % 7,
+      plays: n % 5,
+      is_kept: 1,
+      shelf_id: n % 1_000 === 0 ? 1 : null,
+    })
+  }
+  records.db.exec('commit')
+  indexAll()
+  const cards = { ...base, of: listables.cards, searchIn: ['name', 'note'] }
+  for (const sortBy of ['id', 'name', 'weight', 'plays'] as const) {
+    for (const each of [
+      { search: 'many', filter: { is_kept: 1, shelf_id: 1 } },
+      { search: 'of', filter: { shelf_id: 1 } },
+      { search: 'note 11', searchIn: ['note'], filter: { shelf_id: null } },
+      { search: null, filter: { is_kept: 1, shelf_id: 1 } },
+    ]) {
+      ok(!(await check({ ...cards, sortBy, ...each })).includes('scan'), JSON.stringify(each))
+    }
+    ok((await check({ ...cards, sortBy, search: 'many', filter: { is_kept: 1, shelf_id: null } })).includes('scan'))
+    for (const filter of [{ is_kept: 1 }, { shelf_id: 1 }, { is_kept: 1, shelf_id: null }]) {
+      await check({ ...cards, sortBy, search: null, filter, offset: 5 })
+    }
+  }
+})
+
+test('counts ten thousand matches, and not one more', async () => {
+  const many = await listPage(lists, { ...base, search: 'many' })
+  deepEqual([many.total, many.totalIsExact], [10_000, true])
+  const late = await listPage(lists, { ...base, search: 'late' })
+  deepEqual([late.total, late.totalIsExact], [10_000, false])
+})
+
+test('finds neither a term across both forms of a name nor one longer than the text', async () => {
+  records.insert('domains', 3, 'élan-\ue02e.example')
+  records.insert('spaces', 3, 'shop 日本')
+  const [domain = '', unicode = ''] = records.all.find(({ account }) => account === 3)?.searched.name?.split('\n') ?? []
+  for (const isIndexed of [false, true]) {
+    if (isIndexed) indexAll()
+    for (let length = 1; length < 12; length++) {
+      for (const [search, total] of [
+        [domain.slice(-length), 1],
+        [unicode.slice(0, length), 1],
+        [`${domain.slice(-length)}${unicode.slice(0, length)}`, 0],
+        [`${domain}${'x'.repeat(length)}`, 0],
+      ] as const) {
+        equal((await listPage(lists, { ...base, account: 3, search })).total, total, search)
+      }
+    }
+    await check({ ...base, of: listables.spaces, account: 3, search: 'shop 日本!' })
+  }
+})

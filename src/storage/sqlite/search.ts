@@ -1,0 +1,159 @@
+/**
+ * Searches on SQLite. FTS5 indexes the trigrams of each resource in `<resource>_search`. A reader thread fills it a moment
+ * after the commit. Triggers write the records that the index lacks to `search_changes`, and a search compares these
+ * records directly, so it sees every committed write.
+ *
+ * A record is a document of the index. Its number has the account above the bits of the id, so that the documents of an
+ * account are a range and other accounts do not slow down its searches. (In SQL only: JavaScript is exact up to 2^53.)
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { sql } from 'kysely'
+import {
+  type AnyListing,
+  all,
+  type Cost,
+  containsAny,
+  countQuery,
+  filtered,
+  filtersOf,
+  type ListEngine,
+  type Plan,
+  type Source,
+  type Sql,
+} from '../list.ts'
+import { countedMatches, type Listable } from '../port.ts'
+import { transact } from './transact.ts'
+
+const idBits = 40
+const maxId = 2 ** idBits - 1
+
+/** Terms of fewer characters have no trigram. */
+const trigramLength = 3
+/** With more records to index, a search takes about as long as a scan. */
+const maxBacklog = 1_000
+
+type Select = ListEngine['select']
+
+/** SQL for the id of a document's record. */
+const idOf = `(document & ${maxId})`
+
+export class SqliteLists implements ListEngine {
+  readonly select: Select
+
+  constructor(select: Select) {
+    this.select = select
+  }
+
+  /** Without statistics, SQLite does not know which index is the best. */
+  indexHint(index: string): Sql {
+    return sql` indexed by ${sql.ref(index)}`
+  }
+
+  contains(text: Sql, term: string): Sql {
+    return sql`instr(${text}, ${term}) > 0`
+  }
+
+  /** Uses the search index or the index of a filter, whichever has the fewest entries. */
+  async plan(listing: AnyListing): Promise<Plan> {
+    const { search, filter } = listing
+    const isIndexed = search !== null && [...search].length >= trigramLength
+    const bySearch = isIndexed ? [(each: AnyListing) => this.#searched(each)] : []
+    const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
+    if (Object.keys(filter).length === 0) {
+      const [source] = bySearch
+      return source ? { source, cost } : { source: (each) => filtered(this, each), cost: 'scan' }
+    }
+    const byFilter = Object.keys(filter).map((column) => (each: AnyListing) => filtered(this, each, column))
+    const sources = [...byFilter, ...bySearch]
+    const sizes = await this.#sizesOf(listing, isIndexed, cost)
+    const size = Math.min(...sizes)
+    const source = sources[sizes.indexOf(size)] as Plan['source']
+    return { source, cost: size <= countedMatches ? cost : 'scan' }
+  }
+
+  /** Counts the matches of each filter and then of the search, each up to `countedMatches` + 1. */
+  async #sizesOf(listing: AnyListing, isIndexed: boolean, cost: Cost): Promise<number[]> {
+    const { filter, search } = listing
+    const alone = { ...listing, after: null, search: null }
+    const sources = Object.entries(filter).map(([column, value]) =>
+      filtered(this, { ...alone, filter: { [column]: value } }, column),
+    )
+    if (isIndexed) sources.push(this.#searched({ ...alone, search, filter: {} }))
+    const counts = sources.map((source) => sql`(${countQuery(source, countedMatches + 1)})`)
+    const [row = {}] = await this.select(sql`select json_array(${sql.join(counts)}) as sizes`, cost)
+    return JSON.parse(String(row.sizes))
+  }
+
+  async #isBehind({ of, account }: AnyListing): Promise<boolean> {
+    const pending = { from: sql`search_changes`, where: [isPending(of.table, rangeOf(account))] }
+    const count = countQuery({ ...pending, id: sql``, sortedBy: sql`` }, maxBacklog + 1)
+    const [row = {}] = await this.select(sql`select (${count}) as pending`, 'page')
+    return Number(row.pending) > maxBacklog
+  }
+
+  /** The matches of an indexed search, by ascending id. */
+  #searched(listing: AnyListing): Source {
+    const { of, account } = listing
+    const range = rangeOf(account, listing)
+    const term = listing.search ?? ''
+    const table = sql.table(of.table)
+    const index = sql.table(`${of.table}_search`)
+    const pending = isPending(of.table, range)
+    const matches = sql`
+      select rowid as document from ${index} where ${index} match ${matchOf(listing)} and rowid ${range}
+        and rowid not in (select document from search_changes where ${pending})
+      union all
+      select document from search_changes cross join ${table} on id = ${sql.raw(idOf)}
+        where ${pending} and account_id = ${account} and ${containsAny(this, listing, term)}`
+    const where = filtersOf(listing)
+    const join = where.length === 0 ? sql`` : sql` cross join ${table} on id = ${sql.raw(idOf)}`
+    return { from: sql`(${matches}) as matches${join}`, id: sql.raw(idOf), sortedBy: sql`document`, where }
+  }
+}
+
+/** Returns the range of the account's documents, which starts or ends at `after`. */
+function rangeOf(account: number, { after, direction }: Pick<AnyListing, 'after' | 'direction'> = wholeRange): Sql {
+  const low = after !== null && direction === 'asc' ? Math.min(after + 1, maxId) : 0
+  const high = after !== null && direction === 'desc' ? Math.min(after - 1, maxId) : maxId
+  return sql`between ${documentAt(account, low)} and ${documentAt(account, high)}`
+}
+
+const wholeRange = { after: null, direction: 'asc' } as const
+
+function documentAt(account: number, id: number): Sql {
+  return sql`((${account} << ${sql.lit(idBits)}) | ${id})`
+}
+
+function isPending(table: string, range: Sql): Sql {
+  return all([sql`resource = ${sql.lit(table)}`, sql`document ${range}`])
+}
+
+/** An FTS5 query for the records that contain the term, in which every character is literal. */
+function matchOf({ of, search, searchIn }: AnyListing): string {
+  const phrase = `"${(search ?? '').replaceAll('"', '""')}"`
+  return searchIn.length === Object.keys(of.searched).length ? phrase : `{${searchIn.join(' ')}} : ${phrase}`
+}
+
+/** The tables whose records are indexed, by their names. */
+export type IndexedTables = Readonly<Record<string, Pick<Listable<unknown>, 'searched'>>>
+
+/** Records that one transaction indexes. Writers wait for it: it takes some milliseconds. */
+const batchSize = 100
+
+/** Indexes some of the records in `search_changes`, in one transaction. Returns whether there were any. */
+export function indexSome(db: DatabaseSync, tables: IndexedTables): boolean {
+  const [pending] = db.prepare('select resource from search_changes limit 1').all()
+  if (pending === undefined) return false
+  const table = String(pending.resource)
+  const { searched = {} } = tables[table] ?? {}
+  const batch = `select document from search_changes where resource = '${table}' order by document limit ${batchSize}`
+  transact(db, 'immediate', () =>
+    db.exec(`
+      delete from ${table}_search where rowid in (${batch});
+      insert into ${table}_search (rowid, ${Object.keys(searched).join(', ')})
+        select document, ${Object.values(searched).join(', ')}
+        from (${batch}) cross join ${table} on id = ${idOf} and account_id = document >> ${idBits} order by document;
+      delete from search_changes where resource = '${table}' and document in (${batch})`),
+  )
+  return true
+}
