@@ -1,9 +1,9 @@
-/** Entity tags, conditions, retries, scopes and methods of links. */
+/** Entity tags, conditions and retries where links differ from other records. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Answer, Json } from '../../test/client.ts'
-import { assertRefused, clickOn, fresh, newPlace } from '../../test/links-api.ts'
+import { clickOn, fresh, newPlace } from '../../test/links-api.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -80,19 +80,6 @@ for (const method of ['PUT', 'PATCH', 'DELETE']) {
       assert.equal((await change(id, String(headers.etag))).status, done)
     })
 
-    test('412 for a weak tag, though it names the present version', async () => {
-      const { id } = await link()
-      assert.equal((await change(id, `W/${await tagOf(id)}`)).status, 412)
-    })
-
-    test(`${done} for * and for one tag among others; 404 for a link that there is not`, async () => {
-      const [one, two] = [await link(), await link()]
-      assert.equal((await change(one.id, '*')).status, done)
-      assert.equal((await change(two.id, `"x", ${await tagOf(two.id)}`)).status, done)
-      assert.equal((await change(999_999, '*')).status, 404)
-      assert.equal((await change(999_999, '"x"')).status, 404)
-    })
-
     test('412 for If-None-Match that names the present version, also with clicks since', async () => {
       const { id } = await link()
       const headers = { 'if-none-match': await tagOf(id) }
@@ -101,18 +88,6 @@ for (const method of ['PUT', 'PATCH', 'DELETE']) {
     })
   })
 }
-
-test('412 for all but one of twenty that change one version at once', async () => {
-  const { id } = await link()
-  const tag = await tagOf(id)
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, n) =>
-      send('PATCH', `/links/${id}`, { form: { title: `Title ${n}` }, ...ifMatch(tag) }),
-    ),
-  )
-  assert.equal(answers.filter(({ status }) => status === 200).length, 1)
-  assert.equal(answers.filter(({ status }) => status === 412).length, 19)
-})
 
 describe('Idempotency-Key on POST /links', () => {
   const post = (key: string, json: Json, to = place) =>
@@ -140,80 +115,6 @@ describe('Idempotency-Key on POST /links', () => {
     assert.equal((await own.send('GET', `/links/${first.body.data.id}`)).status, 404)
     assertReplay(await post(key, json, own), first)
   })
-
-  test('422 idempotency_key_reused for another link, and 409 alias_taken keeps nothing', async () => {
-    const key = fresh('key-')
-    const alias = fresh('kept')
-    const first = await post(key, { url: 'https://acme.com', alias })
-    const reused = await post(key, { url: 'https://acme.com/other', alias })
-    assert.deepEqual([first.status, reused.status, reused.body.code], [201, 422, 'idempotency_key_reused'])
-    const other = fresh('key-')
-    assert.equal((await post(other, { url: 'https://acme.com', alias })).status, 409)
-    await send('DELETE', `/links/${first.body.data.id}`)
-    assert.equal((await post(other, { url: 'https://acme.com', alias })).status, 201)
-  })
-
-  test('201 once for twenty that are sent at once', async () => {
-    const own = await newPlace(app)
-    const key = fresh('key-')
-    const answers = await Promise.all(Array.from({ length: 20 }, () => post(key, { url: 'https://acme.com' }, own)))
-    const stored = answers.filter(({ status }) => status === 201)
-    assert.equal(new Set(stored.map(({ text }) => text)).size, 1)
-    for (const { status, body } of answers) if (status !== 201) assert.equal(body.code, 'idempotency_in_progress')
-    assert.equal((await own.send('GET', '/links')).body.meta.total, 1)
-  })
-})
-
-test('403 without the scope that the method needs, and 401 without a key', async () => {
-  const { id } = await link()
-  const { account } = place
-  const keys = {
-    'links:read': await app.createKey({ account, scopes: ['links:read'] }),
-    'links:write': await app.createKey({ account, scopes: ['links:write'] }),
-    'domains:write': await app.createKey({ account, scopes: ['domains:write', 'spaces:read'] }),
-  }
-  const asked = [
-    ['GET', '/links', 'links:read'],
-    ['GET', `/links/${id}`, 'links:read'],
-    ['POST', '/links', 'links:write'],
-    ['PUT', `/links/${id}`, 'links:write'],
-    ['PATCH', `/links/${id}`, 'links:write'],
-    ['DELETE', `/links/${id}`, 'links:write'],
-  ] as const
-  for (const [method, path, scope] of asked) {
-    for (const [has, key] of Object.entries(keys)) {
-      const { status, body } = await send(method, path, { key })
-      if (has === scope) assert.ok(status < 300 || status === 422, `${method} ${status}`)
-      else assert.deepEqual([status, body.code], [403, 'insufficient_scope'], `${method} ${has}`)
-    }
-    assert.equal((await send(method, path, { key: null })).status, 401)
-  }
-})
-
-test('204 for a preflight, and answers that the page of an allowed origin may read', async () => {
-  const origin = 'https://app.example'
-  const open = await startApp({ corsOrigins: [origin] })
-  const asked = { origin, 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization' }
-  const preflight = await open.send('OPTIONS', '/api/v1/links/1', { key: null, headers: asked })
-  assert.equal(preflight.status, 204)
-  assert.equal(preflight.headers['access-control-allow-origin'], origin)
-  const { headers } = await open.send('GET', '/api/v1/links', { headers: { origin } })
-  assert.equal(headers['access-control-allow-origin'], origin)
-  assert.match(String(headers['access-control-expose-headers']), /etag/i)
-})
-
-test('429 beyond the rate of the key', async () => {
-  const limited = await startApp({ rateLimit: 3 })
-  const statuses: number[] = []
-  for (let n = 0; n < 5; n++) statuses.push((await limited.send('GET', '/api/v1/links')).status)
-  assert.deepEqual(statuses, [200, 200, 200, 429, 429])
-})
-
-test('404 goes before 422, and 422 before 409', async () => {
-  const taken = await link({ alias: fresh('taken') })
-  assert.equal((await send('PATCH', '/links/999999', { form: { url: 'x', zzz: 1 } })).status, 404)
-  const answer = await send('POST', '/links', { form: { url: 'x', alias: taken.alias } })
-  assertRefused(answer, ['url', 'not_absolute'])
 })
 
 test('changes at the same time never leave a period that ends before it starts', async () => {

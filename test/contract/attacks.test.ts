@@ -76,19 +76,6 @@ for (const name of ['Host', 'Authorization']) {
   })
 }
 
-test('200 for a target in absolute form, with links to its host', async () => {
-  const app = await startApp()
-  const get = (target: string) =>
-    exchange(
-      app.port,
-      `GET ${target} HTTP/1.1\r\nHost: other\r\nAuthorization: Bearer ${app.key}\r\nConnection: close\r\n\r\n`,
-    )
-  const received = await get(`http://links.example${spaces}?per_page=25`)
-  assert.deepEqual(statuses(received), ['200'])
-  assert.match(received, /"path":"http:\/\/links\.example\/api\/v1\/spaces"/)
-  assert.deepEqual(statuses(await get('http://links.example')), ['302'])
-})
-
 test('422 for a name of 60 KB of combining marks, without normalising it', async () => {
   const app = await startApp()
   const began = performance.now()

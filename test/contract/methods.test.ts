@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
 import { describe, test } from 'node:test'
-import { failures } from '../../src/http/failures.ts'
 import { startApp } from '../app.ts'
 
 const app = await startApp()
@@ -111,23 +110,6 @@ test('404 and 405 with a word about the slash at the end of the path, where ther
   ] as const) {
     const { body } = await app.send(method, path)
     assert.equal(body.detail.endsWith(' Leave out the slash at the end of the path.'), isTold, `${method} ${path}`)
-  }
-})
-
-for (const code of Object.keys(failures)) {
-  test(`200 for /problems/${code}, without a key`, async () => {
-    const { status, headers, text } = await app.send('GET', `/problems/${code}`, { key: null })
-    assert.equal(status, 200)
-    assert.equal(headers['content-type'], 'text/html; charset=utf-8')
-    assert.ok(text.includes(code))
-  })
-}
-
-test('404 for a problem that there is not', async () => {
-  for (const code of ['nothing', 'toString', '__proto__', '%00']) {
-    const { status, body } = await app.send('GET', `/problems/${code}`, { key: null })
-    assert.equal(status, 404)
-    assert.equal(body.code, 'not_found')
   }
 })
 

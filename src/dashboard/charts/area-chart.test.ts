@@ -135,38 +135,6 @@ test('the drawing says how many clicks there were, and when the most', () => {
   )
 })
 
-test('without clicks there is a flat line, and words for it', () => {
-  const chart = areaChart({ buckets: weekOf(), interval: 'day', title: 'Clicks' })
-  assert.equal(labelOf(chart), 'Clicks, Mon, 16 Nov 2026 to Sun, 22 Nov 2026: no clicks.')
-  assert.match(chart.text, /No clicks in this period/)
-  const [, path = ''] = chart.text.match(/class="chart-line" d="([^"]*)"/) ?? []
-  assert.deepEqual(
-    new Set(
-      path
-        .split(/[ML]/)
-        .slice(1)
-        .map((point) => point.split(',')[1]),
-    ),
-    new Set([`${plotHeight}`]),
-  )
-})
-
-test('each column says its figure, beside that of the period before', () => {
-  const buckets = weekOf(1, 2)
-  const [first, second] = titlesOf(areaChart({ buckets, before: [5], interval: 'day', title: 'Clicks' }))
-  assert.deepEqual([first, second], ['Mon, 16 Nov 2026: 1 click, 5 before', 'Tue, 17 Nov 2026: 2 clicks'])
-})
-
-test('the period before has a dashed line, a key and a column of the table; without it there is none', () => {
-  const buckets = weekOf(1)
-  const plain = areaChart({ buckets, interval: 'day', title: 'Clicks' })
-  assert.doesNotMatch(plain.text, /before/)
-  const chart = areaChart({ buckets, before: [4, 5, 6, 7, 8, 9, 10, 11], interval: 'day', title: 'Clicks' })
-  assert.match(chart.text, /<path class="chart-before"/)
-  assert.match(chart.text, /The period before/)
-  assert.match(textsOf(chart, 'tr').at(0) ?? '', /Clicks in the period before$/)
-})
-
 test('what is beside the buckets that have started adds up to the clicks of the period before until now', () => {
   const chart = {
     buckets: weekOf(1, 2, 3),
@@ -208,13 +176,6 @@ test('the line ends where time does, and what still runs is dashed and says so',
   const first = areaChart({ buckets: weekOf(5), started: 1, currentHour: 0, interval: 'day', title: 'Clicks' })
   assert.match(first.text, /<circle class="chart-dot" cx="0%"/)
   assert.doesNotMatch(first.text, /So far/)
-})
-
-test('a period that has not started has no line, and words for it', () => {
-  const chart = areaChart({ buckets: weekOf(), started: 0, interval: 'day', title: 'Clicks' })
-  assert.equal(labelOf(chart), 'Clicks: Mon, 16 Nov 2026 has not begun.')
-  assert.match(chart.text, /This period has not begun/)
-  assert.deepEqual(titlesOf(chart), [])
 })
 
 test('hours are labelled by the days in which they are', () => {

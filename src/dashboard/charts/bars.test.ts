@@ -4,12 +4,6 @@ import fc from 'fast-check'
 import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
 import { barChart, valueLabel } from './small-charts.ts'
 
-test('each value has its name, its figure and its share, in text and as a bar', () => {
-  const chart = barChart({ title: 'Devices', rows: [{ label: 'Mobile', clicks: 1_500 }], total: 2_000 })
-  assert.equal(textsOf(chart, 'li')[0]?.replaceAll('\n', ' ').trim(), 'Mobile 1,500 clicks,  75%')
-  assert.match(chart.text, /<rect width="75%"/)
-})
-
 test('any values make well-formed bars within their width, whatever the names', () => {
   const names = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('<script>', '"><b>', '&amp;', "'"))
   const values = fc.array(fc.tuple(fc.option(fc.oneof(names, fc.nat())), fc.maxSafeNat()), { maxLength: 20 })
@@ -32,9 +26,4 @@ test('any values make well-formed bars within their width, whatever the names', 
       for (const [, width] of chart.text.matchAll(/<rect width="([^"%]*)%"/g)) assert.ok(Number(width) <= 100)
     }),
   )
-})
-
-test('without values it says so', () => {
-  const chart = barChart({ title: 'Countries', rows: [], total: 0 })
-  assert.match(chart.text, /No clicks in this period\.<\/p><\/figure>$/)
 })
