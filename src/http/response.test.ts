@@ -97,16 +97,20 @@ for (const [what, length] of [
     let isSlow = false
     let lookUps = 0
     const slow = (real: Storage): Storage => {
-      const all: Storage['all'] = async (...args) => {
-        if (!isSlow) return real.all(...args)
-        lookUps += 1
-        await release
-        return real.all(...args)
+      const execute: Storage['execute'] = async (query) => {
+        if (isSlow) {
+          lookUps += 1
+          await release
+        }
+        return real.execute(query)
       }
-      const { write, writeOne, list, condition, changesAfter, pruneChanges, start, close, meters, location } = real
-      const rest = { write, writeOne, list, condition, changesAfter, pruneChanges, start, close }
-      const bound = Object.entries(rest).map(([name, method]) => [name, (method as () => unknown).bind(real)])
-      return { ...Object.fromEntries(bound), all, meters, location }
+      return new Proxy(real, {
+        get: (_, name: keyof Storage) => {
+          if (name === 'execute') return execute
+          const value = real[name]
+          return typeof value === 'function' ? value.bind(real) : value
+        },
+      })
     }
     const app = await startApp({ storage: slow })
     isSlow = true
