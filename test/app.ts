@@ -106,7 +106,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   const { rateLimit = plenty, baseUrl = null, trustProxy = false, maxConnections = plenty } = options
   const app = buildApp({
     storage: options.storage?.(storage) ?? storage,
-    log: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),
+    logger: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),
     baseUrl,
     rateLimit,
     trustProxy,

@@ -101,7 +101,7 @@ export async function startVisitors(
     countryHeader: null,
     shortUrl: shortUrls('https://{domain}'),
     visits: counts,
-    log: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),
+    logger: logTo({ write: (line) => void logs.push(JSON.parse(line)) }, 'info'),
     counts: new RequestCounts(),
     proxies: new Proxies(trustProxy),
     overload: new Overload(),

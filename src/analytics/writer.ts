@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import { type DatabaseTrouble, databaseUnavailable, overloaded } from '../errors.ts'
-import { durations, Histogram } from '../histogram.ts'
+import { durations, Histogram } from '../lib/histogram.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import type { Meter } from '../storage/port.ts'
 import type { CountryFileReport } from './capture/country-file.ts'

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/operations.ts'
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { Cors } from '../api/cors.ts'
@@ -17,7 +18,7 @@ import { finishDomainRemovals } from '../domains/store.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { Listener } from '../http/listener.ts'
 import { requireValidHost } from '../http/request-head.ts'
-import { type LogOutput, RequestLog } from '../http/request-log.ts'
+import { RequestLog } from '../http/request-log.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
@@ -50,7 +51,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const keyring = new Keyring(storage)
   const idempotentRequests = new IdempotentRequests(storage)
   const rateLimits = new RateLimits(options.rateLimit, storage)
-  const removals = buildRemovals(storage, options.log)
+  const removals = buildRemovals(storage, options.logger)
   const cors = new Cors(options.corsOrigins)
 
   const shortUrl = shortUrls(options.shortUrl)
@@ -72,7 +73,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
 
   const listener = new Listener({
     matcher: router,
-    observer: new RequestLog(options.log, shared.counts),
+    observer: new RequestLog(options.logger, shared.counts),
     maxConnections: options.maxConnections,
     proxies: shared.proxies,
     overload: shared.overload,
@@ -125,7 +126,7 @@ function clickDeletion({ directory, clicks }: Shared) {
 }
 
 /** Deletes domains and spaces in steps, because many links may refer to them. */
-function buildRemovals(storage: Storage, { logger }: LogOutput): Removals {
+function buildRemovals(storage: Storage, logger: Logger): Removals {
   return new Removals({
     finish: async (isStopped) => {
       await Promise.all([finishDomainRemovals(storage, isStopped), finishSpaceRemovals(storage, isStopped)])

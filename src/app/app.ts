@@ -2,13 +2,13 @@ import { type ClickOptions, Clicks } from '../analytics/clicks.ts'
 import { clickTransfer } from '../analytics/transfer.ts'
 import type { ListenerName } from '../config/listeners.ts'
 import { domainTransfer } from '../domains/transfer.ts'
-import type { Histogram } from '../histogram.ts'
 import { Proxies } from '../http/client-address.ts'
 import type { Listener } from '../http/listener.ts'
 import { Overload } from '../http/overload.ts'
 import { RequestCounts } from '../http/request-metrics.ts'
 import type { Router } from '../http/router.ts'
 import { hasKey } from '../keys/key.ts'
+import type { Histogram } from '../lib/histogram.ts'
 import type { LinkActions } from '../links/actions.ts'
 import { linkTransfer } from '../links/transfer.ts'
 import { shortUrls } from '../names/short-url.ts'
@@ -46,7 +46,7 @@ const isSecret = (text: string) => hasKey(text) || hasToken(text)
 
 /** Builds all services. The server and the tests use the same function. */
 export function buildApp(options: AppOptions): App {
-  const { storage, log } = options
+  const { storage, logger } = options
   const counts = new RequestCounts()
   const overload = new Overload()
   const directory = buildDirectory(options)
@@ -61,7 +61,7 @@ export function buildApp(options: AppOptions): App {
     countryHeader: options.countryHeader,
     shortUrl: shortUrls(options.shortUrl),
     visits,
-    log,
+    logger,
     maxConnections: options.maxConnections,
   })
   const ops = opsListener({
@@ -72,7 +72,7 @@ export function buildApp(options: AppOptions): App {
     isServed: (domain) => directory.hasDomain(domain.toLowerCase()),
     storage,
     listener: api.listener,
-    log,
+    logger,
     hostNames: options.opsHosts,
     isSecret,
   })
@@ -91,7 +91,7 @@ export function buildApp(options: AppOptions): App {
       api.begin()
     },
     close: async () => {
-      overload.close()
+      await overload.close()
       await directory.close()
       await clicks.close()
       await api.close()
@@ -99,15 +99,15 @@ export function buildApp(options: AppOptions): App {
   }
 }
 
-function buildDirectory({ storage, staleFor, log }: AppOptions): Directory {
+function buildDirectory({ storage, staleFor, logger }: AppOptions): Directory {
   return new Directory(storage, {
     staleForMs: staleFor * 1_000,
-    onProblem: (error) => log.logger.warn({ err: error }, 'database unavailable; serving cached links'),
+    onProblem: (error) => logger.warn({ err: error }, 'database unavailable; serving cached links'),
   })
 }
 
 function buildClicks(options: AppOptions): Clicks {
-  const { logger } = options.log
+  const { logger } = options
   const onProblem: ClickOptions['onProblem'] = (error, message, level = 'warn') =>
     logger[level]({ err: error }, message)
   const onCountryFile: ClickOptions['onCountryFile'] = ({ isUsed, message }) =>

@@ -1,15 +1,15 @@
+import type { Logger } from 'pino'
 import type { ClickOptions, Clicks } from '../analytics/clicks.ts'
 import type { AllowedOrigins } from '../api/cors.ts'
 import type { Proxies } from '../http/client-address.ts'
 import type { Overload } from '../http/overload.ts'
-import type { LogOutput } from '../http/request-log.ts'
 import type { RequestCounts } from '../http/request-metrics.ts'
 import type { Directory } from '../redirect/directory.ts'
 import type { Storage } from '../storage/port.ts'
 
 export interface AppOptions extends Omit<ClickOptions, 'onProblem' | 'onCountryFile'> {
   readonly storage: Storage
-  readonly log: LogOutput
+  readonly logger: Logger
   readonly baseUrl: string | null
   /** Template of short URLs, such as `https://{domain}`. */
   readonly shortUrl: string

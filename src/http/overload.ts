@@ -1,5 +1,6 @@
 import { type Failure, overloaded } from '../errors.ts'
-import { durations, Histogram } from '../histogram.ts'
+import { durations, Histogram } from '../lib/histogram.ts'
+import { Periodic } from '../lib/periodic.ts'
 
 /** The mean event-loop delay above which requests are rejected. Milliseconds. */
 export const maxDelayMs = 250
@@ -24,7 +25,12 @@ export class Overload {
   /** The delay of each sample. Seconds. */
   readonly delays = new Histogram(durations)
   readonly #limitMs: number
-  #timer: NodeJS.Timeout | undefined
+  readonly #sampling = new Periodic(() => this.#sample(), {
+    everyMs: sampleEveryMs,
+    onError: (error) => {
+      throw error
+    },
+  })
   /** Undefined before the first sample. */
   #sampledAt: number | undefined
   #delayMs = 0
@@ -35,7 +41,7 @@ export class Overload {
 
   /** Starts to measure. Until then, no request is rejected, because a slow start is not overload. */
   begin(): void {
-    this.#timer = setInterval(() => this.#sample(), sampleEveryMs).unref()
+    this.#sampling.start()
   }
 
   /** Returns `overloaded` while the process is overloaded. */
@@ -44,8 +50,8 @@ export class Overload {
     return overloaded('The server has more work than it can do in good time.')
   }
 
-  close(): void {
-    clearInterval(this.#timer)
+  close(): Promise<void> {
+    return this.#sampling.close()
   }
 
   #sample(): void {

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts'
-import { durations, Histogram } from '../histogram.ts'
+import { durations, Histogram } from '../lib/histogram.ts'
 
 /** The requests of one route, method and outcome. */
 export interface RequestSeries {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
+import { eventually } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
@@ -77,7 +78,7 @@ test('the last use is written when the keyring is closed', async (t) => {
   assert.equal(second?.last_used_at, null)
 })
 
-test('uses that cannot be written fail no request, and are written the next time', async (t) => {
+test('writes uses later if the database fails, and fails no request', async (t) => {
   const { storage, issue } = await open(t)
   const [used = ''] = await issue(1)
   let isAvailable = false
@@ -85,10 +86,17 @@ test('uses that cannot be written fail no request, and are written the next time
     execute: { value: storage.execute.bind(storage) },
     write: { value: (...args: Parameters<Storage['write']>) => (isAvailable ? storage.write(...args) : refuse()) },
   })
-  const refuse = () => Promise.reject(new Error('not now'))
+  let attempts = 0
+  const refuse = () => {
+    attempts += 1
+    return Promise.reject(new Error('not now'))
+  }
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const keyring = new Keyring(db)
   await keyring.identify(used)
-  await keyring.close()
+  t.mock.timers.tick(30_000)
+  t.mock.timers.reset()
+  await eventually(async () => attempts === 1)
   assert.equal((await listKeys(storage, null))[0]?.last_used_at, null)
   isAvailable = true
   await keyring.close()

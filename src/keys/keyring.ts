@@ -1,32 +1,33 @@
 import { Failure } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
+import { Periodic } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
 import { fingerprintOf, isWellFormedKey } from './key.ts'
 import type { Scope } from './scope.ts'
 import { findKeyByHash, type Key, noteUses, statusOf } from './store.ts'
 
-/** The key of a request, and what it stands for. */
+/** The key of a request, with its account and scopes. */
 export interface Caller {
   readonly key: number
   readonly account: number
   readonly scopes: readonly Scope[]
 }
 
-/** A key that another process issued or revoked is noticed after this long at the latest. Milliseconds. */
-const trustMs = 5_000
-/** How many good keys a keyring remembers. It remembers as many refused ones apart, so that these never displace those. */
-const maxRemembered = 10_000
-const noteUsesEveryMs = 30_000
+/** How long a key is cached. Another process's revocation takes effect after this time at most. Milliseconds. */
+const cacheMs = 5_000
+/** The number of cached valid keys. As many rejected keys have a separate cache, so that they cannot evict valid keys. */
+const maxCached = 10_000
+const writeUsesEveryMs = 30_000
 
-interface Good {
+interface ValidKey {
   readonly caller: Caller
   /** Unix milliseconds; infinity for a key that does not expire. */
   readonly expiresAt: number
-  /** On the monotonic clock, which is never set. */
+  /** Monotonic milliseconds. */
   readonly until: number
 }
 
-interface Refused {
+interface RejectedKey {
   readonly failure: Failure
   readonly until: number
 }
@@ -34,77 +35,78 @@ interface Refused {
 const malformed = new Failure('invalid_api_key', 'The API key is malformed: copy it again, whole.')
 const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue one with "npx waymark keys create".')
 
-/** Tells good keys from others, and remembers both for a few seconds. */
+/** Identifies the callers of requests by their keys. Caches valid and rejected keys for a few seconds. */
 export class Keyring {
   readonly #db: Db
-  readonly #good: LruCache<string, Good>
-  readonly #refused: LruCache<string, Refused>
+  readonly #valid: LruCache<string, ValidKey>
+  readonly #rejected: LruCache<string, RejectedKey>
   #uses = new Map<number, string>()
-  readonly #timer: NodeJS.Timeout
+  readonly #writingUses = new Periodic(() => this.#writeUses(), { everyMs: writeUsesEveryMs, onError: () => undefined })
 
-  /** Remembers `capacity` keys of either kind; beyond, the one remembered longest makes room. */
-  constructor(db: Db, capacity = maxRemembered) {
+  /** Caches `capacity` valid keys, and as many rejected keys. */
+  constructor(db: Db, capacity = maxCached) {
     this.#db = db
-    this.#good = new LruCache({ maxEntries: capacity })
-    this.#refused = new LruCache({ maxEntries: capacity })
-    this.#timer = setInterval(() => void this.#noteUses(), noteUsesEveryMs).unref()
+    this.#valid = new LruCache({ maxEntries: capacity })
+    this.#rejected = new LruCache({ maxEntries: capacity })
+    this.#writingUses.start()
   }
 
   /**
-   * The caller that the secret stands for, or the reason why it stands for none. A promise only if the database must be
-   * asked, which a secret with a wrong checksum never causes.
+   * Returns the caller with this secret, or the reason why the secret is rejected. Returns a promise if the key must be read
+   * from the database, which never happens for a wrong checksum.
    */
   identify(secret: string): Caller | Failure | Promise<Caller | Failure> {
     if (!isWellFormedKey(secret)) return malformed
     const fingerprint = fingerprintOf(secret)
     const now = performance.now()
-    const good = this.#good.get(fingerprint)
-    if (good !== undefined && good.until > now && good.expiresAt > Date.now()) return good.caller
-    const refused = this.#refused.get(fingerprint)
-    if (refused !== undefined && refused.until > now) return refused.failure
+    const valid = this.#valid.get(fingerprint)
+    if (valid !== undefined && valid.until > now && valid.expiresAt > Date.now()) return valid.caller
+    const rejected = this.#rejected.get(fingerprint)
+    if (rejected !== undefined && rejected.until > now) return rejected.failure
     return this.#lookUp(fingerprint)
   }
 
   /** Writes the last uses to the database. */
   async close(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#noteUses()
+    await this.#writingUses.run()
+    await this.#writingUses.close()
   }
 
   async #lookUp(fingerprint: string): Promise<Caller | Failure> {
     const key = await findKeyByHash(this.#db, Buffer.from(fingerprint, 'latin1'))
-    if (key === undefined) return this.#refuse(fingerprint, unknown)
+    if (key === undefined) return this.#reject(fingerprint, unknown)
     const status = statusOf(key)
-    if (status === 'active') return this.#remember(fingerprint, key)
+    if (status === 'active') return this.#accept(fingerprint, key)
     const failure =
       status === 'revoked'
         ? new Failure('revoked_api_key', `The API key was revoked at ${key.revoked_at}.`)
         : new Failure('expired_api_key', `The API key expired at ${key.expires_at}.`)
-    return this.#refuse(fingerprint, failure)
+    return this.#reject(fingerprint, failure)
   }
 
-  #refuse(fingerprint: string, failure: Failure): Failure {
-    this.#refused.set(fingerprint, { failure, until: performance.now() + trustMs })
+  #reject(fingerprint: string, failure: Failure): Failure {
+    this.#rejected.set(fingerprint, { failure, until: performance.now() + cacheMs })
     return failure
   }
 
-  #remember(fingerprint: string, record: Key): Caller {
+  #accept(fingerprint: string, record: Key): Caller {
     const expiresAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at)
     const caller = { key: record.id, account: record.account_id, scopes: record.scopes }
-    this.#good.set(fingerprint, { caller, expiresAt, until: performance.now() + trustMs })
+    this.#valid.set(fingerprint, { caller, expiresAt, until: performance.now() + cacheMs })
     this.#uses.set(record.id, new Date().toISOString())
     return caller
   }
 
-  /** Uses that cannot be written now are kept for the next time: no request fails because of them. */
-  async #noteUses(): Promise<void> {
+  /** If it throws, the uses are written next time. */
+  async #writeUses(): Promise<void> {
     if (this.#uses.size === 0) return
     const uses = this.#uses
     this.#uses = new Map()
     try {
       await noteUses(this.#db, uses)
-    } catch {
+    } catch (error) {
       this.#uses = new Map([...uses, ...this.#uses])
+      throw error
     }
   }
 }

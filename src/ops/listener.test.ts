@@ -22,11 +22,11 @@ interface TestOps {
 async function startOps(options: StartOptions = {}, changed: Partial<OpsOptions> = {}): Promise<TestOps> {
   const app = await startApp(options)
   const lines: LogLine[] = []
-  const log = logTo({ write: (line) => void lines.push(JSON.parse(line)) }, 'info')
+  const logger = logTo({ write: (line) => void lines.push(JSON.parse(line)) }, 'info')
   const { listener, measured, storage } = app
   const { counts, loopDelays } = measured
   const operated = {
-    ...{ listener, storage, log, counts, loopDelays, visits: app.measured.visits },
+    ...{ listener, storage, logger, counts, loopDelays, visits: app.measured.visits },
     meters: { database: storage.meters },
     ...{ hostNames: ['localhost'], isSecret: () => false, isServed: (name: string) => name === 'go.acme.com' },
   }

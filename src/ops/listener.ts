@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Logger } from 'pino'
 import { databaseUnavailable, Failure, notFound } from '../errors.ts'
 import { Proxies } from '../http/client-address.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { Listener } from '../http/listener.ts'
 import { problemOf } from '../http/problem.ts'
 import { requireHostAmong } from '../http/request-head.ts'
-import { type LogOutput, RequestLog } from '../http/request-log.ts'
+import { RequestLog } from '../http/request-log.ts'
 import { RequestCounts } from '../http/request-metrics.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
 import { type Fallback, Router } from '../http/router.ts'
@@ -16,7 +17,7 @@ export interface OpsOptions extends MeasuredServices {
   readonly storage: Pick<Storage, 'condition'>
   /** The listener whose readiness is reported. */
   readonly listener: { readonly isDraining: boolean }
-  readonly log: LogOutput
+  readonly logger: Logger
   /** Accepted host names, besides IP addresses. Other names may be DNS rebinding by a web page. */
   readonly hostNames: readonly string[]
   readonly isSecret: (text: string) => boolean
@@ -53,7 +54,7 @@ export function opsListener(options: OpsOptions): Listener {
   })
   return new Listener({
     matcher: router,
-    observer: new RequestLog(options.log, new RequestCounts(), 'debug'),
+    observer: new RequestLog(options.logger, new RequestCounts(), 'debug'),
     maxConnections,
     proxies: new Proxies(false),
     isSecret: options.isSecret,

@@ -1,8 +1,8 @@
 import type { MetricValueWithName, Registry } from 'prom-client'
 import type { ErrorCode } from '../errors.ts'
-import { Histogram } from '../histogram.ts'
 import { failures } from '../http/failures.ts'
 import type { RequestCounts } from '../http/request-metrics.ts'
+import { Histogram } from '../lib/histogram.ts'
 import type { Meter } from '../storage/port.ts'
 import { version } from '../version.ts'
 
@@ -115,7 +115,7 @@ function asJson({ name, help, type, read }: Reading): object {
 
 function valuesOf(name: string, labels: Labels, value: Histogram | number): MetricValueWithName<string>[] {
   if (typeof value === 'number') return [{ metricName: name, labels, value }]
-  const cumulated = value.cumulated()
+  const cumulated = value.cumulative()
   const buckets = cumulated.map((count, index) => ({
     metricName: `${name}_bucket`,
     labels: { ...labels, le: value.bounds[index] ?? '+Inf' },

@@ -61,7 +61,7 @@ test('logs text at a terminal and JSON to other streams', async (t) => {
 
 test('logs the cause of a failure', () => {
   const lines: string[] = []
-  const { logger } = logTo({ write: (line) => void lines.push(line) }, 'info')
+  const logger = logTo({ write: (line) => void lines.push(line) }, 'info')
   logger.warn({ err: databaseUnavailable(new Error('connect ECONNREFUSED')) }, 'a message')
   const { err } = JSON.parse(lines[0] as string)
   assert.match(err.message, /^The database is not available right now\..*: connect ECONNREFUSED$/)

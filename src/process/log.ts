@@ -1,28 +1,26 @@
 import cluster from 'node:cluster'
 import { hostname } from 'node:os'
-import { type DestinationStream, destination, pino } from 'pino'
-import type { AppOptions } from '../app/options.ts'
+import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino'
 
 /**
- * Lines are written once this many bytes wait, since each write wakes a thread. Workers share a pipe: a write of 4 096 bytes
- * is never mixed with another's (POSIX, PIPE_BUF).
+ * Lines are written together when this many bytes wait, because each write wakes a thread. Workers share a pipe, where
+ * writes of up to 4,096 bytes never mix (POSIX, PIPE_BUF).
  */
 const maxWrite = cluster.isWorker ? 4_096 : 16_384
-/** Lines are written after this long at the latest. Milliseconds. */
+/** The longest time that a line waits. Milliseconds. */
 const flushEveryMs = 500
-/** How many bytes wait while stdout is not read. Lines beyond are dropped. */
+/** The bytes that may wait while stdout is not read. Further lines are dropped. */
 const maxWaiting = 16 * 1_024 * 1_024
-/** How long the end of the process waits for stdout to take the log. Milliseconds. */
+/** How long the process waits at its end for stdout to accept the log. Milliseconds. */
 const patienceMs = 3_000
 
-/** No line has a header today. Code that adds one must not leak keys. */
+/** No line has a header today. If code adds one, keys must not leak. */
 const secrets = ['authorization', 'headers.authorization', 'req.headers.authorization', 'request.headers.authorization']
 
-type Output = AppOptions['log']
-
-/** The log of the process, and its end: one JSON object per line, on stdout; at a terminal, a line for people. */
-export interface Log extends Output {
-  /** Writes the log and ends the process. If stdout is not read, the process ends by SIGKILL: nothing else would end it. */
+/** The log of the process on stdout: one JSON object per line, or readable text at a terminal. */
+export interface Log {
+  readonly logger: Logger
+  /** Writes the log and ends the process. If stdout is not read, only SIGKILL ends the process. */
   exit(code: number): void
 }
 
@@ -31,35 +29,19 @@ export async function openLog(level: string): Promise<Log> {
   return process.stdout.isTTY ? openTerminal(level) : openStream(level)
 }
 
-/** A log whose lines go to `stream`: JSON objects, each followed by a line feed. */
-export function logTo(stream: DestinationStream, level: string): Output {
+/** Returns a logger whose lines go to `stream`: JSON objects, each followed by a line feed. */
+export function logTo(stream: DestinationStream, level: string): Logger {
   const base = { pid: process.pid, hostname: hostname() }
-  const logger = pino({ level, base, timestamp: () => `,"time":"${isoTime()}"`, redact: secrets }, stream)
-  const origin = JSON.stringify(base).slice(1, -1)
-  const writeLine: Output['writeLine'] = (of, members) => {
-    stream.write(`{"level":${logger.levels.values[of]},"time":"${isoTime()}",${origin}${members}}\n`)
-  }
-  return { logger, writeLine }
+  return pino({ level, base, timestamp: stdTimeFunctions.isoTime, redact: secrets }, stream)
 }
 
-let shownAt = 0
-let shown = ''
-
-/** The time, formatted once a millisecond: many lines fall into one. */
-function isoTime(): string {
-  const now = Date.now()
-  if (now !== shownAt) shown = new Date(now).toISOString()
-  shownAt = now
-  return shown
-}
-
-/** A terminal takes each line at once. */
+/** A terminal shows each line immediately. */
 async function openTerminal(level: string): Promise<Log> {
   const { terminalStream } = await import('./terminal-log.ts')
-  return { ...logTo(terminalStream(), level), exit: (code) => process.exit(code) }
+  return { logger: logTo(terminalStream(), level), exit: (code) => process.exit(code) }
 }
 
-/** Lines that are dropped because stdout is not read are counted in a line of their own. */
+/** If lines are dropped because stdout is not read, a later line has their number. */
 function openStream(level: string): Log {
   const stdout = destination({
     dest: 1,
@@ -70,15 +52,15 @@ function openStream(level: string): Log {
     periodicFlush: flushEveryMs,
     contentMode: 'buffer',
   })
-  // In text mode, each line copies everything that waits, just to measure it (ADR 18). The types allow only text.
+  // In text mode, each line copies all waiting lines to measure them. The types allow only text.
   const lines = { write: (line: string) => void stdout.write(Buffer.from(line) as unknown as string) }
-  const output = logTo(lines, level)
+  const logger = logTo(lines, level)
   let lost = 0
   stdout.on('drop', () => {
     lost += 1
   })
   stdout.on('drain', () => {
-    if (lost > 0) output.logger.warn({ lines: lost }, 'log lines were lost, since stdout was not read')
+    if (lost > 0) logger.warn({ lines: lost }, 'log lines were lost, since stdout was not read')
     lost = 0
   })
   // On an error such as a full disk, the lines wait for the next attempt.
@@ -86,14 +68,14 @@ function openStream(level: string): Log {
 
   const exit = (code: number) => {
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), patienceMs)
-    // The first flush may end with a write that began before the last lines came.
+    // The first flush may end with a write that started before the last lines were added.
     stdout.flush(() => {
       stdout.flush((error) => {
-        // pino writes the rest when the process exits, and would retry a failing write for ever.
+        // pino writes the rest when the process exits, and would retry a failing write forever.
         if ((error as NodeJS.ErrnoException | undefined)?.syscall === 'write') stdout.destroy()
         process.exit(code)
       })
     })
   }
-  return { ...output, exit }
+  return { logger, exit }
 }

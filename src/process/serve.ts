@@ -44,7 +44,7 @@ async function start(): Promise<void> {
   const storage = await openStorage(config.storage)
   const log = await openLog(config.logLevel)
   const { logger } = log
-  const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, log })
+  const app = buildApp({ ...config, opsHosts: opsHostsOf(config), storage, logger })
   stopOnSignals({ app, storage, log })
   try {
     // BOOTSTRAP_KEY must work from the first request on. A generated key is created when it can be printed.

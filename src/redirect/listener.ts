@@ -1,16 +1,17 @@
+import type { Logger } from 'pino'
 import type { Proxies } from '../http/client-address.ts'
 import type { RouteMatcher } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
 import { Listener } from '../http/listener.ts'
 import type { Overload } from '../http/overload.ts'
 import { requireHost } from '../http/request-head.ts'
-import { type LogOutput, RequestLog } from '../http/request-log.ts'
+import { RequestLog } from '../http/request-log.ts'
 import type { RequestCounts } from '../http/request-metrics.ts'
 import { formatFailureForVisitors } from './pages.ts'
 import { type VisitOptions, Visits } from './visits.ts'
 
 export interface RedirectServerOptions extends VisitOptions {
-  readonly log: LogOutput
+  readonly logger: Logger
   readonly counts: RequestCounts
   readonly proxies: Proxies
   readonly overload: Overload
@@ -32,7 +33,7 @@ export function redirectServer(options: RedirectServerOptions): Listener {
   const matcher: RouteMatcher = { find: () => match }
   const listener = new Listener({
     matcher,
-    observer: new RequestLog(options.log, options.counts, 'debug', 500),
+    observer: new RequestLog(options.logger, options.counts, 'debug', 500),
     maxConnections: options.maxConnections,
     proxies: options.proxies,
     overload: options.overload,

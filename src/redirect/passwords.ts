@@ -1,53 +1,41 @@
 import { Failure, overloaded } from '../errors.ts'
 import { networkOf } from '../http/client-address.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 import { SlidingWindow } from '../limits/sliding-window.ts'
 import { verifyPassword } from '../links/password.ts'
 
-/** Wrong passwords that a client address may send for a link in any minute. */
+/** The wrong passwords that a network can send for a link in any minute. */
 const wrongPerMinute = 10
-/** Pairs of link and address that are counted apart; those beyond share one count. */
+/** The number of pairs of link and network with separate counts. Further pairs share one count. */
 const maxSubjects = 100_000
-/** Code points of a password; no link has a longer one. */
+/** No link has a longer password. Code points. */
 const maxPasswordLength = 128
 
-/** Passwords that one address may have sent for one link without an answer yet. */
-const maxPending = 32
-
-/** What is being judged for one link and address. */
-interface Pending {
-  last: Promise<unknown>
-  count: number
-}
+/** The passwords for one link that one network can have waiting, in addition to the one being checked. */
+const maxWaiting = 31
 
 /**
- * Judges the passwords that visitors send. Wrong ones are counted by link and address, in this process alone: to share the
- * counts, addresses would have to be stored. Those of one link and address are judged one after the other, so that no more
- * than ten wrong ones are tried, and right ones are never counted.
+ * Checks the passwords of visitors. Wrong passwords are counted by link and network, in this process only, because sharing
+ * the counts would mean storing IP addresses. Passwords for one link from one network are checked one after the other, so
+ * that the limit is exact.
  */
 export class Passwords {
   readonly #wrong = new SlidingWindow({ limit: wrongPerMinute, maxSubjects })
-  readonly #pending = new Map<string, Pending>()
+  readonly #checking = new Semaphore({
+    concurrency: Number.POSITIVE_INFINITY,
+    concurrencyPerKey: 1,
+    maxQueuePerKey: maxWaiting,
+    rejection: () => overloaded('Too many passwords are being checked.'),
+  })
 
   /**
-   * Whether the password is that of the link, whose stored one is `stored`. Returns `rate_limited` after too many wrong ones;
-   * throws `overloaded`.
+   * Returns whether a password is that of a link, whose stored hash is `stored`. Returns `rate_limited` after too many wrong
+   * passwords. Throws `overloaded`.
    */
-  async judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
-    const text = password.trim()
+  judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
     const network = networkOf(address)
     const subject = `${link} ${network}`
-    const pending = this.#pending.get(subject) ?? { last: Promise.resolve(), count: 0 }
-    if (pending.count >= maxPending) throw overloaded('Too many passwords are being checked.')
-    this.#pending.set(subject, pending)
-    pending.count += 1
-    const verdict = pending.last.then(() => this.#judgeOne(subject, network, text, stored))
-    pending.last = verdict.catch(() => undefined)
-    try {
-      return await verdict
-    } finally {
-      pending.count -= 1
-      if (pending.count === 0) this.#pending.delete(subject)
-    }
+    return this.#checking.run(() => this.#judgeOne(subject, network, password.trim(), stored), subject)
   }
 
   async #judgeOne(subject: string, network: string, password: string, stored: string): Promise<boolean | Failure> {

@@ -1,7 +1,7 @@
 /**
  * The storage port: what the stores may ask of any engine. Engines live beside this file, one folder each.
  */
-import type { Histogram } from '../histogram.ts'
+import type { Histogram } from '../lib/histogram.ts'
 import type { Resource } from '../resources.ts'
 import type { StorageLocation } from './location.ts'
 import type { Query } from './schema.ts'

@@ -105,7 +105,7 @@ test('has valid examples only', () => {
 async function registeredRoutes(): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
   const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
-  const log = logTo({ write: () => undefined }, 'silent')
+  const logger = logTo({ write: () => undefined }, 'silent')
   const options = {
     baseUrl: null,
     shortUrl: 'https://{domain}',
@@ -120,7 +120,7 @@ async function registeredRoutes(): Promise<string[]> {
     clicksSink: null,
     countryHeader: null,
   } as const
-  const { router, close } = buildApp({ storage, log, ...options })
+  const { router, close } = buildApp({ storage, logger, ...options })
   await close()
   await storage.close()
   await rm(folder, { recursive: true })

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg, { type PoolClient } from 'pg'
 import { databaseUnavailable } from '../../errors.ts'
-import { durations, Histogram } from '../../histogram.ts'
+import { durations, Histogram } from '../../lib/histogram.ts'
 import type { Meter } from '../port.ts'
 import { isBroken } from './errors.ts'
 

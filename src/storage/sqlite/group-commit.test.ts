@@ -9,7 +9,7 @@ import type { Kysely } from 'kysely'
 import { firstPage } from '../../../test/first-page.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
-import type { Histogram } from '../../histogram.ts'
+import type { Histogram } from '../../lib/histogram.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
 import type { Meter } from '../port.ts'
 import { statement } from '../statement.ts'
@@ -54,7 +54,7 @@ function open(t: TestContext, lockTimeoutMs?: number): Fixture {
     lockTimeoutMs,
   )
   const [{ value: commitSeconds }] = commits.meters as [Meter]
-  const commitCount = () => (commitSeconds as Histogram).cumulated().at(-1) as number
+  const commitCount = () => (commitSeconds as Histogram).cumulative().at(-1) as number
   const committed = () => reader.all(texts, {}).map(({ text }) => text)
   return { path, writer, commits, committed, commitCount }
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as endOfTurn, setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable, tooManyWrites } from '../../errors.ts'
-import { durations, groupSizes, Histogram } from '../../histogram.ts'
+import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import type { Db, Meter } from '../port.ts'
 import type { Connection } from './connection.ts'
 import { isBusy } from './errors.ts'

@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { type DatabaseTrouble, databaseUnavailable, type Failure, tooManySearches } from '../../errors.ts'
-import { durations, Histogram } from '../../histogram.ts'
+import { durations, Histogram } from '../../lib/histogram.ts'
 import { WorkerClient } from '../../lib/worker-client.ts'
 import type { Meter } from '../port.ts'
 import type { SqlText } from './connection.ts'

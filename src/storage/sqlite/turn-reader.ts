@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite'
-import { durations, groupSizes, Histogram } from '../../histogram.ts'
+import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import type { Condition } from '../condition.ts'
 import type { Meter } from '../port.ts'
 import { Connection, openDatabase } from './connection.ts'
