@@ -1,8 +1,7 @@
 import { Failure } from '../errors.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, Outcome, Routes } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, send } from '../http/response.ts'
-import type { Router } from '../http/router.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import { type Bodies, documentQuery } from './document-query.ts'
 import type { Operation } from './operations.ts'
@@ -17,7 +16,7 @@ const urlPlaceholder = 'https://address.invalid'
 const json = 'application/json; charset=utf-8'
 
 /** Adds the API documents: `/openapi.json` for programs, `/docs` for people. Their code is loaded at the first request. */
-export function documents(router: Router, operations: readonly Operation[], address: PublicAddress): void {
+export function documents(routes: Routes, operations: readonly Operation[], address: PublicAddress): void {
   const buildDocument = async (bodies: Bodies) => {
     const { openApiDocument } = await import('./openapi/document.ts')
     return JSON.stringify(openApiDocument(operations, urlPlaceholder, bodies))
@@ -53,12 +52,12 @@ export function documents(router: Router, operations: readonly Operation[], addr
     return sendStatic(exchange, file)
   }
 
-  router.add('GET', '/openapi.json', sendDocument)
-  router.add('GET', '/docs', (exchange) => {
+  routes.add('GET', '/openapi.json', sendDocument)
+  routes.add('GET', '/docs', (exchange) => {
     // The page has a single URL, so that an API key in a query does not stay in the address bar.
     return exchange.target.includes('?') ? redirect(exchange) : sendFile(exchange, '')
   })
-  router.add('GET', '/docs/*', (exchange) => {
+  routes.add('GET', '/docs/*', (exchange) => {
     const { '*': path = '' } = exchange.params
     return path === '' || path === 'static/' ? redirect(exchange) : sendFile(exchange, path)
   })

@@ -1,14 +1,11 @@
 import { Failure } from '../errors.ts'
-import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Exchange, Outcome, Routes } from '../http/exchange.ts'
 import { type Fields, noFields } from '../http/form-encoding.ts'
 import { addHeader } from '../http/response.ts'
-import type { Router } from '../http/router.ts'
 import type { IdempotentRequests } from '../idempotency/store.ts'
-import type { Caller, Keyring } from '../keys/keyring.ts'
-import { allows } from '../keys/scope.ts'
+import { allows, type Caller } from '../keys/scope.ts'
 import { readBody } from './body.ts'
 import { apiPrefix, type Operation } from './operations.ts'
-import type { RateLimits } from './rate-limit.ts'
 
 /** An authenticated request: its API key and account, and the fields of its body. */
 export interface Admitted {
@@ -19,15 +16,19 @@ export interface Admitted {
 /** Responds to an authenticated request, or returns the failure. */
 export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
 
-export interface ApiParts {
-  readonly router: Router
-  readonly keyring: Keyring
-  readonly rateLimits: RateLimits
+interface ApiParts {
+  readonly routes: Routes
+  /** Returns a promise only if the key is not cached. */
+  readonly identify: (token: string) => Caller | Failure | Promise<Caller | Failure>
+  readonly rateLimits: {
+    countRequest(caller: Caller, exchange: Exchange): Failure | undefined
+    countFailedAuthentication(exchange: Exchange): Failure | undefined
+  }
   readonly idempotentRequests: IdempotentRequests
   readonly address: PublicAddress
 }
 
-/** Adds the operations of resources to the router, so that each requires a key and a scope. */
+/** Adds the operations of resources to the routes, so that each requires a key and a scope. */
 export class Api {
   readonly idempotentRequests: IdempotentRequests
   readonly #parts: ApiParts
@@ -40,7 +41,7 @@ export class Api {
   /** Adds operations that share a handler. */
   add(operations: Operation | readonly Operation[], handler: OperationHandler): void {
     for (const operation of [operations].flat()) {
-      this.#parts.router.add(operation.method, apiPrefix + operation.path, (exchange) =>
+      this.#parts.routes.add(operation.method, apiPrefix + operation.path, (exchange) =>
         this.#serve(exchange, operation, handler),
       )
     }
@@ -53,10 +54,10 @@ export class Api {
 
   /** Checks the key, the rate limit, the scope and the body, in this order, before the handler runs. */
   async #serve(exchange: Exchange, { scope, body }: Operation, handler: OperationHandler): Promise<Outcome> {
-    const { keyring, rateLimits } = this.#parts
+    const { identify, rateLimits } = this.#parts
     addHeader(exchange, 'cache-control', 'private, no-cache')
     const token = bearerToken(exchange.headers.authorization)
-    const caller = token instanceof Failure ? token : await keyring.identify(token)
+    const caller = token instanceof Failure ? token : await identify(token)
     if (caller instanceof Failure) return rateLimits.countFailedAuthentication(exchange) ?? caller
     exchange.logFields = { account: caller.account, key: caller.key }
     const limited = rateLimits.countRequest(caller, exchange)

@@ -59,7 +59,13 @@ export function buildApi(options: AppOptions, shared: Shared) {
 
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
-  const api = new Api({ router, keyring, rateLimits, idempotentRequests, address: dashboardUrl })
+  const api = new Api({
+    routes: router,
+    identify: (token) => keyring.identify(token),
+    rateLimits,
+    idempotentRequests,
+    address: dashboardUrl,
+  })
   healthRoute(router, storage)
   problemPages(router)
   documents(router, operations, dashboardUrl)

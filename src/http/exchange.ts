@@ -5,6 +5,19 @@ import type { ByteBudget } from './byte-budget.ts'
 import type { Proxies } from './client-address.ts'
 import type { Fields, MalformedForm } from './form-encoding.ts'
 
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** The routes of a listener. */
+export interface Routes {
+  /** Adds a route. A route for GET handles HEAD too. */
+  add(
+    method: Method,
+    template: string,
+    handler: Handler,
+    options?: Pick<Route, 'isAlwaysServed' | 'formatFailure'>,
+  ): void
+}
+
 /** Finds the route of each request of a listener. */
 export interface RouteMatcher {
   /** Never throws. `target` is the request target in origin form. */

@@ -1,18 +1,26 @@
 import FindMyWay from 'find-my-way'
 import { Failure } from '../errors.ts'
-import type { Exchange, FailureFormatter, Handler, Match, Outcome, Route, RouteMatcher } from './exchange.ts'
+import type {
+  Exchange,
+  FailureFormatter,
+  Handler,
+  Match,
+  Method,
+  Outcome,
+  Route,
+  RouteMatcher,
+  Routes,
+} from './exchange.ts'
 import { type Fields, type MalformedForm, parseQuery } from './form-encoding.ts'
 import { maxTargetBytes } from './request-head.ts'
 
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
-
-export type Method = (typeof methods)[number]
+const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Handles requests without a route. `methods` are the methods of the path, if it has any. */
 export type Fallback = (exchange: Exchange, methods: readonly Method[]) => Outcome
 
 /** Finds the route for a method and a path. */
-export class Router implements RouteMatcher {
+export class Router implements RouteMatcher, Routes {
   /** Every method of every route, for tests that compare the routes with the documents. */
   readonly declared: { readonly method: Method; readonly template: string }[] = []
   readonly #routes = FindMyWay({
@@ -34,7 +42,6 @@ export class Router implements RouteMatcher {
     }
   }
 
-  /** Adds a route. A route for GET handles HEAD too. */
   add(
     method: Method,
     template: string,

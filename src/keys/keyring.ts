@@ -3,15 +3,8 @@ import { LruCache } from '../lib/lru-cache.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
 import { fingerprintOf, isWellFormedKey } from './key.ts'
-import type { Scope } from './scope.ts'
+import type { Caller } from './scope.ts'
 import { findKeyByHash, type Key, noteUses, statusOf } from './store.ts'
-
-/** The key of a request, with its account and scopes. */
-export interface Caller {
-  readonly key: number
-  readonly account: number
-  readonly scopes: readonly Scope[]
-}
 
 /** How long a key is cached. Another process's revocation takes effect after this time at most. Milliseconds. */
 const cacheMs = 5_000

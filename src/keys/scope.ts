@@ -6,6 +6,13 @@ export type NeededScope = `${ResourceName}:${'read' | 'write'}` | 'stats:read'
 /** What a key may do. `*` stands for everything, now and later. */
 export type Scope = NeededScope | '*'
 
+/** The API key of a request, with its account. */
+export interface Caller {
+  readonly key: number
+  readonly account: number
+  readonly scopes: readonly Scope[]
+}
+
 export const scopes: readonly Scope[] = [
   ...resourceNames.flatMap((name) => [`${name}:read`, `${name}:write`] as const),
   'stats:read',
