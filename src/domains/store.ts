@@ -1,19 +1,30 @@
+import { sql } from 'kysely'
 import { domainInUse, ForeignKeyViolation, nameTaken } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
-import { changeIf, changeRecord, findRecord, removeRecord, toVersioned } from '../storage/records.ts'
-import { finishRemoval, finishRemovals, type IsStopped } from '../storage/removal.ts'
+import { Records } from '../storage/records.ts'
+import { detachBatchSize, finishRemoval, finishRemovals, type IsStopped, type Removal } from '../storage/removal.ts'
+import { query } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
-import { countedAtOnce, countLinks, domains, insert, removal, selectByName, takeOut } from './statements.ts'
 
-/** Where a domain leads; a URL that is undefined stays as it is. */
+/** The URLs of a domain. An undefined URL stays unchanged. */
 export interface DomainChange {
   readonly homepage_url?: string | null | undefined
   readonly not_found_url?: string | null | undefined
 }
+
+const domains = new Records<Domain>('domains', [
+  'id',
+  'name',
+  'name_unicode',
+  'homepage_url',
+  'not_found_url',
+  'created_at',
+  'updated_at',
+])
 
 const listable: Listable<Domain> = { table: 'domains', columns: domains.columns, ...resources.domains }
 
@@ -22,44 +33,47 @@ export function listDomains(storage: Storage, account: number, page: PageRequest
   return storage.list({ of: listable, account, ...page })
 }
 
-/** The account's domain with this id. */
+/** Finds the account's domain with this id. */
 export function findDomain(db: Db, account: number, id: number): Promise<Versioned<Domain> | undefined> {
-  return findRecord(db, domains, account, id)
+  return domains.find(db, account, id)
 }
 
-/** The account's domain of this name. */
+/** Finds the account's domain with this name. */
 export async function findDomainByName(db: Db, account: number, name: string): Promise<Domain | undefined> {
-  const [domain] = await db.all(selectByName, { account, name })
+  const [domain] = await db.execute(
+    query.selectFrom('domains').select(domains.columns).where('name', '=', name).where('account_id', '=', account),
+  )
   return domain
 }
 
-/** The account's domains whose ids come after `after`, in their order; at most `limit`. */
+/** Lists the account's domains with ids above `after`, in the order of ids; `limit` at most. */
 export function domainsAfter(db: Db, account: number, after: number, limit: number): Promise<Domain[]> {
-  return db.all(domains.selectFollowing, { account, after, limit })
+  return domains.listAfter(db, account, after, limit)
 }
 
 /**
- * Stores a domain, with its own times if it is older than this. Throws `name_taken` if any account of the instance has
- * the name: the unique index decides.
+ * Stores a domain; an imported one keeps its times. Throws `name_taken` if any account of the instance has the name: the
+ * unique index decides.
  */
 export async function insertDomain(
   db: Db,
   account: number,
   { name, nameUnicode }: HostName,
-  urls: { homepage_url: string | null; not_found_url: string | null },
+  { homepage_url, not_found_url }: { homepage_url: string | null; not_found_url: string | null },
   times?: Pick<Domain, 'created_at' | 'updated_at'>,
 ): Promise<Versioned<Domain>> {
   const now = new Date().toISOString()
   const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
-  const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
-  const { homepage_url, not_found_url } = urls
   const stored = { name, name_unicode: nameUnicode, homepage_url, not_found_url, created_at, updated_at }
-  const [row] = await db.writeOne(insert, { account, search_text, ...stored })
-  if (row === undefined) throw nameTaken(name)
-  return toVersioned(domains, { id: row.id, ...stored, revision: firstRevision })
+  const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
+  const taken = query.selectFrom('domains').select('id').where('name', '=', name)
+  const values = { account_id: account, search_text, ...stored }
+  const id = await domains.insertIf(db, values, (e) => e.not(e.exists(taken)))
+  if (id === undefined) throw nameTaken(name)
+  return domains.toVersioned({ id, ...stored, revision: firstRevision })
 }
 
-/** Changes where the account's domain leads: see `changeRecord`. */
+/** Changes the URLs of the account's domain, as `Records.change` does. */
 export function changeDomain(
   db: Db,
   account: number,
@@ -67,10 +81,13 @@ export function changeDomain(
   { homepage_url, not_found_url }: DomainChange,
   precondition: Precondition | null,
 ): Promise<Versioned<Domain> | undefined> {
-  return changeRecord(db, domains, { account, id }, { homepage_url, not_found_url }, precondition)
+  return domains.change(db, account, id, { homepage_url, not_found_url }, precondition)
 }
 
-/** Deletes the account's domain: see `removeRecord`. Throws `domain_in_use` with their number if it has links. */
+/**
+ * Deletes the account's domain, as `Records.remove` does. Throws `domain_in_use` with the number of its links if it has
+ * any.
+ */
 export async function removeDomain(
   db: Db,
   account: number,
@@ -78,20 +95,35 @@ export async function removeDomain(
   precondition: Precondition | null,
 ): Promise<boolean> {
   try {
-    return await removeRecord(db, domains, { account, id }, precondition)
+    return await domains.remove(db, account, id, precondition)
   } catch (error) {
     if (!(error instanceof ForeignKeyViolation)) throw error
-    const links = await linksOn(db, account, id)
+    const links = await countLinks(db, account, id)
     if (links > 0) throw domainInUse(links)
-    // The last link has been deleted since, or something else refers to the domain.
-    return removeRecord(db, domains, { account, id }, precondition)
+    // The last link was deleted in the meantime, or something else refers to the domain.
+    return domains.remove(db, account, id, precondition)
   }
 }
 
-async function linksOn(db: Db, account: number, id: number): Promise<number> {
-  let [total, after, counted] = [0, 0, countedAtOnce]
-  while (counted === countedAtOnce) {
-    const [next] = await db.all(countLinks, { account, id, after })
+/** Links in one count, which takes a few milliseconds. */
+const countBatchSize = 50_000
+
+async function countLinks(db: Db, account: number, domain: number): Promise<number> {
+  let [total, after, counted] = [0, 0, countBatchSize]
+  while (counted === countBatchSize) {
+    const batch = query
+      .selectFrom('links')
+      .select('id')
+      .where('account_id', '=', account)
+      .where('domain_id', '=', domain)
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(countBatchSize)
+    const [next] = await db.execute(
+      query
+        .selectFrom(batch.as('batch'))
+        .select((e) => [e.fn.countAll<number>().as('counted'), e.fn.max('id').as('last')]),
+    )
     counted = Number(next?.counted)
     after = Number(next?.last)
     total += counted
@@ -100,8 +132,8 @@ async function linksOn(db: Db, account: number, id: number): Promise<number> {
 }
 
 /**
- * Takes the domain out of the account, together with its links: for all who ask, it is gone. False if there is no such
- * domain. `finishDomainRemoval` must follow. Throws what `precondition` throws at the present version.
+ * Takes the domain out of the account, together with its links: for all clients, it is gone. Returns false if there is no
+ * such domain. Call `finishDomainRemoval` afterwards. Throws what `precondition` throws for the current version.
  */
 export async function beginDomainRemoval(
   db: Db,
@@ -109,16 +141,39 @@ export async function beginDomainRemoval(
   id: number,
   precondition: Precondition | null,
 ): Promise<boolean> {
-  const own = { account, id }
-  return (await changeIf(db, domains, own, precondition, takeOut, own)).length > 0
+  // The name is free from then on: with a slash in it, no visitor can ask for it.
+  const takeOut = query
+    .updateTable('domains')
+    .set({ account_id: 0, name: sql`name || '/' || cast(id as text)` })
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .returning('id')
+  return (await domains.executeIf(db, account, id, precondition, takeOut)).length > 0
 }
 
-/** Deletes a domain that has been taken out of its account, and its links before it. */
+/** Deletes a domain that has been taken out of its account, after its links. */
 export function finishDomainRemoval(db: Db, id: number, isStopped?: IsStopped): Promise<void> {
   return finishRemoval(db, removal, id, isStopped)
 }
 
-/** Ends the removals of domains that were interrupted. */
+/** Finishes interrupted removals of domains. */
 export function finishDomainRemovals(db: Db, isStopped?: IsStopped): Promise<void> {
   return finishRemovals(db, removal, isStopped)
+}
+
+const removed = query.selectFrom('domains').select('id').where('account_id', '=', 0)
+
+const removal: Removal = {
+  // In the order of an index, because PostgreSQL would otherwise read past all rows that were deleted before.
+  detachLinks: (id) => {
+    const links = query.selectFrom('links').select('id').where('domain_id', '=', id)
+    return query
+      .deleteFrom('links')
+      .where('id', 'in', links.orderBy('alias_folded').limit(detachBatchSize))
+      .where((e) => e.exists(removed.where('id', '=', id)))
+      .returning('id')
+  },
+  selectLink: (id) => query.selectFrom('links').select('id').where('domain_id', '=', id).limit(1),
+  deleteRemoved: (id) => query.deleteFrom('domains').where('id', '=', id).where('account_id', '=', 0).returning('id'),
+  selectRemoved: () => removed,
 }

@@ -11,8 +11,8 @@ import type { Precondition, Versioned } from '../storage/version.ts'
 import { checkedChange, checkedValues, hashed } from './checks.ts'
 import { removeLinkForNow, restoreLink } from './deleted/store.ts'
 import { storeLink, updateLink } from './schema.ts'
-import type { LinkRow } from './statements.ts'
-import { changeLink, findLinkToChange, insertLink, removeLink } from './store.ts'
+import type { LinkRow } from './store.ts'
+import { changeLink, findLinkForUpdate, insertLink, removeLink } from './store.ts'
 
 export interface LinkParts {
   readonly shortUrl: ShortUrl
@@ -70,7 +70,7 @@ export class LinkActions {
     const password = reading.violations.length > 0 ? null : reading.values.redirect_password
     const redirect_password = await hashed(account, password)
     const link = await this.#storage.write(async (tx) => {
-      const old = found(await findLinkToChange(tx, account, id), 'link')
+      const old = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(old.version)
       const change = await checkedChange(tx, account, old.record, reading, this.#parts.shortUrl)
       return found(await changeLink(tx, account, id, { ...change, redirect_password }, null), 'link')

@@ -6,10 +6,9 @@ import { type Violation, validationFailed } from '../errors.ts'
 import { leadsTo, type ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { hashPassword } from './password.ts'
-import { findLinkDomain, hasSpace, type LinkDomain, unknownDomain, unknownSpace } from './references.ts'
 import { periodViolations, type storeLink, type updateLink } from './schema.ts'
-import type { LinkRow } from './statements.ts'
-import type { LinkChange, LinkValues } from './store.ts'
+import type { LinkChange, LinkRow, LinkValues } from './store.ts'
+import { findLinkDomain, hasSpace, type LinkDomain, unknownDomain, unknownSpace } from './store.ts'
 
 type ReadingOf<Form> = Form extends { read(input: never): infer Result } ? Result : never
 type ToStore = ReadingOf<typeof storeLink>

@@ -4,9 +4,7 @@ import { newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertDomain } from '../domains/store.ts'
 import { insertSpace } from '../spaces/store.ts'
-import { countLinksIn } from './counts.ts'
-import { countedAtMost } from './counts-parameters.ts'
-import { insertLink } from './store.ts'
+import { countLinksIn, insertLink, maxCountedLinks } from './store.ts'
 
 const storage = await newStorage(after)
 const account = (await createAccount(storage, 'Acme')).id
@@ -30,13 +28,13 @@ test('links are counted by domain and by space, each up to 1,001, and only those
     ...{ active_period_end_at: null, clicks_limit: null, expiration_url: null, redirect_password: null },
     ...{ forward_query: false, redirect_status: 302 },
   }
-  for (let n = 0; n <= countedAtMost; n++) {
+  for (let n = 0; n <= maxCountedLinks; n++) {
     const space_id = n < 2 ? space.id : null
     await insertLink(storage, account, many, { ...values, alias: `alias${n}`, space_id })
   }
   const inDomains = (owner: number) => countLinksIn(storage, owner, 'domain_id', [many.id, none.id, 99_999])
   assert.deepEqual([...(await inDomains(account))].sort(), [
-    [many.id, countedAtMost],
+    [many.id, maxCountedLinks],
     [none.id, 0],
   ])
   assert.deepEqual([...(await countLinksIn(storage, account, 'space_id', [space.id]))], [[space.id, 2]])

@@ -4,7 +4,7 @@ import type { ShortUrl } from '../names/short-url.ts'
 import type { Versioned } from '../storage/version.ts'
 import { statusOf } from './link.ts'
 import type { Link } from './schema.ts'
-import type { LinkRow } from './statements.ts'
+import type { LinkRow } from './store.ts'
 
 /** The link as the API answers it at the time `now`. */
 export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOString()): Link {

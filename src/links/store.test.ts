@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { InsertQueryNode } from 'kysely'
 import { newStorage } from '../../test/engine.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertDomain } from '../domains/store.ts'
 import { Failure, ForeignKeyViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { insert } from './statements.ts'
+import { isRead } from '../storage/schema.ts'
 import { findLink, findLinkByAlias, insertLink, linksAfter } from './store.ts'
 
 const values = {
@@ -27,23 +28,27 @@ async function newDomain() {
   return { account, domain: record }
 }
 
-/** The same storage, on which the first aliases that are made are all the one that is taken. */
-function clashing(real: Db, taken: string, clashes: number) {
+/** The same storage, but with the aliases of the first links to be stored taken. Records all aliases. */
+function clashing(real: Db, clashes: number) {
   const tried: string[] = []
-  const writeOne: Db['writeOne'] = (statement, params) => {
-    if ((statement as unknown) !== insert) return real.writeOne(statement, params)
-    tried.push((params as unknown as { alias: string }).alias)
-    const alias = tried.length <= clashes ? { alias: taken, alias_folded: taken } : {}
-    return real.writeOne(statement, { ...params, ...alias })
+  const db: Db = {
+    execute: (asked) => {
+      const node = asked.toOperationNode()
+      if (!InsertQueryNode.is(node)) return real.execute(asked)
+      const at = node.columns?.findIndex(({ column }) => column.name === 'alias') ?? -1
+      tried.push(String(asked.compile().parameters[at]))
+      return tried.length <= clashes ? Promise.resolve([]) : real.execute(asked)
+    },
+    all: real.all.bind(real),
+    write: real.write.bind(real),
+    writeOne: real.writeOne.bind(real),
   }
-  const db: Db = { execute: real.execute.bind(real), all: real.all.bind(real), write: real.write.bind(real), writeOne }
   return { db, tried }
 }
 
 test('a generated alias that is taken is followed by another, and by longer ones when that goes on', async () => {
   const { account, domain } = await newDomain()
-  await insertLink(storage, account, domain, { ...values, alias: 'taken' })
-  const { db, tried } = clashing(storage, 'taken', 7)
+  const { db, tried } = clashing(storage, 7)
   const { record } = await insertLink(db, account, domain, { ...values, alias: null })
   assert.deepEqual(
     tried.map(({ length }) => length),
@@ -57,7 +62,7 @@ test('a generated alias that is taken is followed by another, and by longer ones
 test('an alias that was asked for is tried once', async () => {
   const { account, domain } = await newDomain()
   await insertLink(storage, account, domain, { ...values, alias: 'Taken' })
-  const { db, tried } = clashing(storage, 'taken', 0)
+  const { db, tried } = clashing(storage, 0)
   await assert.rejects(insertLink(db, account, domain, { ...values, alias: 'TAKEN' }), { code: 'alias_taken' })
   assert.equal(tried.length, 1)
 })
@@ -104,10 +109,13 @@ test('a link brings its past along, and is found by its alias in any case, by it
 test('a domain or a space that is deleted in the same moment is unknown', async () => {
   const { account, domain } = await newDomain()
   const failingOn = (constraint: string | null): Db => ({
-    execute: storage.execute.bind(storage),
+    execute: (asked) =>
+      isRead(asked.toOperationNode())
+        ? storage.execute(asked)
+        : Promise.reject(new ForeignKeyViolation(constraint, new Error('gone'))),
     all: storage.all.bind(storage),
     write: storage.write.bind(storage),
-    writeOne: () => Promise.reject(new ForeignKeyViolation(constraint, new Error('gone'))),
+    writeOne: storage.writeOne.bind(storage),
   })
   const refusal = (constraint: string | null, space_id: number | null) =>
     insertLink(failingOn(constraint), account, domain, { ...values, space_id, alias: 'a' }).catch((error) => error)

@@ -1,48 +1,84 @@
+import { type Selectable, sql } from 'kysely'
 import { aliasTaken, type Failure, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { resources } from '../resources.ts'
-import { setTotals } from '../storage/clicks/totals.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
-import { changeIf, changeRecord, findRecord, findToChange, toVersioned } from '../storage/records.ts'
+import { Records } from '../storage/records.ts'
+import { type LinkClicksTable, type LinksTable, query } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
-import type { Programs } from './programs.ts'
-import { findLinkDomain, hasSpace, type LinkDomain, unknownDomain, unknownSpace } from './references.ts'
-import {
-  computed,
-  deleteServed,
-  insert,
-  type LinkRow,
-  links,
-  selectByAlias,
-  selectDue,
-  selectOfAlias,
-  settleDue,
-  settledAtOnce,
-} from './statements.ts'
 
-/** The fields of a link that its owner sets. The password is a hash. */
-export interface LinkValues {
-  readonly space_id: number | null
-  readonly url: string
-  readonly title: string | null
-  readonly disabled: boolean
-  readonly active_period_start_at: string | null
-  readonly active_period_end_at: string | null
-  readonly clicks_limit: number | null
-  readonly expiration_url: string | null
-  readonly redirect_password: string | null
-  readonly forward_query: boolean
-  readonly redirect_status: number
+/** The columns of a link that others see. The rest of `LinksTable` is for searches and filters. */
+const columns = [
+  'id',
+  'domain_id',
+  'space_id',
+  'alias',
+  'url',
+  'title',
+  'disabled',
+  'active_period_start_at',
+  'active_period_end_at',
+  'clicks_limit',
+  'expiration_url',
+  'redirect_password',
+  'forward_query',
+  'redirect_status',
+  'created_at',
+  'updated_at',
+] as const
+
+type Totals = Pick<Selectable<LinkClicksTable>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
+
+/** A link as it is stored. */
+export interface LinkRow
+  extends Readonly<Pick<Selectable<LinksTable>, (typeof columns)[number]>>,
+    Readonly<Pick<Totals, 'clicks' | 'last_clicked_ms'>> {
+  /** Null while the domain is being removed. */
+  readonly domain_name: string | null
 }
 
-/** What is to change; a value that is undefined stays as it is. */
+type Unsettable =
+  | 'id'
+  | 'domain_id'
+  | 'alias'
+  | 'clicks'
+  | 'last_clicked_ms'
+  | 'created_at'
+  | 'updated_at'
+  | 'domain_name'
+type Flag = 'disabled' | 'forward_query'
+
+/** The fields of a link that its owner sets. The password is a hash. */
+export type LinkValues = Omit<LinkRow, Unsettable | Flag> & { readonly [Name in Flag]: boolean }
+
+/** New values of a link. An undefined value stays unchanged. */
 export type LinkChange = { readonly [Name in keyof LinkValues]?: LinkValues[Name] | undefined } & {
   readonly alias?: string | undefined
 }
 
-/** The history that an imported link brings with it. */
-export type LinkPast = Pick<LinkRow, 'clicks' | 'last_clicked_ms' | 'created_at' | 'updated_at'> & Programs
+/** Clicks of bots and previews. */
+export type Programs = Readonly<Pick<Totals, 'bots' | 'previews'>>
+
+/** The history of an imported link. */
+export type LinkPast = Readonly<Totals> & Pick<LinkRow, 'created_at' | 'updated_at'>
+
+/** A domain that a link may be stored on. */
+export interface LinkDomain {
+  readonly id: number
+  /** In ASCII. */
+  readonly name: string
+}
+
+/** Values from other tables. A space that is being removed counts as none. */
+const computed = {
+  domain_name: '(select name from domains where id = links.domain_id and account_id = links.account_id)',
+  space_id: '(select id from spaces where id = links.space_id and account_id = links.account_id)',
+  clicks: '(select clicks from link_clicks where link_id = links.id)',
+  last_clicked_ms: '(select last_clicked_ms from link_clicks where link_id = links.id)',
+}
+
+const links = new Records<LinkRow>('links', [...columns, 'clicks', 'last_clicked_ms', 'domain_name'], computed)
 
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
 
@@ -61,41 +97,140 @@ export async function listLinks(storage: Storage, account: number, page: PageReq
   return { rows: served.slice(0, page.limit), rowsBefore, ...counted }
 }
 
-/** Brings up to date the states of the account's links that time has changed, some at a time. */
+/** Links that one statement updates, so that no request waits for it. */
+const settleBatchSize = 200
+
+/** Updates the statuses of the account's links that changed with time, in batches. */
 async function settleStatuses(db: Db, account: number): Promise<void> {
   const now = new Date().toISOString()
+  const due = query.selectFrom('links').select('id').where('account_id', '=', account).where('status_due_at', '<=', now)
   // Most often nothing is due, and a read waits for no other writer.
-  const due = await db.all(selectDue, { account, now })
-  let settled = due.length === 0 ? 0 : settledAtOnce
-  // Clicks are in another table: a statement that waited for the last one would still see those of before.
-  const settle = () => db.write((tx) => tx.all(settleDue, { account, now }), 'serializable')
-  while (settled === settledAtOnce) settled = (await settle()).length
+  if ((await db.execute(due.limit(1))).length === 0) return
+  const isOver = sql`active_period_end_at <= ${now} or ${sql.raw(computed.clicks)} >= clicks_limit`
+  const settle = query
+    .updateTable('links')
+    .set({
+      status: sql`case when disabled = 1 then 'disabled' when ${isOver} then 'expired'
+        when active_period_start_at > ${now} then 'scheduled' else 'active' end`,
+      status_due_at: sql`case when disabled = 1 or ${isOver} then null
+        when active_period_start_at > ${now} then active_period_start_at else active_period_end_at end`,
+    })
+    .where('account_id', '=', account)
+    .where('id', 'in', due.orderBy('status_due_at').limit(settleBatchSize))
+    .returning('id')
+  let settled: number
+  do {
+    // Clicks are in another table: a statement that waited for the last one would still see the clicks before it.
+    settled = (await db.write((tx) => tx.execute(settle), 'serializable')).length
+  } while (settled === settleBatchSize)
 }
 
-/** The account's link with this id. */
+/** Finds the account's link with this id. */
 export async function findLink(db: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
-  return served(await findRecord(db, links, account, id))
+  return served(await links.find(db, account, id))
 }
 
-/** The same, in a transaction that goes on to change it. */
-export async function findLinkToChange(tx: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
-  return served(await findToChange(tx, links, account, id))
+/** Finds the link as `findLink` does, and locks it until the end of the transaction, which can then change it. */
+export async function findLinkForUpdate(tx: Db, account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
+  return served(await links.findForUpdate(tx, account, id))
 }
 
-/** The account's links whose ids come after `after`, in their order; at most `limit`. */
+/** Lists the account's links with ids above `after`, in the order of ids; `limit` at most. */
 export function linksAfter(db: Db, account: number, after: number, limit: number): Promise<LinkRow[]> {
-  return db.all(links.selectFollowing, { account, after, limit })
+  return links.listAfter(db, account, after, limit)
 }
 
-/** The id of the account's link that has this alias on the domain, whatever its case. */
+/** Finds the account's link with this alias on the domain, case-insensitively. */
 export async function findLinkByAlias(db: Db, account: number, domain: number, alias: string) {
-  const [found] = await db.all(selectByAlias, { account, domain_id: domain, alias_folded: foldCase(alias) })
+  const [found] = await db.execute(linkWithAlias(domain, foldCase(alias)).where('account_id', '=', account))
   return found && findLink(db, account, found.id)
 }
 
-/** The ids and domains of the account's links that have this alias, whatever its case and their domain; at most `limit`. */
+function linkWithAlias(domain: number, aliasFolded: string) {
+  return query.selectFrom('links').select('id').where('domain_id', '=', domain).where('alias_folded', '=', aliasFolded)
+}
+
+/** Lists ids and domains of the account's links with this alias, case-insensitively, on any domain; `limit` at most. */
 export function linksOfAlias(db: Db, account: number, alias: string, limit: number) {
-  return db.all(selectOfAlias, { account, alias_folded: foldCase(alias), limit })
+  return db.execute(
+    query
+      .selectFrom('links')
+      .innerJoin('domains', 'domains.id', 'links.domain_id')
+      .select(['links.id', 'domains.name as domain_name'])
+      .where('links.account_id', '=', account)
+      .where('domains.account_id', '=', account)
+      .where('links.alias_folded', '=', foldCase(alias))
+      .orderBy('links.id')
+      .limit(limit),
+  )
+}
+
+/** Returns the clicks of bots and previews for each of the account's links with ids above `after`, up to `last`. */
+export async function programsOfLinks(
+  db: Db,
+  account: number,
+  after: number,
+  last: number,
+): Promise<ReadonlyMap<number, Programs>> {
+  const rows = await db.execute(
+    query
+      .selectFrom('link_clicks')
+      .select(['link_id', 'bots', 'previews'])
+      .where('account_id', '=', account)
+      .where('link_id', '>', after)
+      .where('link_id', '<=', last),
+  )
+  return new Map(rows.map(({ link_id, bots, previews }) => [link_id, { bots, previews }]))
+}
+
+/** Links are counted up to this number, so that the rows of a page take a few milliseconds. It stands for all above. */
+export const maxCountedLinks = 1_001
+
+/** Counts the links of each of these domains or spaces of the account, by its id. Counts up to `maxCountedLinks`. */
+export async function countLinksIn(
+  db: Db,
+  account: number,
+  by: 'domain_id' | 'space_id',
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  if (ids.length === 0) return new Map()
+  const owners = by === 'domain_id' ? 'domains' : 'spaces'
+  const counted = sql`select 1 from links where account_id = ${sql.ref(`${owners}.account_id`)}
+    and ${sql.ref(by)} = ${sql.ref(`${owners}.id`)} limit ${sql.lit(maxCountedLinks)}`
+  const rows = await db.execute(
+    query
+      .selectFrom(owners)
+      .select(['id', sql<number>`(select count(*) from (${counted}) as counted)`.as('links')])
+      .where('account_id', '=', account)
+      .where('id', 'in', ids),
+  )
+  return new Map(rows.map(({ id, links }) => [id, Number(links)]))
+}
+
+/** Finds the account's domain with this id, or its oldest domain if `id` is null. */
+export async function findLinkDomain(db: Db, account: number, id: number | null): Promise<LinkDomain | undefined> {
+  const domains = query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', account)
+  const [domain] = await db.execute(id === null ? domains.orderBy('id').limit(1) : domains.where('id', '=', id))
+  return domain
+}
+
+/** Returns whether the account has this space. */
+export async function hasSpace(db: Db, account: number, id: number): Promise<boolean> {
+  return (await db.execute(ownRecord('spaces', account, id))).length > 0
+}
+
+function ownRecord(table: 'domains' | 'spaces', account: number, id: number) {
+  return query.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', account)
+}
+
+/** Returns the violation for a domain that the account does not have, whether or not another account has it. */
+export function unknownDomain(id: number) {
+  return { field: 'domain_id', code: 'unknown_domain', message: `There is no domain with the id ${id}.` } as const
+}
+
+/** Returns the violation for a space that the account does not have, whether or not another account has it. */
+export function unknownSpace(id: number) {
+  return { field: 'space_id', code: 'unknown_space', message: `There is no space with the id ${id}.` } as const
 }
 
 /** Generated aliases of one length that may clash before longer ones are tried. */
@@ -122,7 +257,7 @@ export async function insertLink(
   }
 }
 
-/** Undefined if the alias is taken, or the domain or the space is gone. */
+/** Returns undefined if the alias is taken, or if the domain or the space is gone. */
 async function tryInsert(
   db: Db,
   account: number,
@@ -132,37 +267,52 @@ async function tryInsert(
   past?: LinkPast,
 ): Promise<Versioned<LinkRow> | undefined> {
   const now = new Date().toISOString()
-  const { disabled, forward_query, ...rest } = values
-  const fresh = { clicks: 0, last_clicked_ms: null, created_at: now, updated_at: now }
-  const { clicks, last_clicked_ms, created_at, updated_at } = past ?? fresh
+  const { created_at, updated_at, ...totals } = past ?? { ...noClicks, created_at: now, updated_at: now }
+  const lifetime: Lifetime = { ...values, clicks: totals.clicks }
   const stored = {
-    ...{ domain_id: domain.id, ...rest, alias, created_at, updated_at },
-    ...{ disabled: Number(disabled), forward_query: Number(forward_query) },
+    ...values,
+    domain_id: domain.id,
+    alias,
+    disabled: Number(values.disabled),
+    forward_query: Number(values.forward_query),
+    created_at,
+    updated_at,
   }
-  const lifetime: Lifetime = { ...values, clicks }
-  const columns = {
-    ...{ account, ...stored, ...foldedOf({ alias, url: rest.url, title: rest.title }) },
-    ...{ status: statusOf(lifetime, now), status_due_at: dueAt(lifetime, now) },
+  const row = {
+    ...stored,
+    ...foldedOf(stored),
+    account_id: account,
+    status: statusOf(lifetime, now),
+    status_due_at: dueAt(lifetime, now),
   }
-  const inserted = past === undefined ? db.writeOne(insert, columns) : insertWithTotals(db, columns, past)
-  const [row] = await inserted.catch((error) => {
+  const insert = (to: Db) =>
+    links.insertIf(to, row, (e) => {
+      const hasDomain = e.exists(ownRecord('domains', account, domain.id))
+      const isFree = e.not(e.exists(linkWithAlias(domain.id, foldCase(alias))))
+      if (values.space_id === null) return e.and([hasDomain, isFree])
+      return e.and([hasDomain, isFree, e.exists(ownRecord('spaces', account, values.space_id))])
+    })
+  try {
+    const id = past === undefined ? await insert(db) : await insertWithTotals(db, insert, totals)
+    if (id === undefined) return undefined
+    return links.toVersioned({ id, ...stored, ...totals, domain_name: domain.name, revision: firstRevision })
+  } catch (error) {
     throw error instanceof ForeignKeyViolation ? deletedConcurrently(error, domain.id, values.space_id) : error
-  })
-  if (row === undefined) return undefined
-  const totals = { clicks, last_clicked_ms }
-  return toVersioned(links, { id: row.id, ...stored, ...totals, domain_name: domain.name, revision: firstRevision })
+  }
 }
 
-/** As the statement `insert`, in one transaction with the totals of the link's clicks. */
+const noClicks: Totals = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null }
+
+/** Inserts a link and sets the totals of its clicks in one transaction. */
 function insertWithTotals(
   db: Db,
-  columns: Readonly<Record<string, unknown>>,
-  past: LinkPast,
-): Promise<{ readonly id: number }[]> {
+  insert: (to: Db) => Promise<number | undefined>,
+  totals: Totals,
+): Promise<number | undefined> {
   return db.write(async (tx) => {
-    const rows = await tx.all(insert, columns)
-    for (const { id } of rows) await tx.all(setTotals, { link_id: id, ...past })
-    return rows
+    const id = await insert(tx)
+    if (id !== undefined) await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
+    return id
   })
 }
 
@@ -193,11 +343,11 @@ export async function changeLink(
   change: LinkChange,
   precondition: Precondition | null,
 ): Promise<Versioned<LinkRow> | undefined> {
-  const { disabled, forward_query, ...rest } = change
-  const flags = { disabled: numeric(disabled), forward_query: numeric(forward_query) }
-  const columns = { ...rest, ...flags, ...foldedOf(change), status_due_at: affectsStatus(change) ? always : undefined }
+  const flags = { disabled: numeric(change.disabled), forward_query: numeric(change.forward_query) }
+  const values = { ...change, ...flags, ...foldedOf(change) }
+  const unversioned = affectsStatus(change) ? { status_due_at: always } : {}
   try {
-    return served(await changeRecord(db, links, { account, id }, columns, precondition))
+    return served(await links.change(db, account, id, values, precondition, unversioned))
   } catch (error) {
     if (error instanceof UniqueViolation) throw aliasTaken(change.alias ?? '')
     if (error instanceof ForeignKeyViolation) throw validationFailed([unknownSpace(change.space_id ?? 0)])
@@ -231,15 +381,27 @@ function folded(text: string): string | null {
   return form === text ? null : form
 }
 
-/** Deletes the account's link: see `removeRecord`. */
+/**
+ * Deletes the account's link. Returns false if it does not exist, or if its domain is being removed. Throws what
+ * `precondition` throws for its version.
+ */
 export async function removeLink(
   db: Db,
   account: number,
   id: number,
   precondition: Precondition | null,
 ): Promise<boolean> {
-  const own = { account, id }
-  return (await changeIf(db, links, own, precondition, deleteServed, own)).length > 0
+  const deletion = query
+    .deleteFrom('links')
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('domains').select('id').whereRef('id', '=', 'links.domain_id').where('account_id', '=', account),
+      ),
+    )
+    .returning('id')
+  return (await links.executeIf(db, account, id, precondition, deletion)).length > 0
 }
 
 /** A link goes with its domain, at once for all who ask. */

@@ -14,12 +14,20 @@ import {
   timesOf,
 } from '../transfer/transferable.ts'
 import { loopFaults } from './checks.ts'
-import { type Programs, programsOfLinks } from './programs.ts'
-import { findLinkDomain, type LinkDomain } from './references.ts'
 import { periodViolations, storeLink } from './schema.ts'
 import { lastClickedAt } from './shown.ts'
-import type { LinkRow } from './statements.ts'
-import { findLinkByAlias, insertLink, type LinkPast, type LinkValues, linksAfter } from './store.ts'
+import type { LinkRow } from './store.ts'
+import {
+  findLinkByAlias,
+  findLinkDomain,
+  insertLink,
+  type LinkDomain,
+  type LinkPast,
+  type LinkValues,
+  linksAfter,
+  type Programs,
+  programsOfLinks,
+} from './store.ts'
 
 /** Links in exports and imports. A link is recognised by its alias, which is unique within its domain. */
 export const linkTransfer: Transferable = {

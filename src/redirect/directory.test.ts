@@ -28,10 +28,10 @@ class Watched {
   readonly storage: Storage
 
   constructor(real: Storage) {
-    const all: Storage['all'] = async (...args) => {
+    const execute: Storage['execute'] = async (query) => {
       this.#check()
       this.lookups += 1
-      const rows = await real.all(...args)
+      const rows = await real.execute(query)
       await this.held
       return rows
     }
@@ -41,7 +41,7 @@ class Watched {
       return real.changesAfter(position)
     }
     const pruneChanges: Storage['pruneChanges'] = (position) => real.pruneChanges(position)
-    this.storage = { all, changesAfter, pruneChanges } as Storage
+    this.storage = { execute, changesAfter, pruneChanges } as Storage
   }
 
   #check(): void {
@@ -312,9 +312,9 @@ test('changes are pruned that were there a minute ago', async (t) => {
   let now = 0
   const nodes = await twoNodes((work) => t.after(work))
   const pruned: number[] = []
-  const { changesAfter, pruneChanges, all } = nodes.storage
+  const { changesAfter, pruneChanges, execute } = nodes.storage
   const storage = {
-    all: all.bind(nodes.storage),
+    execute: execute.bind(nodes.storage),
     changesAfter: changesAfter.bind(nodes.storage),
     pruneChanges: (position) => {
       pruned.push(position.seq)

@@ -6,8 +6,7 @@ import { ChangeFeed } from './change-feed.ts'
 import { DomainTable } from './domain-table.ts'
 import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
 import type { LinkState } from './resolve.ts'
-import type { DomainRow, LinkRow } from './statements.ts'
-import { findLink } from './store.ts'
+import { type DomainRow, findLink, type LinkRow } from './store.ts'
 
 /** A domain as the redirect server needs it. */
 export type ServedDomain = DomainRow

@@ -1,5 +1,5 @@
 import type { Db } from '../storage/port.ts'
-import type { DomainRow } from './statements.ts'
+import type { DomainRow } from './store.ts'
 import { servedDomains, servedDomainsAfter } from './store.ts'
 
 /** Domains that one query reads, few enough not to delay requests. */

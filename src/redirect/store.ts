@@ -1,20 +1,50 @@
-/** What visitors are served, of whatever account: the host name decides, and visitors have no key. */
+/** Domains and links as visitors see them, of all accounts: the host name decides, and visitors have no key. */
+import { type Selectable, sql } from 'kysely'
 import type { Db } from '../storage/port.ts'
-import { type DomainRow, domainById, domainsByIdAfter, type LinkRow, linkByAlias } from './statements.ts'
+import { type DomainsTable, type LinksTable, query } from '../storage/schema.ts'
 
-/** The domain's link with this folded alias. */
+const domainColumns = ['id', 'name', 'homepage_url', 'not_found_url'] as const
+const linkColumns = [
+  'id',
+  'domain_id',
+  'alias',
+  'url',
+  'title',
+  'disabled',
+  'active_period_start_at',
+  'active_period_end_at',
+  'clicks_limit',
+  'expiration_url',
+  'redirect_password',
+  'forward_query',
+  'redirect_status',
+] as const
+
+/** A domain that is served. */
+export type DomainRow = Readonly<Pick<Selectable<DomainsTable>, (typeof domainColumns)[number]>>
+
+/** The parts of a link that visitors notice. `clicks` is 0 if there is no limit. */
+export type LinkRow = Readonly<Pick<Selectable<LinksTable>, (typeof linkColumns)[number]>> & { readonly clicks: number }
+
+const clicks = sql<number>`case when clicks_limit is null then 0
+  else (select clicks from link_clicks where link_id = links.id) end`
+
+const links = query.selectFrom('links').select([...linkColumns, clicks.as('clicks')])
+// Domains that are being removed belong to account 0.
+const domains = query.selectFrom('domains').select(domainColumns).where('account_id', '<>', 0)
+
+/** Finds the domain's link with this folded alias. */
 export async function findLink(db: Db, domain: number, alias: string): Promise<LinkRow | undefined> {
-  const [link] = await db.all(linkByAlias, { domain, alias })
+  const [link] = await db.execute(links.where('domain_id', '=', domain).where('alias_folded', '=', alias))
   return link
 }
 
-/** The domains that are served whose ids come after `after`, in their order; at most `limit`. */
+/** Lists served domains with ids above `after`, in the order of ids; `limit` at most. */
 export function servedDomainsAfter(db: Db, after: number, limit: number): Promise<DomainRow[]> {
-  return db.all(domainsByIdAfter, { after, limit })
+  return db.execute(domains.where('id', '>', after).orderBy('id').limit(limit))
 }
 
-/** Those of the domains with these ids that are served. */
+/** Lists the domains with these ids that are served. */
 export async function servedDomains(db: Db, ids: readonly number[]): Promise<DomainRow[]> {
-  const found = await Promise.all(ids.map((id) => db.all(domainById, { id })))
-  return found.flat()
+  return ids.length === 0 ? [] : db.execute(domains.where('id', 'in', ids))
 }

@@ -1,209 +1,162 @@
-/**
- * One record of an account, by its id: found, changed and removed in the same way for every resource. A store calls
- * these functions and adds what is its own.
- */
-import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
+/** Records of an account: found, changed and deleted in the same way for every resource. */
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Db } from './port.ts'
-import { type Statement, statement, toChange } from './statement.ts'
+import { type Database, type OwnedTable, type Query, query } from './schema.ts'
 import { type Precondition, type Versioned, versionOf } from './version.ts'
 
-/** What every record has. */
+/** The columns that every record shows. */
 interface AnyRecord {
   readonly id: number
   readonly created_at: string
   readonly updated_at: string
 }
 
-interface Columns {
-  id: number
-  account_id: number
-  updated_at: string
-  /** Counts the states that the record has had. */
-  revision: number
-  [column: string]: unknown
-}
+type Stored<Row> = Row & { readonly revision: number }
 
-type Tables = Record<string, Columns>
+type Expressions = ExpressionBuilder<Database, never>
 
-interface Own {
-  readonly account: number
-  readonly id: number
-}
+/** Values of columns. In a change, an undefined value leaves its column unchanged. */
+type Values = Readonly<Record<string, unknown>>
 
-type Stored<Row> = Row & Pick<Columns, 'revision'>
-
-/** The statements on the records of one table, made by `recordsOf`. */
-interface Records<Row extends AnyRecord> {
-  /** The columns of a record, in the order of the answer. */
+/** The records of one table. */
+export class Records<Row extends AnyRecord> {
+  /** The columns of a record, in the order of the response. */
   readonly columns: readonly (keyof Row & string)[]
-  readonly selectById: Statement<Own, Stored<Row>>
-  readonly selectToChange: Statement<Own, Stored<Row>>
-  readonly selectFollowing: Statement<{ account: number; after: number; limit: number }, Row>
-  readonly changeById: Statement<Own & Readonly<Record<string, unknown>>, Stored<Row>>
-  readonly deleteById: Statement<Own, Pick<Row, 'id'>>
-  /** The columns that may change. */
-  readonly changeable: readonly string[]
-}
+  /** SQL for those of the columns that the table does not have. */
+  readonly computed: Readonly<Record<string, string>>
+  readonly #table: OwnedTable
+  readonly #selection
+  readonly #select
 
-interface More {
-  /** SQL over the table's columns for those of the columns that the table does not have. */
-  readonly computed?: Readonly<Record<string, string>>
-  /** Columns that may change, too, but whose change makes no new version. */
-  readonly unversioned?: readonly string[]
-}
-
-/** Declares the statements on the records of `table`. Only the `changeable` columns can be changed. */
-export function recordsOf<Row extends AnyRecord>(
-  table: string,
-  columns: readonly (keyof Row & string)[],
-  changeable: readonly string[],
-  { computed = {}, unversioned = [] }: More = {},
-): Records<Row> {
-  const select = (column: string) => (column in computed ? sql.raw(computed[column] as string).as(column) : column)
-  const selection = columns.map(select)
-  const versioned = [...selection, 'revision']
-  const selectById = statement((db: Kysely<Tables>, { account, id }: Own) =>
-    db.selectFrom(table).where('id', '=', id).where('account_id', '=', account).select(versioned),
-  )
-  return {
-    columns,
-    changeable: [...changeable, ...unversioned],
-    selectById: selectById as never,
-    selectToChange: toChange(selectById) as never,
-    selectFollowing: statement((db: Kysely<Tables>, params: { account: number; after: number; limit: number }) =>
-      db
-        .selectFrom(table)
-        .select(selection)
-        .where('account_id', '=', params.account)
-        .where('id', '>', params.after)
-        .orderBy('id')
-        .limit(params.limit),
-    ) as never,
-    changeById: statement((db: Kysely<Tables>, params: Own & Record<string, unknown>) =>
-      db
-        .updateTable(table)
-        .set((e) => changes(e, { changeable, unversioned }, params))
-        .where('id', '=', params.id)
-        .where('account_id', '=', params.account)
-        .returning(versioned),
-    ) as never,
-    deleteById: statement((db: Kysely<Tables>, { account, id }: Own) =>
-      db.deleteFrom(table).where('id', '=', id).where('account_id', '=', account).returning('id'),
-    ) as never,
+  constructor(
+    table: OwnedTable,
+    columns: readonly (keyof Row & string)[],
+    computed: Readonly<Record<string, string>> = {},
+  ) {
+    this.#table = table
+    this.columns = columns
+    this.computed = computed
+    const select = (column: string) => {
+      const text = computed[column]
+      return (text === undefined ? sql.ref(column) : sql.raw(text)).as(column)
+    }
+    this.#selection = [...columns, 'revision'].map(select)
+    // Built once, because building the whole query takes twice as long.
+    this.#select = query.selectFrom(table).select(this.#selection).$castTo<Stored<Row>>()
   }
-}
 
-/**
- * A column `x` gets the parameter `x` where the parameter `sets_x` is 1. Time and revision move only if a value does.
- */
-function changes(
-  e: ExpressionBuilder<Tables, string>,
-  { changeable, unversioned }: { readonly changeable: readonly string[]; readonly unversioned: readonly string[] },
-  params: Readonly<Record<string, unknown>>,
-) {
-  const isSet = (column: string) => sql<boolean>`${params[`sets_${column}`]} = 1`
-  const differs = e.or(
-    changeable.map((column) => e.and([isSet(column), e(column, 'is distinct from', params[column] as never)])),
-  )
-  const values = [...changeable, ...unversioned].map((column) => [
-    column,
-    e.case().when(isSet(column)).then(params[column]).else(e.ref(column)).end(),
-  ])
-  return {
-    ...Object.fromEntries(values),
-    // `now` may be older than a change we waited for: never move `updated_at` back.
-    updated_at: sql`case when ${differs} and updated_at < ${params.now} then ${params.now} else updated_at end`,
-    revision: sql`case when ${differs} then revision + 1 else revision end`,
+  /** Finds the account's record with this id. */
+  async find(db: Db, account: number, id: number): Promise<Versioned<Row> | undefined> {
+    const [row] = await db.execute(this.#select.where('id', '=', id).where('account_id', '=', account))
+    return row && this.toVersioned(row)
   }
-}
 
-/** The account's record with this id. */
-export async function findRecord<Row extends AnyRecord>(
-  db: Db,
-  records: Records<Row>,
-  account: number,
-  id: number,
-): Promise<Versioned<Row> | undefined> {
-  const [row] = await db.all(records.selectById, { account, id })
-  return row && toVersioned(records, row)
-}
-
-/** The same, locked against changes until the transaction ends; see `toChange`. */
-export async function findToChange<Row extends AnyRecord>(
-  tx: Db,
-  records: Records<Row>,
-  account: number,
-  id: number,
-): Promise<Versioned<Row> | undefined> {
-  const [row] = await tx.all(records.selectToChange, { account, id })
-  return row && toVersioned(records, row)
-}
-
-/**
- * Sets columns of the account's record; one that is undefined stays as it is. `updated_at` and the version move only if
- * a value does. Undefined if there is no such record. Throws what `precondition` throws at the present version.
- */
-export async function changeRecord<Row extends AnyRecord>(
-  db: Db,
-  records: Records<Row>,
-  own: Own,
-  change: Readonly<Record<string, unknown>>,
-  precondition: Precondition | null,
-): Promise<Versioned<Row> | undefined> {
-  const isEmpty = records.changeable.every((column) => change[column] === undefined)
-  if (isEmpty && precondition === null) return findRecord(db, records, own.account, own.id)
-  const params = { ...own, now: new Date().toISOString(), ...parametersOf(records.changeable, change) }
-  const [row] = await changeIf(db, records, own, precondition, records.changeById, params)
-  return row && toVersioned(records, row)
-}
-
-/**
- * Deletes the account's record; false if there is no such record. Throws what `precondition` throws at the present
- * version.
- */
-export async function removeRecord<Row extends AnyRecord>(
-  db: Db,
-  records: Records<Row>,
-  own: Own,
-  precondition: Precondition | null,
-): Promise<boolean> {
-  return (await changeIf(db, records, own, precondition, records.deleteById, own)).length > 0
-}
-
-/**
- * Runs a statement on the account's record, in one transaction with the look at it that a precondition needs. Throws what
- * `precondition` throws at the present version.
- */
-export function changeIf<Row extends AnyRecord, Params extends object, Result>(
-  db: Db,
-  { selectToChange }: Records<Row>,
-  own: Own,
-  precondition: Precondition | null,
-  change: Statement<Params, Result>,
-  params: Params,
-): Promise<Result[]> {
-  if (precondition === null) return db.writeOne(change, params)
-  return db.write(async (tx) => {
-    const [old] = await tx.all(selectToChange, own)
-    if (old === undefined) return []
-    precondition.check(versionOf(old.revision, old.updated_at))
-    return tx.all(change, params)
-  })
-}
-
-function parametersOf(changeable: readonly string[], change: Readonly<Record<string, unknown>>) {
-  const params: Record<string, unknown> = {}
-  for (const column of changeable) {
-    const value = change[column]
-    params[`sets_${column}`] = value === undefined ? 0 : 1
-    params[column] = value ?? null
+  /** Finds the record as `find` does, and locks it until the end of the transaction, which can then change it. */
+  async findForUpdate(tx: Db, account: number, id: number): Promise<Versioned<Row> | undefined> {
+    const [row] = await tx.execute(this.#select.where('id', '=', id).where('account_id', '=', account).forUpdate())
+    return row && this.toVersioned(row)
   }
-  return params
-}
 
-/** The record as it is shown, in a fresh object: V8 handles SQLite's own more slowly. */
-export function toVersioned<Row extends AnyRecord>({ columns }: Records<Row>, row: Stored<Row>): Versioned<Row> {
-  const record: Partial<Row> = {}
-  for (const column of columns) record[column] = row[column]
-  return { record: record as Row, version: versionOf(row.revision, row.updated_at) }
+  /** Lists the account's records with ids above `after`, in the order of ids; `limit` at most. */
+  async listAfter(db: Db, account: number, after: number, limit: number): Promise<Row[]> {
+    const following = this.#select.where('account_id', '=', account).where('id', '>', after)
+    const rows = await db.execute(following.orderBy('id').limit(limit))
+    return rows.map((row) => this.toVersioned(row).record)
+  }
+
+  /**
+   * Stores a record if `condition` holds and no unique index rejects it. Returns its id, or undefined if it was not stored.
+   * The condition should look for conflicts, because a row that an index rejects uses up an id on PostgreSQL.
+   */
+  async insertIf(
+    db: Db,
+    values: Values,
+    condition: (e: Expressions) => Expression<SqlBool>,
+  ): Promise<number | undefined> {
+    const columns = Object.keys(values)
+    const row = query.selectNoFrom((e) => columns.map((column) => e.val(values[column]).as(column))).where(condition)
+    const [stored] = await db.execute(
+      query
+        .insertInto(this.#table)
+        .columns(columns as 'id'[])
+        .expression(row)
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('id'),
+    )
+    return stored?.id
+  }
+
+  /**
+   * Changes columns of the account's record. `updated_at` and the version change only if a value in `change` differs from
+   * the stored one, whatever `unversioned` sets. Returns undefined if there is no such record. Throws what `precondition`
+   * throws for the current version.
+   */
+  async change(
+    db: Db,
+    account: number,
+    id: number,
+    change: Values,
+    precondition: Precondition | null,
+    unversioned: Values = {},
+  ): Promise<Versioned<Row> | undefined> {
+    const values = Object.entries(change).filter(([, value]) => value !== undefined)
+    if (values.length === 0) {
+      const found = await this.find(db, account, id)
+      if (found !== undefined) precondition?.check(found.version)
+      return found
+    }
+    const now = new Date().toISOString()
+    const differs = sql.join(
+      values.map(([column, value]) => sql`${sql.ref(column)} is distinct from ${value}`),
+      sql` or `,
+    )
+    const update = query
+      .updateTable(this.#table)
+      .set({
+        ...Object.fromEntries(values),
+        ...unversioned,
+        // `now` may be earlier than a change that this one waited for. `updated_at` never moves back.
+        updated_at: sql`case when (${differs}) and updated_at < ${now} then ${now} else updated_at end`,
+        revision: sql`case when ${differs} then revision + 1 else revision end`,
+      })
+      .where('id', '=', id)
+      .where('account_id', '=', account)
+      .returning(this.#selection)
+      .$castTo<Stored<Row>>()
+    const [row] = await this.executeIf(db, account, id, precondition, update)
+    return row && this.toVersioned(row)
+  }
+
+  /** Deletes the account's record. Returns false if it does not exist. Throws what `precondition` throws for its version. */
+  async remove(db: Db, account: number, id: number, precondition: Precondition | null): Promise<boolean> {
+    const deletion = query.deleteFrom(this.#table).where('id', '=', id).where('account_id', '=', account)
+    return (await this.executeIf(db, account, id, precondition, deletion.returning('id'))).length > 0
+  }
+
+  /**
+   * Executes a query that changes the account's record, in one transaction with the check of a precondition. Executes
+   * nothing if there is no such record. Throws what `precondition` throws for the current version.
+   */
+  executeIf<Result>(
+    db: Db,
+    account: number,
+    id: number,
+    precondition: Precondition | null,
+    change: Query<Result>,
+  ): Promise<Result[]> {
+    if (precondition === null) return db.execute(change)
+    return db.write(async (tx) => {
+      const found = await this.findForUpdate(tx, account, id)
+      if (found === undefined) return []
+      precondition.check(found.version)
+      return tx.execute(change)
+    })
+  }
+
+  /** Returns a fresh object with the columns of the record, because V8 handles the rows of SQLite more slowly. */
+  toVersioned(row: Stored<Row>): Versioned<Row> {
+    const record: Partial<Row> = {}
+    for (const column of this.columns) record[column] = row[column]
+    return { record: record as Row, version: versionOf(row.revision, row.updated_at) }
+  }
 }

@@ -1,66 +1,69 @@
 /**
- * Removing a record that any number of links refer to, in steps that hold up nothing else. First the record leaves its
- * account for account 0, which no key has: from then on it is gone for all who ask. Then the links are taken off it, some
- * in each transaction, and last it is deleted. The foreign key of the links makes sure that none is forgotten. What a
- * crash interrupts is found in account 0, and goes on at the next start.
+ * Removing a record that any number of links refer to, in steps that block nothing else:
+ *
+ * 1. The record leaves its account for account 0, which has no keys: from then on, it is gone for all clients.
+ * 2. The links are detached from it, a batch in each transaction.
+ * 3. The record is deleted. The foreign key of the links makes sure that none is forgotten.
+ *
+ * After a crash, the next start finds the record in account 0 and continues.
  */
 import { ForeignKeyViolation } from '../errors.ts'
 import type { Db } from './port.ts'
-import type { Statement } from './statement.ts'
+import type { Query } from './schema.ts'
 
-/** Whether the process is about to end: what is left goes on at the next start. */
+/** Returns whether the process is about to end. The next start then continues. */
 export type IsStopped = () => boolean
 
-interface OutOfAccount {
+interface Removed {
   readonly id: number
 }
 
-/** The statements that remove one kind of record. Each returns the ids of the rows that it met. */
+/** The queries that remove one kind of record. Each returns the ids of its rows. */
 export interface Removal {
-  /** Takes a few links off the record, at the time `now`. */
-  readonly takeLinksOff: Statement<OutOfAccount & { readonly now: string }, OutOfAccount>
-  /** Any link that refers to the record. */
-  readonly selectLink: Statement<OutOfAccount, OutOfAccount>
-  /** Deletes the record, if it is in account 0. */
-  readonly deleteOut: Statement<OutOfAccount, OutOfAccount>
-  /** All records of the kind that are in account 0. */
-  readonly selectOut: Statement<object, OutOfAccount>
+  /** Detaches a batch of links from the record. `now` is RFC 3339. */
+  detachLinks(id: number, now: string): Query<Removed>
+  /** Selects any link that refers to the record. */
+  selectLink(id: number): Query<Removed>
+  /** Deletes the record if it is in account 0. */
+  deleteRemoved(id: number): Query<Removed>
+  /** Selects all records of the kind in account 0. */
+  selectRemoved(): Query<Removed>
 }
 
-/** Links that are taken off at once: they take some milliseconds. */
-export const takenOffAtOnce = 40
+/** Links in one transaction, which takes a few milliseconds. */
+export const detachBatchSize = 40
 
 const never: IsStopped = () => false
 
 /**
- * Ends the removal of a record that has left its account, unless `isStopped` says so before. Several processes may do it at
- * the same time. Throws if anything other than links refers to the record.
+ * Finishes the removal of a record that has left its account, unless `isStopped` returns true before. Several processes
+ * may do so at the same time. Throws if anything other than links refers to the record.
  */
 export async function finishRemoval(db: Db, removal: Removal, id: number, isStopped = never): Promise<void> {
   while (!isStopped()) {
-    await takeAllOff(db, removal, id, isStopped)
+    await detachAll(db, removal, id, isStopped)
     try {
-      if (!isStopped()) await db.writeOne(removal.deleteOut, { id })
+      if (!isStopped()) await db.execute(removal.deleteRemoved(id))
       return
     } catch (error) {
-      // Links that another process takes off, or that were stored by transactions which had begun before, are left.
-      const [link] = await db.all(removal.selectLink, { id })
+      // Another process is detaching the last links, or transactions that began before have stored new ones.
+      const [link] = await db.execute(removal.selectLink(id))
       if (!(error instanceof ForeignKeyViolation) || link === undefined) throw error
     }
   }
 }
 
-async function takeAllOff(db: Db, { takeLinksOff }: Removal, id: number, isStopped: IsStopped): Promise<void> {
-  let taken = takenOffAtOnce
-  while (taken > 0 && !isStopped()) {
-    taken = (await db.writeOne(takeLinksOff, { id, now: new Date().toISOString() })).length
+async function detachAll(db: Db, removal: Removal, id: number, isStopped: IsStopped): Promise<void> {
+  let detached = detachBatchSize
+  while (detached > 0 && !isStopped()) {
+    detached = (await db.execute(removal.detachLinks(id, new Date().toISOString()))).length
   }
 }
 
-/** Ends all removals of this kind that were interrupted. Throws what the first of those that fail does, at the end. */
+/** Finishes all interrupted removals of this kind. If some fail, throws the first error at the end. */
 export async function finishRemovals(db: Db, removal: Removal, isStopped = never): Promise<void> {
   const errors: unknown[] = []
-  for (const { id } of await db.all(removal.selectOut, {})) {
+  for (const { id } of await db.execute(removal.selectRemoved())) {
     await finishRemoval(db, removal, id, isStopped).catch((error) => errors.push(error))
   }
   if (errors.length > 0) throw errors[0]

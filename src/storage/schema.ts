@@ -65,7 +65,7 @@ export interface LinksTable extends OwnedRecord {
 }
 
 /** The totals of a link's clicks. Each link has one row, which triggers create and delete. */
-interface LinkClicksTable {
+export interface LinkClicksTable {
   link_id: number
   account_id: number
   domain_id: number
@@ -194,7 +194,12 @@ export interface Database {
   changes: ChangesTable
 }
 
-/** A query that `Db.all` and `Db.writeOne` run on either engine. */
+/** A table of records that an account owns. */
+export type OwnedTable = {
+  [Name in keyof Database]: Database[Name] extends OwnedRecord ? Name : never
+}[keyof Database]
+
+/** A query that `Db.execute` runs on either engine. */
 export type Query<Row> = Compilable<Row> & OperationNodeSource
 
 /** Builds queries for either engine. They are compiled by the engine that runs them, and can't be executed here. */

@@ -1,6 +1,6 @@
 import { domainToUnicode } from 'node:url'
 import { type Html, html } from '../../http/html.ts'
-import { countedAtMost } from '../../links/counts-parameters.ts'
+import { maxCountedLinks } from '../../links/store.ts'
 import { colors } from '../../spaces/space.ts'
 import { copyButton } from './buttons.ts'
 import { type Field, radioGroup } from './fields.ts'
@@ -177,8 +177,9 @@ function dot(color: number): Html {
   return html`<span class="dot dot-${color}"></span>`
 }
 
-/** How many links there are, counted up to `countedAtMost`, leading to their list with this filter. */
+/** How many links there are, counted up to `maxCountedLinks`, leading to their list with this filter. */
 export function linkCount(filter: string, links: number): Html {
-  const words = links < countedAtMost ? quantity(links, 'link') : `More than ${formatCount(countedAtMost - 1)} links`
+  const words =
+    links < maxCountedLinks ? quantity(links, 'link') : `More than ${formatCount(maxCountedLinks - 1)} links`
   return html`<a href="/app/links?${filter}">${words}</a>`
 }

@@ -1,8 +1,31 @@
 /** The SQL of links that can be restored; `store.ts` says what it is for. */
-import type { Kysely } from 'kysely'
+import type { Kysely, Selectable } from 'kysely'
 import { scopes } from '../../storage/clicks/tables.ts'
+import type { LinksTable } from '../../storage/schema.ts'
 import { statement, toChange } from '../../storage/statement.ts'
-import { type LinksTable, selectDomain, selectSpace, stored } from '../statements.ts'
+
+const stored = [
+  'domain_id',
+  'space_id',
+  'alias',
+  'alias_folded',
+  'url',
+  'url_folded',
+  'title',
+  'title_folded',
+  'disabled',
+  'active_period_start_at',
+  'active_period_end_at',
+  'clicks_limit',
+  'expiration_url',
+  'redirect_password',
+  'forward_query',
+  'redirect_status',
+  'status',
+  'status_due_at',
+  'created_at',
+  'updated_at',
+] as const
 
 /** The totals of a link's clicks, and the spaces whose days hold these: see the migration of `link_clicks`. */
 export interface Totals {
@@ -17,15 +40,16 @@ export interface Totals {
 }
 
 /** All that is stored of a link. */
-export type WholeLink = Readonly<Pick<LinksTable, (typeof stored)[number] | 'revision'>> & Totals
+export type WholeLink = Readonly<Pick<Selectable<LinksTable>, (typeof stored)[number] | 'revision'>> & Totals
 
 interface Tables {
-  links: Omit<LinksTable, 'id'> & { id: number }
+  links: Selectable<LinksTable>
   link_clicks: Omit<Totals, 'counted_space_id'> & { link_id: number; account_id: number; space_id: number | null }
   click_moves: { link_id: number }
   click_removals: { scope: number; id: number }
   deleted_links: { id: number; account_id: number; deleted_at: string; clicks: number; link: string }
-  domains: { id: number; account_id: number }
+  domains: { id: number; account_id: number; name: string }
+  spaces: { id: number; account_id: number }
 }
 
 interface Owned {
@@ -89,12 +113,22 @@ export const deleteDeleted = statement((db: Kysely<Tables>, { account, id }: Own
   db.deleteFrom('deleted_links').where('id', '=', id).where('account_id', '=', account),
 )
 
+export const selectDomain = statement((db: Kysely<Tables>, { account, id }: Owned) =>
+  db.selectFrom('domains').select(['id', 'name']).where('id', '=', id).where('account_id', '=', account),
+)
 export const selectDomainToChange = toChange(selectDomain)
-export const selectSpaceToChange = toChange(selectSpace)
+export const selectSpaceToChange = toChange(
+  statement((db: Kysely<Tables>, { account, id }: Owned) =>
+    db.selectFrom('spaces').select('id').where('id', '=', id).where('account_id', '=', account),
+  ),
+)
+export const deleteLink = statement((db: Kysely<Tables>, { account, id }: Owned) =>
+  db.deleteFrom('links').where('id', '=', id).where('account_id', '=', account),
+)
 
 /** Returns no row if the alias is taken. */
 export const insertAgain = statement(
-  (db: Kysely<Tables>, link: Owned & Readonly<Pick<LinksTable, (typeof stored)[number] | 'revision'>>) =>
+  (db: Kysely<Tables>, link: Owned & Readonly<Pick<Selectable<LinksTable>, (typeof stored)[number] | 'revision'>>) =>
     db
       .insertInto('links')
       .values({

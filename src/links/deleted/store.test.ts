@@ -304,11 +304,17 @@ test('totals and days agree, however clicks, deletions and returns come together
 /** The database, which fails at the statement with this number. */
 function failingAt(real: Db, number: number): Db {
   let ran = 0
+  const count = () => {
+    ran += 1
+    if (ran === number) throw new Error('cut off')
+  }
   const failing = (tx: Db): Db => ({
-    execute: tx.execute.bind(tx),
+    execute: async (...args) => {
+      count()
+      return tx.execute(...args)
+    },
     all: async (...args) => {
-      ran += 1
-      if (ran === number) throw new Error('cut off')
+      count()
       return tx.all(...args)
     },
     write: (work) => work(failing(tx)),

@@ -2,16 +2,17 @@ import { aliasTaken, notFound } from '../../errors.ts'
 import type { Db } from '../../storage/port.ts'
 import { restorableSince } from '../../storage/restoring.ts'
 import { type Precondition, type Versioned, versionOf } from '../../storage/version.ts'
-import { deleteServed, type LinkRow, selectDomain } from '../statements.ts'
-import { findLink } from '../store.ts'
+import { findLink, type LinkRow } from '../store.ts'
 import {
   deleteDeleted,
+  deleteLink,
   insertAgain,
   insertDeleted,
   insertMove,
   keepDays,
   selectDeleted,
   selectDeletedToChange,
+  selectDomain,
   selectDomainToChange,
   selectSpaceToChange,
   selectWholeToChange,
@@ -38,7 +39,7 @@ export async function removeLinkForNow(
     const clicks = link.clicks + link.bots + link.previews
     const deleted_at = new Date(now).toISOString()
     await tx.all(insertDeleted, { ...own, deleted_at, clicks, link: JSON.stringify(link) })
-    await tx.all(deleteServed, own)
+    await tx.all(deleteLink, own)
     await tx.all(keepDays, { id })
   })
 }
