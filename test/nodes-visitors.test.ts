@@ -12,7 +12,7 @@ const test = (promise: string, work: (t: TestContext) => Promise<void>) => testO
 
 const told = ({ status, headers }: Answer) => [status, headers.location]
 const isNone = ({ status }: Answer) => status === 404
-const leadsTo = (url: string) => (answer: Answer) => answer.headers.location === url
+const matchesShortUrl = (url: string) => (answer: Answer) => answer.headers.location === url
 
 /** Changes one node, and measures when the other one shows it. */
 class Watch {
@@ -66,26 +66,38 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 
       for (let n = 1; n <= 4; n++) {
         const url = `https://acme.com/${n}`
-        await (both[n % 2] as Watch).see(['PATCH', `/links/${id}`, { url }], `${host}/sale`, leadsTo(url))
+        await (both[n % 2] as Watch).see(['PATCH', `/links/${id}`, { url }], `${host}/sale`, matchesShortUrl(url))
       }
       await one.see(['PATCH', `/links/${id}`, { disabled: true }], `${host}/sale`, isNone)
-      await other.see(['PATCH', `/links/${id}`, { disabled: false }], `${host}/sale`, leadsTo('https://acme.com/4'))
+      await other.see(
+        ['PATCH', `/links/${id}`, { disabled: false }],
+        `${host}/sale`,
+        matchesShortUrl('https://acme.com/4'),
+      )
       // The other node has just told its visitors that there is no such link.
       assert.ok(isNone(await there.visit(`${host}/autumn`)))
-      await one.see(['PATCH', `/links/${id}`, { alias: 'Autumn' }], `${host}/autumn`, leadsTo('https://acme.com/4'))
+      await one.see(
+        ['PATCH', `/links/${id}`, { alias: 'Autumn' }],
+        `${host}/autumn`,
+        matchesShortUrl('https://acme.com/4'),
+      )
       await eventually(async () => isNone(await there.visit(`${host}/sale`)))
       const winter = { domain_id: domain, alias: 'winter', url: 'https://acme.com/winter' }
       assert.ok(isNone(await here.visit(`${host}/winter`)))
-      await other.see(['POST', '/links', winter], `${host}/winter`, leadsTo(winter.url))
+      await other.see(['POST', '/links', winter], `${host}/winter`, matchesShortUrl(winter.url))
       await one.see(['DELETE', `/links/${id}`], `${host}/autumn`, isNone)
 
       const homepage_url = 'https://acme.com/home'
-      await one.see(['PATCH', `/domains/${domain}`, { homepage_url }], host, leadsTo(homepage_url))
+      await one.see(['PATCH', `/domains/${domain}`, { homepage_url }], host, matchesShortUrl(homepage_url))
       const not_found_url = 'https://acme.com/404'
-      await other.see(['PATCH', `/domains/${domain}`, { not_found_url }], `${host}/none`, leadsTo(not_found_url))
+      await other.see(
+        ['PATCH', `/domains/${domain}`, { not_found_url }],
+        `${host}/none`,
+        matchesShortUrl(not_found_url),
+      )
       await one.see(['DELETE', `/domains/${domain}?links=delete`], `${host}/winter`, isNone)
       const renewed = ['POST', '/domains', { name: 'go.acme.com', homepage_url }] as const
-      await other.see(renewed, host, leadsTo(homepage_url))
+      await other.see(renewed, host, matchesShortUrl(homepage_url))
       // Of the domain before, nothing is left.
       assert.ok(isNone(await here.visit(`${host}/winter`)))
 

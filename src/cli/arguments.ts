@@ -22,14 +22,14 @@ export function flag(help: string): Argument<boolean> {
   return { placeholder: '', help, isRequired: false, parse: (text) => text !== undefined }
 }
 
-/** An argument that may be left out; its value is then undefined. */
+/** An optional argument. Its value is undefined by default. */
 export function optional<T>(placeholder: string, help: string, parse: Parse<T>): Argument<T | undefined> {
   const parseGiven: Argument<T | undefined>['parse'] = (text, label) =>
     text === undefined ? undefined : parse(text, label)
   return { placeholder, help, isRequired: false, parse: parseGiven }
 }
 
-/** An argument that may be left out; its value is then `fallback`. */
+/** An optional argument with a default value. */
 export function withDefault<T>(placeholder: string, help: string, fallback: string, parse: Parse<T>): Argument<T> {
   return { placeholder, help, isRequired: false, parse: (text = fallback, label) => parse(text, label) }
 }

@@ -36,7 +36,7 @@ export interface Command {
 
 type Arguments = Readonly<Record<string, Argument<unknown>>>
 type Values<A extends Arguments> = { readonly [Name in keyof A]: A[Name] extends Argument<infer T> ? T : never }
-/** A text alone means exit code 0. */
+/** A plain text means exit code 0. */
 type Printed = Promise<string | Result>
 
 interface Declared<A extends Arguments> {

@@ -24,7 +24,7 @@ function withPrefix(prefix: string, commands: Readonly<Record<string, Command>>)
   return Object.fromEntries(Object.entries(commands).map(([name, command]) => [`${prefix} ${name}`, command]))
 }
 
-/** A command, or the commands that could be meant. */
+/** A command, or a group of commands. */
 export interface Found {
   /** Undefined if the arguments name no command. */
   readonly command: Command | undefined

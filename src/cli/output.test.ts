@@ -3,8 +3,12 @@ import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { Progress } from './output.ts'
 
-/** What is said when the work takes this long, told every 50 ms. */
-function said(t: { mock: { method: typeof import('node:test').mock.method } }, isTTY: boolean, forMs: number): string {
+/** Returns the output for work of this duration with a step every 50 ms. */
+function outputOf(
+  t: { mock: { method: typeof import('node:test').mock.method } },
+  isTTY: boolean,
+  forMs: number,
+): string {
   const texts: string[] = []
   const out = new Writable({
     write(chunk, _, done) {
@@ -21,13 +25,13 @@ function said(t: { mock: { method: typeof import('node:test').mock.method } }, i
 }
 
 test('overwrites one line on a terminal and removes it at the end', (t) => {
-  assert.equal(said(t, true, 260), '\r\u001b[K0 ms\r\u001b[K100 ms\r\u001b[K200 ms\r\u001b[K')
+  assert.equal(outputOf(t, true, 260), '\r\u001b[K0 ms\r\u001b[K100 ms\r\u001b[K200 ms\r\u001b[K')
 })
 
 test('writes a line every five seconds to other streams', (t) => {
-  assert.equal(said(t, false, 11_000), '5000 ms\n10000 ms\n')
+  assert.equal(outputOf(t, false, 11_000), '5000 ms\n10000 ms\n')
 })
 
 test('writes nothing about short work without a terminal', (t) => {
-  assert.equal(said(t, false, 5_000), '')
+  assert.equal(outputOf(t, false, 5_000), '')
 })

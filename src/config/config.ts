@@ -35,7 +35,7 @@ export interface Config extends Listeners {
   readonly geoipDb: string | null
   /** Header, in lower case, in which a proxy sends the visitor's country; null if there is none. */
   readonly countryHeader: string | null
-  /** Warnings about variables that are probably misspelt. */
+  /** Warnings about variables that are probably misspelled. */
   readonly warnings: readonly string[]
 }
 

@@ -1,7 +1,7 @@
 import type { PostgresLocation, StorageLocation } from '../storage/location.ts'
 import { brokenEncoding } from './parsers.ts'
 
-/** Parameters that `pg` reads. It ignores all others, even those of libpq. */
+/** Parameters that `pg` reads. It ignores other parameters, even if libpq knows them. */
 const parameters = [
   'application_name',
   'fallback_application_name',

@@ -4,7 +4,7 @@ import { readConfig } from './config.ts'
 
 const warningsOf = (env: Record<string, string>) => readConfig(env).warnings
 
-test('warns of a misspelt variable and suggests the right one', () => {
+test('warns of a misspelled variable and suggests the right one', () => {
   for (const [name, meant] of [
     ['CLICKS_RETENTON', 'CLICKS_RETENTION'],
     ['clicks_sink', 'CLICKS_SINK'],

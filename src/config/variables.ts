@@ -41,7 +41,7 @@ const minLength = 8
 const longLength = 10
 
 /**
- * Returns a warning for each name that is probably a misspelt variable or starts with `CLICKS_`. Other unknown names belong
+ * Returns a warning for each name that is probably a misspelled variable or starts with `CLICKS_`. Other unknown names belong
  * to other programs.
  */
 export function unknownVariableWarnings(names: readonly string[]): string[] {

@@ -7,14 +7,14 @@ import { findAddresses, storeAddresses } from './store.ts'
 
 const addresses = { short_url: 'https://{domain}', base_url: 'https://links.acme.com' }
 
-test('the addresses are null until a server has stored them', async (t) => {
+test('returns null before a server has stored its addresses', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   assert.deepEqual({ ...(await findAddresses(storage)) }, { short_url: null, base_url: null })
   await storeAddresses(storage, addresses)
   assert.deepEqual({ ...(await findAddresses(storage)) }, addresses)
 })
 
-test('a start with the same addresses writes nothing; one with another address does', async (t) => {
+test('writes only changed addresses', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   let writes = 0
   const counting: Db = {

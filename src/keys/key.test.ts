@@ -7,7 +7,7 @@ import { generateKey, hashKey, isWellFormedKey } from './key.ts'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const form = /^wm_[0-9A-Za-z]{49}$/
 
-/** CRC-32 (ISO-HDLC), bit by bit: an implementation apart from the one that is tested. */
+/** An independent implementation of CRC-32 (ISO-HDLC). */
 function crc32(text: string): number {
   let crc = 0xffffffff
   for (const byte of Buffer.from(text, 'ascii')) {
@@ -33,11 +33,11 @@ function numberOf(base62: string): bigint {
 
 const randomPart = fc.string({ unit: fc.constantFrom(...alphabet), minLength: 43, maxLength: 43 })
 
-test('the independent checksum is the standard one', () => {
+test('the independent checksum follows the standard', () => {
   assert.equal(crc32('123456789'), 0xcbf43926)
 })
 
-test('a new key has the form of the contract and the checksum of an independent implementation', () => {
+test('generates keys with the format and checksum of the contract', () => {
   for (let round = 0; round < 1_000; round++) {
     const key = generateKey()
     assert.match(key, form)
@@ -47,18 +47,18 @@ test('a new key has the form of the contract and the checksum of an independent 
   }
 })
 
-test('new keys differ from each other, and use all digits of the alphabet', () => {
+test('generates different keys with all digits of the alphabet', () => {
   const keys = Array.from({ length: 1_000 }, generateKey)
   assert.equal(new Set(keys).size, keys.length)
   assert.deepEqual([...new Set(keys.map((key) => key.slice(4, 46)).join(''))].sort(), [...alphabet].sort())
 })
 
-test('any 43 characters with their checksum are well formed', () => {
+test('accepts any 43 characters with their checksum', () => {
   fc.assert(fc.property(randomPart, (random) => assert.ok(isWellFormedKey(keyOf(random)))))
   for (const edge of ['0', 'z', 'A', '9']) assert.ok(isWellFormedKey(keyOf(edge.repeat(43))))
 })
 
-test('a checksum that begins with zeros is padded', () => {
+test('pads the checksum with zeros', () => {
   let found = 0
   for (let index = 0; found < 3; index++) {
     const key = keyOf(String(index).padStart(43, '0'))
@@ -69,7 +69,7 @@ test('a checksum that begins with zeros is padded', () => {
   }
 })
 
-test('a key with one character changed, or two neighbours swapped, is not well formed', () => {
+test('rejects a key with a changed character or two swapped neighbors', () => {
   const index = fc.integer({ min: 0, max: 51 })
   fc.assert(
     fc.property(randomPart, index, fc.constantFrom(...alphabet), (random, at, character) => {
@@ -89,7 +89,7 @@ test('a key with one character changed, or two neighbours swapped, is not well f
   )
 })
 
-test('no other text is well formed', () => {
+test('rejects other texts', () => {
   const key = generateKey()
   const others = [
     '',
@@ -110,7 +110,7 @@ test('no other text is well formed', () => {
   )
 })
 
-test('what is stored is the SHA-256 of the whole key', () => {
+test('hashes the whole key with SHA-256', () => {
   const key = generateKey()
   assert.deepEqual(hashKey(key), createHash('sha256').update(key, 'ascii').digest())
 })

@@ -1,7 +1,6 @@
 /**
- * The form of an API key: `wm_`, 43 base62 characters of 256 random bits, 6 of a CRC-32 over all that stands before.
- * The checksum lets a mistyped key be told from an unknown one without asking the database, and lets secret scanners
- * recognise a leaked one.
+ * An API key is `wm_`, 43 base62 characters (256 random bits), and 6 base62 characters (CRC-32 of the preceding text). The
+ * checksum identifies typing errors without a query, and lets secret scanners recognize leaked keys.
  */
 import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -12,28 +11,28 @@ const randomLength = 43
 const checksumLength = 6
 const keyPattern = /^wm_[0-9A-Za-z]{49}$/
 
-/** A new key. It is shown once; only its hash is kept. */
+/** Returns a new key. */
 export function generateKey(): string {
   const random = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), randomLength)
   return withChecksum(prefix + random)
 }
 
-/** Whether the text has the form of a key and its checksum holds. */
+/** Returns whether the text looks like a key and has a valid checksum. */
 export function isWellFormedKey(text: string): boolean {
   return keyPattern.test(text) && withChecksum(text.slice(0, -checksumLength)) === text
 }
 
-/** Whether there is something of the form of a key anywhere in the text, for what must not be logged. */
+/** Returns whether the text contains a key, which logs must not contain. */
 export function hasKey(text: string): boolean {
   return /wm_[0-9A-Za-z]{49}/.test(text)
 }
 
-/** SHA-256 of the whole key: what is stored in its place. */
+/** Returns the SHA-256 of the key. Only the hash is stored. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer')
 }
 
-/** The same hash as text, a character for each byte, to remember keys by. */
+/** Returns the same hash as Latin-1 text, for use as a cache key. */
 export function fingerprintOf(key: string): string {
   return hash('sha256', key, 'latin1')
 }
@@ -48,7 +47,7 @@ function withChecksum(text: string): string {
   return text + checksum
 }
 
-/** Most significant digit first, padded with `0`. */
+/** Formats a number, most significant digit first, padded with `0`. */
 function base62(value: bigint, length: number): string {
   let text = ''
   for (let rest = value; rest > 0n; rest /= 62n) text = digits.charAt(Number(rest % 62n)) + text

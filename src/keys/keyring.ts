@@ -4,7 +4,7 @@ import { Periodic } from '../lib/periodic.ts'
 import type { Db } from '../storage/port.ts'
 import { fingerprintOf, isWellFormedKey } from './key.ts'
 import type { Caller } from './scope.ts'
-import { findKeyByHash, type Key, noteUses, statusOf } from './store.ts'
+import { findKeyByHash, type Key, recordUses, statusOf } from './store.ts'
 
 /** How long a key is cached. Another process's revocation takes effect after this time at most. Milliseconds. */
 const cacheMs = 5_000
@@ -96,7 +96,7 @@ export class Keyring {
     const uses = this.#uses
     this.#uses = new Map()
     try {
-      await noteUses(this.#db, uses)
+      await recordUses(this.#db, uses)
     } catch (error) {
       this.#uses = new Map([...uses, ...this.#uses])
       throw error

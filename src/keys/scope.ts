@@ -1,9 +1,9 @@
 import { type ResourceName, resourceNames } from '../resources.ts'
 
-/** A scope that an operation can need. Statistics are no resource: they can only be read. */
+/** A scope that an operation requires. Statistics are read-only. */
 export type NeededScope = `${ResourceName}:${'read' | 'write'}` | 'stats:read'
 
-/** What a key may do. `*` stands for everything, now and later. */
+/** A permission of a key. `*` includes all present and future scopes. */
 export type Scope = NeededScope | '*'
 
 /** The API key of a request, with its account. */

@@ -7,7 +7,7 @@ import { createKey, type Key, listKeys, revokeOwnKey, rotateKey } from './store.
 
 const day = 86_400_000
 
-/** A database with one key, of this lifetime: key 1. */
+/** Creates a database with key 1. */
 async function withKey(t: TestContext, lifetimeMs: number | null): Promise<Storage> {
   const storage = await newStorage((work) => t.after(work))
   const { id } = await createAccount(storage, 'Acme')
@@ -26,21 +26,21 @@ function lifetimeOf({ created_at, expires_at }: Key): number | null {
 const isNearly = (actual: number | null | undefined, expected: number) =>
   assert.ok(Math.abs(Number(actual) - expected) < 30_000, `${actual} ms`)
 
-test('a rotated key has a successor like it, with the lifetime it was issued for', async (t) => {
+test('rotation issues a key with the original lifetime', async (t) => {
   const storage = await withKey(t, 90 * day)
   const { key } = await rotateKey(storage, 1, 7 * day)
   assert.deepEqual([key.id, key.name, key.scopes, lifetimeOf(key)], [2, 'ci', ['spaces:read'], 90 * day])
   isNearly((await lifetimes(storage))[0], 7 * day)
 })
 
-test('a successor is rotated like any key', async (t) => {
+test('rotates a replacement', async (t) => {
   const storage = await withKey(t, 90 * day)
   await rotateKey(storage, 1, 7 * day)
   assert.equal(lifetimeOf((await rotateKey(storage, 2, 7 * day)).key), 90 * day)
   assert.equal(lifetimeOf((await rotateKey(storage, 3, 7 * day)).key), 90 * day)
 })
 
-test('a key in its overlap may be rotated again, for its whole lifetime, and never lives longer for it', async (t) => {
+test('rotates an old key again without extending it', async (t) => {
   for (const lifetime of [90 * day, null]) {
     const storage = await withKey(t, lifetime)
     await rotateKey(storage, 1, 7 * day)
@@ -51,7 +51,7 @@ test('a key in its overlap may be rotated again, for its whole lifetime, and nev
   }
 })
 
-test('an account revokes its own keys, and gets not_found for those of others', async (t) => {
+test('revokes only keys of the account, otherwise throws not_found', async (t) => {
   const storage = await withKey(t, null)
   const { id: other } = await createAccount(storage, 'Other')
   for (const [account, id] of [

@@ -3,7 +3,7 @@
  * not lead to itself.
  */
 import { type Violation, validationFailed } from '../errors.ts'
-import { leadsTo, type ShortUrl } from '../names/short-url.ts'
+import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db } from '../storage/port.ts'
 import { hashPassword } from './password.ts'
 import { periodViolations, type storeLink, type updateLink } from './schema.ts'
@@ -93,6 +93,6 @@ function movingFaults({ domain_id, domain_name }: LinkRow, sent: string | undefi
 
 /** What is wrong with a URL that leads to the link itself. */
 export function loopFaults(url: string | undefined, shortUrl: string): Violation[] {
-  if (url === undefined || !leadsTo(url, shortUrl)) return []
+  if (url === undefined || !matchesShortUrl(url, shortUrl)) return []
   return [{ field: 'url', code: 'loops', message: `The url leads to the link's own short URL, ${shortUrl}.` }]
 }

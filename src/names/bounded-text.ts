@@ -1,7 +1,6 @@
 /**
- * The text in Unicode normalisation form C (UAX #15); null if it then has more than `max` code points. Text of any length
- * takes no longer than it should: normalising takes quadratic time in the marks on a letter, and never shortens a text to a
- * quarter.
+ * Returns the text in Unicode normalization form C (UAX #15); null if it then has more than `max` code points. Longer text
+ * is not normalized, because that takes quadratic time for marks, and never shortens a text to a quarter.
  */
 export function boundedNfc(text: string, max: number): string | null {
   if (text.length > 8 * max) return null

@@ -1,5 +1,5 @@
 /**
- * The rules of host names, for domains and for the hosts of URLs. Pure: text in, host name or refusal out.
+ * The rules of host names, for domains and for the hosts of URLs.
  */
 import { isIPv6 } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
@@ -8,7 +8,7 @@ import type { ViolationCode } from '../errors.ts'
 import { Refusal } from '../errors.ts'
 import { blanks, findSpoof } from './spoofing.ts'
 
-/** A host name in the two spellings of RFC 5890 §2.3.2.1. Parsing either of them gives the same host name again. */
+/** A host name in the two spellings of RFC 5890 §2.3.2.1. Parsing either spelling returns the same host name. */
 export interface HostName {
   /** With A-labels, in lower case, without a trailing dot; at most 253 characters. */
   readonly name: string
@@ -17,15 +17,15 @@ export interface HostName {
 }
 
 /**
- * Reads a host name in any letter case, with A-labels or U-labels and at most one trailing dot. The grammar is that of
- * RFC 1123 §2.1 after the mapping of UTS 46. The name need not be registrable: `localhost` and `wiki.corp` are fine.
+ * Parses a host name in any letter case, with A-labels or U-labels and at most one trailing dot. The name follows RFC 1123
+ * §2.1 after the mapping of UTS 46. It need not be registrable: `localhost` and `wiki.corp` are valid.
  */
 export function parseHostName(text: string): HostName | Refusal {
   const found = examine(text)
   return typeof found === 'string' ? new Refusal(found, `${hostAdvice[found]}: write ${hint(found, text)}.`) : found
 }
 
-/** What to do about each problem, as the beginning of a sentence. */
+/** The start of the error message for each problem. */
 export const hostAdvice = {
   has_scheme: 'Leave out the scheme ("https://")',
   has_port: 'Leave out the port',
@@ -118,7 +118,7 @@ function untilPath(text: string): string {
   return end === -1 ? text : text.slice(0, end)
 }
 
-/** Judges what UTS 46 makes of the text or, where it makes nothing of it, the text itself. */
+/** Examines the result of the UTS 46 mapping or, if the mapping fails, the text. */
 function examineMapped(text: string, folded: string): HostName | HostProblem {
   const mapped = isOverlong(folded) ? '' : withoutRootDot(domainToASCII(text))
   const name = mapped === '' ? withoutRootDot(folded) : mapped
@@ -129,7 +129,7 @@ function examineMapped(text: string, folded: string): HostName | HostProblem {
   return text.search(blanks) !== -1 ? 'invisible_character' : (findSpoof(nameUnicode) ?? { name, nameUnicode })
 }
 
-/** Whether a label or the name is too long even before Punycode, which takes quadratic time for long labels. */
+/** Returns whether a label or the name is too long before Punycode, which takes quadratic time for long labels. */
 function isOverlong(folded: string): boolean {
   if (folded.length <= maxLabelLength || ascii.test(folded)) return false
   if (longMarks.test(folded)) return true
@@ -154,8 +154,8 @@ function isUnicodeLabelOf(aLabel: string, written: string): boolean {
 }
 
 /**
- * Finds what is wrong with the host of a URL, as `URL.parse` gives it. Unlike the name of a domain, it may be an IP address,
- * a public suffix or a name with underscores, as some sites have.
+ * Returns the problem of a URL's host as parsed by `URL.parse`; null if it is valid. Unlike a domain name, the host may be an
+ * IP address, a public suffix or a name with underscores.
  */
 export function findHostProblem(hostname: string): HostProblem | null {
   const name = withoutRootDot(hostname)
@@ -166,7 +166,7 @@ export function findHostProblem(hostname: string): HostProblem | null {
   return malformedLabel(name) ?? findSpoof(domainToUnicode(name))
 }
 
-/** Refuses well-formed names that are too long, are numbers to the URL Standard, or belong to everyone. */
+/** Finds names that are too long, numbers by the URL Standard, or public suffixes. */
 function unusable(name: string): HostProblem | null {
   if (name.length > maxNameLength) return 'too_long'
   if (ipv4Number.test(name.slice(name.lastIndexOf('.') + 1))) {
@@ -178,8 +178,8 @@ function unusable(name: string): HostProblem | null {
 }
 
 /**
- * Whether a host name in ASCII is one that is registered, such as `acme.com`, and not below one; also for a name of one
- * label. Other records stand there already, so that RFC 1034 §3.6.2 allows no CNAME.
+ * Returns whether an ASCII host name is a registered name such as `acme.com`, or has one label. Such names have other
+ * records, so RFC 1034 §3.6.2 allows no CNAME.
  */
 export function isApex(name: string): boolean {
   const { domain } = splitAtSuffix(name, suffixOptions)
@@ -188,7 +188,7 @@ export function isApex(name: string): boolean {
 
 const suffixOptions = { allowPrivateDomains: true, detectIp: false, extractHostname: false, validateHostname: false }
 
-/** The host name that was probably meant, when that is short and can be told from the text. */
+/** Suggests a short host name that the text probably means. */
 function hint(problem: HostProblem, text: string): string {
   if (problem === 'invalid_punycode') return exampleHint
   if (problem === 'public_suffix') return shortHint(`go.acme.${text}`, 'a name such as ')
@@ -197,7 +197,7 @@ function hint(problem: HostProblem, text: string): string {
 
 const exampleHint = 'a name such as go.acme.com'
 
-/** Repeats U-labels only in letters that any terminal shows in their order. */
+/** Shows U-labels only in Latin letters, which every terminal displays in order. */
 function shortHint(candidate: string, introduction: string): string {
   const meant = candidate.length > maxHintLength ? 'too_long' : examine(candidate)
   if (typeof meant === 'string' || meant.name.length > maxHintLength) return exampleHint

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { leadsTo, shortUrls } from './short-url.ts'
+import { matchesShortUrl, shortUrls } from './short-url.ts'
 
 describe('a short URL', () => {
   for (const [template, alias, written] of [
@@ -15,7 +15,7 @@ describe('a short URL', () => {
   }
 })
 
-describe('a URL that leads to a short URL', () => {
+describe('a URL that matches a short URL', () => {
   const shortUrl = 'http://go.example:3080/Stra%C3%9Fe/x'
   for (const url of [
     shortUrl,
@@ -26,7 +26,7 @@ describe('a URL that leads to a short URL', () => {
     'https://go.example:3080/a/../strasse/./x',
     'http://go.example/straße/x',
   ]) {
-    test(url, () => assert.equal(leadsTo(url, shortUrl), true))
+    test(url, () => assert.equal(matchesShortUrl(url, shortUrl), true))
   }
   for (const url of [
     'http://go.example:8080/strasse/x',
@@ -39,17 +39,17 @@ describe('a URL that leads to a short URL', () => {
     'not a url',
     '',
   ]) {
-    test(`not ${url}`, () => assert.equal(leadsTo(url, shortUrl), false))
+    test(`not ${url}`, () => assert.equal(matchesShortUrl(url, shortUrl), false))
   }
 
-  test('not by percent-encoding that cannot be decoded, unless it is the same', () => {
-    assert.equal(leadsTo('http://go.example/%ff', 'http://go.example/%FF'), false)
-    assert.equal(leadsTo('http://go.example/%ff', 'http://go.example/%ff'), true)
+  test('compares invalid percent-encoding literally', () => {
+    assert.equal(matchesShortUrl('http://go.example/%ff', 'http://go.example/%FF'), false)
+    assert.equal(matchesShortUrl('http://go.example/%ff', 'http://go.example/%ff'), true)
   })
 
-  test('long URLs are compared too', () => {
+  test('compares long URLs', () => {
     const long = `https://go.example/${'%C3%9F'.repeat(1_300)}`
-    assert.equal(leadsTo(long, shortUrl), false)
-    assert.equal(leadsTo(long, `http://go.example:3080/${'SS'.repeat(1_300)}`), true)
+    assert.equal(matchesShortUrl(long, shortUrl), false)
+    assert.equal(matchesShortUrl(long, `http://go.example:3080/${'SS'.repeat(1_300)}`), true)
   })
 })

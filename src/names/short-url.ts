@@ -1,27 +1,24 @@
-/**
- * How short links are written.
- */
 import { foldCase } from '../lib/fold-case.ts'
 
-/** Makes the short URL of an alias on a domain, whose name is in ASCII. */
+/** Returns the short URL of an alias on a domain with this ASCII name. */
 export type ShortUrl = (domain: string, alias: string) => string
 
-/** Stands for the name of the domain in a template. */
+/** The placeholder for the domain name in a template. */
 export const domainMark = '{domain}'
 
 /**
- * Short URLs that begin as the template says: `https://{domain}`, without a slash at its end. In the alias, what RFC 3986
- * §3.3 does not allow in a segment of a path is percent-encoded; so is the number sign, which an emoji has.
+ * Returns a formatter of short URLs. The template, such as `https://{domain}`, has no trailing slash. Characters that RFC
+ * 3986 §3.3 doesn't allow in paths are percent-encoded, and so is the number sign.
  */
 export function shortUrls(template: string): ShortUrl {
   return (domain, alias) => `${template.replace(domainMark, domain)}/${encodeURI(alias).replaceAll('#', '%23')}`
 }
 
 /**
- * Whether a URL leads to the short URL: the same host, port and path, whatever the case of the alias, the scheme, the query,
- * one dot after the host and one slash at the end. The default ports count as the port of any short URL, since a proxy may stand in front.
+ * Returns whether a URL has the host, port and path of the short URL. Ignores the case of the alias, the scheme, the query, a
+ * dot after the host and a trailing slash. A default port matches any port, because a proxy may forward it.
  */
-export function leadsTo(url: string, shortUrl: string): boolean {
+export function matchesShortUrl(url: string, shortUrl: string): boolean {
   const [from, to] = [URL.parse(url), URL.parse(shortUrl)]
   if (from === null || to === null || from.hostname.replace(/\.$/, '') !== to.hostname) return false
   if (from.port !== '' && from.port !== to.port) return false

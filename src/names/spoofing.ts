@@ -1,11 +1,11 @@
 /**
- * Labels that people read as something else: UTS 39 and the contextual rules of RFC 5892. The mapping of UTS 46 comes
- * first, so the full-width solidus and others that it turns into ASCII never arrive here.
+ * Deceptive labels by UTS 39 and the contextual rules of RFC 5892. The names are already mapped by UTS 46, which replaces
+ * characters such as the full-width solidus.
  */
 
 type Spoof = 'lookalike_character' | 'invisible_character' | 'mixed_scripts'
 
-/** Tells what is deceptive about a host name with U-labels. */
+/** Returns why a host name with U-labels is deceptive; null if it is not. */
 export function findSpoof(nameUnicode: string): Spoof | null {
   for (const label of nameUnicode.split('.')) {
     if (/^[\0-\x7f]*$/.test(label)) continue
@@ -16,10 +16,10 @@ export function findSpoof(nameUnicode: string): Spoof | null {
   return null
 }
 
-/** What shows as a gap. UTS 46 drops some of these without a word, so look for them before it does. */
+/** Characters that look like a gap. Search for them before the mapping by UTS 46, which drops some of them. */
 export const blanks = /[\u115f\u1160\u180e\u2800\u3164\uffa0\u{13441}\u{13442}\u{16fe4}\u{1d159}]/gu
 
-/** By the ASCII character: symbols from `confusables.txt` of UTS 39, and what browsers refuse besides. */
+/** Symbols that resemble an ASCII character, from `confusables.txt` of UTS 39 and from browsers. */
 const symbols = Object.values({
   '/': '\u0337\u0338\u1735\u2041\u2044\u2215\u0335\u0336\u20d2\u20d8\u2571\u27c9\u27cb\u29f6\u29f8\u2afb\u2afd\u2e4a\u3033\u31d3\u{1d23a}',
   '\\': '\u20e5\u2216\u244a\u2572\u27c8\u27cd\u29f5\u29f7\u29f9\u2cf9\u3035\u31d4\u{1d20f}\u{1d23b}',
@@ -33,7 +33,7 @@ const symbols = Object.values({
   '%': '\u0609\u060a\u066a\u2030\u2031\u2052',
 }).join('')
 
-/** Letters, digits and marks of scripts other than Latin that look like `/ \ . : ?`. Beside their own they are what they are. */
+/** Letters, digits and marks of other scripts that look like `/ \ . : ?` next to Latin letters. */
 const foreignLetters =
   '\u30bd\u30be\u30ce\u30f3\u4e36\u4e3f\u4e40\u4e41\u0660\u06f0\ua4f8\ua4fa\ua4fb\u0903\u0a83\ua4fd\u097d\u13ae\ua6eb'
 
@@ -50,8 +50,8 @@ const lookalikes = [
 ].join('|')
 
 /**
- * UTS 39 §5.2, "highly restrictive": what may stand together in a label, the most frequent first. The scripts are those
- * in general use (UAX 31, table 5). All others count as one more, which may not be mixed with these.
+ * Scripts that may be mixed in a label, most frequent first (UTS 39 §5.2, "highly restrictive"). The list has the scripts in
+ * general use (UAX 31, table 5). All other scripts count as one more.
  */
 const writingSystems = [
   ...['Latn Hani Hira Kana', 'Cyrl', 'Latn Hani Hang', 'Latn Hani Bopo', 'Arab', 'Grek', 'Hebr', 'Thai', 'Deva'],
@@ -78,7 +78,7 @@ function isInOneScript(label: string): boolean {
 
 const compiled = new Map<string, RegExp>()
 
-/** Compiles when first asked: a Unicode property takes up to a millisecond, and most servers need none of these. */
+/** Compiles on first use, because a Unicode property takes up to a millisecond. */
 function regExp(source: string): RegExp {
   const found = compiled.get(source) ?? new RegExp(source, 'gu')
   compiled.set(source, found)

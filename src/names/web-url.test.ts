@@ -83,11 +83,11 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 
 describe('parseWebUrl', () => {
   for (const text of accepted) {
-    test(`returns ${shown(text)} as sent`, () => assert.equal(parseWebUrl(text), text))
+    test(`returns ${shown(text)} unchanged`, () => assert.equal(parseWebUrl(text), text))
   }
 
   for (const [code, texts] of Object.entries(refused)) {
-    test(`refuses with ${code} what calls for it`, () => {
+    test(`rejects with ${code}`, () => {
       for (const text of texts) assert.equal(refusalOf(text).code, code.replace('_host', ''), shown(text))
     })
   }
@@ -118,19 +118,19 @@ describe('parseWebUrl', () => {
     [`go.acme.com/${'x'.repeat(50)}`, 'a URL such as https://go.acme.com/path'],
   ]
   for (const [text, url] of hints) {
-    test(`says what to write in place of ${shown(text)}`, () => {
+    test(`suggests a replacement for ${shown(text)}`, () => {
       assert.ok(refusalOf(text).message.endsWith(`: write ${url}.`), refusalOf(text).message)
     })
   }
 })
 
-describe('parseWebUrl, whatever it reads,', () => {
-  test('says of a host what is wrong with the host, not with the URL', () => {
+describe('parseWebUrl with any text', () => {
+  test('reports the problem of the host', () => {
     assert.match(refusalOf(`http://${'a.'.repeat(128)}`).message, /^A host name has at most 253 characters/)
     assert.match(refusalOf('http://a..b').message, /^Put one dot between labels/)
   })
 
-  test('says something short and harmless about everything it refuses', () => {
+  test('returns short and harmless messages', () => {
     for (const text of Object.values(refused).flat()) assertHarmless(text, refusalOf(text))
     fc.assert(
       fc.property(urlLike, (text) => {
@@ -141,7 +141,7 @@ describe('parseWebUrl, whatever it reads,', () => {
     )
   })
 
-  test('accepts every URL that is made by the grammar of RFC 3986, unless it has credentials', () => {
+  test('accepts every URL of the grammar of RFC 3986 without credentials', () => {
     const url = fc.webUrl({
       authoritySettings: { withPort: true, withIPv4: true, withIPv6: true },
       withQueryParameters: true,
@@ -160,7 +160,7 @@ describe('parseWebUrl, whatever it reads,', () => {
     'mixtures of what has a meaning in URLs': () => urlLike,
   }
   for (const [what, input] of Object.entries(inputs)) {
-    test(`accepts of ${what} only http and https URLs with a host, which it returns as sent`, () => {
+    test(`accepts only http and https URLs with a host from ${what}`, () => {
       fc.assert(
         fc.property(input(), (text) => {
           const found = parseWebUrl(text)

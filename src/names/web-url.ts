@@ -1,5 +1,5 @@
 /**
- * The rules of URLs that visitors may be sent to. Pure: text in, the same text or a refusal out.
+ * The rules of URLs to which visitors may be redirected.
  */
 
 import type { ViolationCode } from '../errors.ts'
@@ -7,9 +7,10 @@ import { Refusal } from '../errors.ts'
 import { findHostProblem, type HostProblem, hostAdvice, maxNameLength } from './host-name.ts'
 
 /**
- * Reads an absolute http or https URL with a host, and returns it as sent. Whatever the parser of the URL Standard
- * would silently repair is refused: missing or superfluous slashes, backslashes, white space, control characters. So is
- * what people cannot see or what misleads them, and more than `maxLength` code points. The host is an IP address or a host name, which may have underscores.
+ * Parses an absolute http or https URL and returns it unchanged. Rejects everything that the parser of the URL Standard would
+ * silently repair: missing or extra slashes, backslashes, white space and control characters. Also rejects invisible and
+ * misleading characters, and more than `maxLength` code points. The host is an IP address or a host name, which may have
+ * underscores.
  */
 export function parseWebUrl(text: string, maxLength = maxUrlLength): string | Refusal {
   if (isLonger(text, maxLength))
@@ -33,23 +34,23 @@ const advice = {
 
 type Problem = keyof typeof advice
 
-/** In code points, where no other length is said. */
+/** The default limit, in code points. */
 export const maxUrlLength = 2048
 const maxHintLength = 64
-/** All of ASCII that a URL may have: no control characters, space or backslash. */
+/** The ASCII characters of a URL. */
 const visibleAscii = /^[!-[\]-~]*$/
 /** U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069. */
 const bidiControls = /\p{Bidi_Control}/u
-/** Such as U+200B to U+200D; not the variation selectors, which emoji need. */
+/** Characters such as U+200B to U+200D, except variation selectors, which emoji need. */
 const invisibles = /[[\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]--\p{Variation_Selector}]/v
-/** U+200C and U+200D: words of Arabic and Indic scripts, and emoji, are made with them. A host may not have them. */
+/** U+200C and U+200D, which Arabic and Indic scripts and emoji need. A host must not have them. */
 const joiners = /[\u200c\u200d]/g
 
 type Finding = readonly [code: ViolationCode, advice: string]
 
 function examine(text: string): Finding | null {
-  const mistake = findMistake(text)
-  if (mistake !== null) return inUrl(mistake)
+  const problem = findCharacterProblem(text)
+  if (problem !== null) return inUrl(problem)
   const authority = /^https?:\/\/([^/?#]*)/i.exec(text)?.[1]
   if (authority === undefined) return inUrl(hasOtherScheme(text) ? 'unsupported_scheme' : 'not_absolute')
   if (authority.includes('@')) return inUrl('has_credentials')
@@ -59,8 +60,8 @@ function examine(text: string): Finding | null {
   if (/^\.*$/.test(host)) return inUrl('host_missing')
   const hidden = findHidden(authority, text)
   if (hidden !== null) return inUrl(hidden)
-  const problem = findHostProblem(host)
-  return problem === null ? null : inHost(problem)
+  const hostProblem = findHostProblem(host)
+  return hostProblem === null ? null : inHost(hostProblem)
 }
 
 function inUrl(problem: Problem): Finding {
@@ -71,7 +72,7 @@ function inHost(problem: HostProblem): Finding {
   return [problem, hostAdvice[problem]]
 }
 
-function findMistake(text: string): Problem | null {
+function findCharacterProblem(text: string): Problem | null {
   if (visibleAscii.test(text)) return null
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) return 'control_characters'
   if (/\s/.test(text)) return 'has_space'
@@ -99,9 +100,9 @@ function hasOtherScheme(text: string): boolean {
   return /^[a-z][a-z\d+.-]*:(?!\d+(?:[/?#]|$))/i.test(text) && !/^https?:/i.test(text)
 }
 
-/** The URL that was probably meant, when that is short and can be told from the text. */
+/** Suggests a short URL that the text probably means. */
 function hint(text: string): string {
-  // `mailto:a@acme.com` has no host that could be meant.
+  // `mailto:a@acme.com` contains no host.
   const isOpaque = hasOtherScheme(text) && !text.includes('://')
   const meant = isOpaque || text.length > maxHintLength ? '' : withoutMistakes(text)
   const isPlain = meant.length <= maxHintLength && /^[\w.~:/?#[\]@!$&'()*+,;=%-]+$/.test(meant)

@@ -46,7 +46,7 @@ export function isSupervisor(workers: number): boolean {
 
 /**
  * Returns whether each worker opens its own socket on a shared port, so that the kernel distributes the connections. On
- * other systems the supervisor accepts connections, and loses those of a worker that dies.
+ * other systems the supervisor accepts connections, and loses the connections of a dead worker.
  */
 export function hasOwnSocket(): boolean {
   return cluster.isWorker && process.platform === 'linux'

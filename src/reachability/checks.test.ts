@@ -13,21 +13,20 @@ import type { Changes } from '../storage/port.ts'
 import { type CheckOptions, DomainChecks } from './checks.ts'
 
 const address = '203.0.113.7'
-/** More than a busy machine needs. */
 const patient = { timeoutMs: 10_000, httpsPort: 443 }
 
-/** The storage of an instance that is nowhere. */
+/** The storage of another instance. */
 const storage = {
   changesAfter: async (): Promise<Changes> => ({ position: { database: 'a', seq: 0, snapshot: '' }, changes: [] }),
 }
 
-/** Checks whose every name is at this port of this machine. */
+/** Checks names that all resolve to this port of this machine. */
 function checksAt(port: number, options: Partial<CheckOptions>): DomainChecks {
   const { shortUrl = (_, alias) => `http://localhost:${port}/${alias}`, ...rest } = options
   return new DomainChecks({ storage, probe: patient, ...rest, shortUrl })
 }
 
-/** A server that answers when the test does. */
+/** A server whose responses the test sends. */
 async function serve(t: TestContext, answer: (response: ServerResponse) => void): Promise<number> {
   const server = createServer((_, response) => answer(response)).listen(0, 'localhost')
   await once(server, 'listening')
@@ -35,7 +34,7 @@ async function serve(t: TestContext, answer: (response: ServerResponse) => void)
   return (server.address() as AddressInfo).port
 }
 
-test('here, with what the DNS has of the name, or has not; elsewhere for another instance', async (t) => {
+test('returns "here" with the DNS records, and "elsewhere" for another instance', async (t) => {
   const [app, other] = [await startApp(), await startApp()]
   assert.equal((await app.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })).status, 201)
   const shortUrl = shortUrls(`http://{domain}:${app.visitPort}`)
@@ -51,7 +50,7 @@ test('here, with what the DNS has of the name, or has not; elsewhere for another
   assert.equal(new Map(app.measured.visits.entries()).get('not_found'), 0)
 })
 
-test('no DNS where nothing answers and the name has no address; else no answer', async (t) => {
+test('returns "no DNS" if the name has no address, otherwise "no answer"', async (t) => {
   const silence = { A: 'silence', AAAA: 'silence', CNAME: 'silence' } as const
   const zones = { 'there.test': { A: [address] }, 'dangling.test': { CNAME: ['gone.test'] }, 'silent.test': silence }
   const dns = await startDns(t, zones)
@@ -62,7 +61,7 @@ test('no DNS where nothing answers and the name has no address; else no answer',
   assert.deepEqual(told, ['no DNS', 'no DNS', 'no answer', 'no answer'])
 })
 
-test('a name is checked once in five seconds, however many ask', async (t) => {
+test('checks a name once in five seconds', async (t) => {
   let now = 1_000
   let asked = 0
   const port = await serve(t, (response) => {
@@ -81,10 +80,10 @@ test('a name is checked once in five seconds, however many ask', async (t) => {
   assert.equal(asked, 3)
 })
 
-test('overloaded while too many checks are under way; those under way are told to all who ask', async (t) => {
+test('rejects with overloaded during too many checks, and shares active checks', async (t) => {
   const waiting: ServerResponse[] = []
   const port = await serve(t, (response) => void waiting.push(response))
-  const checks = checksAt(port, { dns: await startDns(t, {}), atOnce: 2 })
+  const checks = checksAt(port, { dns: await startDns(t, {}), concurrency: 2 })
   const begun = ['a.test', 'b.test', 'a.test'].map((name) => checks.check(name))
   await eventually(() => waiting.length === 2)
   await assert.rejects(checks.check('c.test'), { code: 'overloaded' })
@@ -99,7 +98,7 @@ test('overloaded while too many checks are under way; those under way are told t
   assert.equal((await last).answer, 'elsewhere')
 })
 
-test('a silent DNS is not asked again by the system, whose threads would wait for it', async (t) => {
+test('skips the system resolver if the DNS is silent', async (t) => {
   const silence = { A: 'silence', AAAA: 'silence', CNAME: 'silence' } as const
   const dns = { ...(await startDns(t, { 'silent.test': silence, localhost: silence })), timeoutMs: 50 }
   const lookup = t.mock.fn<LookupFunction>()
@@ -110,7 +109,7 @@ test('a silent DNS is not asked again by the system, whose threads would wait fo
   assert.equal((await known.check('localhost')).answer, 'elsewhere')
 })
 
-test('the system is asked for no family of addresses that the DNS is silent on', async (t) => {
+test('skips address families without records', async (t) => {
   const [A, AAAA] = [[address], ['2001:db8:0:0:0:0:0:7']]
   const zones = { 'a.test': { A, AAAA: 'silence' }, 'b.test': { AAAA }, 'c.test': { A, AAAA } } as const
   const dns = { ...(await startDns(t, zones)), timeoutMs: 500 }
@@ -132,13 +131,13 @@ test('the system is asked for no family of addresses that the DNS is silent on',
   ])
 })
 
-test('overloaded while lookups that outlived their checks go on', async (t) => {
+test('counts lookups that outlive their checks', async (t) => {
   const going: (() => void)[] = []
   const lookup: LookupFunction = (_host, _options, callback) => {
     going.push(() => callback(Object.assign(new Error('gone'), { code: 'ENOTFOUND' }), []))
   }
   const hurried = { timeoutMs: 50, httpsPort: 443, lookup }
-  const checks = checksAt(await freePort(), { dns: await startDns(t, {}), atOnce: 2, probe: hurried })
+  const checks = checksAt(await freePort(), { dns: await startDns(t, {}), concurrency: 2, probe: hurried })
   const told = await Promise.all(['a.test', 'b.test'].map((name) => checks.check(name)))
   assert.deepEqual(
     told.map(({ answer }) => answer),
@@ -149,7 +148,7 @@ test('overloaded while lookups that outlived their checks go on', async (t) => {
   assert.equal((await checks.check('c.test')).answer, 'no DNS')
 })
 
-test('without the database, no check is made or kept', async (t) => {
+test('neither runs nor caches a check without the database', async (t) => {
   let fault: unknown = databaseUnavailable(new Error('down'))
   const app = await startApp()
   assert.equal((await app.send('POST', '/api/v1/domains', { form: { name: 'localhost' } })).status, 201)
@@ -161,13 +160,13 @@ test('without the database, no check is made or kept', async (t) => {
   assert.equal((await checks.check('localhost')).answer, 'here')
 })
 
-test('the addresses of a public host are asked for once a minute, and by no more at once than may be', async (t) => {
+test('looks up public hosts once a minute, with limited concurrency', async (t) => {
   const dns = await startDns(t, {
     'links.acme.com': { A: [address], CNAME: ['a.acme.com'] },
     'silent.acme.com': { A: 'silence' },
   })
   let now = 0
-  const checks = checksAt(9, { dns, atOnce: 1, now: () => now })
+  const checks = checksAt(9, { dns, concurrency: 1, now: () => now })
   assert.deepEqual(await checks.addressesOf('links.acme.com'), [address])
   const again = { ...dns, servers: ['127.0.0.1:1'] }
   assert.deepEqual(await checksAt(9, { dns: { ...again, timeoutMs: 100 } }).addressesOf('links.acme.com'), [])
@@ -175,16 +174,16 @@ test('the addresses of a public host are asked for once a minute, and by no more
   assert.equal(await checks.addressesOf('links.acme.com'), await checks.addressesOf('links.acme.com'))
   for (const host of ['localhost', '127.0.0.1', 'none.acme.com']) assert.deepEqual(await checks.addressesOf(host), [])
   now = 60_000
-  assert.deepEqual(checks.knownAddressesOf('links.acme.com'), [address], 'forgotten while they are looked up again')
-  const busy = checksAt(9, { dns, atOnce: 0 })
+  assert.deepEqual(checks.cachedAddressesOf('links.acme.com'), [address], 'dropped during the refresh')
+  const busy = checksAt(9, { dns, concurrency: 0 })
   assert.deepEqual(await busy.addressesOf('links.acme.com'), [])
 })
 
-test('checks and lookups that fail are under way no longer', async () => {
-  const checks = checksAt(9, { dns: { timeoutMs: 100, servers: ['no address'] }, atOnce: 1 })
+test('failed checks and lookups free their slots', async () => {
+  const checks = checksAt(9, { dns: { timeoutMs: 100, servers: ['no address'] }, concurrency: 1 })
   for (const host of ['a.acme.com', 'b.acme.com']) {
     assert.deepEqual(await checks.addressesOf(host), [])
-    assert.deepEqual(checks.knownAddressesOf(host), [])
+    assert.deepEqual(checks.cachedAddressesOf(host), [])
     await assert.rejects(checks.check(host), { code: 'ERR_INVALID_IP_ADDRESS' })
   }
 })

@@ -8,7 +8,7 @@ const a = { type: 'A', name, value: '203.0.113.7' }
 const aaaa = { type: 'AAAA', name, value: '2001:db8::7' }
 const written = '2001:db8:0:0:0:0:0:7'
 
-test('the CNAME and the addresses of a name, as far as it has them', async (t) => {
+test('returns the CNAME and the addresses of a name', async (t) => {
   const zone = { A: [a.value], AAAA: [written], CNAME: ['links.acme.com'] }
   const dns = await startDns(t, { [name]: zone, 'a.acme.com': { A: ['203.0.113.7', '203.0.113.8'] } })
   assert.deepEqual(await findRecords(name, dns), [{ type: 'CNAME', name, value: 'links.acme.com' }, a, aaaa])
@@ -19,12 +19,12 @@ test('the CNAME and the addresses of a name, as far as it has them', async (t) =
   )
 })
 
-test('no records for a name that does not exist, and for one that has none of these', async (t) => {
+test('returns "no records" for missing names and other records', async (t) => {
   const dns = await startDns(t, { 'mail.acme.com': {} })
   for (const one of ['gone.acme.com', 'mail.acme.com']) assert.equal(await findRecords(one, dns), 'no records')
 })
 
-test('no answer from a DNS that is silent or fails, and from none at all', async (t) => {
+test('returns "no answer" if the DNS is silent, fails or is unreachable', async (t) => {
   const silent = { A: 'silence', AAAA: 'silence', CNAME: 'silence' } as const
   const dns = await startDns(t, { [name]: silent }, { timeoutMs: 50 })
   assert.equal(await findRecords(name, dns), 'no answer')
@@ -33,17 +33,17 @@ test('no answer from a DNS that is silent or fails, and from none at all', async
   assert.equal(await findRecords(name, { timeoutMs: 1_000, servers: ['127.0.0.1:1'] }), 'no answer')
 })
 
-test('what has come when the time is over is told without the rest', async (t) => {
+test('returns partial results at the timeout', async (t) => {
   const dns = await startDns(t, { [name]: { A: [a.value], AAAA: 'silence' } }, { timeoutMs: 1_000 })
   assert.deepEqual(await findRecords(name, dns), [a])
 })
 
-test('a question that gets lost is asked again', async (t) => {
+test('repeats a lost query', async (t) => {
   const dns = await startDns(t, { [name]: { A: [a.value] } }, { timeoutMs: 2_000, lost: 3 })
   assert.deepEqual(await findRecords(name, dns), [a])
 })
 
-test('of very many addresses, the first eight', async (t) => {
+test('returns at most eight addresses', async (t) => {
   const many = Array.from({ length: 20 }, (_, n) => `203.0.113.${n}`)
   const dns = await startDns(t, { [name]: { A: many } })
   assert.equal((await findRecords(name, dns)).length, 8)

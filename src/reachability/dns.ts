@@ -1,31 +1,33 @@
 import { Resolver } from 'node:dns/promises'
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import { isApex } from '../names/host-name.ts'
 
-/** A record of the DNS. The value of a CNAME is a name without a dot at its end. */
+/** The value of a CNAME is a name without a trailing dot. */
 export interface DnsRecord {
   readonly type: 'A' | 'AAAA' | 'CNAME'
   readonly name: string
   readonly value: string
 }
 
-/** What the DNS has of a name. `no answer`: the DNS did not answer, or could not. */
+/** DNS records of a name. `no answer`: the DNS is silent or failed. */
 export type FoundRecords = readonly DnsRecord[] | 'no records' | 'no answer'
 
 export interface DnsOptions {
-  /** Milliseconds after which the DNS is not waited for any longer. */
+  /** Milliseconds for the whole lookup. */
   readonly timeoutMs: number
-  /** The servers to ask, as `address` or `address:port`; null for those of the machine. */
+  /** DNS servers as `address` or `address:port`; null for the default servers of the machine. */
   readonly servers: readonly string[] | null
 }
 
-/** More of one type than any page shows: the owner of a name may give it thousands. */
-const mostOfType = 8
+/** Limits the records of one type, because a name may have thousands. */
+const maxPerType = 8
 
-/** The codes that say that there is no record of the type, or not even the name. */
-const none = ['ENODATA', 'ENOTFOUND']
+/** Error codes for a missing name or a missing record type. */
+const missingCodes = ['ENODATA', 'ENOTFOUND']
 
-/** Asks the DNS for the CNAME and the addresses of a name in ASCII. Never rejects. */
+/** Looks up the CNAME and the addresses of a name in ASCII. Never rejects. */
 export async function findRecords(name: string, { timeoutMs, servers }: DnsOptions): Promise<FoundRecords> {
-  // One packet may get lost.
+  // Two tries, because a packet may get lost.
   const resolver = new Resolver({ timeout: timeoutMs / 2, tries: 2 })
   if (servers !== null) resolver.setServers(servers)
   const deadline = setTimeout(() => resolver.cancel(), timeoutMs)
@@ -35,7 +37,7 @@ export async function findRecords(name: string, { timeoutMs, servers }: DnsOptio
     recordsOf('AAAA', name, resolver.resolve6(name)),
   ])
   clearTimeout(deadline)
-  const records = found.flatMap((of) => (of === 'no answer' ? [] : of))
+  const records = found.flatMap((some) => (some === 'no answer' ? [] : some))
   if (records.length > 0) return records
   return found.includes('no answer') ? 'no answer' : 'no records'
 }
@@ -46,8 +48,54 @@ async function recordsOf(
   values: Promise<string[]>,
 ): Promise<readonly DnsRecord[] | 'no answer'> {
   try {
-    return (await values).slice(0, mostOfType).map((value) => ({ type, name, value }))
+    return (await values).slice(0, maxPerType).map((value) => ({ type, name, value }))
   } catch (error) {
-    return none.includes((error as NodeJS.ErrnoException).code ?? '') ? [] : 'no answer'
+    return missingCodes.includes((error as NodeJS.ErrnoException).code ?? '') ? [] : 'no answer'
   }
 }
+
+/**
+ * Returns the records to create for a domain: a CNAME to the public name of the server if the DNS allows it, otherwise the
+ * public IP addresses of the server. `name` is in ASCII. `publicHost` is the server's host as in a URL without a port; null
+ * if unknown.
+ */
+export function recordsFor(name: string, publicHost: string | null, addresses: readonly string[]): DnsRecord[] {
+  const host = withoutBrackets(publicHost ?? '')
+  if (isPublicName(host) && host !== name && !isApex(name)) return [{ type: 'CNAME', name, value: host }]
+  const known = [...new Set([host, ...addresses])].filter(isPublicAddress)
+  return known.map((value) => ({ type: isIPv6(value) ? 'AAAA' : 'A', name, value }))
+}
+
+/** Removes the brackets that the URL Standard requires around IPv6 addresses. */
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1')
+}
+
+/** Returns false for IP addresses and for names that only have a meaning on this machine or network. */
+export function isPublicName(host: string): boolean {
+  return isIP(host) === 0 && host.includes('.') && !/\.(?:localhost|local)$/.test(host)
+}
+
+function isPublicAddress(address: string): boolean {
+  const version = isIP(address)
+  return version !== 0 && !notPublic.check(address, version === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** Loopback, link-local and private addresses: of RFC 1122, 1918, 3927, 4193, 4291 and 6598. */
+const notPublic = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const)
+  notPublic.addSubnet(network, prefix)
+for (const [network, prefix] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+] as const)
+  notPublic.addSubnet(network, prefix, 'ipv6')

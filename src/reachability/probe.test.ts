@@ -38,7 +38,7 @@ function trustOwn(t: TestContext): void {
   setDefaultCACertificates([...usual, cert])
 }
 
-test('here: the path answers with the fingerprint; it is asked for once, without cookies, by the name of Waymark', async (t) => {
+test('returns "here" for the fingerprint, after one request without cookies', async (t) => {
   const asked: unknown[] = []
   const port = await serve(t, (request, response) => {
     const { 'user-agent': agent, cookie, 'accept-encoding': coding } = request.headers
@@ -50,7 +50,7 @@ test('here: the path answers with the fingerprint; it is asked for once, without
   assert.deepEqual(asked, [once, once])
 })
 
-test('elsewhere: any other answer', async (t) => {
+test('returns "elsewhere" for any other response', async (t) => {
   for (const listener of [
     (_, response) => void response.writeHead(404).end(fingerprint),
     (_, response) => void response.end('another'),
@@ -62,7 +62,7 @@ test('elsewhere: any other answer', async (t) => {
 })
 
 for (const status of [200, 500]) {
-  test(`elsewhere: ${status} with a body without an end: only as much is read as a fingerprint needs`, async (t) => {
+  test(`stops reading an endless body of a ${status}`, async (t) => {
     const closed = Promise.withResolvers<void>()
     const port = await serve(t, (_, response) => {
       response.on('close', closed.resolve).writeHead(status)
@@ -75,7 +75,7 @@ for (const status of [200, 500]) {
   })
 }
 
-test('a redirect to the same path over HTTPS is followed once', async (t) => {
+test('follows one redirect to the same path over HTTPS', async (t) => {
   trustOwn(t)
   const trusted = await serveTls(t, tell)
   const redirecting = async (location: string) =>
@@ -85,7 +85,7 @@ test('a redirect to the same path over HTTPS is followed once', async (t) => {
   assert.equal(await ask(await redirecting(`https://localhost:${twice}${path}`), { httpsPort: twice }), 'elsewhere')
 })
 
-test('elsewhere: no other redirect is followed', async (t) => {
+test('follows no other redirect', async (t) => {
   trustOwn(t)
   let followed = 0
   const count: RequestListener = (request, response) => {
@@ -110,7 +110,7 @@ test('elsewhere: no other redirect is followed', async (t) => {
   assert.equal(followed, 0)
 })
 
-test('no answer: nothing listens, nothing comes in time, or no HTTP comes', async (t) => {
+test('returns "no answer" without a response in HTTP', async (t) => {
   assert.equal(await ask(`http://localhost:${await freePort()}${path}`), 'no answer')
   const silent = createServer(() => undefined)
   const stalled = createServer((_, response) => void response.write(fingerprint))
@@ -128,7 +128,7 @@ test('no answer: nothing listens, nothing comes in time, or no HTTP comes', asyn
   }
 })
 
-/** A server that sends this, and then `more` for as long as somebody reads; and when its client has left. */
+/** Starts a server that sends `first`, and then `more` until the client leaves. */
 async function flood(t: TestContext, first: string, more: string): Promise<{ url: string; left: Promise<void> }> {
   const left = Promise.withResolvers<void>()
   const server = createTcpServer((socket) => {
@@ -140,7 +140,7 @@ async function flood(t: TestContext, first: string, more: string): Promise<{ url
   return { url: `http://localhost:${await portOf(t, server)}${path}`, left: left.promise }
 }
 
-test('no answer: none of what can come without end beside a body is read to the end of the time', async (t) => {
+test('stops reading endless interim responses, headers and chunk extensions', async (t) => {
   const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
   for (const [first, more] of [
     ['', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(99)],
@@ -154,7 +154,7 @@ test('no answer: none of what can come without end beside a body is read to the 
   }
 })
 
-test('here, after an interim answer', async (t) => {
+test('returns "here" after an interim response', async (t) => {
   const port = await serve(t, (request, response) => {
     response.writeEarlyHints({ link: '</a>; rel=preload' })
     tell(request, response)
@@ -162,7 +162,7 @@ test('here, after an interim answer', async (t) => {
   assert.equal(await ask(`http://localhost:${port}${path}`), 'here')
 })
 
-test('certificate error: it is not trusted, also after a redirect, or there is no TLS', async (t) => {
+test('returns "certificate error" without valid TLS, even after a redirect', async (t) => {
   const secure = await serveTls(t, tell)
   const url = `https://localhost:${secure}${path}`
   assert.equal(await ask(url), 'certificate error')
@@ -171,7 +171,7 @@ test('certificate error: it is not trusted, also after a redirect, or there is n
   assert.equal(await ask(`https://localhost:${port}${path}`), 'certificate error')
 })
 
-test('OpenSSL and Node have many names for errors of TLS', () => {
+test('recognizes TLS errors of OpenSSL and Node', () => {
   const isTls = (code: string) => isTlsError(Object.assign(new Error('failed'), { code }))
   for (const code of [
     ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'],

@@ -2,58 +2,58 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import type { LookupFunction } from 'node:net'
 
-/** What an instance's fingerprint meets with at an address. */
-export type Answer = 'here' | 'elsewhere' | 'no answer' | 'certificate error'
+/** Whether a URL reaches this instance. */
+export type ProbeResult = 'here' | 'elsewhere' | 'no answer' | 'certificate error'
 
 export interface ProbeOptions {
-  /** Milliseconds for all of it. */
+  /** Milliseconds for the whole probe. */
   readonly timeoutMs: number
-  /** The only port that a redirect to HTTPS may lead to: any other would let the owner of a name have ports tried. */
+  /** The only port to which redirects are followed, because others would allow port scans. */
   readonly httpsPort: number
-  /** Finds the addresses of a host; the system's way if left out. */
+  /** Resolves a host; the system's resolver by default. */
   readonly lookup?: LookupFunction
 }
 
-/** A fingerprint is much shorter. Bytes. */
+/** Bytes to read; a fingerprint is much shorter. */
 const maxBody = 1_024
-/** Interim answers, such as 103 (Early Hints), before the one that counts. */
+/** Interim responses, such as 103 (Early Hints), before the final response. */
 const maxInterim = 8
 
 /**
- * Asks for the URL and tells whether it answers with the fingerprint; and nothing else of what came back. A redirect is
- * followed once, from HTTP to the same host and path over HTTPS. Never rejects.
+ * Requests the URL and compares the response with the fingerprint. Reveals nothing else about the response. Follows one
+ * redirect, from HTTP to the same host and path over HTTPS. Never rejects.
  */
-export async function probe(url: string, fingerprint: string, options: ProbeOptions): Promise<Answer> {
+export async function probe(url: string, fingerprint: string, options: ProbeOptions): Promise<ProbeResult> {
   const signal = AbortSignal.timeout(options.timeoutMs)
   try {
     const response = await get(url, signal, options)
     const secureUrl = secureVersionOf(url, response, options.httpsPort)
-    if (secureUrl === null) return await judge(response, fingerprint)
+    if (secureUrl === null) return await compare(response, fingerprint)
     response.destroy()
-    return await judge(await get(secureUrl, signal, options), fingerprint)
+    return await compare(await get(secureUrl, signal, options), fingerprint)
   } catch (error) {
     return isTlsError(error) ? 'certificate error' : 'no answer'
   }
 }
 
-/** Not with `fetch`, which reads interim answers and extensions of chunks without end. */
+/** Sends a request without `fetch`, which reads interim responses and chunk extensions without limit. */
 async function get(url: string, signal: AbortSignal, { lookup }: ProbeOptions): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  // Compressed, a body could be much longer than what was sent.
+  // A compressed body could expand to any size.
   const headers = { 'user-agent': 'Waymark', 'accept-encoding': 'identity' }
   const { get } = url.startsWith('https:') ? https : http
   const request = get(url, { headers, signal, agent: false, lookup }, resolve).on('error', reject)
   let interim = 0
   request.on('information', () => {
     interim += 1
-    if (interim > maxInterim) request.destroy(new Error('Too many interim answers'))
+    if (interim > maxInterim) request.destroy(new Error('Too many interim responses'))
   })
-  // An answer that takes the connection for another protocol (101) is neither a response nor an error.
-  request.on('close', () => reject(new Error('No answer')))
+  // A switch to another protocol (101) only closes the request.
+  request.on('close', () => reject(new Error('No response')))
   return promise
 }
 
-/** Where a redirect leads, if that is the URL itself over HTTPS; else null. */
+/** Returns the destination of a redirect to the same URL over HTTPS; otherwise null. */
 function secureVersionOf(url: string, { headers }: IncomingMessage, httpsPort: number): string | null {
   const [from, to] = [new URL(url), URL.parse(headers.location ?? '', url)]
   if (from.protocol !== 'http:' || to?.protocol !== 'https:') return null
@@ -62,14 +62,14 @@ function secureVersionOf(url: string, { headers }: IncomingMessage, httpsPort: n
   return `${to.origin}${from.pathname}`
 }
 
-async function judge(response: IncomingMessage, fingerprint: string): Promise<Answer> {
-  const isHere = response.statusCode === 200 && (await beginningOf(response)).trim() === fingerprint
+async function compare(response: IncomingMessage, fingerprint: string): Promise<ProbeResult> {
+  const isHere = response.statusCode === 200 && (await startOf(response)).trim() === fingerprint
   response.destroy()
   return isHere ? 'here' : 'elsewhere'
 }
 
-/** The first bytes of the body as text; the rest is not read. */
-async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+/** Reads the first bytes of the body as text. */
+async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {
@@ -80,10 +80,10 @@ async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks, Math.min(bytes, maxBody)).toString('latin1')
 }
 
-/** OpenSSL's names for what is wrong with a certificate, and Node's for a handshake that fails. */
+/** Error codes of OpenSSL for certificates, and of Node for failed handshakes. */
 const tlsCode = /CERT|CRL|SIGNATURE|^(?:ERR_SSL|ERR_TLS)_|^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE))$/
 
-/** Whether a request has failed because of TLS. */
+/** Returns whether a request failed because of TLS. */
 export function isTlsError(error: unknown): boolean {
   return tlsCode.test(String((error as NodeJS.ErrnoException).code))
 }

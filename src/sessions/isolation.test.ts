@@ -46,7 +46,7 @@ interface KnownSession extends Known {
   readonly key: number | null
 }
 
-/** One run on accounts of its own: what each must have, beside the store that must have it. */
+/** The expected sessions of new accounts, and the store. */
 class Run {
   readonly #storage: Storage
   readonly #ids: readonly number[]
@@ -150,7 +150,7 @@ async function newKey(storage: Storage, account: number): Promise<number> {
   return (await createKey(storage, { account, name: 'mine', scopes: ['*'], lifetimeMs: null })).key.id
 }
 
-test('whatever accounts do, each has its own open sessions and no others', async (t) => {
+test('isolates the sessions of accounts', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {

@@ -1,4 +1,4 @@
-/** Sign-in links and sessions, on both engines: what opens, what does not, and what ends. */
+/** Sign-in links and sessions on both engines. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
@@ -46,7 +46,7 @@ async function stored(storage: Storage, table: 'login_tokens' | 'sessions'): Pro
   return rows.map(({ hash }) => Buffer.from(hash).toString('hex'))
 }
 
-test('a sign-in link opens a session of its account, which lasts 30 days', async (t) => {
+test('a sign-in link starts a session for 30 days', async (t) => {
   const storage = await opened(t)
   const token = await insertLoginToken(storage, 2)
   const now = Date.now()
@@ -68,7 +68,7 @@ test('a sign-in link works once', async (t) => {
   assert.equal((await listSessions(storage, 1)).length, 1)
 })
 
-test('of requests with one sign-in link at once, one gets a session', async (t) => {
+test('concurrent requests with one sign-in link start one session', async (t) => {
   const storage = await opened(t)
   for (let round = 0; round < 5; round++) {
     const token = await insertLoginToken(storage, 1)
@@ -78,7 +78,7 @@ test('of requests with one sign-in link at once, one gets a session', async (t) 
   assert.equal((await listSessions(storage, 1)).length, 5)
 })
 
-test('a sign-in link works for 30 minutes, or for as long as it was made for', async (t) => {
+test('a sign-in link works for 30 minutes or its own lifetime', async (t) => {
   const storage = await opened(t)
   for (const [lifetime, made] of [
     [30 * minute, await insertLoginToken(storage, 1, undefined, start)],
@@ -89,7 +89,7 @@ test('a sign-in link works for 30 minutes, or for as long as it was made for', a
   }
 })
 
-test('no session for what is no sign-in token, or an unknown one, or the secret of a session', async (t) => {
+test('rejects malformed and unknown sign-in tokens, and session secrets', async (t) => {
   const storage = await opened(t)
   const secret = await signedIn(storage)
   for (const text of ['', 'wml_', 'x'.repeat(10_000), generateToken('login'), secret]) {
@@ -98,7 +98,7 @@ test('no session for what is no sign-in token, or an unknown one, or the secret 
   assert.equal((await stored(storage, 'sessions')).length, 1)
 })
 
-test('no session is found by a text that is no secret, an unknown secret, or a sign-in token', async (t) => {
+test('finds no session for malformed and unknown secrets, or for sign-in tokens', async (t) => {
   const storage = await opened(t)
   const token = await insertLoginToken(storage, 1, minute, start)
   for (const text of ['', 'wms_', 'x'.repeat(10_000), generateToken('session'), token]) {
@@ -106,7 +106,7 @@ test('no session is found by a text that is no secret, an unknown secret, or a s
   }
 })
 
-test('of both secrets only the SHA-256 is stored', async (t) => {
+test('stores only the SHA-256 of secrets', async (t) => {
   const storage = await opened(t)
   const token = await insertLoginToken(storage, 1, minute, start)
   assert.deepEqual(await stored(storage, 'login_tokens'), [hashToken(token).toString('hex')])
@@ -114,7 +114,7 @@ test('of both secrets only the SHA-256 is stored', async (t) => {
   assert.deepEqual(await stored(storage, 'sessions'), [hashToken(secret).toString('hex')])
 })
 
-test('a session that has expired opens nothing, is not listed, and is forgotten at the next sign-in', async (t) => {
+test('an expired session is neither found nor listed, and is deleted at the next sign-in', async (t) => {
   const storage = await opened(t)
   const secret = await signedIn(storage)
   const end = start + sessionLifetimeMs
@@ -125,7 +125,7 @@ test('a session that has expired opens nothing, is not listed, and is forgotten 
   assert.deepEqual(await stored(storage, 'sessions'), [hashToken(next).toString('hex')])
 })
 
-test('a sign-in link that has expired is forgotten when the next one is made', async (t) => {
+test('deletes expired sign-in links when another is created', async (t) => {
   const storage = await opened(t)
   await insertLoginToken(storage, 1, minute, start)
   const other = await insertLoginToken(storage, 2, 2 * minute, start)
@@ -134,7 +134,7 @@ test('a sign-in link that has expired is forgotten when the next one is made', a
   assert.deepEqual((await stored(storage, 'login_tokens')).sort(), expected.sort())
 })
 
-test('a session that began with a key ends when the key is revoked; others stay', async (t) => {
+test('ends a session when its key is revoked', async (t) => {
   const storage = await opened(t)
   const byToken = await signedIn(storage)
   const key = await newKey(storage, 1)
@@ -150,7 +150,7 @@ test('a session that began with a key ends when the key is revoked; others stay'
   assert.notEqual(await findSession(storage, byToken, start), undefined)
 })
 
-test('a session that began with a key ends when the key expires', async (t) => {
+test('ends a session when its key expires', async (t) => {
   const storage = await opened(t)
   const before = Date.now()
   const key = await newKey(storage, 1, 60 * minute)
@@ -160,14 +160,14 @@ test('a session that began with a key ends when the key expires', async (t) => {
   assert.equal(await findSession(storage, secret, after + 60 * minute), undefined)
 })
 
-test('a session with a key of another account opens nothing', async (t) => {
+test('finds no session with a key of another account', async (t) => {
   const storage = await opened(t)
   const { secret } = await signInByKey(storage, 1, await newKey(storage, 2), firefox, start)
   assert.equal(await findSession(storage, secret, start), undefined)
   for (const account of [1, 2]) assert.deepEqual(await listSessions(storage, account, start), [])
 })
 
-test('a use is written down at most every five minutes', async (t) => {
+test('stores a use at most every five minutes', async (t) => {
   const storage = await opened(t)
   const secret = await signedIn(storage)
   const lastUse = async () => (await listSessions(storage, 1, start))[0]?.last_used_at
@@ -179,7 +179,7 @@ test('a use is written down at most every five minutes', async (t) => {
   assert.equal(await lastUse(), '2026-11-22T12:05:00.000Z')
 })
 
-test('a use that cannot be written down keeps no one out; a bug is not hidden', async (t) => {
+test('finds a session even if its use cannot be stored', async (t) => {
   const storage = await opened(t)
   const secret = await signedIn(storage)
   const failing = (error: Error): Storage =>
@@ -195,7 +195,7 @@ test('a use that cannot be written down keeps no one out; a bug is not hidden', 
   await assert.rejects(findSession(failing(new TypeError('a bug')), secret, later), TypeError)
 })
 
-test('sessions are listed by their last use, and only those of the account', async (t) => {
+test('lists the sessions of the account by last use', async (t) => {
   const storage = await opened(t)
   const secrets = [await signedIn(storage), await signedIn(storage), await signedIn(storage)]
   await signInByKey(storage, 2, await newKey(storage, 2), firefox, start)
@@ -204,7 +204,7 @@ test('sessions are listed by their last use, and only those of the account', asy
   assert.deepEqual(ids, [2, 3, 1])
 })
 
-test('a session that is removed opens nothing; only its own account can remove it', async (t) => {
+test('only the account can end its session', async (t) => {
   const storage = await opened(t)
   const secret = await signedIn(storage)
   assert.equal(await removeSession(storage, 2, 1), false)
@@ -214,7 +214,7 @@ test('a session that is removed opens nothing; only its own account can remove i
   assert.equal(await removeSession(storage, 1, 1), false)
 })
 
-test('all sessions of an account are removed, or all but one; those of others stay', async (t) => {
+test('ends all sessions of an account, or all except one', async (t) => {
   const storage = await opened(t)
   const secrets = [await signedIn(storage), await signedIn(storage), await signedIn(storage)]
   const other = await signInByKey(storage, 2, await newKey(storage, 2), firefox, start)
@@ -229,7 +229,7 @@ test('all sessions of an account are removed, or all but one; those of others st
   assert.notEqual(await findSession(storage, other.secret, start), undefined)
 })
 
-test('a sign-in past the limit ends the oldest session of the account, and none of any other', async (t) => {
+test('ends the oldest session of the account at the limit', async (t) => {
   const storage = await opened(t)
   const [key, others] = [await newKey(storage, 1), await newKey(storage, 2)]
   const other = await signInByKey(storage, 2, others, firefox)

@@ -16,23 +16,23 @@ export interface Session extends ListedSession {
   readonly account: { readonly id: number; readonly name: string }
 }
 
-/** A session that has just begun, with its secret, which is shown this once. */
+/** A new session and its secret, which is not stored. */
 export interface NewSession {
   readonly id: number
   readonly account_id: number
   readonly secret: string
 }
 
-/** How long a sign-in link is good. Milliseconds. */
+/** Default lifetime of sign-in links. Milliseconds. */
 export const loginLifetimeMs = 30 * 60 * 1_000
-/** How long a session lasts, however much it is used. Milliseconds. */
+/** Lifetime of sessions. Milliseconds. */
 export const sessionLifetimeMs = 30 * 24 * 60 * 60 * 1_000
-/** Open sessions of an account; the one that began first ends when another begins. */
+/** Maximum number of open sessions per account. A new session then ends the oldest. */
 export const maxSessions = 500
-/** A use within this time of the last one is not written down. Milliseconds. */
-const noteUseEveryMs = 5 * 60 * 1_000
+/** Uses within this time of the stored use are not stored. Milliseconds. */
+const recordUseEveryMs = 5 * 60 * 1_000
 
-/** Makes a token that signs in to the account once, within `lifetimeMs`. Forgets the tokens that have expired. */
+/** Creates a token that signs in to the account once within `lifetimeMs`. Deletes expired tokens. */
 export function insertLoginToken(
   db: Db,
   account: number,
@@ -55,8 +55,8 @@ export function insertLoginToken(
 }
 
 /**
- * Begins a session with the token of a sign-in link, and uses the token up in the same transaction: of requests that bring
- * one token at once, one gets a session. `browser` is what lists call it. Undefined if the token is unknown, used or expired.
+ * Starts a session with the token of a sign-in link, and deletes the token in the same transaction, so that it works once.
+ * `browser` names the session in lists. Returns undefined if the token is unknown, used or expired.
  */
 export async function signInByToken(
   db: Db,
@@ -74,11 +74,11 @@ export async function signInByToken(
         .where('expires_at', '>', timeOf(now))
         .returning('account_id'),
     )
-    return used && begin(tx, { account: used.account_id, key: null, browser, now })
+    return used && startSession(tx, { account: used.account_id, key: null, browser, now })
   })
 }
 
-/** Begins a session with a good key of the account, which ends with the key. A key of another account opens nothing. */
+/** Starts a session with a valid key of the account. The session ends when the key is revoked or expires. */
 export function signInByKey(
   db: Db,
   account: number,
@@ -86,12 +86,12 @@ export function signInByKey(
   browser: string,
   now = Date.now(),
 ): Promise<NewSession> {
-  return db.write((tx) => begin(tx, { account, key, browser, now }))
+  return db.write((tx) => startSession(tx, { account, key, browser, now }))
 }
 
 /**
- * The session that has this secret; undefined if there is none, or it has expired, or its key is revoked or has expired. Not
- * to be called in a transaction: it notes the use, and a use that cannot be written down keeps no one out.
+ * Finds the open session with this secret, and stores its use. Ignores failures to store the use, so it must not run in a
+ * transaction.
  */
 export async function findSession(db: Db, secret: string, now = Date.now()): Promise<Session | undefined> {
   if (!isWellFormedToken('session', secret)) return undefined
@@ -103,11 +103,11 @@ export async function findSession(db: Db, secret: string, now = Date.now()): Pro
   )
   if (row === undefined) return undefined
   const { account_id, account_name, ...session } = row
-  if (now - Date.parse(session.last_used_at) >= noteUseEveryMs) await noteUse(db, account_id, session.id, now)
+  if (now - Date.parse(session.last_used_at) >= recordUseEveryMs) await recordUse(db, account_id, session.id, now)
   return { ...session, account: { id: account_id, name: account_name } }
 }
 
-/** The account's open sessions, the one that was used last first. */
+/** Lists the open sessions of the account, most recently used first. */
 export function listSessions(db: Db, account: number, now = Date.now()): Promise<ListedSession[]> {
   return db.execute(
     openAt(now)
@@ -145,7 +145,7 @@ function openAt(now: number) {
     )
 }
 
-/** Ends a session of the account; false if it has no such session. */
+/** Ends a session of the account. Returns false if it does not exist. */
 export async function removeSession(db: Db, account: number, id: number): Promise<boolean> {
   const removed = await db.execute(
     query.deleteFrom('sessions').where('id', '=', id).where('account_id', '=', account).returning('id'),
@@ -153,7 +153,7 @@ export async function removeSession(db: Db, account: number, id: number): Promis
   return removed.length > 0
 }
 
-/** Ends all sessions of the account but `except`, or simply all; returns how many. */
+/** Ends all sessions of the account except `except`, or all if null. Returns their number. */
 export async function removeSessions(db: Db, account: number, except: number | null): Promise<number> {
   // No session has the id 0.
   const others = query
@@ -163,7 +163,7 @@ export async function removeSessions(db: Db, account: number, except: number | n
   return (await db.execute(others.returning('id'))).length
 }
 
-interface Beginning {
+interface SessionStart {
   readonly account: number
   readonly key: number | null
   readonly browser: string
@@ -171,7 +171,7 @@ interface Beginning {
 }
 
 /** Starts a session. Deletes expired sessions, and the account's oldest sessions beyond `maxSessions`. */
-async function begin(tx: Db, { account, key, browser, now }: Beginning): Promise<NewSession> {
+async function startSession(tx: Db, { account, key, browser, now }: SessionStart): Promise<NewSession> {
   const secret = generateToken('session')
   await tx.execute(query.deleteFrom('sessions').where('expires_at', '<=', timeOf(now)))
   const own = query.selectFrom('sessions').select('id').where('account_id', '=', account)
@@ -204,7 +204,7 @@ async function begin(tx: Db, { account, key, browser, now }: Beginning): Promise
   return { id: (row as { id: number }).id, account_id: account, secret }
 }
 
-async function noteUse(db: Db, account: number, id: number, now: number): Promise<void> {
+async function recordUse(db: Db, account: number, id: number, now: number): Promise<void> {
   try {
     const used = query.updateTable('sessions').set({ last_used_at: timeOf(now) })
     await db.execute(used.where('id', '=', id).where('account_id', '=', account))

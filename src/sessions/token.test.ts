@@ -13,7 +13,7 @@ const kinds: readonly (readonly [TokenKind, RegExp, TokenKind])[] = [
 ]
 
 for (const [kind, form, other] of kinds) {
-  test(`a ${kind} token is 256 random bits behind its prefix, and no two are the same`, () => {
+  test(`generates a ${kind} token of 256 random bits after its prefix`, () => {
     const tokens = Array.from({ length: 100 }, () => generateToken(kind))
     assert.equal(new Set(tokens).size, 100)
     for (const token of tokens) {
@@ -24,30 +24,30 @@ for (const [kind, form, other] of kinds) {
     }
   })
 
-  test(`what is longer, shorter or other than a ${kind} token has not its form`, () => {
+  test(`rejects text that differs from a ${kind} token`, () => {
     const token = generateToken(kind)
     const others = ['', token.slice(0, -1), `${token}x`, ` ${token}`, `${token}\n`, token.toUpperCase(), token.slice(4)]
     for (const text of [...others, `${token.slice(0, -1)}=`]) assert.ok(!isWellFormedToken(kind, text), text)
   })
 
-  test(`a ${kind} token is recognised within other text, for what must not be logged`, () => {
+  test(`finds a ${kind} token within other text`, () => {
     const token = generateToken(kind)
     for (const text of [token, `id-${token}.x`, `/app/sign-in#${token}`]) assert.ok(hasToken(text))
     for (const text of ['', token.slice(0, -1), token.slice(4)]) assert.ok(!hasToken(text))
   })
 }
 
-test('a token is stored as its SHA-256', () => {
+test('hashes tokens with SHA-256', () => {
   const token = generateToken('session')
   assert.deepEqual(hashToken(token), createHash('sha256').update(token).digest())
 })
 
-test('the address that signs in has the token in its fragment, which no server sees', () => {
+test('puts the token into the fragment of the sign-in URL', () => {
   const url = new URL(signInUrl('https://links.example.com', 'wml_x'))
   assert.deepEqual([url.pathname, url.search, url.hash], ['/app/sign-in', '', '#wml_x'])
 })
 
-test('an X-Request-Id that holds a token is replaced, and never logged', async () => {
+test('replaces an X-Request-Id with a token, and does not log it', async () => {
   for (const [kind] of kinds) {
     const token = generateToken(kind)
     const { headers } = await app.send('GET', '/api/v1/domains', { headers: { 'x-request-id': `id-${token}` } })
@@ -56,7 +56,7 @@ test('an X-Request-Id that holds a token is replaced, and never logged', async (
   }
 })
 
-test('401: neither token opens the API', async () => {
+test('the API returns 401 for both tokens', async () => {
   const token = await insertLoginToken(app.storage, 1)
   const session = await signInByToken(app.storage, await insertLoginToken(app.storage, 1), 'x')
   for (const key of [token, String(session?.secret)]) {

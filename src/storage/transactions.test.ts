@@ -6,7 +6,7 @@ import { firstPage } from '../../test/first-page.ts'
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { changeDomain, findDomain, insertDomain, listDomains, removeDomain } from '../domains/store.ts'
 import { Refusal } from '../errors.ts'
-import { createKey, listKeys, noteUses, revokeKey, rotateKey } from '../keys/store.ts'
+import { createKey, listKeys, recordUses, revokeKey, rotateKey } from '../keys/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { createFirstAccess } from '../process/access.ts'
 import { changeSpace, findSpace, insertSpace } from '../spaces/store.ts'
@@ -125,7 +125,7 @@ test('keys are rotated, revoked and noted at the same time', async (t) => {
   assert.equal(new Set(ids).size, 20)
   const uses = (order: readonly number[]) => new Map(order.map((id) => [id, new Date().toISOString()]))
   await Promise.all([
-    ...Array.from({ length: 10 }, (_, n) => noteUses(storage, uses(n % 2 === 0 ? ids : ids.toReversed()))),
+    ...Array.from({ length: 10 }, (_, n) => recordUses(storage, uses(n % 2 === 0 ? ids : ids.toReversed()))),
     ...ids.map((id) => revokeKey(storage, id)),
   ])
   const keys = await listKeys(storage, account)

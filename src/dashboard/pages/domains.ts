@@ -11,7 +11,7 @@ import { countLinksIn, listLinks } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { addressesIn, type DomainChecks, type Reachability } from '../../reachability/checks.ts'
 import type { DnsRecord } from '../../reachability/dns.ts'
-import { recordsFor } from '../../reachability/records.ts'
+import { recordsFor } from '../../reachability/dns.ts'
 import { resources } from '../../resources.ts'
 import type { Page, Storage } from '../../storage/port.ts'
 import { attempt, FormState, preconditionFrom, Rejection } from '../form-state.ts'
@@ -300,7 +300,7 @@ async function recordsToSet(request: DnsQuery, checked: Reachability | null): Pr
   const plain = recordsFor(domain.name, publicHost, [])
   if (plain.length > 0) return plain
   const host = publicHost ?? ''
-  const ofHost = isCheckRequested ? await checks.addressesOf(host) : checks.knownAddressesOf(host)
+  const ofHost = isCheckRequested ? await checks.addressesOf(host) : checks.cachedAddressesOf(host)
   const own = checked?.answer === 'here' ? addressesIn(checked.records) : []
   return recordsFor(domain.name, publicHost, [...ofHost, ...own])
 }

@@ -6,12 +6,12 @@ import { oneOf } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { type Scope, scopes } from '../../keys/scope.ts'
-import { createKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
+import { createKey, findOwnKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
 import { boundedNfc } from '../../names/bounded-text.ts'
 import type { Db } from '../../storage/port.ts'
 import { FormState } from '../form-state.ts'
 import { slicePage } from '../list-state.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
+import { idParam, type PageContent, type Pages, Redirect } from '../pages.ts'
 import { copyButton, linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { checkbox, selectField, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
@@ -37,21 +37,15 @@ export function addKeyPages(pages: Pages, db: Db): void {
     return { ...issuedPage(issued), status: 201, repeatRedirect: new Redirect(home, { code: 'key-created-before' }) }
   })
 
-  pages.get(`${home}/:id/revoke`, async (request) => revokePage(await keyOf(request)))
+  pages.get(`${home}/:id/revoke`, async (request) => {
+    const key = await findOwnKey(db, request.account, idParam(request, 'key'))
+    return revokePage(found(key, 'key'))
+  })
 
   pages.post(`${home}/:id/revoke`, async (request) => {
     await revokeOwnKey(db, request.account, idParam(request, 'key'))
     return new Redirect(home, { code: 'key-revoked' })
   })
-
-  async function keyOf(request: PageRequest): Promise<Key> {
-    const id = idParam(request, 'key')
-    const keys = await listKeys(db, request.account)
-    return found(
-      keys.find((key) => key.id === id),
-      'key',
-    )
-  }
 }
 
 function listPage(keys: readonly Key[], query: Fields): PageContent {
@@ -154,7 +148,7 @@ function issuedPage({ key, secret }: IssuedKey): PageContent {
   return { title: `Key ${key.name}`, heading: html`<bdi>${key.name}</bdi>`, place: 'keys', body }
 }
 
-function revokePage(key: Key): PageContent {
+function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
   const body = confirmation({
     action: `${home}/${key.id}/revoke`,
     consequences: [
