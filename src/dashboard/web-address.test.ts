@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withScheme } from './scripts/web-address.js'
+import { withHttps } from './scripts/web-address.js'
 
 test('what begins with a host name gets https', () => {
   for (const text of [
@@ -11,9 +11,9 @@ test('what begins with a host name gets https', () => {
     'acme.com?q=1',
     '127.0.0.1',
   ]) {
-    assert.equal(withScheme(text), `https://${text}`)
+    assert.equal(withHttps(text), `https://${text}`)
   }
-  assert.equal(withScheme(' acme.com '), 'https://acme.com')
+  assert.equal(withHttps(' acme.com '), 'https://acme.com')
 })
 
 test('all else stays as it was typed, for the server to judge', () => {
@@ -21,6 +21,6 @@ test('all else stays as it was typed, for the server to judge', () => {
     ...['', 'summer', '/summer', '//acme.com', 'https://acme.com', 'http://acme.com', 'mailto:ana@acme.com'],
     ...['ana@acme.com', 'javascript:alert(1.5)', 'data:text/html,a.b', 'localhost:4000/docs', 'a b.com', 'C:\\a.txt'],
   ]) {
-    assert.equal(withScheme(text), text)
+    assert.equal(withHttps(text), text)
   }
 })

@@ -1,24 +1,21 @@
-/** What scripts add to the pages. Every page works without them. */
+/** Enhances the pages. Every page works without scripts. */
 import { watchCharts } from './chart.js'
 import { watchCopying } from './copying.js'
 import { watchDialogs } from './dialogs.js'
-import { watchForms } from './forms.js'
-import { watchKeys } from './keys.js'
-import { watchLiveForms } from './live.js'
+import { watchForms, watchSignInLink, watchUrlFields } from './forms.js'
+import { watchSearchForms, watchSelection } from './lists.js'
 import { watchLocalTimes } from './local-times.js'
 import { watchRefreshing } from './refresh.js'
-import { watchSchemes } from './schemes.js'
-import { watchSelection } from './selection.js'
-import { signInByLink } from './sign-in.js'
+import { watchShortcuts } from './shortcuts.js'
 
 watchCharts()
 watchCopying()
 watchDialogs()
 watchForms()
-watchKeys()
-watchLiveForms()
+watchShortcuts()
+watchSearchForms()
 watchLocalTimes()
 watchRefreshing()
-watchSchemes()
+watchUrlFields()
 watchSelection()
-signInByLink()
+watchSignInLink()

@@ -1,12 +1,12 @@
 /**
- * Charts in the browser: the figure under the pointer, a finger or the arrow keys. Without this, columns say theirs by their
- * titles, and the table has them all.
+ * Shows the value of a chart under the pointer, under a finger, or with the arrow keys. Without scripts, columns have titles and
+ * the table shows all values.
  */
 
 /** @typedef {{ readonly x: number, readonly y: string, readonly text: string }} Point */
 
 /**
- * Makes all charts of the page, or of what is new in it, readable point by point.
+ * Makes each chart within the node readable point by point.
  * @param {ParentNode} within
  */
 export function watchCharts(within = document) {
@@ -18,7 +18,7 @@ export function watchCharts(within = document) {
 }
 
 /**
- * Lets people move along the points of a plot, as on a slider, whose value is said.
+ * Turns a plot into a slider over its points, so that screen readers announce each value.
  * @param {SVGSVGElement} plot
  * @param {HTMLOutputElement} output
  */
@@ -45,7 +45,7 @@ function readable(plot, output) {
 
   set(plot, { role: 'slider', tabindex: 0, 'aria-readonly': true, 'aria-valuemin': 0, 'aria-valuemax': last })
   set(plot, { 'aria-valuenow': at, 'aria-valuetext': points[at]?.text ?? '' })
-  // The slider says its value itself.
+  // Screen readers announce the value of the slider already.
   output.setAttribute('aria-live', 'off')
 
   const choose = (/** @type {PointerEvent} */ event) => {
@@ -57,7 +57,7 @@ function readable(plot, output) {
   plot.addEventListener('pointermove', choose)
   plot.addEventListener('pointerdown', choose)
   plot.addEventListener('pointerleave', (event) => {
-    // What a finger has chosen stays when it is lifted.
+    // On a touch screen, the value stays after the finger is lifted.
     if (event.pointerType === 'mouse' && document.activeElement !== plot) rest()
   })
   plot.addEventListener('focus', () => show(at))
@@ -71,7 +71,7 @@ function readable(plot, output) {
 }
 
 /**
- * The points from the columns of a plot, whose titles are taken away: the browser would show them as well.
+ * Returns the points of a plot. Removes the titles of its columns, because the browser would show them as tooltips.
  * @param {SVGSVGElement} plot
  * @returns {Point[]}
  */
@@ -85,7 +85,7 @@ function pointsOf(plot) {
 }
 
 /**
- * Puts the figure above its point, as far as there is room.
+ * Moves the value above its point, within the drawing.
  * @param {HTMLOutputElement} output
  * @param {SVGSVGElement} plot
  * @param {Point} point
@@ -100,7 +100,7 @@ function follow(output, plot, { x, y }) {
 }
 
 /**
- * Where a key leads; undefined for a key that leads nowhere.
+ * Returns the index after a key press; undefined for other keys.
  * @param {KeyboardEvent} event
  * @param {number} at
  * @param {number} last
@@ -114,7 +114,7 @@ function placeAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
 }
 
 /**
- * Marks a point with a line and a dot, or none.
+ * Marks a point with a line and a dot. Null removes the mark.
  * @param {SVGSVGElement} plot
  * @param {Point | null} point
  */

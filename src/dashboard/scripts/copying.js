@@ -1,5 +1,5 @@
-/** Buttons with `data-copy` copy its text and say "Copied" for two seconds. */
-import { announce } from './announce.js'
+/** Copies the text of `data-copy` when its button is pressed, and shows "Copied" for two seconds. */
+import { announce } from './page.js'
 
 const saidFor = 2_000
 
@@ -26,7 +26,7 @@ function say(button) {
 }
 
 /**
- * Whether the text is on the clipboard.
+ * Copies the text. Returns false if the browser refuses.
  * @type {(text: string, beside: HTMLElement) => Promise<boolean>}
  */
 async function copied(text, beside) {
@@ -34,7 +34,7 @@ async function copied(text, beside) {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // Browsers have no clipboard for pages on plain http; the older way needs a selected text, inside an open dialog too.
+    // Pages on plain HTTP have no clipboard API. The older command copies a selection, which must be in the open dialog.
     const area = document.createElement('textarea')
     area.value = text
     area.className = 'hidden-text'

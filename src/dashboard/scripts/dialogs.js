@@ -1,6 +1,4 @@
-/**
- * Links with `data-dialog` open the page they lead to in a dialog. The browser closes it with Esc, and gives the focus back.
- */
+/** Opens the target of links with `data-dialog` in a dialog. The browser closes it with Esc and returns the focus. */
 import { hasChanges } from './forms.js'
 import { fetchPage } from './page.js'
 
@@ -17,7 +15,7 @@ export function watchDialogs() {
 }
 
 /**
- * Whether somebody wants to follow a link here, not in another tab.
+ * Returns whether a click opens the link in this tab.
  * @type {(event: MouseEvent) => boolean}
  */
 function isPlain({ button, ctrlKey, metaKey, shiftKey, altKey }) {
@@ -39,7 +37,7 @@ async function openPage(address) {
 }
 
 /**
- * Opens a dialog with this in it; it is gone when it closes. A form with changes asks before.
+ * Opens a dialog with the content, and removes it when it closes. Asks first if a form has unsaved changes.
  * @type {(...content: Node[]) => void}
  */
 export function openDialog(...content) {
@@ -50,7 +48,7 @@ export function openDialog(...content) {
   close.dataset.close = ''
   close.textContent = 'Close'
   dialog.append(...content)
-  // A question has its own way back.
+  // A confirmation has its own Cancel link.
   const back = dialog.querySelector('a[data-close]')
   if (back === null) dialog.prepend(close)
   const heading = dialog.querySelector('h1')
@@ -71,6 +69,6 @@ export function openDialog(...content) {
   dialog.addEventListener('close', () => dialog.remove())
   document.body.append(dialog)
   dialog.showModal()
-  // Enter alone must not remove anything.
+  // Pressing Enter right away must not delete anything.
   if (back instanceof HTMLElement) back.focus()
 }

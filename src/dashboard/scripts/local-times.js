@@ -1,7 +1,11 @@
-/** Dates and times: people read and type them in their own time zone, and forms send them in UTC, as without scripts. */
+/** Shows and edits dates and times in the time zone of the browser. Forms send them in UTC, as they do without scripts. */
 
 const exact = new Intl.DateTimeFormat('en-GB', {
-  ...{ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' },
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
   timeZoneName: 'short',
 })
 
@@ -13,15 +17,15 @@ export function watchLocalTimes() {
   for (const time of document.querySelectorAll('time[data-local]')) {
     if (time instanceof HTMLTimeElement) time.textContent = exact.format(new Date(time.dateTime))
   }
-  // Before anything else takes the form for sent.
-  document.addEventListener('submit', askForWhole, true)
+  // Runs first, so that no other listener regards the form as sent.
+  document.addEventListener('submit', rejectPartialDates, true)
 }
 
 /**
- * Has people complete a date that is there in part: its field has no value, and would be taken for an empty one.
+ * Rejects incomplete dates. Their fields have no value, so the server would regard them as empty.
  * @type {(event: SubmitEvent) => void}
  */
-function askForWhole(event) {
+function rejectPartialDates(event) {
   if (!(event.target instanceof HTMLFormElement)) return
   for (const field of event.target.querySelectorAll('input[type="datetime-local"]')) {
     if (!(field instanceof HTMLInputElement) || !field.validity.badInput) continue
@@ -33,7 +37,7 @@ function askForWhole(event) {
 }
 
 /**
- * Has a hidden field send the time instead of this one.
+ * Shows local time in the field, and sends UTC in a hidden field with its name.
  * @type {(field: HTMLInputElement, zone: string) => void}
  */
 function makeLocal(field, zone) {
@@ -42,12 +46,12 @@ function makeLocal(field, zone) {
   sent.name = field.name
   sent.value = field.value
   field.removeAttribute('name')
-  // As if the page had come with it: it is no change of the form.
+  // As a default value, this is not an unsaved change.
   field.defaultValue = localTime(field.value)
   field.after(sent)
   field.addEventListener('input', () => {
     const date = new Date(field.value)
-    // What is no time is sent as it is, and refused beside the field.
+    // The server rejects an invalid time, next to the field.
     sent.value = Number.isNaN(date.getTime()) ? field.value : shortened(date)
   })
   const named = field.labels?.[0]?.querySelector('[data-zone]')
@@ -55,7 +59,7 @@ function makeLocal(field, zone) {
 }
 
 /**
- * A time in UTC as the clock here shows it; the text itself if it is no time.
+ * Converts a UTC time to local time. Returns other text unchanged.
  * @type {(text: string) => string}
  */
 function localTime(text) {
@@ -64,7 +68,7 @@ function localTime(text) {
 }
 
 /**
- * No longer than it must be, as the pages write times.
+ * Formats a time without zero seconds, as the pages do.
  * @type {(date: Date) => string}
  */
 function shortened(date) {

@@ -1,7 +1,6 @@
-/** Another page of the dashboard, fetched. */
-
 /**
- * The document at the address, or null when that is not a page to show in this one: the session is over, or it failed.
+ * Fetches another page of the dashboard. Returns null if its content can't be shown here: the request failed, or the session
+ * has ended.
  * @type {(address: string | URL, signal?: AbortSignal) => Promise<Document | null>}
  */
 export async function fetchPage(address, signal) {
@@ -9,4 +8,24 @@ export async function fetchPage(address, signal) {
   const isAnotherPlace = answer.redirected && new URL(answer.url).pathname !== new URL(address, location.href).pathname
   if (!answer.ok || isAnotherPlace) return null
   return new DOMParser().parseFromString(await answer.text(), 'text/html')
+}
+
+/**
+ * Announces a message to screen readers.
+ * @type {(words: string) => void}
+ */
+export function announce(words) {
+  // Screen readers ignore everything outside an open dialog.
+  const place = document.querySelector('dialog[open]') ?? document.body
+  let region = place.querySelector(':scope > .announcer')
+  if (region === null) {
+    region = document.createElement('div')
+    region.className = 'announcer hidden-text'
+    region.setAttribute('role', 'status')
+    place.append(region)
+  }
+  const said = region
+  // Screen readers skip an unchanged text, and the first text of a new region.
+  said.textContent = ''
+  setTimeout(() => said.append(words), 50)
 }

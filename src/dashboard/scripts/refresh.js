@@ -1,14 +1,14 @@
 /**
- * Elements with `data-refresh` wait for something to happen: the page is asked for again until they say another thing. Those whose
- * `data-with` names such an element change with it.
+ * Fetches the page again until an element with `data-refresh` has changed, and then replaces it together with the elements whose
+ * `data-with` names it.
  */
-import { announce } from './announce.js'
+
 import { watchCharts } from './chart.js'
-import { fetchPage } from './page.js'
+import { announce, fetchPage } from './page.js'
 
 const everyMs = 2_000
-/** After this many times, nothing is likely to come. */
-const maxTimes = 150
+/** The number of attempts, which take five minutes. */
+const maxAttempts = 150
 
 export function watchRefreshing() {
   for (const waiting of document.querySelectorAll('[data-refresh]')) if (waiting.id !== '') void refresh(waiting)
@@ -16,7 +16,7 @@ export function watchRefreshing() {
 
 /** @type {(waiting: Element) => Promise<void>} */
 async function refresh(waiting) {
-  for (let times = 0; times < maxTimes; times++) {
+  for (let times = 0; times < maxAttempts; times++) {
     await new Promise((resolve) => setTimeout(resolve, everyMs))
     if (!waiting.isConnected) return
     if (document.hidden) continue
@@ -33,7 +33,7 @@ async function refresh(waiting) {
 }
 
 /**
- * Shows what changes with an element as the newer page has it.
+ * Replaces the elements that change together with the element `id`.
  * @type {(id: string, page: Document | undefined) => void}
  */
 function replaceOthers(id, page) {

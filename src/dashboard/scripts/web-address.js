@@ -1,13 +1,11 @@
-/** Addresses of pages as people type them. */
-
-/** A host name with a dot, perhaps a port, then the path or the end. */
+/** A host name with a dot, an optional port, then a path or the end. */
 const bareHost = /^[^\s/?#:@\\]+\.[^\s/?#:@\\]+(?::\d+)?(?:[/?#]|$)/
 
 /**
- * `text` with `https://` before it where it begins with a host name, as `acme.com/summer` does; else `text` as it is.
+ * Adds `https://` to a URL that starts with a host name, such as `acme.com/summer`. Returns other text unchanged.
  * @type {(text: string) => string}
  */
-export function withScheme(text) {
+export function withHttps(text) {
   const trimmed = text.trim()
   return bareHost.test(trimmed) ? `https://${trimmed}` : text
 }

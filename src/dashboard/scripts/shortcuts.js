@@ -1,6 +1,6 @@
 /**
- * Keys: `/` goes to the search, `c` to a new link, `g` and a letter to a place, `?` shows them all. They are never read in
- * fields, and can be turned off, since programs that listen to speech take words for keys (WCAG 2.1.4).
+ * Keyboard shortcuts: `/` searches, `c` creates a link, `g` and a letter opens a page, and `?` lists them all. Fields ignore them.
+ * They can be turned off, because speech input types words as keys (WCAG 2.1.4).
  */
 import { openDialog } from './dialogs.js'
 
@@ -21,10 +21,10 @@ const explained = [
 ]
 const switchName = 'keys-off'
 
-export function watchKeys() {
+export function watchShortcuts() {
   let isPlaceNext = false
   document.addEventListener('keydown', (event) => {
-    if (!isOurs(event) || isOff()) return
+    if (!isShortcut(event) || isOff()) return
     const { key } = event
     const place = isPlaceNext ? places[key] : undefined
     isPlaceNext = key === 'g'
@@ -40,10 +40,10 @@ export function watchKeys() {
 }
 
 /**
- * Whether the key is not the browser's, a field's or a dialog's.
+ * Returns whether a key press can be a shortcut: not for the browser, a field or a dialog.
  * @type {(event: KeyboardEvent) => boolean}
  */
-function isOurs({ target, ctrlKey, metaKey, altKey, isComposing }) {
+function isShortcut({ target, ctrlKey, metaKey, altKey, isComposing }) {
   if (ctrlKey || metaKey || altKey || isComposing) return false
   if (target instanceof HTMLElement && target.matches('input, select, textarea')) return false
   return document.querySelector('dialog[open], [popover]:popover-open') === null
@@ -55,7 +55,7 @@ function newLink() {
   else location.assign('/app/links/new')
 }
 
-/** Whether there is a search to go to. */
+/** Focuses the search field. Returns false if the page has none. */
 function focusSearch() {
   const search = document.querySelector('input[type="search"]')
   if (!(search instanceof HTMLInputElement)) return false

@@ -1,14 +1,12 @@
 /**
- * Forms with `data-live` show their answer while somebody types: they fetch the list at its new address, put it in the
- * place of the old one, and leave the focus where it is.
+ * Lists: forms with `data-live` update their results while people type, without moving the focus; selected rows are counted.
  */
-import { announce } from './announce.js'
-import { fetchPage } from './page.js'
+import { announce, fetchPage } from './page.js'
 
-/** Milliseconds without a key before the list is asked for. */
+/** Milliseconds without a key press before the list is fetched. */
 const pause = 150
 
-export function watchLiveForms() {
+export function watchSearchForms() {
   /** @type {number | undefined} */
   let timer
   let running = new AbortController()
@@ -31,7 +29,7 @@ export function watchLiveForms() {
     event.preventDefault()
     ask(form)
   })
-  // What was typed before this script came.
+  // People may type before this script has loaded.
   for (const form of document.querySelectorAll('form[data-live]')) {
     const search = form.querySelector('input[type="search"]')
     if (!(form instanceof HTMLFormElement) || !(search instanceof HTMLInputElement)) continue
@@ -45,7 +43,7 @@ function liveForm(target) {
 }
 
 /**
- * Shows what the form finds, unless it is asked for something else in the meantime.
+ * Shows the results of the form, unless a later request replaces this one.
  * @type {(form: HTMLFormElement, signal: AbortSignal) => Promise<void>}
  */
 async function show(form, signal) {
@@ -62,13 +60,13 @@ async function show(form, signal) {
     document.title = page.title
     announce(found.querySelector('[data-count]')?.textContent ?? found.querySelector('h2')?.textContent ?? '')
   } catch {
-    // Asked for something else, or no network: what is shown stays true for its own address.
+    // A later request, or no network: the current results still match the current URL.
     if (!signal.aborted) results?.removeAttribute('aria-busy')
   }
 }
 
 /**
- * Where the form leads, without what is not filled in.
+ * Returns the URL that the form requests, without empty fields.
  * @type {(form: HTMLFormElement) => URL}
  */
 function addressOf(form) {
@@ -78,4 +76,22 @@ function addressOf(form) {
     if (typeof value === 'string' && value !== '') address.searchParams.append(name, value)
   }
   return address
+}
+
+/** Counts the selected rows of a list, and selects all rows of the page. */
+export function watchSelection() {
+  document.addEventListener('change', ({ target }) => {
+    const list = target instanceof HTMLInputElement ? target.closest('[data-select]') : null
+    if (!(target instanceof HTMLInputElement) || list === null) return
+    const all = list.querySelector('[data-select-all]')
+    const rows = /** @type {NodeListOf<HTMLInputElement>} */ (list.querySelectorAll('tbody input[type="checkbox"]'))
+    if (target === all) for (const row of rows) row.checked = target.checked
+    const selected = [...rows].filter(({ checked }) => checked).length
+    if (all instanceof HTMLInputElement) {
+      all.checked = selected === rows.length
+      all.indeterminate = selected > 0 && selected < rows.length
+    }
+    const words = list.querySelector('[data-number-of]')
+    if (words !== null) words.textContent = `${selected} selected`
+  })
 }
