@@ -5,7 +5,7 @@ import { emptyDay, hourOf } from '../storage/clicks/day-facts.ts'
 import { encodeDay } from '../storage/clicks/day-form.ts'
 import { dayOf } from '../storage/clicks/keys.ts'
 import type { Db } from '../storage/port.ts'
-import { clicksOverTime, noClicksYet, periodFrom } from './statistics.ts'
+import { clicksOverTime, figures, noClicksYet, periodFrom } from './statistics.ts'
 
 test('an active link without clicks is offered to open; one that leads no one on says why', () => {
   const short_url = 'https://go.acme.com/summer'
@@ -44,4 +44,20 @@ test('the table adds up to the figures that stand above it', async (t) => {
       )
     }
   }
+})
+
+const period = 'the 30 days before'
+const changeOf = (value: number, before: number) => figures([{ label: 'Clicks', value, before }], period).text
+
+test('a figure says its change against the period before, in words too', () => {
+  assert.match(changeOf(1_200, 1_000), /<dt>Clicks<\/dt><dd><span class="figure">1,200<\/span>/)
+  assert.match(
+    changeOf(1_200, 1_000),
+    /title="1,000 in the 30 days before"><svg .*>up<\/span> 20%<span class="hidden-text"> against/,
+  )
+  assert.match(changeOf(900, 1_000), />down<\/span> 10%</)
+  assert.match(changeOf(5, 0), />up<\/span> from 0</)
+  assert.match(changeOf(5, 5), />no change</)
+  assert.doesNotMatch(changeOf(0, 0), /change/)
+  assert.doesNotMatch(figures([{ label: 'Links', value: 3 }], period).text, /change/)
 })

@@ -56,41 +56,29 @@ function decoded(text: string): string {
   }
 }
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-/** Each of its characters is a sign, which need not be looked for: a list has a hundred of such texts. */
-const isPlain = /^[ -~]*$/
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** The text with its middle left out when it has more signs than `length`; both ends stay. No sign is cut in two. */
+/** Characters as people count them: an emoji or an accented letter is one. */
+function charactersOf(text: string): string[] {
+  return /^[ -~]*$/.test(text) ? text.split('') : Array.from(segmenter.segment(text), ({ segment }) => segment)
+}
+
+/** Shortens a text to `length` characters by leaving out its middle. */
 export function truncateMiddle(text: string, length: number): string {
-  const behind = Math.floor((length - 1) / 2)
-  return cut(text, length - 1 - behind, behind)?.join('…') ?? text
+  const characters = charactersOf(text)
+  if (characters.length <= length) return text
+  const tail = Math.floor((length - 1) / 2)
+  return `${characters.slice(0, length - 1 - tail).join('')}…${characters.slice(characters.length - tail).join('')}`
 }
 
-/**
- * The first and the last signs of a text that has more than those and one. Only the ends are read: a target may have kilobytes,
- * and a list a hundred of them.
- */
-function cut(text: string, before: number, behind: number): readonly [head: string, tail: string] | null {
-  if (isPlain.test(text)) {
-    const isShort = text.length <= before + 1 + behind
-    return isShort ? null : [text.slice(0, before), text.slice(text.length - behind)]
-  }
-  const segments = graphemes.segment(text)
-  let [read, head, tail] = [0, 0, text.length]
-  for (let signs = 1; signs <= before + 1 + behind; signs++) {
-    const sign = segments.containing(read)
-    if (sign === undefined) return null
-    read += sign.segment.length
-    if (signs === before) head = read
-  }
-  if (read === text.length) return null
-  for (let signs = 0; signs < behind; signs++) tail = segments.containing(tail - 1)?.index ?? 0
-  return [text.slice(0, head), text.slice(tail)]
+function truncateEnd(text: string, length: number): string {
+  const characters = charactersOf(text)
+  return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : text
 }
 
-/** Characters of a URL that a `title` has at most: a list of 100 long ones would otherwise be a page of megabytes. */
+/** UTF-16 code units of a URL in a `title`: a list of 100 long URLs would otherwise make a page of megabytes. */
 const maxTitle = 300
-/** Characters of a path and of a query that are read: a sign may be many, but no reader needs more. */
+/** UTF-16 code units of a path and of a query that are split into characters. */
 const maxRead = 1_000
 
 /**
@@ -98,51 +86,23 @@ const maxRead = 1_000
  * much of the query as fits. A long path keeps its end.
  */
 export function destination(url: string, length = 36): Html {
-  const { host, path, query } = urlParts(shortened(url))
+  const { host, path, query } = urlParts(url)
   const shownHost = truncateMiddle(host, Math.floor(length * 0.7))
-  const before = signsIn(shownHost) + 1
-  const ends = cut(shownHost + path, before, length - before - 1)
-  const [start, end] =
-    ends === null ? [shownHost, cutAtEnd(path + query, length - before + 1)] : [`${ends[0]}…`, ends[1]]
+  const rest = length - charactersOf(shownHost).length
+  const pathEnd = charactersOf(path.slice(-maxRead))
+  const isLong = pathEnd.length > rest
+  const start = isLong ? `${shownHost}/…` : shownHost
+  const end = isLong ? pathEnd.slice(2 - rest).join('') : truncateEnd(path + query.slice(0, maxRead), rest)
   const title = url.length > maxTitle ? `${url.slice(0, maxTitle - 1).toWellFormed()}…` : url
-  // Each from left to right by itself, since no sign of a path in another script may move before the cut.
+  // Each part has its own direction, so that no right-to-left path moves before the ellipsis.
   return html`<span class="target" title="${title}"><bdi dir="ltr">${start}</bdi><bdi dir="ltr">${end}</bdi></span>`
 }
 
-/** The URL with only the end of a long path, and only the beginning of a long query. The host is unchanged. */
-function shortened(url: string): string {
-  if (url.length <= maxRead) return url
-  const [, origin = '', path = '', query = ''] = /^([^/]*\/\/[^/?#]*)([^?#]*)([^#]*)/s.exec(url) ?? ['', '', url]
-  const end = path.length > maxRead ? `/${path.slice(-maxRead).replace(brokenStart, '')}` : path
-  return origin + end + query.slice(0, maxRead).replace(brokenEnd, '')
-}
-
-/** The rest of an escaped character whose beginning is missing, and the beginning of one whose rest is. */
-const brokenStart = /^[0-9a-f]{0,2}(?:%[89ab][0-9a-f])*/i
-const brokenEnd = /(?:%[c-f][0-9a-f](?:%[89ab][0-9a-f])*)?(?:%[0-9a-f]?)?$/i
-
-function signsIn(text: string): number {
-  return isPlain.test(text) ? text.length : [...graphemes.segment(text)].length
-}
-
-function cutAtEnd(text: string, length: number): string {
-  const ends = cut(text, length - 1, 0)
-  return ends === null ? text : `${ends[0]}…`
-}
-
-/** Without scheme, user and a bare slash; escapes in words. */
+/** Returns the decoded parts of a URL, without scheme, user and a bare slash. */
 function urlParts(url: string): { readonly host: string; readonly path: string; readonly query: string } {
   const parsed = URL.parse(url)
   if (parsed === null) return { host: '', path: url, query: '' }
-  return { host: parsed.host, path: inWords(parsed.pathname.replace(/^\/$/, '')), query: inWords(parsed.search) }
-}
-
-function inWords(text: string): string {
-  try {
-    return decodeURI(text)
-  } catch {
-    return text
-  }
+  return { host: parsed.host, path: decoded(parsed.pathname.replace(/^\/$/, '')), query: decoded(parsed.search) }
 }
 
 const states: Readonly<Record<string, readonly [word: string, icon: IconName]>> = {

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { destination, shortUrlLink, shortUrlText, truncateMiddle } from './links.ts'
+import { countedAtMost } from '../../links/counts-parameters.ts'
+import { destination, linkCount, shortUrlLink, shortUrlText, truncateMiddle } from './links.ts'
 
 test('text is cut in the middle, and no sign is cut in two', () => {
   assert.equal(truncateMiddle('abcdefghij', 10), 'abcdefghij')
   assert.equal(truncateMiddle('abcdefghijk', 10), 'abcde…hijk')
   assert.equal(truncateMiddle('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 3), '👩‍👩‍👧…👩‍👩‍👧')
-})
-
-test('a long text is cut without being read: only signs at its ends are asked for', (t) => {
-  const asked = t.mock.method(Object.getPrototypeOf(new Intl.Segmenter('en').segment('')), 'containing')
-  const words = `acme.com/${'👩‍👩‍👧é'.repeat(1_000)}/end`
-  assert.equal(truncateMiddle(words, 20), 'acme.com/👩‍👩‍👧…é👩‍👩‍👧é👩‍👩‍👧é/end')
-  assert.equal(asked.mock.callCount(), 29)
 })
 
 test('a target is its host and path in words, with the URL behind it', () => {
@@ -72,4 +66,11 @@ test('a short link shows no scheme and each part in its own script, and is copie
   assert.match(inRow, /<a class="short-url cover" href="\/app\/links\/1" aria-label="localhost:3080\/a">/)
   assert.equal(shortUrlText('https://a.b/%ff'), 'a.b/%ff')
   assert.equal(shortUrlText(`https://go.acme.com/${'x'.repeat(60)}`), `go.acme.com/${'x'.repeat(18)}…${'x'.repeat(29)}`)
+})
+
+test('links are counted up to a thousand', () => {
+  const words = (links: number) => linkCount('space_id=2', links).text
+  assert.equal(words(1), '<a href="/app/links?space_id=2">1 link</a>')
+  assert.match(words(countedAtMost - 1), />1,000 links</)
+  assert.match(words(countedAtMost), />More than 1,000 links</)
 })

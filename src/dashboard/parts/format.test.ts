@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { exactTime, formatDay, timeAgo } from './format.ts'
+import { exactTime, formatCount, formatDay, formatPercent, formatShortCount, quantity, timeAgo } from './format.ts'
 
 const now = Date.parse('2026-11-22T12:00:00Z')
 
@@ -24,4 +24,11 @@ test('a time says how long ago it was or will be, with the exact one behind it',
 test('exact times are in UTC', () => {
   assert.equal(exactTime(now), '22 Nov 2026, 12:00 UTC')
   assert.equal(formatDay('2026-11-22T23:59:00Z'), '22 Nov 2026')
+})
+
+test('numbers are grouped, shortened and counted', () => {
+  assert.equal(formatCount(1_234_567), '1,234,567')
+  assert.equal(formatShortCount(1_234_567), '1.2M')
+  assert.deepEqual([formatPercent(0.042), formatPercent(0.42), formatPercent(1.5)], ['4.2%', '42%', '150%'])
+  assert.deepEqual([quantity(1, 'link'), quantity(0, 'link'), quantity(2, 'link')], ['1 link', '0 links', '2 links'])
 })
