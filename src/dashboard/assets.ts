@@ -1,11 +1,11 @@
-/** What the pages load: one sheet of styles and small scripts. */
+/** The files that pages load: a stylesheet and small scripts. */
 import { hash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { Failure } from '../errors.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 
-/** In the order of the cascade, which the first declares. */
+/** In cascade order; the first file declares the layers. */
 const sheets = [
   ...['reset', 'tokens', 'base', 'parts/frame', 'parts/phone', 'parts/buttons', 'parts/floating', 'parts/forms'],
   ...['parts/lists', 'parts/tables', 'parts/blocks', 'parts/content', 'parts/charts', 'parts/bars'],
@@ -19,18 +19,15 @@ const texts = new Map([
     .map((name) => [name, textOf(`scripts/${name}`)] as const),
 ])
 
-/**
- * Names the content of all files together: scripts import each other by relative addresses, so one that changes takes the
- * others to another folder.
- */
+/** A hash of all files. Scripts import each other by relative URLs, so a change to one file moves all of them. */
 export const assetsVersion = hash('sha1', JSON.stringify([...texts].sort()), 'hex').slice(0, 12)
 
-/** The address of a file, under which it never changes. */
+/** Returns the path of a file. The content at this path never changes. */
 export function assetAddress(name: 'app.css' | 'app.js'): string {
   return `/app/static/${assetsVersion}/${name}`
 }
 
-/** The files of the dashboard, by their names. */
+/** Returns all files by name. */
 export async function dashboardFiles(): Promise<ReadonlyMap<string, StaticContent>> {
   const files = [...texts].map(async ([name, text]) => {
     const type = name.endsWith('.css') ? 'text/css' : 'text/javascript'

@@ -9,24 +9,24 @@ import type { Versioned } from '../storage/version.ts'
 import { ListState } from './list-state.ts'
 import type { Choice } from './parts/fields.ts'
 
-/** What filters and forms offer. */
+/** The options of filters and forms. */
 export interface Choices {
   readonly domains: readonly Domain[]
   readonly spaces: readonly Space[]
 }
 
-/** The ids that are chosen already, as records, forms and addresses have them; what is no id is left out. */
+/** The selected ids from records, forms and URLs. Invalid ids are ignored. */
 export interface Chosen {
   readonly domains?: readonly unknown[]
   readonly spaces?: readonly unknown[]
 }
 
-/** Domains and spaces that a select offers. Those beyond are reached from their own pages. */
+/** The maximum number of domains and spaces in a select. Others are linked from their own pages. */
 export const maxChoices = 250
 
 /**
- * The account's first `offered` domains and spaces by name, and after them those that are chosen: a select that lacks the
- * chosen one would send another.
+ * Returns the account's first `maxChoices` domains and spaces by name, followed by the selected ones. A select without
+ * its selected option would submit another one.
  */
 export async function loadChoices(storage: Storage, account: number, chosen: Chosen = {}): Promise<Choices> {
   const byName = { sort_by: 'name', sort: 'asc' }
@@ -53,12 +53,10 @@ async function withChosen<Row extends { readonly id: number }>(
   return [...rows, ...others.flatMap((found) => found?.record ?? [])]
 }
 
-/** A space in a list to choose from. */
 export function spaceChoice({ id, name }: Space): Choice {
   return { value: String(id), label: name }
 }
 
-/** A domain in a list to choose from. */
 export function domainChoice({ id, name_unicode }: Domain): Choice {
   return { value: String(id), label: name_unicode }
 }

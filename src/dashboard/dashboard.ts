@@ -1,6 +1,4 @@
-/**
- * The dashboard: pages for people, on the listener of the API, over the same forms, rules and stores.
- */
+/** The dashboard: pages for people on the API listener, over the same forms, actions and stores. */
 
 import type { DomainActions } from '../domains/actions.ts'
 import { Failure } from '../errors.ts'
@@ -31,7 +29,7 @@ export interface DashboardServices {
   readonly router: Router
   readonly storage: Storage
   readonly keyring: Keyring
-  /** The public address of the dashboard, without a slash at its end. */
+  /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
   readonly countRequest: PagesOptions['countRequest']
   readonly countFailedSignIn: SignInServices['countFailedSignIn']

@@ -1,4 +1,4 @@
-/** How failures are worded for people in the dashboard: as a page that says what to do next. */
+/** Error pages. They say what to do next. */
 import type { Failure } from '../errors.ts'
 import type { FailureResponse } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
@@ -7,12 +7,12 @@ import { type Place, pageHeaders, renderBare } from './frame.ts'
 import { linkButton } from './parts/buttons.ts'
 import { linkListReturnPath } from './return-path.ts'
 
-/** Words a failure as a page. */
+/** Renders a failure as a page without a frame. */
 export function renderFailurePage({ code, message, facts }: Failure, requestId: string): FailureResponse {
   const { status } = failures[code]
   const isNoPage = code === 'route_not_found'
   const title = isNoPage ? noSuchPage : failures[code].title
-  // Only what the server failed at is in the log.
+  // Only server errors are in the log.
   const request = status >= 500 ? html`<p>Request <code>${requestId}</code></p>` : null
   const body = html`${isNoPage ? null : html`<p>${message}</p>`}${request}<p><a href="/app">Go to the overview</a></p>`
   const headers = {
@@ -25,7 +25,7 @@ export function renderFailurePage({ code, message, facts }: Failure, requestId: 
 
 const noSuchPage = 'There is no such page'
 
-/** A failure as somebody sees it who is signed in: within the frame. */
+/** An error page inside the frame, for signed-in users. */
 export interface FailureContent {
   readonly title: string
   readonly place: Place
@@ -35,13 +35,13 @@ export interface FailureContent {
 
 interface Request {
   readonly method: string
-  /** What was asked for: a path, perhaps with a query. */
+  /** The request target: a path with an optional query. */
   readonly target: string
-  /** The list that the form was sent from, as it says. */
+  /** The list that the form was sent from, as given by the form. */
   readonly next: unknown
 }
 
-/** A refusal as a page with the way to the list that was meant; null for what the server itself failed at. */
+/** Returns the content of an error page with a link back to the list. Returns null for server errors. */
 export function failureContent(failure: Failure, { method, target, next }: Request): FailureContent | null {
   const { status } = failures[failure.code]
   if (status >= 500) return null

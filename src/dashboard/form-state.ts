@@ -1,6 +1,4 @@
-/**
- * What a form shows: what was stored or typed, and what is wrong with it, in the words that the API has for it.
- */
+/** The state of a form: its stored or submitted values, and the errors of the API. */
 import { Failure, preconditionFailed, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
@@ -12,13 +10,13 @@ export class FormState {
   readonly #shown = new Set<string>()
   readonly violations: readonly Violation[]
 
-  /** `values` by the names of the controls; text for a control that has none is empty. */
+  /** `values` are keyed by control name; a missing value shows as an empty control. */
   constructor(values: Fields, violations: readonly Violation[] = []) {
     this.#values = values
     this.violations = violations
   }
 
-  /** The state of the control of this name. */
+  /** Returns the state of a control. */
   field(name: string): FieldState {
     this.#shown.add(name)
     const value = this.#values[name]
@@ -26,7 +24,7 @@ export class FormState {
     return { value: typeof value === 'string' || typeof value === 'number' ? String(value) : '', error }
   }
 
-  /** The controls, which were drawn with this state, below what was refused of them, and what was refused beside them. */
+  /** Renders the controls with their errors above them. Errors without a control come first. */
   withErrors(controls: Html): Html {
     const { shown = [], others = [] } = Object.groupBy(this.violations, ({ field }) =>
       this.#shown.has(field) ? 'shown' : 'others',
@@ -36,8 +34,8 @@ export class FormState {
 }
 
 /**
- * The result of the action, or why it was refused: what is wrong with the fields that were sent, or that another has changed
- * the record since. Throws what else it throws.
+ * Returns the result of the action, or a `Rejection` if fields are invalid or someone else has changed the record.
+ * Rethrows other errors.
  */
 export async function attempt<T>(action: () => Promise<T>): Promise<T | Rejection> {
   try {
@@ -49,7 +47,7 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T | Rejectio
   }
 }
 
-/** Nothing was changed. */
+/** The action changed nothing. */
 export class Rejection {
   readonly violations: readonly Violation[]
   readonly isConflict: boolean
@@ -61,8 +59,8 @@ export class Rejection {
 }
 
 /**
- * Demands that a record is still as the form was opened with: `version` came back with it. Null for a form that has none, as a
- * request to the API without `If-Match`. The demand throws `precondition_failed`.
+ * Returns the precondition that the record still has the version that the form was opened with. Returns null for a
+ * form without a version, like an API request without `If-Match`. The check throws `precondition_failed`.
  */
 export function preconditionFrom(version: unknown): Precondition | null {
   if (version === undefined || version === '') return null

@@ -1,35 +1,34 @@
-/** The whole document of every page of the dashboard, around what the page shows. */
+/** The HTML document around the content of each page, and its header fields. */
 import { type Html, html, type Part } from '../http/html.ts'
 import { assetAddress } from './assets.ts'
 import { attributes, hiddenFields } from './parts/buttons.ts'
 import { type IconName, icon } from './parts/icons.ts'
 
-/** Which colours a browser shows: the system's, or those that somebody chose. */
+/** The color scheme of the browser, or the one that the user chose. */
 export type Scheme = 'system' | 'light' | 'dark'
 
-/** What all documents need. */
 export interface BareDocument {
-  /** Says the thing and the place: "/summer on go.acme.com". */
+  /** Names the thing and the place: "/summer on go.acme.com". */
   readonly title: string
-  /** The title as it stands on the page, where it says less or more. */
+  /** The `h1`, if it differs from the title. */
   readonly heading?: Part
   readonly scheme: Scheme
-  /** What the last change came to. */
+  /** The result of the last change. */
   readonly notice?: Html
   readonly body: Part
 }
 
 export interface FramedDocument extends BareDocument {
   readonly place: Place
-  /** The account's name. */
+  /** The name of the account. */
   readonly account: string
-  /** The page's one primary action. */
+  /** The primary action of the page. */
   readonly action?: Html
-  /** The page's own address, with its query: where a choice of colours leads back to. */
+  /** The path of the page with its query. Changing the color scheme returns to it. */
   readonly path: string
 }
 
-/** Where in the navigation a page belongs. */
+/** The section of the navigation that a page belongs to. */
 export type Place = keyof typeof mainPlaces | keyof typeof otherPlaces
 
 const mainPlaces = {
@@ -46,7 +45,7 @@ const otherPlaces = {
   about: ['About', '/app/about'],
 } as const
 
-/** A page of somebody who signed in. */
+/** Renders a page with navigation. */
 export function renderFramed(page: FramedDocument): string {
   const { title, heading = title, action = null, notice = null, body } = page
   return renderDocument(
@@ -63,7 +62,7 @@ ${notice}
   )
 }
 
-/** A page without a session, such as the one to sign in, and one that says what failed: small, in the middle. */
+/** Renders a small centered page without navigation, such as the sign-in page or an error page. */
 export function renderBare(page: BareDocument): string {
   const { title, heading = title, notice = null, body } = page
   return renderDocument(
@@ -98,7 +97,7 @@ ${body}
 `.text
 }
 
-/** The one that the API's documents have. */
+/** The icon of the API documents. */
 const iconAddress = '/docs/static/icon.svg'
 
 function brandLink(href: string): Html {
@@ -140,9 +139,7 @@ function schemeForm(chosen: Scheme, path: string): Html {
   return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Colours">${buttons}</div></form>`
 }
 
-/** What every page says to browsers beside its content. */
-
-/** Nothing but this server, no script or style within a page, and no frame around it. */
+/** Allows only resources of this server: no inline scripts or styles, and no framing. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "base-uri 'none'",
@@ -154,7 +151,7 @@ const contentSecurityPolicy = [
   "style-src 'self'",
 ].join('; ')
 
-/** The header fields of every answer, whether or not it has a page. */
+/** The header fields of every response. */
 export const responseHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': contentSecurityPolicy,

@@ -1,6 +1,4 @@
-/**
- * Lists as pages: the address holds the whole state, so that back, reload and sharing work.
- */
+/** Lists: the URL contains the entire state, so that back, reload and sharing work. */
 import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { checkListQuery, type ListQuery, pageRequestOf } from '../forms/list-query.ts'
@@ -11,17 +9,17 @@ import type { Resource } from '../resources.ts'
 import type { PageRequest } from '../storage/port.ts'
 import { pagination } from './parts/list-controls.ts'
 
-/** Rows of a page, unless its address says otherwise. */
+/** The default number of rows on a page. */
 export const rowsPerPage = 25
 
-/** The state of a list, and the addresses of its other states. */
+/** The state of a list, and the URLs of its other states. */
 export class ListState {
   readonly query: ListQuery
   readonly request: PageRequest
   readonly #path: string
   readonly #given: URLSearchParams
 
-  /** Throws `validation_failed` for an address that no list has. */
+  /** Throws `validation_failed` for an invalid query. */
   constructor(path: string, given: Fields, form: Form<ListQuery>, resource: Resource) {
     const query = checkListQuery({ per_page: String(rowsPerPage), ...given }, form)
     if (query instanceof Failure) throw query
@@ -32,17 +30,17 @@ export class ListState {
     this.#given = new URLSearchParams(filled.map(([name, value]) => [name, String(value)]))
   }
 
-  /** The page, counted from 1. */
+  /** The page number, from 1. */
   get page(): number {
     return this.query.page ?? 1
   }
 
-  /** The value of a filter as the address has it; empty if it has none. */
+  /** Returns the value of a filter in the URL; empty if there is none. */
   valueOf(name: string): string {
     return this.#given.get(name) ?? ''
   }
 
-  /** The address with these values; null leaves one out. A list that changes begins at its first page. */
+  /** Returns the URL with these values; null removes a value. The page number is reset. */
   href(changes: Readonly<Record<string, string | null>>): string {
     const wanted = new URLSearchParams(this.#given)
     wanted.delete('page')
@@ -54,35 +52,35 @@ export class ListState {
     return text === '' ? this.#path : `${this.#path}?${text}`
   }
 
-  /** The address of this page of the list. */
+  /** The URL of this page of the list. */
   get currentHref(): string {
     return this.pageHref(this.page)
   }
 
-  /** The address of another page of the same list. */
+  /** Returns the URL of another page of the same list. */
   pageHref(page: number): string {
     return this.href({ page: page === 1 ? null : String(page) })
   }
 
-  /** The address of the list in another order. */
+  /** Returns the URL of the list in another order. */
   sortHref(by: string, isDescending: boolean): string {
     return this.href({ sort_by: by, sort: isDescending ? 'desc' : 'asc' })
   }
 }
 
-/** Stands instead of the rows where there are none; `why` where the first page has none either. Scripts say it aloud. */
+/** Renders a message instead of rows. `why` is used on the first page. Scripts announce it. */
 export function noRowsMessage(list: ListState, why: string): Html {
   return list.page === 1 ? html`<p data-count>${why}</p>` : emptyPageMessage(list)
 }
 
-/** Stands instead of the rows on a page of the list that has none. */
+/** Renders a message for an empty page after the last one. */
 export function emptyPageMessage(list: ListState): Html {
   return html`<p data-count>This page of the list is empty. <a href="${list.pageHref(1)}">Go to the first page</a></p>`
 }
 
 /**
- * The rows on the page that the address asks for, of a list that is read as a whole, and the ways to the others; nothing beside
- * a list of one page. The first page for an address that asks for none.
+ * Returns the rows on the requested page of a list that is already in memory, and the pagination. A list of one page
+ * has no pagination.
  */
 export function slicePage<Row>(
   all: readonly Row[],

@@ -1,6 +1,6 @@
 /**
- * The pages as their files see them: each gets a session and the fields of the request, and returns what to show or where to
- * go. None can be reached without a session, and none can be made to act by another site.
+ * Routes for pages. Each page handler gets the session and the fields of a request, and returns content or a redirect.
+ * Every page requires a session, and no other site can post its forms.
  */
 
 import { Failure, found, overloaded } from '../errors.ts'
@@ -21,48 +21,51 @@ import { leaveNotice, type Names, type Notice, takeNotice } from './notices.ts'
 import { shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'
 
-/** Bytes that a form may have: the addresses of a link have 10 240 characters together, of up to 12 bytes when they are encoded. */
+/**
+ * The maximum size of a form in bytes. The URLs of a link have 10,240 characters in total, of up to 12 bytes when
+ * encoded.
+ */
 const maxFormBytes = 160 * 1024
-/** Bytes that a form may have without a session: a secret, and where to go next. */
+/** The maximum size of a form that needs no session, in bytes: a secret and a return path. */
 const maxPublicFormBytes = 4 * 1024
-/** Fields that a form may have: a list has a box for each of its rows, and more beside them. */
+/** The maximum number of fields in a form. A list has a checkbox for each row, and a few other fields. */
 const maxFormFields = 200
 
 /**
- * How many requests for pages are handled at the same time, in all and for each account (the place), and how many wait: a
- * person who restores 40 tabs gets all of them. An account has only a few, because a page that waits for the database
- * must not delay the pages of other accounts.
+ * Limits of pages rendered at the same time, and of waiting requests, in total and for each account. 64 may wait, so
+ * that a browser can restore 40 tabs. Few run for each account, because pages that wait for the database must not
+ * delay other accounts.
  */
 export const maxPages = { concurrency: 64, concurrencyPerKey: 4, maxQueue: 1_024, maxQueuePerKey: 64 }
 
-/** A request of somebody who is signed in. */
+/** A request with a session. */
 export interface PageRequest {
   readonly exchange: Exchange
   readonly session: Session
   readonly account: number
-  /** The fields of the address. */
+  /** The fields of the query string. */
   readonly query: Fields
-  /** The fields of the form that was sent; none if none was. */
+  /** The fields of the submitted form; empty for GET. */
   readonly fields: Fields
 }
 
-/** What a page shows; the frame around it is the same for all. */
+/** The content of a page, inside the common frame. */
 export interface PageContent {
-  /** The thing and the place: "/summer on go.acme.com". */
+  /** Names the thing and the place: "/summer on go.acme.com". */
   readonly title: string
-  /** The `h1`, where it is not the title. */
+  /** The `h1`, if it differs from the title. */
   readonly heading?: Part
   readonly place: Place
-  /** The primary action, at the right of the heading. */
+  /** The primary action, to the right of the heading. */
   readonly action?: Html
   readonly body: Part
-  /** 200 unless the page says otherwise. */
+  /** 200 by default. */
   readonly status?: number
   /** The redirect for a repeated form. Without it, a repeat does the work again. */
   readonly repeatRedirect?: Redirect
 }
 
-/** Where the browser goes next, and what it is told there. */
+/** The next page, with an optional notice to show on it. */
 export class Redirect {
   readonly path: string
   readonly notice: Notice | undefined
@@ -73,16 +76,16 @@ export class Redirect {
   }
 }
 
-/** Shows a page. What it throws is worded as a page. */
+/** Handles a request for a page. A thrown `Failure` becomes an error page. */
 export type PageHandler = (request: PageRequest) => Promise<PageContent | Redirect>
 
 export interface PagesOptions {
   readonly router: Router
   readonly db: Db
   readonly shortUrl: Names['shortUrl']
-  /** The public address of the dashboard, without a slash at its end. */
+  /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
-  /** Counts a request of the session; the failure that answers it if there have been too many. */
+  /** Counts a request against the rate limit of the session. Returns a failure if the limit is exceeded. */
   readonly countRequest: (session: number, exchange: Exchange) => Failure | undefined
 }
 
@@ -96,8 +99,8 @@ export class Pages {
   }
 
   /**
-   * Has the page answer GET. Without a session, the browser is redirected to the sign-in page, and back afterwards. An
-   * account that requests too many pages at the same time gets `overloaded`.
+   * Adds a page for GET. Without a session, redirects to the sign-in page and back afterwards. Returns `overloaded` to
+   * an account that requests too many pages at the same time.
    */
   get(path: string, page: PageHandler): void {
     this.getFile(path, (request) =>
@@ -108,7 +111,7 @@ export class Pages {
     )
   }
 
-  /** The same for what is no page, such as a picture or a file: the handler sends it. */
+  /** Adds a file, such as an image, for GET. The handler sends the response. */
   getFile(path: string, handler: (request: PageRequest) => Promise<Outcome>): void {
     this.publicRoute('GET', path, async (exchange) => {
       const session = await this.sessionOf(exchange)
@@ -120,8 +123,8 @@ export class Pages {
   }
 
   /**
-   * Has the page answer a form that was sent by POST from one of our own pages. What ends a session is not `isLimited`: a
-   * thief of one cannot keep its owner from that.
+   * Adds a page for a form posted from our own pages. Forms that end a session are not limited, because a stolen
+   * session could otherwise keep its owner from ending it.
    */
   post(path: string, page: PageHandler, { isLimited = true } = {}): void {
     this.publicRoute('POST', path, async (exchange) => {
@@ -140,7 +143,7 @@ export class Pages {
     })
   }
 
-  /** Has the handler answer a form that was sent by POST from one of our own pages, whether or not there is a session. */
+  /** Adds a handler for a form posted from our own pages. No session is needed. */
   publicPost(path: string, handler: (exchange: Exchange, fields: Fields) => Promise<Outcome>): void {
     this.publicRoute('POST', path, async (exchange) => {
       const fault = crossSiteFailure(exchange, this.#options.dashboardUrl(exchange))
@@ -150,12 +153,12 @@ export class Pages {
     })
   }
 
-  /** Has the handler answer whether or not there is a session; what it throws is worded as a page. */
+  /** Adds a handler that needs no session. Its failures become error pages. */
   publicRoute(method: 'GET' | 'POST', path: string, handler: (exchange: Exchange) => Promise<Outcome>): void {
     this.#options.router.add(method, path, handler, { formatFailure: renderFailurePage })
   }
 
-  /** The session that the request belongs to. */
+  /** Returns the session of the request. */
   async sessionOf(exchange: Exchange): Promise<Session | undefined> {
     const secret = readSessionCookie(exchange, this.isSecure(exchange))
     const session = secret === undefined ? undefined : await findSession(this.#options.db, secret)
@@ -163,12 +166,12 @@ export class Pages {
     return session
   }
 
-  /** Whether browsers reach the dashboard over https. */
+  /** Returns whether browsers reach the dashboard over HTTPS. */
   isSecure(exchange: Exchange): boolean {
     return this.#options.dashboardUrl(exchange).startsWith('https:')
   }
 
-  /** Sends the browser on with a GET (303). */
+  /** Redirects the browser to a GET request (303). */
   redirect(exchange: Exchange, { path, notice }: Redirect): undefined {
     if (notice !== undefined) leaveNotice(exchange, notice, this.isSecure(exchange))
     for (const name in responseHeaders) addHeader(exchange, name, responseHeaders[name] as string)
@@ -176,7 +179,7 @@ export class Pages {
     return send(exchange, 303)
   }
 
-  /** Sends the text of a whole page. */
+  /** Sends a rendered page. */
   send(exchange: Exchange, status: number, text: string): undefined {
     for (const name in pageHeaders) addHeader(exchange, name, pageHeaders[name] as string)
     return sendText(exchange, status, text)
@@ -189,16 +192,16 @@ export class Pages {
     const { status = 200, ...rest } = shown
     const path = shortReturnPath(exchange.target)
     const frame = { account: session.account.name, scheme: readScheme(exchange), path }
-    // What a change came to is said on a page that can be shown.
+    // Notices wait for a successful page.
     if (status >= 400) return this.send(exchange, status, renderFramed({ ...rest, ...frame }))
     const names = { db: this.#options.db, shortUrl: this.#options.shortUrl, account: request.account }
-    // HEAD shows nothing.
+    // A HEAD response shows no notice.
     const notice = exchange.method === 'HEAD' ? null : await takeNotice(exchange, names, this.isSecure(exchange))
     return this.send(exchange, status, renderFramed({ ...rest, ...frame, ...(notice && { notice }) }))
   }
 }
 
-/** What the page shows, or why it refuses to; throws what the server failed at. */
+/** Returns the content of the page, or of an error page. Throws server errors. */
 async function contentOrFailure(request: PageRequest, page: PageHandler): Promise<PageContent | Redirect> {
   try {
     return await page(request)
@@ -217,7 +220,7 @@ function tooManyPages(): Failure {
   return overloaded('Too many pages are loading. Try again in a second.')
 }
 
-/** What the same form gets when it is sent again after this result: a redirect. Null if its work is then done again. */
+/** Returns the redirect for a repeat of the same form; null if the repeat does the work again. */
 function redirectForRepeat(result: PageContent | Redirect): Redirect | null {
   return result instanceof Redirect ? result : (result.repeatRedirect ?? null)
 }
@@ -226,12 +229,12 @@ function requestOf(exchange: Exchange, session: Session, fields: Fields): PageRe
   return { exchange, session, account: session.account.id, query: exchange.query as Fields, fields }
 }
 
-/** The `{id}` of the path. Throws `not_found` for anything that cannot be an id. */
+/** Returns the `{id}` of the path. Throws `not_found` if it is not an id. */
 export function idParam({ exchange }: PageRequest, what: string): number {
   return found(positiveInteger(exchange.params.id ?? ''), what)
 }
 
-/** The fields of a form. */
+/** Reads the fields of a form. */
 async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | Failure> {
   const bytes = await receiveBody(exchange, maxBytes)
   if (bytes instanceof Failure) return bytes
@@ -241,9 +244,9 @@ async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | 
 }
 
 /**
- * Turns away a request that changes something and that another site may have made the browser send: it must say
- * `Sec-Fetch-Site: same-origin` (Fetch Metadata), or, where that header is absent, name this host in `Origin`. `address` is
- * the public address of the dashboard, which may be another than the host that a proxy asks for.
+ * Rejects a state-changing request from another site. It must have `Sec-Fetch-Site: same-origin` (Fetch Metadata) or,
+ * without that header, an `Origin` with this host. `address` is the public URL of the dashboard, because a proxy may
+ * request another host.
  */
 export function crossSiteFailure({ headers, host }: Exchange, address: string): Failure | undefined {
   const site = headers['sec-fetch-site']
@@ -260,7 +263,7 @@ function isOwnOrigin(origin: string | undefined, hosts: readonly string[]): bool
   return url !== null && /^https?:$/.test(url.protocol) && hosts.some((host) => hostOf(url.protocol, host) === url.host)
 }
 
-/** The host without the scheme's own port, as `URL` writes it. */
+/** Returns the host without the default port of the protocol. */
 function hostOf(protocol: string, host: string): string | undefined {
   return URL.parse(`${protocol}//${host}`)?.host
 }

@@ -1,8 +1,8 @@
-/** Where a browser goes next, when an address or a form says so. */
+/** Paths that a browser returns to after a form, read from untrusted text. */
 import { maxTargetBytes } from '../http/request-head.ts'
 
 const home = '/app'
-/** Characters of an address in a form that works without a session: encoded three times as long, it fits into 4 KiB. */
+/** The maximum length of a path in a form that needs no session. Percent-encoded, it still fits into 4 KiB. */
 const maxShortPath = 1_200
 
 /**
@@ -18,7 +18,7 @@ export function returnPath(text: unknown): string {
   return isPage && !url.pathname.startsWith(`${home}/sign-in`) && next.length <= maxTargetBytes ? next : home
 }
 
-/** Like `nextOf`, but returns the first page for a path that doesn't fit into a form of 4 KiB. */
+/** Like `returnPath`, but returns the first page for a path that doesn't fit into a form of 4 KiB. */
 export function shortReturnPath(text: unknown): string {
   const next = returnPath(text)
   return next.length <= maxShortPath ? next : home
@@ -26,13 +26,13 @@ export function shortReturnPath(text: unknown): string {
 
 const links = `${home}/links`
 
-/** The list of links in the state that `text` names, such as `/app/links?search=summer`; else the whole list. */
+/** Returns the path of the link list with its query, such as `/app/links?search=summer`; otherwise the whole list. */
 export function linkListReturnPath(text: unknown): string {
   const next = returnPath(text)
   return next.startsWith(`${links}?`) ? next : links
 }
 
-/** The same, or the page of one link, if `text` names that. */
+/** Returns the path of a link page or, otherwise, the path of the link list. */
 export function linkReturnPath(text: unknown): string {
   const next = returnPath(text)
   return /^\/app\/links\/\d+$/.test(next) ? next : linkListReturnPath(next)

@@ -1,4 +1,4 @@
-/** The statistics of a link, a domain, a space or the whole account over a period, as a part of a page. */
+/** Statistics of a link, a domain, a space or the account over a period, as part of a page. */
 import { dayText } from '../analytics/days.ts'
 import { type DayRange, today } from '../analytics/statistics/day-range.ts'
 import { rankingOf, rankingsOf, seriesOf } from '../analytics/statistics/reading.ts'
@@ -34,18 +34,18 @@ import { icon } from './parts/icons.ts'
 import { shortUrlText } from './parts/links.ts'
 import { emptyState } from './parts/messages.ts'
 
-/** The period that an address asks for, and what is wrong with it. */
+/** Reads the period from a query, with its violations. */
 export function periodFrom(query: Fields): PeriodReading {
   return readPeriod(query, today())
 }
 
-/** Whose statistics, over which period. */
+/** The subject and the period of the statistics. */
 export interface StatisticsQuery {
   readonly db: Db
   readonly account: number
   readonly subject: Subject
   readonly reading: PeriodReading
-  /** The page's address without a query. */
+  /** The path of the page. */
   readonly path: string
 }
 
@@ -62,10 +62,10 @@ export type Breakdown = keyof typeof breakdowns
 
 export const allBreakdowns = Object.keys(breakdowns) as readonly Breakdown[]
 
-/** Values that a break-down shows. */
+/** The number of values in a breakdown. */
 const shownValues = 8
 
-/** Whether anyone or any program came in the period, or in the last twelve months. */
+/** Returns whether there were any visits, bots included, in the period or in the last twelve months. */
 export async function hasVisits({ db, account, subject, reading }: StatisticsQuery): Promise<boolean> {
   for (const { range } of [reading.period, namedPeriod('12m', today())]) {
     const { clicks, bots, previews } = (await seriesOf(db, account, subject, range, 'month')).totals
@@ -74,7 +74,7 @@ export async function hasVisits({ db, account, subject, reading }: StatisticsQue
   return false
 }
 
-/** The choice of a period, the figures and the chart. */
+/** Renders the period menu, the figures and the chart. */
 export async function clicksOverTime(query: StatisticsQuery): Promise<Html> {
   const { db, account, subject, reading, path } = query
   const { range, interval, before } = reading.period
@@ -95,7 +95,7 @@ export async function clicksOverTime(query: StatisticsQuery): Promise<Html> {
   return html`${bar}${figuresFor(now.totals, compared?.totals)}${compared && comparison(compared.before, progress)}${chart}`
 }
 
-/** The totals of the period before, up to the hour of its last day that it is now. */
+/** Returns the totals of the previous period up to the current hour of its last day. */
 async function totalsUntilNow(
   { currentHour }: Progress,
   totals: Counts,
@@ -115,7 +115,7 @@ async function totalsUntilNow(
   )
 }
 
-/** What the changes of the figures are against. */
+/** Names the period that the figures are compared with. */
 function comparison({ from, to }: DayRange, { currentHour }: Progress): Html {
   const span = formatDayRange(dayText(from), dayText(to))
   const words =
@@ -142,7 +142,7 @@ function figuresFor(now: Counts, before: Counts | undefined): Html {
   )
 }
 
-/** What the clicks of the period break down into, as bars; the days are read once. */
+/** Renders the breakdowns of the clicks as bars. Reads the days only once. */
 export async function breakdownBars(
   { db, account, subject, reading }: StatisticsQuery,
   names: readonly Breakdown[],
@@ -158,7 +158,7 @@ export async function breakdownBars(
   return html`<div class="breakdowns">${bars}</div>`
 }
 
-/** Stands instead of the figures until the first click; a script looks for it every few seconds. */
+/** Renders a placeholder for the figures until the first click. A script polls for it. */
 export function noClicksYet({ short_url, status }: Pick<Link, 'short_url' | 'status'>): Html {
   const title = 'No clicks yet'
   if (status !== 'active')
@@ -173,11 +173,11 @@ export function noClicksYet({ short_url, status }: Pick<Link, 'short_url' | 'sta
 export interface Figure {
   readonly label: string
   readonly value: number
-  /** The same figure of the period before, of equal length; without it, no change is shown. */
+  /** The figure of the previous period. Without it, no change is shown. */
   readonly before?: number
 }
 
-/** One line of three or four numbers with their change. `period` names what they are compared with: "the 30 days before". */
+/** Renders figures with their changes. `period` names the compared period: "the 30 days before". */
 export function figures(all: readonly Figure[], period: string): Html {
   const entries = all.map(
     ({ label, value, before }) =>
@@ -201,17 +201,17 @@ interface GroupQuery {
   readonly account: number
   readonly subject: Subject & { readonly scope: 'domain' | 'space' }
   readonly query: Fields
-  /** The page's address without a query. */
+  /** The path of the page. */
   readonly path: string
 }
 
-/** With the status of the page: 422 for a period that is refused. */
+/** Returns the statistics of a domain or a space, and the page status: 422 if the period is invalid. */
 export async function groupStatistics(group: GroupQuery): Promise<{ readonly part: Html; readonly status: number }> {
   const { query, subject, shortUrl } = group
   const reading = periodFrom(query)
   const statistics = { ...group, reading }
   const isRefused = reading.violations.length > 0
-  // Once there were visits, a quiet period is worth seeing.
+  // Once there have been visits, an empty period is worth showing.
   const parts =
     isRefused || (await hasVisits(statistics))
       ? await Promise.all([
@@ -224,10 +224,10 @@ export async function groupStatistics(group: GroupQuery): Promise<{ readonly par
   return { part: html`<section id="clicks"><h2>${words}</h2>${parts}</section>`, status: isRefused ? 422 : 200 }
 }
 
-/** Links of the ranking. */
+/** The number of links in the ranking. */
 const shownLinks = 10
 
-/** Those of the account, a domain or a space in the period. */
+/** Renders the most visited links in the period. */
 export async function topLinks({ db, account, subject, reading }: StatisticsQuery, shortUrl: ShortUrl): Promise<Html> {
   const ranking = await rankingOf(db, account, subject, reading.period.range, 'links')
   const values = await ranking.page({ sortBy: 'clicks', direction: 'desc', offset: 0, limit: shownLinks })
@@ -243,7 +243,10 @@ export async function topLinks({ db, account, subject, reading }: StatisticsQuer
   }
 }
 
-/** `path` is the page's address without a query. Days that were refused stand in the open, as they were typed. */
+/**
+ * Renders the period menu: the named periods, and a form for any other. `path` is the path of the page. Rejected dates
+ * stay visible.
+ */
 export function periodBar({ period, typed, violations }: PeriodReading, path: string, hasFile: boolean): Html {
   const links = periods.map(({ name, label }) => {
     // The browser reserves the width of the bold label for the plain one.
@@ -272,7 +275,7 @@ function dateField(name: 'from' | 'to', label: string, state: FormState): Html {
 }
 
 /**
- * Sends the clicks over the asked period for spreadsheets (RFC 4180). Times and numbers alone: no cell can be a formula.
+ * Sends the clicks in the period as CSV (RFC 4180). It contains only times and numbers, so no cell can be a formula.
  * Returns `validation_failed`.
  */
 export async function sendClicksCsv(

@@ -1,30 +1,29 @@
 import { hash } from 'node:crypto'
 
-/** The result of a form is stored this long, in milliseconds: people press a button twice within seconds. */
+/** Milliseconds that the result of a form is stored. People press a button twice within seconds. */
 const storedForMs = 60_000
-/** The number of stored results. Each is at most the path of a page. */
+/** The maximum number of stored results. Each contains only the path of a page. */
 const maxStored = 2_000
 
 interface Stored<Result> {
   readonly result: Promise<Result>
-  /** On the monotonic clock. Infinity while the work is under way. */
+  /** On the monotonic clock. Infinity while the work is running. */
   readonly until: number
 }
 
-/** Stores the results of the last minute's forms, in this process. */
+/** Stores the results of recently submitted forms, in this process. */
 export class Submissions<Result> {
-  /** By the hash of session, path and `once`. The oldest result is the first. */
+  /** By the hash of session, path and `once`. The oldest result comes first. */
   readonly #stored = new Map<string, Stored<Result>>()
 
-  /** The number of stored results. */
   get size(): number {
     return this.#stored.size
   }
 
   /**
-   * Does the work, or returns the stored result of the same form: sent by the same session, to the same path, with the same
-   * `once` field. While the work is under way, the same form waits for its result. `repeated` returns the result for later
-   * repeats; with null, as after an error, a repeat does the work again.
+   * Does the work, or returns the stored result of the same form: same session, path and `once` field. A repeat waits
+   * if the work is still running. `repeated` returns the result for later repeats; null makes a repeat do the work
+   * again, as after an error.
    */
   async take(
     { session, path, once }: { readonly session: number; readonly path: string; readonly once: unknown },
@@ -52,7 +51,7 @@ export class Submissions<Result> {
     }
   }
 
-  /** Drops expired results, and makes room for one. Work under way stays, or a repeat would do it a second time. */
+  /** Drops expired results and makes room for a new one. Keeps running work, because a repeat would do it again. */
   #dropOldest(): void {
     const now = performance.now()
     for (const [key, { until }] of this.#stored) {

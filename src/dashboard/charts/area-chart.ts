@@ -5,15 +5,15 @@ import type { Bucket, Counts } from '../../analytics/statistics/series.ts'
 import { type Html, html } from '../../http/html.ts'
 import { formatCount, formatShortCount, quantity } from '../parts/format.ts'
 
-/** The drawing is this wide in its own units, and is stretched to its place; its height is in pixels. */
+/** The size of the plot. Its width is in abstract units that stretch to the available width, its height in pixels. */
 export const plotWidth = 1_000
 export const plotHeight = 200
 
-/** Room above the plot for half a label, and below it for the labels of the time. Pixels. */
+/** Space above the plot for half a label, and total height with the time labels. In pixels. */
 const top = 10
 const height = top + plotHeight + 26
 
-/** Clicks over time, with the same figures as a table. `scripts/chart.js` shows the figure under the pointer. */
+/** Renders clicks over time as a chart and a table. `scripts/chart.js` shows the value under the pointer. */
 export function areaChart(chart: ClicksChart): Html {
   const { buckets, before, title } = chart
   const axis = createAxis([...buckets.map(({ clicks }) => clicks), ...(before ?? [])])
@@ -26,13 +26,12 @@ ${chartTable(chart)}
 </figure>`
 }
 
-/** Why the line lies at the bottom. */
+/** Explains an empty chart. */
 function emptyText({ buckets, started }: ClicksChart): string | null {
   if (started === 0) return 'This period has not begun'
   return buckets.every(({ clicks }) => clicks === 0) ? 'No clicks in this period' : null
 }
 
-/** What the lines stand for. */
 function legend({ before, started, currentHour }: ClicksChart): Html | null {
   const lines = [
     ['chart-line', 'This period', before !== undefined || currentHour !== null],
@@ -54,7 +53,7 @@ function axisDrawing({ ticks, y }: Axis): Html {
   )}</svg>`
 }
 
-/** The lines are stretched to the width that there is; texts, hairlines and dots are not. */
+/** Renders the plot. Lines stretch to the available width; text, hairlines and dots do not. */
 function plotDrawing(chart: ClicksChart, axis: Axis): Html {
   const grid = axis.ticks.map((tick) => rounded(top + axis.y(tick)))
   return html`<svg class="chart-plot" width="100%" height="${height}" role="img" aria-label="${summaryOf(chart)}">
@@ -68,7 +67,7 @@ ${onlyDot(chart, axis)}
 </svg>`
 }
 
-/** The line ends where time does; what still runs is dashed. */
+/** The line ends at the current time; the running bucket is dashed. */
 function lines({ buckets, started, currentHour, before }: ClicksChart, { y }: Axis): Html {
   const clicks = buckets.slice(0, started).map((bucket) => bucket.clicks)
   const over = currentHour === null ? started : started - 1
@@ -83,7 +82,7 @@ function lines({ buckets, started, currentHour, before }: ClicksChart, { y }: Ax
   }<path class="chart-line" d="${lineFrom(0, clicks.slice(0, over))}"/>${running}`
 }
 
-/** A line needs two points. */
+/** Renders a dot if there is only one bucket, because a line needs two points. */
 function onlyDot({ buckets, started }: ClicksChart, { y }: Axis): Html | null {
   const [only] = buckets
   if (only === undefined || started !== 1) return null
@@ -99,14 +98,14 @@ function timeLabels({ buckets, interval }: ClicksChart): Html[] {
   })
 }
 
-/** From the left, in per cent of the drawing's width. */
+/** Returns the horizontal position as a percentage of the width. */
 function xPercent(place: number, count: number): number {
   return rounded((xPosition(place, count) / plotWidth) * 100)
 }
 
 /**
- * A column for each bucket that has begun takes the pointer, and says the figure where there is no script. `data-x` and
- * `data-y` are where the line is.
+ * Renders a column for each started bucket. It receives the pointer, and shows its value without scripts. `data-x` and
+ * `data-y` are the position of its point.
  */
 function columns(chart: ClicksChart, { y }: Axis): Html[] {
   const { buckets, started } = chart
@@ -121,7 +120,7 @@ function columns(chart: ClicksChart, { y }: Axis): Html[] {
   })
 }
 
-/** What the drawing says, in a sentence or two. */
+/** Summarizes the chart in one or two sentences. */
 function summaryOf(chart: ClicksChart): string {
   const { buckets, started, interval, title } = chart
   if (started === 0) return `${title}: ${bucketName((buckets[0] as Bucket).start_at, interval)} has not begun.`
@@ -143,7 +142,7 @@ const columnLabels = {
 const names = Object.keys(columnLabels) as (keyof Counts)[]
 const firstColumn = { hour: 'Hour (UTC)', day: 'Day', month: 'Month' }
 
-/** The figures of a chart, to be unfolded: those of all that has begun. */
+/** Renders the values of all started buckets as a collapsible table. */
 export function chartTable(chart: ClicksChart): Html {
   const { started, interval, title } = chart
   const before = clicksBefore(chart)
@@ -170,15 +169,15 @@ function sum(a: number, b: number): number {
 }
 
 export interface ClicksChart {
-  /** All of a range, empty ones too; at least one. */
+  /** All buckets of the range, empty ones included; at least one. */
   readonly buckets: readonly Bucket[]
-  /** How many of them have begun, from the first. */
+  /** The number of started buckets. */
   readonly started: number
-  /** Null unless the last of those that have begun still runs. */
+  /** The current hour; null unless the last started bucket is still running. */
   readonly currentHour: number | null
-  /** The clicks of the period before, from its first bucket on. */
+  /** The clicks in each bucket of the previous period. */
   readonly before?: readonly number[]
-  /** The clicks of the period before up to the time of it that it is now. */
+  /** The clicks in the previous period up to the current time. */
   readonly beforeUntilNow?: number
   readonly interval: Interval
   readonly title: string
@@ -195,20 +194,20 @@ const long = {
 }
 const short = { hour: utc(time), day: utc({ day, month }), month: utc({ month, year }) }
 
-/** In full: `Sun, 22 Nov 2026`, `22 Nov 2026, 15:00`, `November 2026`. */
+/** Formats a bucket in full: `Sun, 22 Nov 2026`, `22 Nov 2026, 15:00`, `November 2026`. */
 export function bucketName(startAt: string, interval: Interval): string {
   return long[interval].format(new Date(startAt))
 }
 
-/** The name of the bucket at this place, and whether it still runs. */
+/** Names a bucket, and says if it is still running. */
 export function bucketTitle({ buckets, started, currentHour, interval }: ClicksChart, place: number): string {
   const name = bucketName(buckets[place]?.start_at ?? '', interval)
   return currentHour !== null && place === started - 1 ? `${name}, so far` : name
 }
 
 /**
- * The clicks of the period before, beside each bucket that has begun. What still runs has those up to the same time, so that all
- * of them add up to `beforeUntilNow`.
+ * Returns the clicks of the previous period for each started bucket. The running bucket is compared up to the current
+ * time, so that the sum is `beforeUntilNow`.
  */
 export function clicksBefore({ before, beforeUntilNow, started }: ClicksChart): readonly number[] | undefined {
   if (before === undefined || beforeUntilNow === undefined) return before?.slice(0, started)
@@ -216,13 +215,16 @@ export function clicksBefore({ before, beforeUntilNow, started }: ClicksChart): 
   return [...over, beforeUntilNow - over.reduce((sum, clicks) => sum + clicks, 0)]
 }
 
-/** For the axis: `22 Nov`, `15:00`, `Nov 2026`. The hour in which a day begins has the day. */
+/** Formats a bucket for the axis: `22 Nov`, `15:00`, `Nov 2026`. Midnight shows the day. */
 export function bucketLabel(startAt: string, interval: Interval): string {
   const date = new Date(startAt)
   return short[interval === 'hour' && date.getUTCHours() === 0 ? 'day' : interval].format(date)
 }
 
-/** The places of at most four labels, ascending, the first and the last of all among them. Hours have one where a day begins. */
+/**
+ * Returns the indexes of at most four labels in ascending order, including the first and the last bucket. Labels of
+ * hours are at midnight or noon.
+ */
 export function labelIndexes(count: number, interval: Interval): number[] {
   const last = count - 1
   if (interval === 'hour') {
@@ -240,13 +242,13 @@ function hourStep(count: number): number {
 }
 
 export interface Axis {
-  /** The labelled figures, ascending from 0; at most four. */
+  /** The labeled values, ascending from 0; at most four. */
   readonly ticks: readonly number[]
-  /** From the top, in pixels. */
+  /** Returns the distance from the top in pixels. */
   y(clicks: number): number
 }
 
-/** An axis from 0 to at least the greatest of the figures, in round steps of whole clicks. */
+/** Returns an axis from 0 to at least the highest figure, in round steps of whole clicks. */
 export function createAxis(figures: readonly number[]): Axis {
   const most = figures.reduce((max, figure) => Math.max(max, figure), 1)
   let scale = scaleLinear([0, most], [plotHeight, 0]).nice(3)
@@ -258,7 +260,7 @@ export function createAxis(figures: readonly number[]): Axis {
   return { ticks, y: (clicks) => rounded(scale(clicks)) }
 }
 
-/** The middle of a bucket among `count` of them, from the left, in the units of the drawing. */
+/** Returns the horizontal position of a bucket, in the units of the plot. */
 export function xPosition(place: number, count: number): number {
   return rounded(count > 1 ? (place / (count - 1)) * plotWidth : plotWidth / 2)
 }

@@ -1,6 +1,4 @@
-/**
- * The periods of the pages with statistics, and how addresses name them. Days are numbers, as in `analytics/statistics/day-range.ts`. Pure.
- */
+/** Periods of statistics, and their form in URLs. Days are counted from 1970-01-01. Pure. */
 
 import { dayText } from '../../analytics/days.ts'
 import {
@@ -28,36 +26,36 @@ const labels = {
 
 export type PeriodName = keyof typeof labels
 
-/** What a page offers, in order. */
+/** The named periods, in menu order. */
 export const periods = Object.entries(labels).map(([name, label]) => ({ name: name as PeriodName, label }))
 
 const [dayMs, hourMs] = [86_400_000, 3_600_000]
 const defaultName = '30d'
-/** By hour, a range of one's own has at most two days, by day three months. */
+/** The maximum number of days shown by hour and by day. */
 const [mostByHour, mostByDay] = [2, 92]
 
 export interface Period {
-  /** Null for a range of the user's own. */
+  /** Null for a custom range. */
   readonly name: PeriodName | null
   readonly range: DayRange
   readonly interval: Interval
-  /** As many days before as have begun, or the same days as many months earlier; null where there are none since 1970. */
+  /** The previous period: as many days as have started, or the same days in earlier months. Null before 1970. */
   readonly before: DayRange | null
 }
 
 export interface PeriodReading {
-  /** The default period, if anything is at fault. */
+  /** The default period if there are violations. */
   readonly period: Period
   readonly violations: readonly Violation[]
-  /** The bounds as the form shows them: as they were typed, or else those of the period. */
+  /** The dates in the form: as typed, or those of the period. */
   readonly typed: { readonly from: string; readonly to: string }
 }
 
-/** How far a period has come. */
+/** The elapsed part of a period. */
 export interface Progress {
-  /** Hours, days or months that have begun. */
+  /** The number of started hours, days or months. */
   readonly started: number
-  /** The hour of the present day, rounded; null when the period is over or has not begun. */
+  /** The current hour, rounded; null unless the period is running. */
   readonly currentHour: number | null
 }
 
@@ -73,7 +71,7 @@ const periodForm = form<{ period: PeriodName | null; from: number | null; to: nu
   (wanted) => rangeFaults({ ...wanted, interval: null }),
 )
 
-/** The period that the fields of an address ask for: `period`, or else `from` and `to`. Others are not looked at. */
+/** Reads the period from `period`, or from `from` and `to`. Ignores other fields. */
 export function readPeriod({ period, from, to }: Fields, today: number): PeriodReading {
   const { values, violations } = periodForm.read({ period, from, to })
   const wanted = { from: values.from ?? null, to: values.to ?? null, interval: null }
@@ -87,7 +85,7 @@ export function readPeriod({ period, from, to }: Fields, today: number): PeriodR
   return { period: read, violations, typed: { from: typed(from, read.range.from), to: typed(to, read.range.to) } }
 }
 
-/** The period with this name that ends today. */
+/** Returns the named period that ends today. */
 export function namedPeriod(name: PeriodName, today: number): Period {
   const count = Number.parseInt(name, 10)
   const byMonth = name.endsWith('m')
@@ -95,7 +93,7 @@ export function namedPeriod(name: PeriodName, today: number): Period {
   return { name, ...periodOver(range, today, byMonth ? 'month' : undefined) }
 }
 
-/** How far the period has come at the time `now`, in milliseconds. */
+/** Returns the elapsed part of a period at the time `now`, in Unix milliseconds. */
 export function progressOf({ range: { from, to }, interval }: Period, now: number): Progress {
   const day = Math.floor(now / dayMs)
   const sinceMidnight = now - day * dayMs
@@ -109,14 +107,14 @@ export function progressOf({ range: { from, to }, interval }: Period, now: numbe
   return { started: day < from ? 0 : begun, currentHour: isRunning ? Math.round(sinceMidnight / hourMs) : null }
 }
 
-/** The period as the query of an address, without `?`. */
+/** Returns the query string of a period, without `?`. */
 export function periodQuery({ name, range }: Period): string {
   return name === null ? `from=${dayText(range.from)}&to=${dayText(range.to)}` : `period=${name}`
 }
 
 function periodOver(range: DayRange, today: number, interval = intervalOf(range)): Omit<Period, 'name'> {
   const { from } = range
-  // What has not begun cannot be compared.
+  // Days in the future can't be compared.
   const to = Math.min(range.to, today)
   const months = monthOf(to) - monthOf(from) + 1
   const before =
@@ -131,7 +129,7 @@ function intervalOf({ from, to }: DayRange): Interval {
   return days <= mostByHour ? 'hour' : days <= mostByDay ? 'day' : 'month'
 }
 
-/** The same day of an earlier month, or the last one that this month has. */
+/** Returns the same day in an earlier month, or the last day of that month. */
 function monthsEarlier(of: number, months: number): number {
   const month = monthOf(of)
   const nth = of - firstDayOf(month)

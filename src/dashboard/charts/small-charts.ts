@@ -10,13 +10,12 @@ export interface Bar {
 
 export interface BarChart {
   readonly title: string
-  /** In the order in which they are shown. */
   readonly rows: readonly Bar[]
-  /** The clicks of all values, those that are not shown included. */
+  /** The clicks of all values, including values that are not shown. */
   readonly total: number
 }
 
-/** A breakdown: each value with its name, its figure and its share, in text and as a bar. */
+/** Renders a breakdown: each value with its clicks and share, as text and as a bar. */
 export function barChart({ title, rows, total }: BarChart): Html {
   const list = html`<ol>${rows.map((row) => bar(row, total))}</ol>`
   const none = html`<p class="muted">No clicks in this period.</p>`
@@ -44,8 +43,8 @@ const devices: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * The label of a value of the breakdown `name`, as the statistics name both. A link's id is only a number here: those who
- * know the link show its address instead.
+ * Formats a value of a breakdown. The id of a link becomes a number, which callers with access to the link replace by
+ * its URL.
  */
 export function valueLabel(name: string, value: string | number | null): Html {
   if (value === null) return html`${name === 'referrers' ? 'Direct or unknown' : 'Unknown'}`
@@ -57,19 +56,19 @@ export function valueLabel(name: string, value: string | number | null): Html {
   return html`${flag && html`<span class="flag" aria-hidden="true">${flag}</span> `}${countryName(value)}`
 }
 
-/** `Germany` for `DE`; the code itself where it is no country's. */
+/** `Germany` for `DE`; other text unchanged. */
 function countryName(code: string): string {
   return nameIn(regions, code)
 }
 
-/** Two letters that systems show as a flag; null for what is no code of two letters. */
+/** Returns the flag of a two-letter country code; null for other text. */
 function countryFlag(code: string): string | null {
   if (!/^[A-Z]{2}$/.test(code)) return null
   const regionalA = 0x1f1e6
   return String.fromCodePoint(...[...code].map((letter) => regionalA + letter.charCodeAt(0) - 'A'.charCodeAt(0)))
 }
 
-/** `German` for `de`; the code itself where it is no language's. */
+/** `German` for `de`; other text unchanged. */
 function languageName(code: string): string {
   return nameIn(languages, code)
 }
@@ -78,14 +77,14 @@ function nameIn(names: Intl.DisplayNames, code: string): string {
   try {
     return names.of(code) ?? code
   } catch {
-    // It throws for what cannot be a code.
+    // `of` throws if the code is malformed.
     return code
   }
 }
 
 const [width, height, edge] = [60, 20, 2]
 
-/** A line of a few numbers, none negative, as small as a word. It is hidden from screen readers: a figure stands beside it. */
+/** Renders non-negative numbers as a line. Screen readers skip it, because a figure accompanies it. */
 export function sparkline(numbers: readonly number[]): Html {
   const shown = numbers.length > 1 ? numbers : [numbers[0] ?? 0, numbers[0] ?? 0]
   const x = scaleLinear([0, shown.length - 1], [edge, width - edge])

@@ -1,9 +1,9 @@
-/** What runs here. */
+/** The version, the account, and the sources of data. */
 import { html } from '../../http/html.ts'
 import { version } from '../../version.ts'
 import type { Pages } from '../pages.ts'
 
-/** `/app/about`. */
+/** Adds `/app/about`. */
 export function addAboutPage(pages: Pages): void {
   pages.get('/app/about', async ({ session }) => ({
     title: 'About',

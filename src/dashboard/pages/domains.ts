@@ -1,4 +1,4 @@
-/** Domains: host names, where they lead, and how many links they have. */
+/** Domain pages: the list, statistics, DNS records, and forms. */
 import type { DomainActions } from '../../domains/actions.ts'
 import { type Domain, listDomainsQuery } from '../../domains/schema.ts'
 import { findDomain, listDomains } from '../../domains/store.ts'
@@ -33,11 +33,11 @@ export interface DomainServices {
   readonly actions: DomainActions
   readonly checks: DomainChecks
   readonly shortUrl: ShortUrl
-  /** The public address of the dashboard. */
+  /** Returns the public URL of the dashboard. */
   readonly dashboardUrl: (exchange: Exchange) => string
 }
 
-/** `/app/domains` and the form that adds one. */
+/** Adds the list of domains and the form for a new domain. */
 export function addDomainListPages(
   pages: Pages,
   { storage, actions }: Pick<DomainServices, 'storage' | 'actions'>,
@@ -131,7 +131,7 @@ function newPage(state: FormState): PageContent {
   return { title: 'Add a domain', place: 'domains', body }
 }
 
-/** The fields of where a domain leads itself. */
+/** The URL fields of a domain. */
 export function urlFields(state: FormState): Html {
   return html`${textField({
     name: 'homepage_url',
@@ -148,7 +148,7 @@ export function urlFields(state: FormState): Html {
   })}`
 }
 
-/** `/app/domains/{id}` and what lies below. */
+/** Adds `/app/domains/{id}` and the pages below it. */
 export function addDomainPages(
   pages: Pages,
   { storage, actions, checks, dashboardUrl, shortUrl }: DomainServices,
@@ -251,10 +251,9 @@ function deletePage({ id, name_unicode }: Domain, { total, totalIsExact }: Page<
 
 interface DnsQuery {
   readonly domain: Domain
-  /** The host by which the dashboard is reached; null if none is known. */
+  /** The public host of the dashboard; null if it is unknown. */
   readonly publicHost: string | null
   readonly checks: DomainChecks
-  /** Whether to check now. */
   readonly isCheckRequested: boolean
 }
 
@@ -268,7 +267,7 @@ const verdicts: Readonly<Record<Reachability['answer'], string>> = {
     'The name has no address yet. Set what stands below, then check again: a new record can take an hour to reach everyone.',
 }
 
-/** The DNS records to set, and what a check has found. */
+/** Renders the DNS records to set, and the result of a check. */
 export async function dnsSection(request: DnsQuery): Promise<Html> {
   const { domain, checks, isCheckRequested } = request
   const { id, name } = domain
@@ -292,8 +291,9 @@ function dnsAdvice({ name, name_unicode }: Domain, records: readonly DnsRecord[]
 }
 
 /**
- * A CNAME needs no address; else they are those of the public host, and of the name itself if it was just found to lead here. The
- * DNS is waited for only when a check was asked for: it may be silent, and the page is there for more.
+ * Returns a CNAME record if possible. Otherwise returns the addresses of the public host, and of the domain itself if
+ * the check found that it already points here. Queries the DNS only for a requested check, because a slow resolver
+ * must not delay the page.
  */
 async function recordsToSet(request: DnsQuery, checked: Reachability | null): Promise<readonly DnsRecord[]> {
   const { domain, publicHost, checks, isCheckRequested } = request
@@ -310,7 +310,7 @@ function isLoopbackName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
 
-/** DNS records to set, each with buttons that copy its name and its value. */
+/** Renders DNS records with buttons that copy their names and values. */
 export function dnsRecords(records: readonly DnsRecord[]): Html {
   return table({
     caption: 'DNS records',

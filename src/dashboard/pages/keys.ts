@@ -1,4 +1,4 @@
-/** API keys: for programs, shown once. */
+/** API key pages: the list, creation and revocation. */
 import { Failure, found, Refusal } from '../../errors.ts'
 import { type Field, form, optional, type Rule, required } from '../../forms/form.ts'
 import { Type } from '../../forms/json-schema.ts'
@@ -20,7 +20,7 @@ import { table } from '../parts/table.ts'
 
 const home = '/app/keys'
 
-/** `/app/keys` and what lies below. */
+/** Adds `/app/keys` and the pages below it. */
 export function addKeyPages(pages: Pages, db: Db): void {
   pages.get(home, async ({ account, query }) => listPage(await listKeys(db, account), query))
 
@@ -33,7 +33,7 @@ export function addKeyPages(pages: Pages, db: Db): void {
     }
     const { name, expires } = values
     const issued = await createKey(db, { account, name, scopes: grantedScopes(values), lifetimeMs: lifetimes[expires] })
-    // Not the page again: a key is stored as its hash only, here too.
+    // The secret is not stored, so a repeat cannot show it again.
     return { ...issuedPage(issued), status: 201, repeatRedirect: new Redirect(home, { code: 'key-created-before' }) }
   })
 
@@ -102,14 +102,13 @@ const lifetimeLabels: Readonly<Record<Lifetime, string>> = {
   '365d': 'In a year',
 }
 
-/** "read links" */
+/** Describes a scope: "read links". */
 function describeScope(scope: Scope): string {
   if (scope === '*') return 'everything'
   const [resource = '', action = ''] = scope.split(':')
   return `${action} ${resource === 'stats' ? 'statistics' : resource}`
 }
 
-/** "Read links" */
 function scopeLabel(scope: Scope): string {
   const words = describeScope(scope)
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
@@ -160,11 +159,11 @@ function revokePage(key: Pick<Key, 'id' | 'name'>): PageContent {
   return { title: `Revoke ${key.name}?`, place: 'keys', body }
 }
 
-/** Code points. */
+/** In code points. */
 const maxName = 255
 const dayMs = 86_400_000
 
-/** How long a key may be good, by what the form sends; null for one that is good until it is revoked. */
+/** Lifetimes in milliseconds by form value; null means no expiry. */
 export const lifetimes = { '30d': 30 * dayMs, '90d': 90 * dayMs, '365d': 365 * dayMs, never: null } as const
 export type Lifetime = keyof typeof lifetimes
 
@@ -177,7 +176,7 @@ const nameRule: Rule<string> = {
 const lifetimeRule = oneOf(Object.keys(lifetimes) as Lifetime[], 'How long the key is good.')
 const scopeRule = oneOf(['true'], 'Whether the key has the scope.')
 
-/** A checkbox for each scope, by its name: text fields of a form cannot be sent twice. */
+/** One checkbox for each scope, because forms reject repeated fields. */
 const scopeFields = Object.fromEntries(scopes.map((scope) => [scope, optional(scopeRule, null)]))
 
 interface KeyFields {
@@ -194,7 +193,7 @@ export const keyForm = form<KeyFields & Readonly<Record<string, unknown>>>(
       : [{ field: '*', code: 'required', message: 'The key needs a scope: choose what it may do.' }],
 )
 
-/** The scopes that are checked; `*` includes all others. */
+/** Returns the selected scopes; `*` includes all others. */
 export function grantedScopes(values: Readonly<Record<string, unknown>>): Scope[] {
   const checked = scopes.filter((scope) => values[scope] === 'true')
   return checked.includes('*') ? ['*'] : checked

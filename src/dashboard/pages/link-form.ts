@@ -1,4 +1,7 @@
-/** A new link: paste a URL, done; the rest is folded away. */
+/**
+ * Forms for new and existing links. Controls are named like API fields, so that each error appears next to its
+ * control.
+ */
 
 import { found } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -26,7 +29,7 @@ import type { LinkServices } from './link.ts'
 
 const home = '/app/links'
 
-/** `/app/links/new`, and the form that makes a link. */
+/** Adds the form for a new link. */
 export function addNewLinkPages(pages: Pages, { storage, actions }: LinkServices): void {
   pages.get(`${home}/new`, async ({ account, query }) => {
     const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
@@ -63,7 +66,7 @@ function newLinkContent(state: FormState, choices: Choices): PageContent {
   return { ...shown, body }
 }
 
-/** Domain and alias as one; a choice of domains only where there is one. */
+/** Renders the domain and the alias; a select only if there are several domains. */
 function address(state: FormState, { domains }: Choices): Html {
   const [only, second] = domains
   const alias = textField({
@@ -80,7 +83,7 @@ function address(state: FormState, { domains }: Choices): Html {
   return html`<div class="joined">${domain}${alias}</div>`
 }
 
-/** `/app/links/{id}/edit`, and the form that changes a link. */
+/** Adds the form for an existing link. */
 export function addLinkEditPages(pages: Pages, { storage, actions, shortUrl }: LinkServices): void {
   pages.get(`${home}/:id/edit`, async (request) => {
     const { link, version } = await linkAsked(request)
@@ -127,16 +130,16 @@ interface Control {
   readonly name: string
   readonly label: string
   readonly help?: string
-  /** What the closed fold says of a value. */
+  /** Summarizes the value for the collapsed section. */
   readonly summary: (value: string) => string
-  /** How it is drawn; a line of text unless said otherwise. */
+  /** `text` by default. */
   readonly kind?: TextField['type'] | 'checkbox' | 'space' | 'redirect'
 }
 
-/** Signs of a name in a closed fold. */
+/** The maximum length of a name in a collapsed section. */
 const maxSummaryCharacters = 24
 
-/** What can be left out of a link's form, folded by theme. */
+/** The optional fields of a link, in collapsible sections. */
 const sections: readonly { readonly title: string; readonly controls: readonly Control[] }[] = [
   {
     title: 'Name and space',
@@ -222,7 +225,10 @@ const redirects: readonly Choice[] = [
   { value: '308', label: '308: permanent, keeps the method' },
 ]
 
-/** The folds of the form. Those with an error are open; those that are set say to what. A password that is set is not shown. */
+/**
+ * Renders the collapsible sections. Sections with errors are open; the others summarize their values. A stored
+ * password is not shown.
+ */
 export function linkSections(state: FormState, choices: Choices, hasPassword = false): Html {
   return html`${sections.map(({ title, controls }) => {
     const set = controls.flatMap((control) => summarizeControl(control, state, choices, hasPassword))
@@ -232,7 +238,7 @@ export function linkSections(state: FormState, choices: Choices, hasPassword = f
   })}`
 }
 
-/** What a control is set to, where that is another value than that of a link which says nothing of it. */
+/** Summarizes a control, unless it has its default value. */
 function summarizeControl(
   { name, kind, summary }: Control,
   state: FormState,
@@ -246,7 +252,7 @@ function summarizeControl(
   return [space === undefined ? summary(value) : truncateMiddle(space.name, maxSummaryCharacters)]
 }
 
-/** The day of a time; what was typed if it is none. */
+/** Formats the day of a time. Returns other text unchanged. */
 function formatDayOf(text: string): string {
   const time = Date.parse(`${text}Z`)
   return Number.isNaN(time) ? text : `${formatDay(time)} UTC`
@@ -258,7 +264,7 @@ function renderControl(control: Control, state: FormState, { spaces }: Choices, 
   if (kind === 'checkbox') return checkbox(field)
   if (kind === 'redirect') return selectField({ ...field, options: redirects })
   if (kind === 'password') return passwordFields(field, state, hasPassword)
-  // Where scripts run, they name the zone of the browser, and show its time.
+  // Scripts show the time in the time zone of the browser and name it.
   if (kind === 'datetime-local')
     return textField({ ...field, type: kind, label: html`${label} (<span data-zone>UTC</span>)` })
   if (kind !== 'space') return textField({ ...field, type: kind })
@@ -274,7 +280,7 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
   return html`${textField({ ...field, ...password, label: 'New password', help })}${checkbox(remove)}`
 }
 
-/** What the controls show of a link. */
+/** Returns the form values of a link. */
 export function formValues(link: Link): Fields {
   const named: readonly Pick<Control, 'name' | 'kind'>[] = [{ name: 'url' }, { name: 'alias' }, ...controls]
   return Object.fromEntries(
@@ -285,21 +291,21 @@ export function formValues(link: Link): Fields {
   )
 }
 
-/** As a control for dates and times takes it: no longer than it must be, so that what is not edited stays what it was. */
+/** Formats a time for a date control, without zero seconds, so that unedited times stay the same. */
 function localTime(text: string): string {
   return text.slice(0, -1).replace(/(?::00)?\.000$/, '')
 }
 
-/** The fields of the form as the API takes them. */
+/** Converts the form to API fields. */
 export function apiFields(form: Fields): Fields {
   const { version: _, remove_password, ...sent } = form
   const fields: Record<string, unknown> = { ...sent }
   for (const { name, kind } of controls) {
-    // A box that is not checked is not sent.
+    // Browsers don't send unchecked boxes.
     if (kind === 'checkbox') fields[name] = sent[name] ?? 'false'
     if (kind === 'datetime-local' && typeof sent[name] === 'string') fields[name] = toUtc(sent[name])
   }
-  // An empty password is one that was not touched.
+  // An empty password field was not edited.
   if (remove_password === 'true') fields.redirect_password = ''
   else if (sent.redirect_password === '') delete fields.redirect_password
   return fields
@@ -310,7 +316,7 @@ function toUtc(text: string): string {
   return minute === undefined ? text : `${minute}${rest || ':00'}Z`
 }
 
-/** What stands in the form and what is stored, where they differ, in words. A field that was not sent stays as it is stored. */
+/** Returns the fields that differ between the form and the stored link. Fields that were not sent are unchanged. */
 export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices): Difference[] {
   const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? formatValue(id)
   const [yours, theirs] = [apiFields(form), apiFields(formValues(stored))]
@@ -327,7 +333,7 @@ export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices)
     })
 }
 
-/** A time as it is sent: in words where they lose nothing of it. */
+/** Formats a time for people, unless that would lose precision. */
 function formatTime(text: unknown): string {
   const isWhole = typeof text === 'string' && /T\d\d:\d\d:00Z$/.test(text) && !Number.isNaN(Date.parse(text))
   return isWhole ? exactTime(text) : formatValue(text)

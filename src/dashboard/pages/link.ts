@@ -1,4 +1,4 @@
-/** One link: what is known of it, its QR code, and its statistics. */
+/** Link pages: facts, QR code, statistics, and actions on one link. */
 
 import { findDomain } from '../../domains/store.ts'
 import { found, notFound } from '../../errors.ts'
@@ -33,7 +33,7 @@ import {
 
 const home = '/app/links'
 
-/** `/app/links/{id}`, and the files of the link. */
+/** Adds `/app/links/{id}` and its files. */
 export function addLinkPages(pages: Pages, { storage, shortUrl }: Pick<LinkServices, 'storage' | 'shortUrl'>): void {
   pages.get(`${home}/:id`, async (request) => {
     const { account, query } = request
@@ -43,7 +43,7 @@ export function addLinkPages(pages: Pages, { storage, shortUrl }: Pick<LinkServi
     const subject = { scope: 'link', id: link.id } as const
     const of = { db: storage, account, subject, reading, path }
     const isRefused = reading.violations.length > 0
-    // A refused period is said above the figures.
+    // An invalid period is reported above the figures.
     const isQuiet = !isRefused && link.clicks === 0 && !(await hasVisits(of))
     const [space, stats] = await Promise.all([
       link.space_id === null ? undefined : findSpace(storage, account, link.space_id),
@@ -82,7 +82,7 @@ function clicksSection(link: Link, stats: readonly Html[] | null): Html {
   return html`<section id="clicks" data-arrived="${link.clicks > 0 ? 'The first click is here' : 'A bot or a link preview was here first'}"><h2>Clicks</h2>${stats}</section>`
 }
 
-/** What can be destroyed; the questions say what then happens. */
+/** Renders the deletion links. Confirmation pages name the consequences. */
 function deletionSection({ id }: Link, hasStatistics: boolean): Html {
   const path = `${home}/${id}`
   const forget = html`<div><p>Its clicks go back to 0. The link goes on working.</p>${confirmLink('Delete the statistics', `${path}/forget`)}</div>`
@@ -90,23 +90,23 @@ function deletionSection({ id }: Link, hasStatistics: boolean): Html {
 <div>${confirmLink('Delete the link', `${path}/delete`)}</div></div></section>`
 }
 
-/** Signs of the target. */
+/** The maximum length of the destination. */
 const shownUrl = 160
 
-/** What the page is called: in lists of windows, and on itself. */
+/** Returns the title of the document and the heading of the page. */
 export function titleAndHeading({ short_url, status }: Pick<Link, 'short_url' | 'status'>): {
   readonly title: string
   readonly heading: Html
 } {
   const { host, path } = shortUrlParts(short_url)
-  // A phone breaks it after the host.
+  // Allows a line break after the host.
   return {
     title: `${path} on ${host}`,
     heading: html`<bdi class="short-url" dir="ltr">${host}/<wbr>${path.slice(1)}</bdi> ${statusBadge(status)}`,
   }
 }
 
-/** What is done with the link: it is copied, opened, edited, and switched off or on. */
+/** Renders the buttons that copy, open, edit, and enable or disable the link. */
 export function headActions({ id, short_url, disabled }: Link): Html {
   const path = `/app/links/${id}`
   const [label, action] = disabled ? ['Enable', 'enable'] : ['Disable', 'disable']
@@ -116,14 +116,14 @@ ${linkButton({ label: 'Edit', href: `${path}/edit`, weight: 'primary', icon: 'ed
 ${postButton({ label, action: `${path}/${action}`, fields: { next: path } })}</div>`
 }
 
-/** The facts of the link beside its QR code, whose pictures are at `path`. */
+/** Renders the facts of the link and its QR code. `path` is the path of the QR images. */
 export function linkFacts(link: Link, space: Space | undefined, path: string): Html {
   return html`<div class="identity"><dl id="facts" class="facts" data-with="clicks">${factRows(link, space).map(
     ([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`,
   )}</dl>${qrSection(link, path)}</div>`
 }
 
-/** Those that are set. */
+/** Returns the labels and values of all facts that are set. */
 function factRows(link: Link, space: Space | undefined): (readonly [label: string, fact: Part])[] {
   const now = Date.now()
   const { url, title, active_period_start_at: start, active_period_end_at: end, clicks_limit } = link
@@ -144,7 +144,7 @@ function factRows(link: Link, space: Space | undefined): (readonly [label: strin
   return all.flatMap(([label, fact]) => (fact === null ? [] : [[label, fact] as const]))
 }
 
-/** The picture of the QR code at `path`. */
+/** Renders the QR code image at `path`. */
 export function qrImage(shortUrl: string, path: string): Html {
   return html`<img src="${path}?format=svg&amp;size=512" width="160" height="160" alt="QR code of ${shortUrl}">`
 }
@@ -161,11 +161,11 @@ export interface LinkServices {
   readonly storage: Storage
   readonly actions: LinkActions
   readonly shortUrl: ShortUrl
-  /** Forgets the clicks of the account's link; false if there is no such link. */
+  /** Deletes the clicks of the account's link. Returns false if the link does not exist. */
   readonly deleteClicks: (account: number, link: number) => Promise<boolean>
 }
 
-/** The forms that `/app/links/{id}` and its row in the list send. Each leads back to the list as it was, or to the page. */
+/** Adds the actions on one link. Each returns to the list in its previous state, or to the link page. */
 export function addLinkActionPages(pages: Pages, parts: LinkServices): void {
   const { storage, actions, shortUrl, deleteClicks } = parts
   for (const [name, disabled, code] of switches) {
@@ -229,7 +229,7 @@ function deleteStatisticsPage(id: number, shortUrl: string, clicks: number): Pag
   return { title: `Delete the statistics of ${shortUrl}?`, place: 'links', body }
 }
 
-/** Links that the question names when there are many. */
+/** The maximum number of links that the confirmation names. */
 const namedLinks = 5
 const undoable = 'You can undo this for a minute.'
 
@@ -239,7 +239,7 @@ interface DeletionContext {
   readonly shortUrl: ShortUrl
 }
 
-/** Asks whether to delete the link. `next`: the list that it was asked from; null on the link's own page. */
+/** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
 export async function deletePage(of: DeletionContext, link: LinkRow, next: string | null): Promise<PageContent> {
   const shortUrl = shortUrlOf(of, link)
   const counts =
@@ -254,7 +254,7 @@ export async function deletePage(of: DeletionContext, link: LinkRow, next: strin
   return { title: `Delete ${shortUrl}?`, place: 'links', body }
 }
 
-/** Asks whether to delete all of these, of whom it names those that are followed most. */
+/** Asks whether to delete several links. Names the most visited ones. */
 export async function deleteManyPage(
   of: DeletionContext,
   links: readonly LinkRow[],
@@ -281,7 +281,7 @@ function shortUrlOf({ shortUrl }: DeletionContext, link: LinkRow): string {
   return shortUrlText(linkOf(link, shortUrl).short_url)
 }
 
-/** What visitors of the links find: the address that a domain has for unknown links, or a 404. */
+/** Describes the effect on visitors: a 404, or the domain's not-found page. */
 async function describeEffect({ storage, account }: DeletionContext, links: readonly LinkRow[]): Promise<Part> {
   const domains = [...new Set(links.map(({ domain_id }) => domain_id))]
   const found = await Promise.all(domains.map((id) => findDomain(storage, account, id)))

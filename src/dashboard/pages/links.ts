@@ -1,4 +1,4 @@
-/** The list of links: search, filters, order, and what can be done to many at once. */
+/** The list of links: search, filters, order, and actions on selected links. */
 
 import { dailyClicksOf } from '../../analytics/statistics/daily-clicks.ts'
 import { today } from '../../analytics/statistics/day-range.ts'
@@ -31,10 +31,10 @@ import { linkListReturnPath } from '../return-path.ts'
 import { deleteManyPage, type LinkServices } from './link.ts'
 
 const home = '/app/links'
-/** Days that a row's line and figure span. */
+/** The number of days in the sparkline and in the click count of a row. */
 const recentDays = 30
 
-/** `/app/links`. */
+/** Adds `/app/links`. */
 export function addLinkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl): void {
   pages.get(home, async ({ account, query }) => {
     const list = new ListState(home, query, listLinksQuery, resources.links)
@@ -58,7 +58,7 @@ export function addLinkListPage(pages: Pages, storage: Storage, shortUrl: ShortU
 interface Row {
   readonly link: Link
   readonly space: Space | undefined
-  /** Clicks of people on each of the last days. */
+  /** Human clicks on each of the last days. */
   readonly daily: readonly number[]
 }
 
@@ -126,7 +126,7 @@ function filters(list: ListState, { domains, spaces }: Choices): Html {
   })
 }
 
-/** What narrows the list beside the search, in words. */
+/** Returns the labels of the active filters, without the search. */
 function activeFilters(list: ListState, { domains, spaces }: Choices): string[] {
   const [domain, space, status] = ['domain_id', 'space_id', 'status'].map((name) => list.valueOf(name))
   const spaceWords = space === '0' ? 'No space' : spaces.find(({ id }) => String(id) === space)?.name
@@ -152,7 +152,7 @@ async function results(list: ListState, page: Page<Row>, choices: Choices): Prom
 ${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
 }
 
-/** Stands where nothing was found: what was asked for, and the ways on. */
+/** Renders the empty result of a search or filter, with next steps. */
 function noMatch(list: ListState, filters: readonly string[]): Html {
   const { search } = list.query
   const among = `Only links with these filters were searched: ${filters.join(', ')}.`
@@ -234,13 +234,13 @@ function selectedActions({ spaces }: Choices, list: ListState): Html {
 ${what('delete', 'Delete', 'danger')}`
 }
 
-/** What the choice of a space sends for none; empty stands for no choice. */
+/** The form value for "no space"; an empty value means no choice. */
 export const noSpace = '0'
 
-/** `/app/links/selected`: the form of the list. */
+/** Adds the form of the list, `/app/links/selected`. */
 export function addSelectedLinkPages(pages: Pages, parts: LinkServices): void {
   const { storage, shortUrl } = parts
-  // Where a choice of colours leads back to from the question whether to delete them.
+  // Changing the color scheme on the confirmation page returns to this path.
   pages.get(`${home}/selected`, async () => new Redirect(home))
 
   pages.post(`${home}/selected`, async (request) => {
@@ -256,12 +256,12 @@ export function addSelectedLinkPages(pages: Pages, parts: LinkServices): void {
   })
 }
 
-/** The links whose boxes are checked. */
+/** Returns the ids of the selected links. */
 function selectedIn(fields: Fields): number[] {
   return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
 }
 
-/** Does what the pressed button says, to each. Returns what to say of those to which it was done, and of the others. */
+/** Applies the requested action to each link. Returns a notice that counts successes and failures. */
 async function applyToAll(
   ids: readonly number[],
   { account, fields }: PageRequest,
@@ -274,7 +274,7 @@ async function applyToAll(
       if ((await apply(id)) !== false) done.push(id)
     } catch (error) {
       if (isNotFound(error)) continue
-      // What is done already must be told, and can be undone.
+      // Completed changes must be reported, because they can be undone.
       if (done.length > 0 && error instanceof Failure) break
       throw error
     }
@@ -283,7 +283,7 @@ async function applyToAll(
 }
 
 interface LinkAction {
-  /** False if it could not be done to the link. */
+  /** Returns false if the action was not possible. */
   readonly apply: (id: number) => Promise<unknown>
   readonly notice: (done: readonly number[], others: number) => Notice
 }
@@ -347,7 +347,7 @@ function spaceViolation(code: 'required' | 'out_of_range', message: string): Fai
   return validationFailed([{ field: 'space_id', code, message }])
 }
 
-/** Whether the link is back; false as well if another has its alias. */
+/** Restores a link. Returns false if it is gone for good or another link uses its alias. */
 async function restoreLink(restore: () => Promise<unknown>): Promise<boolean> {
   const link = await attempt(restore)
   return link !== undefined && !(link instanceof Rejection)

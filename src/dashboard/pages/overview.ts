@@ -1,4 +1,4 @@
-/** The first page: what has happened, and what needs a look. */
+/** The overview: recent clicks, and links that need attention. */
 import { listDomainsQuery } from '../../domains/schema.ts'
 import { listDomains } from '../../domains/store.ts'
 import { type Html, html } from '../../http/html.ts'
@@ -24,7 +24,7 @@ export interface OverviewServices {
   readonly shortUrl: ShortUrl
 }
 
-/** `/app`. */
+/** Adds `/app`. */
 export function addOverviewPage(pages: Pages, { storage, shortUrl }: OverviewServices): void {
   pages.get(home, async ({ account, query }) => {
     const reading = periodFrom(query)
@@ -81,7 +81,7 @@ async function newestLink(storage: Storage, account: number, shortUrl: ShortUrl)
   return row && linkOf(row, shortUrl)
 }
 
-/** Until the first visit, the newest link stands where its figures will be; a script looks for them every few seconds. */
+/** Renders the newest link until its first visit. A script polls for the figures. */
 function waitingForFirstClick({ id, short_url: shortUrl, status }: Link): Html {
   const next =
     status === 'active'
@@ -103,7 +103,7 @@ async function clicksSections(query: StatisticsQuery, shortUrl: ShortUrl): Promi
 <section id="where"><h2>What is followed, and from where</h2>${top}${bars}</section>`
 }
 
-/** What needs a look: links that have stopped working. */
+/** Renders a warning if links have expired. */
 async function expiredLinksWarning(storage: Storage, account: number): Promise<Html | null> {
   const { request } = new ListState('', { per_page: '10', status: 'expired' }, listLinksQuery, resources.links)
   const { total, totalIsExact } = await listLinks(storage, account, request)

@@ -1,4 +1,4 @@
-/** Who is signed in to the account, and how to end that. */
+/** The list of sessions, and how to end them. */
 import { notFound } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
@@ -14,7 +14,7 @@ import { table } from '../parts/table.ts'
 const home = '/app/sessions'
 type Listed = Awaited<ReturnType<typeof listSessions>>[number]
 
-/** `/app/sessions`. */
+/** Adds `/app/sessions`. */
 export function addSessionPages(pages: Pages, db: Db): void {
   pages.get(home, async ({ account, session, query }) => {
     return listPage(await listSessions(db, account), session.id, query)
@@ -83,7 +83,7 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Page
   return { title: 'Sessions', place: 'sessions', action: html`<div class="actions">${others}${all}</div>`, body }
 }
 
-/** When, and with which key, since the session ends with it. */
+/** Renders the sign-in time and the key of a session. The session ends with its key. */
 function signedIn({ created_at, key_name }: Listed, now: number): Html {
   const withKey = key_name === null ? null : html` <span class="muted">with the key <bdi>${key_name}</bdi></span>`
   return html`${timeAgo(created_at, now)}${withKey}`

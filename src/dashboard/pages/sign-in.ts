@@ -1,6 +1,6 @@
 /**
- * Signing in and out: with a one-time link, whose token a script takes from the fragment, or with an API key that may do
- * everything.
+ * Sign-in with a one-time link, whose token a script reads from the fragment, or with an API key with full access;
+ * sign-out.
  */
 
 import { softwareOf } from '../../analytics/capture/software.ts'
@@ -22,11 +22,11 @@ import { shortReturnPath } from '../return-path.ts'
 export interface SignInServices {
   readonly db: Db
   readonly keyring: Keyring
-  /** Counts an attempt that failed; the failure that answers it if there have been too many from its address. */
+  /** Counts a failed sign-in. Returns a failure if there were too many from the IP address. */
   readonly countFailedSignIn: (exchange: Exchange) => Failure | undefined
 }
 
-/** `/app/sign-in` and `/app/sign-out`. */
+/** Adds `/app/sign-in` and `/app/sign-out`. */
 export function addSignInPages(pages: Pages, { db, keyring, countFailedSignIn }: SignInServices): void {
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
@@ -39,7 +39,7 @@ export function addSignInPages(pages: Pages, { db, keyring, countFailedSignIn }:
     const begun = await begin(fields, browserLabel(exchange.headers['user-agent']))
     const before = await pages.sessionOf(exchange)
     if (begun instanceof NotSignedIn) {
-      // Somebody who follows the link a second time in the same browser is signed in already.
+      // A browser that opens the link a second time is already signed in.
       if (before !== undefined && fields.token !== undefined)
         return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
       const tooMany = countFailedSignIn(exchange)
@@ -47,7 +47,7 @@ export function addSignInPages(pages: Pages, { db, keyring, countFailedSignIn }:
       const page = signInPage(exchange, { next, account: before?.account.name ?? null }, begun.violations)
       return pages.send(exchange, 422, page)
     }
-    // A session that the browser had before ends: no secret outlives a sign-in.
+    // Ends the previous session of the browser: secrets never outlive a sign-in.
     if (before !== undefined) await removeSession(db, before.account.id, before.id)
     setSessionCookie(exchange, pages.isSecure(exchange), begun.secret)
     return pages.redirect(exchange, new Redirect(next))
@@ -83,7 +83,7 @@ export function addSignInPages(pages: Pages, { db, keyring, countFailedSignIn }:
   }
 }
 
-/** Why no one was signed in: a sentence beside the field. */
+/** The reason why a sign-in failed. */
 class NotSignedIn {
   readonly violations: readonly Violation[]
   constructor(field: 'token' | 'api_key', message: string) {
@@ -94,21 +94,21 @@ class NotSignedIn {
 const linkUsedOrExpired = 'This sign-in link has been used or has expired. Get another one.'
 const lacksScope = 'This API key lacks the scope *. Sign in with a key that has it.'
 
-/** People may paste the whole address. */
+/** Returns the token; people may paste the whole link. */
 function tokenFrom(text: string): string {
   return text.trim().replace(/^.*#/, '')
 }
 
 interface SignInState {
-  /** Where the browser goes afterwards. */
+  /** The path to open after signing in. */
   readonly next: string
-  /** The name of the account that the browser is signed in to; null if it is not. */
+  /** The account that the browser is signed in to; null if there is none. */
   readonly account: string | null
 }
 
 /**
- * The two ways to sign in. A script sends the token of a sign-in link by itself, unless somebody is signed in: a link that
- * another person has sent must not put them into that person's account without a word.
+ * Renders both sign-in forms. A script submits the token of a sign-in link, except in a signed-in browser: a link from
+ * someone else must not silently switch the account.
  */
 function signInPage(exchange: Exchange, { next, account }: SignInState, violations: readonly Violation[] = []): string {
   const state = new FormState({}, violations)
@@ -143,7 +143,7 @@ function alreadySignedIn(account: string, next: string): Html {
 `
 }
 
-/** What lists of sessions call a browser: "Firefox on Linux". The user agent itself is not kept. */
+/** Names a browser in the list of sessions: "Firefox on Linux". The user agent itself is not stored. */
 export function browserLabel(userAgent = ''): string {
   const { browser, operating_system } = softwareOf(userAgent)
   return operating_system === null ? (browser ?? 'Unknown browser') : `${browser ?? 'Browser'} on ${operating_system}`

@@ -1,4 +1,4 @@
-/** Spaces: the coloured groups of links. */
+/** Space pages: the list, statistics, and forms. */
 
 import { found } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
@@ -32,7 +32,7 @@ export interface SpaceServices {
   readonly shortUrl: ShortUrl
 }
 
-/** `/app/spaces` and the form that makes one. */
+/** Adds the list of spaces and the form for a new space. */
 export function addSpaceListPages(pages: Pages, { storage, actions }: SpaceServices): void {
   pages.get(home, async ({ account, query }) => {
     const list = new ListState(home, query, listSpacesQuery, resources.spaces)
@@ -100,7 +100,7 @@ function newPage(state: FormState): PageContent {
   return { title: 'New space', place: 'spaces', body }
 }
 
-/** The fields of a space. */
+/** The fields of the space form. */
 export function spaceFields(state: FormState): Html {
   const name = textField({
     name: 'name',
@@ -111,7 +111,7 @@ export function spaceFields(state: FormState): Html {
   return state.withErrors(html`${name}${colorField({ name: 'color', state: state.field('color') })}`)
 }
 
-/** `/app/spaces/{id}` and what lies below. */
+/** Adds `/app/spaces/{id}` and the pages below it. */
 export function addSpacePages(pages: Pages, { storage, actions, shortUrl }: SpaceServices): void {
   pages.get(`${home}/:id`, async (request) => {
     const { account, query } = request

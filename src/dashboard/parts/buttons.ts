@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { type IconName, icon } from './icons.ts'
 
-/** The attributes that have a value, each after a space. `true` stands for one without a value; `null` and `false` for none. */
+/** Renders attributes. `true` means an attribute without a value; `null` and `false` omit it. */
 export function attributes(values: Readonly<Record<string, string | number | boolean | null>>): Html {
   const present = Object.entries(values).filter(([, value]) => value !== null && value !== false)
   return html`${present.map(([name, value]) => (value === true ? html` ${name}` : html` ${name}="${String(value)}"`))}`
 }
 
-/** How much a button weighs. A page has one primary button. */
+/** The visual weight. A page has one primary button. */
 export type Weight = 'primary' | 'plain' | 'danger' | 'link-like'
 
 export interface LinkButton {
@@ -16,13 +16,12 @@ export interface LinkButton {
   readonly href: string
   readonly weight?: Weight
   readonly icon?: IconName
-  /** Opens what the link leads to in a dialog, where scripts run. */
+  /** Opens the target in a dialog, with scripts. */
   readonly inDialog?: boolean
-  /** Leaves this page where it is. */
   readonly inNewTab?: boolean
 }
 
-/** A link that looks like a button. */
+/** Renders a link that looks like a button. */
 export function linkButton({ label, href, weight = 'plain', icon: name, ...where }: LinkButton): Html {
   const target = where.inNewTab ? '_blank' : null
   const all = attributes({ class: classOf(weight), href, target, 'data-dialog': where.inDialog ?? false })
@@ -32,14 +31,14 @@ export function linkButton({ label, href, weight = 'plain', icon: name, ...where
 export interface SubmitButton {
   readonly label: Part
   readonly weight?: Weight
-  /** What the form sends when this button was pressed. */
+  /** The form sends this name and value if the button is pressed. */
   readonly name?: string
   readonly value?: string
-  /** Whether the form is sent though a field that it must have is empty: the button needs none. */
+  /** Whether the form may be sent with empty required fields. */
   readonly needsNothing?: boolean
 }
 
-/** The button that sends a form. */
+/** Renders the submit button of a form. */
 export function submitButton(button: SubmitButton): Html {
   const { label, weight = 'primary', name = null, value = null, needsNothing = false } = button
   return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value, formnovalidate: needsNothing })}>${label}</button>`
@@ -47,16 +46,16 @@ export function submitButton(button: SubmitButton): Html {
 
 export interface PostButton extends SubmitButton {
   readonly action: string
-  /** What the form sends beside. */
+  /** Hidden fields of the form. */
   readonly fields?: Readonly<Record<string, string>>
 }
 
-/** A button with a form of its own, for what one press does. */
+/** Renders a button in its own form, for a single action. */
 export function postButton({ action, fields = {}, ...button }: PostButton): Html {
   return html`<form method="post" action="${action}">${hiddenFields(fields)}${submitButton({ weight: 'plain', ...button })}</form>`
 }
 
-/** What a form sends along unseen. */
+/** Renders hidden fields. */
 export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
   return html`${Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
@@ -64,8 +63,8 @@ export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
 }
 
 /**
- * Copies the text and says so. `what` names it: "the short link". With a label it is a button with words, else a small one
- * with an icon. Without scripts it is not there.
+ * Renders a button that copies the text. `what` names the text: "the short link". Without a label, the button is an
+ * icon. It is hidden without scripts.
  */
 export function copyButton(text: string, what: string, label: string | null = null): Html {
   const words = label === null ? html`<span class="hidden-text">Copy ${what}</span>` : label
@@ -77,31 +76,34 @@ function classOf(weight: Weight): string {
   return weight === 'link-like' ? weight : `button ${weight}`
 }
 
-/** Stands in each form whose work must be done once: what is pressed twice does it once. See `submissions.ts`. */
+/** Renders a unique value, so that pressing a button twice does the work once. See `submissions.ts`. */
 export function onceField(): Html {
   return hiddenFields({ once: randomUUID() })
 }
 
-/** A line of a menu: a link, or with `fields` a button that posts them to the address. */
+/** A menu item: a link, or with `fields` a button that posts them to `href`. */
 export interface MenuItem {
   readonly label: Part
   readonly href: string
   readonly icon?: IconName
   readonly fields?: Readonly<Record<string, string>>
   readonly isDangerous?: boolean
-  /** Opens what the link leads to in a dialog, where scripts run. */
+  /** Opens the target in a dialog, with scripts. */
   readonly inDialog?: boolean
-  /** Whether the line stands for what is shown now. */
+  /** Whether the item is the current choice. */
   readonly isCurrent?: boolean
 }
 
-/** A button that opens a menu; the browser closes it with Esc or a press elsewhere. `id` is unique on the page, and `label` names what it is for. */
+/**
+ * Renders a menu and the button that opens it. The browser closes it with Esc or a click elsewhere. `id` is unique on
+ * the page, and `label` names the button.
+ */
 export function menu(id: string, label: string, items: readonly MenuItem[]): Html {
   return html`<button type="button" class="button bare-icon" popovertarget="${id}">${icon('menu')}<span class="hidden-text">${label}</span></button>
 ${menuItems(id, items)}`
 }
 
-/** The menu itself, which a button with its `id` as `popovertarget` opens. */
+/** Renders a menu without its button. Any button opens it with `popovertarget`. */
 export function menuItems(id: string, items: readonly MenuItem[]): Html {
   return html`<div class="menu" id="${id}" popover><ul class="items">${items.map((item) => html`<li>${entry(item)}</li>`)}</ul></div>`
 }

@@ -1,45 +1,45 @@
 /**
- * Fields of forms: label above, help below, the error in its place. A field that was refused asks for the focus; with
- * several, browsers give it to the first.
+ * Form fields: label above, help below, errors in place. Each rejected field has `autofocus`; browsers focus the first
+ * one.
  */
 import { type Html, html, type Part } from '../../http/html.ts'
 import { attributes } from './buttons.ts'
 import { icon } from './icons.ts'
 
-/** What stands in the field, and why it was refused. */
+/** The value of a field, and its error. */
 export interface FieldState {
   readonly value: string
   readonly error: string | null
 }
 
 export interface Field {
-  /** The name that the form sends. */
+  /** The name in the submitted form. */
   readonly name: string
   readonly label: Part
   readonly state: FieldState
   readonly help?: Part
   readonly isRequired?: boolean
-  /** Whether the field has the focus when the page opens. One on a page. */
+  /** Whether the field is focused when the page opens. At most one on a page. */
   readonly hasFocus?: boolean
 }
 
 export interface TextField extends Field {
   readonly type?: 'text' | 'url' | 'search' | 'number' | 'password' | 'date' | 'datetime-local'
   readonly placeholder?: string
-  /** `off`, unless said otherwise. */
+  /** `off` by default. */
   readonly autocomplete?: string
-  /** In the type of short links and code. */
+  /** Uses the monospace font of short links and code. */
   readonly isCode?: boolean
-  /** What stands before the value, such as the domain of an alias. */
+  /** The text before the input, such as the domain of an alias. */
   readonly prefix?: string
 }
 
-/** A field of one line. */
+/** Renders a single-line field. */
 export function textField(field: TextField): Html {
   const { type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
   const isCode = field.isCode === true || type === 'url'
   const input = html`<input${attributes({
-    // A field of numbers forgets what is none, and it should come back with its error.
+    // A number input would discard an invalid value, which should come back with its error.
     type: type === 'number' ? 'text' : type,
     ...commonAttributes(field),
     value: field.state.value,
@@ -59,7 +59,7 @@ export interface Choice {
   readonly label: string
 }
 
-/** A choice of one from a list. */
+/** Renders a select. */
 export function selectField(field: Field & { readonly options: readonly Choice[] }): Html {
   const { options, state } = field
   return withLabel(
@@ -68,14 +68,14 @@ export function selectField(field: Field & { readonly options: readonly Choice[]
   )
 }
 
-/** The options of a select, the chosen one marked. */
+/** Renders the options of a select. */
 export function optionsOf(options: readonly Choice[], chosen: string): Html {
   return html`${options.map(
     ({ value, label }) => html`<option${attributes({ value, selected: value === chosen })}>${label}</option>`,
   )}`
 }
 
-/** Yes or no. It sends `true` when it is checked and nothing else; its state is checked with the value `true`. */
+/** Renders a checkbox. It sends `true` if checked, otherwise nothing. */
 export function checkbox(field: Field): Html {
   const input = html`<input${attributes({ type: 'checkbox', ...commonAttributes(field), value: 'true', checked: field.state.value === 'true' })}>`
   return html`<div class="choice">${input}<label for="${controlId(field.name)}">${field.label}</label>${errorAndHelp(field)}</div>`
@@ -86,13 +86,13 @@ export interface RadioChoice {
   readonly label: Part
 }
 
-/** A choice of one from a few that all are seen. */
+/** Renders radio buttons. */
 export function radioGroup(field: Field & { readonly options: readonly RadioChoice[] }): Html {
   const { label, state, options } = field
   const choices = options.map(({ value, label: words }, index) => {
     const { id, required, autofocus, ...others } = commonAttributes(field)
     const isChosen = value === state.value
-    // The summary of errors leads to the first; so does the focus, unless one is chosen.
+    // The error summary links to the first radio button, which is focused unless another one is selected.
     const isFirst = index === 0
     const own = { id: isFirst ? id : null, required, autofocus: isFirst && autofocus, value, checked: isChosen }
     return html`<label><input${attributes({ type: 'radio', ...others, ...own })}>${words}</label>`
@@ -100,7 +100,7 @@ export function radioGroup(field: Field & { readonly options: readonly RadioChoi
   return html`<fieldset class="field"><legend>${label}</legend><div class="choices">${choices}</div>${errorAndHelp(field)}</fieldset>`
 }
 
-/** The `id` of the field's control. */
+/** Returns the `id` of a control. */
 export function controlId(name: string): string {
   return `field-${name}`
 }
@@ -110,7 +110,7 @@ function withLabel(field: Field, control: Html): Html {
   return html`<div class="field">${label}${control}${errorAndHelp(field)}</div>`
 }
 
-/** The error and the help, where the control says that they are. */
+/** Renders the error and the help that `aria-describedby` refers to. */
 function errorAndHelp({ name, state, help }: Field): Html {
   const error =
     state.error === null
@@ -134,34 +134,34 @@ function commonAttributes({ name, state, help, isRequired = false, hasFocus = fa
 
 export interface CollapsibleSection {
   readonly title: string
-  /** What is set inside, in a few words: "Expires 3 March". */
+  /** A short summary of the values inside: "Expires 3 March". */
   readonly set?: string
-  /** Open from the start, as it must be when a field inside was refused. */
+  /** Whether the section is open, as it must be if a field inside has an error. */
   readonly isOpen?: boolean
   readonly body: Part
 }
 
-/** What can be left out of a form, folded away under its theme. */
+/** Renders a collapsible section with optional fields. */
 export function collapsibleSection({ title, set, isOpen = false, body }: CollapsibleSection): Html {
   const summary = html`<summary>${icon('chevron', 'chevron')}${title}${set === undefined ? null : html` <span class="set">${set}</span>`}</summary>`
   const inside = html`${summary}<div class="folded">${body}</div>`
   return isOpen ? html`<details class="fold" open>${inside}</details>` : html`<details class="fold">${inside}</details>`
 }
 
-/** What a form was refused for: the field, and the sentence of the rule. */
+/** An error of a field. */
 export interface Refused {
   readonly field: string
   readonly message: string
 }
 
-/** Stands above a form that was refused for several reasons and leads to each field; nothing when there is one, beside its field. */
+/** Renders links to all fields with errors; nothing for a single error, which appears next to its field. */
 export function errorSummary(violations: readonly Refused[]): Html {
   if (violations.length < 2) return html``
   const reasons = violations.map(({ field, message }) => html`<li><a href="#${controlId(field)}">${message}</a></li>`)
   return html`<div class="summary" role="alert"><h2>${violations.length} fields need another value</h2><ul>${reasons}</ul></div>`
 }
 
-/** An error that belongs to no field, above the form. */
+/** Renders an error that belongs to no field, above the form. */
 export function formError(message: string): Html {
   return html`<div class="notice failed" role="alert">${icon('warning')}<p>${message}</p></div>`
 }

@@ -10,12 +10,12 @@ export function formatCount(value: number): string {
   return plain.format(value)
 }
 
-/** "1.2M", for where there is little room. */
+/** "1.2M", for small spaces. */
 export function formatShortCount(value: number): string {
   return short.format(value)
 }
 
-/** "42%"; below ten per cent "4.2%". The share is of one. */
+/** "42%", or "4.2%" below 10%. A share of 1 is 100%. */
 export function formatPercent(share: number): string {
   return (Math.abs(share) < 0.1 ? fine : whole).format(share)
 }
@@ -29,28 +29,31 @@ const exactFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', time
 const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' })
 const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 
-/** Seconds from now beyond which a date says more than the distance. */
+/** Seconds after which a date is more useful than a relative time. */
 const near = 7 * 86_400
 
-/** Each unit in seconds, from the largest. */
+/** Seconds for each unit, largest first. */
 const units = [
   ['day', 86_400],
   ['hour', 3_600],
   ['minute', 60],
 ] as const
 
-/** "3 hours ago", "in 2 days", or a date where that is more than a week away; with the exact time behind it. Times in milliseconds, or as RFC 3339. */
+/**
+ * Renders "3 hours ago", "in 2 days", or a date if it is more than a week away, with the exact time as its title.
+ * Takes Unix milliseconds or RFC 3339.
+ */
 export function timeAgo(at: number | string, now: number): Html {
   const date = new Date(at)
   return html`<time datetime="${date.toISOString()}" title="${exactTime(at)}">${relativeTime(date, now)}</time>`
 }
 
-/** "22 Nov 2026, 17:17 UTC". Times in milliseconds, or as RFC 3339. */
+/** "22 Nov 2026, 17:17 UTC". Takes Unix milliseconds or RFC 3339. */
 export function exactTime(at: number | string): string {
   return `${exactFormat.format(new Date(at))} UTC`
 }
 
-/** The exact time as an element, which a script shows in the time zone of the browser. As RFC 3339. */
+/** Renders an RFC 3339 time. A script shows it in the time zone of the browser. */
 export function exactTimeElement(at: string): Html {
   return html`<time datetime="${at}" data-local>${exactTime(at)}</time>`
 }
@@ -60,7 +63,7 @@ export function formatDay(at: number | string): string {
   return dayFormat.format(new Date(at))
 }
 
-/** "24 Oct – 22 Nov 2026", of two days such as `2026-11-22`. */
+/** "24 Oct – 22 Nov 2026", for two days such as `2026-11-22`. */
 export function formatDayRange(from: string, to: string): string {
   return dayFormat.formatRange(new Date(from), new Date(to))
 }

@@ -1,6 +1,6 @@
 import { Html } from '../../http/html.ts'
 
-/** What is drawn for each name, in a square of 16 with lines of 1.5. */
+/** SVG paths by name, for a square of 16 px with lines of 1.5 px. */
 const drawings = {
   overview: '<path d="M2 13.5h12M4 11V8M8 11V3.5M12 11V6"/>',
   links:
@@ -35,7 +35,7 @@ const drawings = {
 
 export type IconName = keyof typeof drawings
 
-/** A small drawing in the colour of the text. Words beside it say what it means: programs that read pages aloud skip it. */
+/** Renders an icon in the text color. Screen readers skip it, so text must accompany it. */
 export function icon(name: IconName, className = ''): Html {
   return new Html(
     `<svg class="icon${className === '' ? '' : ` ${className}`}" viewBox="0 0 16 16" aria-hidden="true">${drawings[name]}</svg>`,

@@ -9,40 +9,40 @@ import { type IconName, icon } from './icons.ts'
 
 export interface ShortUrlLink {
   readonly shortUrl: string
-  /** Leads there instead of to the short link itself. */
+  /** The target, if it is not the short link itself. */
   readonly href?: string
-  /** Whether the whole row of a table is the target. */
+  /** Whether the link covers its whole table row. */
   readonly coversRow?: boolean
 }
 
-/** Signs of a host or of a path. */
+/** The maximum length of a host or a path. */
 const shownPart = 48
 
 /**
- * A short link in people's words, and the button that copies it whole, as it is sent. Where there is no room, the host gives way
- * before the path.
+ * Renders a short link with a button that copies its encoded form. In a narrow space, the host is truncated before the
+ * path.
  */
 export function shortUrlLink({ shortUrl, href = shortUrl, coversRow = false }: ShortUrlLink): Html {
   const className = coversRow ? 'short-url cover' : 'short-url'
   const { host, path } = shortUrlParts(shortUrl)
-  // With a name of its own, since parts in boxes are read with a pause between them.
+  // Screen readers would otherwise pause between the host and the path.
   const link = html`<a class="${className}" href="${href}" aria-label="${host}${path}"><bdi dir="ltr"><span class="host">${host}</span><span class="path">${path}</span></bdi></a>`
   return html`<span class="short">${link}${copyButton(shortUrl, 'the short link')}</span>`
 }
 
-/** "bücher.example/été": the short link in words, at most 60 signs of it. */
+/** Formats a short link in at most 60 characters: "bücher.example/été". */
 export function shortUrlText(shortUrl: string): string {
   const { host, path } = partsOf(shortUrl)
   return truncateMiddle(host + path, 60)
 }
 
-/** Host and path in words, at most 48 signs of each. The path begins with its slash. */
+/** Returns the decoded host and path in at most 48 characters each. The path includes its slash. */
 export function shortUrlParts(shortUrl: string): { readonly host: string; readonly path: string } {
   const { host, path } = partsOf(shortUrl)
   return { host: truncateMiddle(host, shownPart), path: truncateMiddle(path, shownPart) }
 }
 
-/** Host and path, each in its own script. */
+/** Returns the decoded host and path. */
 function partsOf(shortUrl: string): { readonly host: string; readonly path: string } {
   const [, name = '', port = '', path = ''] = /^(?:https?:\/\/)?([^/:]*)(:\d+)?(.*)$/s.exec(shortUrl) ?? []
   return { host: (domainToUnicode(name) || name) + port, path: decoded(path) }
@@ -111,7 +111,7 @@ const states: Readonly<Record<string, readonly [word: string, icon: IconName]>> 
   expired: ['Expired', 'warning'],
 }
 
-/** What a link is when it does not simply work; nothing for an active one. */
+/** Renders the status of a link; nothing if it is active. */
 export function statusBadge(status: string): Html {
   const state = states[status]
   if (state === undefined) return html``
@@ -119,12 +119,12 @@ export function statusBadge(status: string): Html {
   return html`<span class="state ${status}">${icon(name)}${word}</span>`
 }
 
-/** A space: the dot of its colour and its name. */
+/** Renders the name of a space with its color. */
 export function spaceLabel(space: { readonly name: string; readonly color: number }): Html {
   return html`<span class="space">${dot(space.color)}<bdi>${space.name}</bdi></span>`
 }
 
-/** The choice of a space's colour, each a dot and a word. */
+/** Renders the color choice of a space. */
 export function colorField(field: Omit<Field, 'label'>): Html {
   const options = colors.map((word, index) => ({
     value: String(index + 1),
@@ -137,7 +137,7 @@ function dot(color: number): Html {
   return html`<span class="dot dot-${color}"></span>`
 }
 
-/** How many links there are, counted up to `maxCountedLinks`, leading to their list with this filter. */
+/** Renders the number of links, counted up to `maxCountedLinks`, as a link to the filtered list. */
 export function linkCount(filter: string, links: number): Html {
   const words =
     links < maxCountedLinks ? quantity(links, 'link') : `More than ${formatCount(maxCountedLinks - 1)} links`

@@ -8,7 +8,7 @@ export interface Filter {
   readonly name: string
   readonly label: string
   readonly value: string
-  /** The first stands for "any". */
+  /** The first option means "any". */
   readonly options: readonly Choice[]
 }
 
@@ -16,13 +16,13 @@ export interface Filters {
   readonly action: string
   readonly search: { readonly name: string; readonly label: string; readonly value: string }
   readonly filters: readonly Filter[]
-  /** What else of the address stays, such as the order. */
+  /** Other query fields to preserve, such as the order. */
   readonly kept?: Readonly<Record<string, string>>
-  /** The `id` of the element that shows what was found: it changes while somebody types, where scripts run. */
+  /** The `id` of the results, which scripts update while people type. */
   readonly results: string
 }
 
-/** The bar above a list: a form whose answer is the list at another address. */
+/** Renders the search and filter form above a list. */
 export function filterBar({ action, search, filters, kept = {}, results }: Filters): Html {
   const selects = filters.map(({ name, label, value, options }) => {
     const all = attributes({ id: `filter-${name}`, name, 'data-set': value !== (options[0]?.value ?? '') })
@@ -34,7 +34,10 @@ export function filterBar({ action, search, filters, kept = {}, results }: Filte
 ${selects}${hiddenFields(kept)}<button class="button plain without-script">Apply</button></form>`
 }
 
-/** How much was found, in words that scripts say aloud. `clear`: the list without search and filters; null where there are none. */
+/**
+ * Renders the number of results, which scripts announce. `clear` is the URL without search and filters; null if there
+ * are none.
+ */
 export function resultCount(words: string, clear: string | null): Html {
   const link = clear === null ? null : html`<a class="small" href="${clear}">Clear all</a>`
   return html`<div class="found"><p data-count>${words}</p>${link}</div>`
@@ -43,18 +46,18 @@ export function resultCount(words: string, clear: string | null): Html {
 export interface Sorting {
   readonly by: string
   readonly isDescending: boolean
-  /** The address of the list in another order. */
+  /** Returns the URL of the list in another order. */
   readonly href: (by: string, isDescending: boolean) => string
 }
 
-/** What a list can be sorted by. */
+/** A field that a list can be sorted by. */
 export interface SortKey {
   readonly label: string
   readonly by: string
   readonly of: 'names' | 'numbers' | 'times'
 }
 
-/** The usual order first: its words, and whether it descends. */
+/** Labels of both orders and whether they descend, the default order first. */
 const orders = {
   names: { 'A to Z': false, 'Z to A': true },
   numbers: { 'most first': true, 'fewest first': false },
@@ -63,7 +66,7 @@ const orders = {
 
 const id = 'sort-by'
 
-/** Stands for the heads that sort where a table has no room for them: a button that opens a menu of all orders. */
+/** Renders a menu of all orders, for narrow screens without sortable column headers. */
 export function sortMenu(keys: readonly SortKey[], { by, isDescending, href }: Sorting): Html {
   const items = keys.flatMap((key) =>
     Object.entries(orders[key.of]).map(([words, isDown]) => ({
@@ -81,12 +84,12 @@ export interface Pagination {
   readonly page: number
   readonly perPage: number
   readonly total: number
-  /** Whether there are not more than `total`. */
+  /** Whether there are no more rows than `total`. */
   readonly totalIsExact: boolean
   readonly href: (page: number) => string
 }
 
-/** "1–25 of 214", and the ways to the pages before and after. */
+/** Renders "1–25 of 214", and links to the previous and next page. */
 export function pagination({ page, perPage, total, totalIsExact, href }: Pagination): Html {
   const first = Math.min((page - 1) * perPage + 1, total)
   const last = Math.min(page * perPage, total)
@@ -99,7 +102,7 @@ export function pagination({ page, perPage, total, totalIsExact, href }: Paginat
 <a${step(before, 'prev')}>${icon('before')}Previous</a> <a${step(after, 'next')}>Next${icon('chevron')}</a></nav></div>`
 }
 
-/** A link with nowhere to go stays in its place, so that the other does not move. */
+/** A disabled link stays in place, so that the other one does not move. */
 function step(href: string | null, rel: string): Html {
   const isOff = href === null
   return attributes({

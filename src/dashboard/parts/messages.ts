@@ -3,7 +3,7 @@ import { hiddenFields, linkButton, onceField, submitButton } from './buttons.ts'
 import { icon } from './icons.ts'
 import { table } from './table.ts'
 
-/** One line about what has just happened. `action`: how to undo it, where that is possible; it follows the words. */
+/** Renders one line about a completed change, with an optional undo action after the text. */
 export function notice(kind: 'done' | 'warning', text: Part, action: Html | null = null): Html {
   const words = html`<p>${text}</p>`
   const line = action === null ? words : html`<div class="line">${words} ${action}</div>`
@@ -12,32 +12,32 @@ export function notice(kind: 'done' | 'warning', text: Part, action: Html | null
 
 export interface Empty {
   readonly title: string
-  /** What would be here, and why it is not. */
+  /** Explains what belongs here and why it is missing. */
   readonly why: Part
-  /** The one next step. */
+  /** The next step. */
   readonly action?: Html
 }
 
-/** Stands where there is nothing yet, and teaches. */
+/** Renders an explanation for an empty page. */
 export function emptyState({ title, why, action }: Empty): Html {
   return html`<section class="empty"><h2>${title}</h2><p>${why}</p>${action ?? null}</section>`
 }
 
 export interface Confirmation {
-  /** Where the form is sent. */
+  /** The path that the form is posted to. */
   readonly action: string
-  /** What happens, with figures, a sentence each. */
+  /** The consequences with figures, one sentence each. */
   readonly consequences: readonly Part[]
-  /** What it happens to, where that is more than one thing. */
+  /** The affected things, if there are several. */
   readonly things?: readonly Part[]
-  /** Repeats what is done to what: "Delete go.acme.com". */
+  /** The action and its object: "Delete go.acme.com". */
   readonly verb: Part
-  /** The way back. */
+  /** The path of the Cancel link. */
   readonly cancel: string
   readonly fields?: Readonly<Record<string, string>>
 }
 
-/** The question before something is destroyed. Its page's title names the thing. */
+/** Renders a confirmation of a destructive action. The title of its page names the thing. */
 export function confirmation({ action, consequences, things = [], verb, cancel, fields = {} }: Confirmation): Html {
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
   const list =
@@ -46,12 +46,12 @@ export function confirmation({ action, consequences, things = [], verb, cancel, 
 <div class="actions">${submitButton({ label: verb, weight: 'danger' })}<a class="button plain" href="${cancel}" data-close>Cancel</a></div></form>`
 }
 
-/** The link to such a page, in a dialog where scripts run. */
+/** Renders a link to a confirmation page, which scripts open in a dialog. */
 export function confirmLink(label: Part, href: string): Html {
   return linkButton({ label, href, icon: 'remove', inDialog: true })
 }
 
-/** A field that two people have given different values, in words. */
+/** A field with two different values, formatted for people. */
 export interface Difference {
   readonly label: string
   readonly yours: string
@@ -59,8 +59,8 @@ export interface Difference {
 }
 
 /**
- * Stands above a form whose record was changed by another meanwhile: what was typed is in the form, what is stored is here. It
- * has the focus, since the form may be far below the head of its page.
+ * Renders the conflict when two people edit the same record: the form has the user's values, and the table also shows
+ * the stored ones. It gets the focus, because the form may be far below the top of the page.
  */
 export function conflictMessage(differences: readonly Difference[]): Html {
   const list =

@@ -5,23 +5,28 @@ import { icon } from './icons.ts'
 import { type Sorting, type SortKey, sortMenu } from './list-controls.ts'
 
 export interface Column<Row> {
-  /** Stands in the head of the table, and before the value where each row is a block. */
+  /** The column header, and the label of the value where rows are blocks. */
   readonly label: string
   readonly cell: (row: Row) => Part
-  /** `lead`: names the row; its first link is the row's. `menu` and `select` have no words in the head. */
+  /**
+   * A `lead` cell names the row, and its first link is the target of the row. `menu` and `select` columns have no
+   * visible header.
+   */
   readonly kind?: 'lead' | 'text' | 'number' | 'menu' | 'select'
-  /** What the list is sorted by when the head is followed; without it, the column does not sort. */
+  /** The sort key of the column; without it, the column is not sortable. */
   readonly sortBy?: string
-  /** Whether the block of a row shows no label before the value. */
+  /** Whether the value has no label where rows are blocks. */
   readonly isPlain?: boolean
-  /** The room it takes, whatever stands in it; `rest` shares what the others leave. A lead has the rest, other kinds one of their own. */
+  /**
+   * A fixed width; `rest` shares the remaining width. A lead column has `rest`, other columns the width of their kind.
+   */
   readonly width?: 'small' | 'medium' | 'large' | 'rest'
-  /** Goes where there is no room for all columns: 1 first. Only 1 comes back where each row is a block. */
+  /** The order in which columns are hidden in narrow tables. Only columns with 1 return where rows are blocks. */
   readonly leaves?: 1 | 2 | 3
 }
 
 export interface Table<Row> {
-  /** Said to those who do not see the page. */
+  /** For screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -29,8 +34,8 @@ export interface Table<Row> {
 }
 
 /**
- * Renders a table. Heads that sort are links; where there is no room for columns, each row is a block, and a menu sorts. With
- * a lead, the columns keep their places from page to page.
+ * Renders a table. Headers of sortable columns are links. On narrow screens, each row becomes a block and a menu sorts
+ * the list. With a lead column, widths are the same on every page.
  */
 export function table<Row>(given: Table<Row>): Html {
   return tableWith(
@@ -39,18 +44,18 @@ export function table<Row>(given: Table<Row>): Html {
   )
 }
 
-/** Rows of a long table that are rendered in one tick of the event loop: about a millisecond. */
+/** The number of rows rendered in one event-loop tick, which take about a millisecond. */
 const rowsPerTick = 10
 
 let lastTick: Promise<unknown> = Promise.resolve()
 
-/** Waits for an event-loop tick that no other long table renders in, so that ticks stay short however many do. */
+/** Waits for an event-loop tick in which no other long table is rendered, so that ticks stay short. */
 function ownTick(): Promise<unknown> {
   lastTick = lastTick.then(() => immediate())
   return lastTick
 }
 
-/** Renders a table of many rows, some in each tick of the event loop, so that other requests need not wait for all. */
+/** Renders a long table over several event-loop ticks, so that other requests need not wait. */
 export async function longTable<Row>(given: Table<Row>): Promise<Html> {
   const lines: Html[] = []
   for (const [at, row] of given.rows.entries()) {
@@ -66,14 +71,14 @@ function lineOf<Row>({ columns }: Table<Row>, row: Row): Html {
 
 function tableWith<Row>({ caption, columns, sorting }: Table<Row>, lines: readonly Html[]): Html {
   const heads = columns.map((column) => head(column, sorting))
-  // With roles, since browsers forget what a table is when it is laid out in blocks.
+  // The roles are explicit, because browsers drop table semantics if CSS changes the layout.
   const layout = columns.some(({ kind }) => kind === 'lead') ? html` class="fixed"` : null
   return html`<div class="table blocks">${sorting === undefined ? null : menuOf(columns, sorting)}<table role="table"${layout}><caption class="hidden-text">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${heads}</tr></thead>
 <tbody role="rowgroup">${lines}</tbody></table></div>`
 }
 
-/** For where not all heads that sort are shown. */
+/** The sort menu for narrow screens. */
 function menuOf<Row>(columns: readonly Column<Row>[], sorting: Sorting): Html {
   const sorted = columns.filter(({ sortBy }) => sortBy !== undefined)
   const keys = sorted.map(({ label, kind = 'text', sortBy = '' }): SortKey => {
@@ -95,7 +100,7 @@ function head<Row>(column: Column<Row>, sorting: Sorting | undefined): Html {
   })
   if (kind === 'menu' || kind === 'select') return html`<th${all}><span class="hidden-text">${label}</span></th>`
   if (sorting === undefined || sortBy === undefined) return html`<th${all}>${label}</th>`
-  // What is counted is first asked for from the top.
+  // Numbers are sorted from the highest first.
   const isDescendingNext = isSorted ? !sorting.isDescending : kind === 'number'
   const arrow = isSorted ? icon(sorting.isDescending ? 'down' : 'up') : null
   return html`<th${all}><a href="${sorting.href(sortBy, isDescendingNext)}">${label}${arrow}</a><span class="in-block">${label}</span></th>`
@@ -117,21 +122,24 @@ function classesOf<Row>({ kind = 'text', width, leaves }: Column<Row>): string |
   return all.filter(Boolean).join(' ') || null
 }
 
-/** Rows name the form, since forms of their own, as in menus, may not stand inside it. */
+/** Row controls refer to the form by id, because menus inside a row have their own forms, and forms can't be nested. */
 const formId = 'selection'
 const actionsId = 'selection-actions'
 
-/** The checkbox of a row; `what` names the row. The form sends `row-12` for the row 12, if it is checked. */
+/** Renders the checkbox of a row. `what` names the row. A checked row 12 sends `row-12`. */
 export function selectRow(id: number, what: string): Html {
   return html`<label><input type="checkbox" form="${formId}" name="row-${id}"><span class="hidden-text">Select ${what}</span></label>`
 }
 
-/** What a form sends for these rows when they are selected. */
+/** Returns the form fields of selected rows. */
 export function selectedRows(ids: readonly number[]): Readonly<Record<string, string>> {
   return Object.fromEntries(ids.map((id) => [`row-${id}`, 'on']))
 }
 
-/** A list whose rows can be selected, one on a page. The bar with what can be done with them appears with the first; on a phone, a menu has it. */
+/**
+ * Renders a list with selectable rows, one on a page. A bar with actions appears with the first selected row; phones
+ * show a menu.
+ */
 export function selectable(action: string, list: Part, actions: Part): Html {
   return html`<div class="results" data-select>${list}
 <form method="post" action="${action}" class="selection" id="${formId}"><span class="number-of" data-number-of>Selected</span>
