@@ -1,6 +1,6 @@
 /**
- * What the next page says of a change that was made: one line, kept in a cookie until it is shown. The cookie names a sentence,
- * numbers and ids, so that no other site's cookie can put words into a page; names are looked up among the account's records.
+ * Notices: one line about a completed change, stored in a cookie until the next page shows it. The cookie contains only a code,
+ * numbers and ids, so that a forged cookie cannot add text to a page. Names are looked up in the account.
  */
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -18,91 +18,61 @@ import { notice } from './parts/messages.ts'
 import { selectedRows } from './parts/table.ts'
 
 const cookie = 'waymark_notice'
-/** Seconds in which the next page must be asked for. */
+/** Lifetime of the cookie in seconds. */
 const maxAge = 60
-
-/** Has the next page of this browser show the notice. */
-export function leaveNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
-  const { code, number = 0, others = 0, ids = [] } = notice
-  setCookie(exchange, cookie, [code, number, others, ...ids].join('.'), { isSecure, maxAge })
-}
-
-/** The line that the page before has left, which no later page shows again; null if there is none. */
-export async function takeNotice(exchange: Exchange, names: Names, isSecure: boolean): Promise<Html | null> {
-  const value = readCookie(exchange, cookie)
-  if (value === undefined) return null
-  const left = noticeIn(value)
-  const sentence = left === null ? null : await sentenceOf(left, names)
-  setCookie(exchange, cookie, '', { isSecure, maxAge: 0 })
-  if (left === null || sentence === null) return null
-  return notice(isWarning(left) ? 'warning' : 'done', sentence, undoOf(left, exchange.target))
-}
-
-/** A code, two numbers and ids. */
-const written = /^([a-z-]+)\.(\d{1,15})\.(\d{1,15})((?:\.\d{1,16}){0,200})$/
-
-/** Null for what no page has left. */
-function noticeIn(value: string): Notice | null {
-  const [, code = '', number, others, rest = ''] = written.exec(value) ?? []
-  if (!isCode(code)) return null
-  return {
-    code,
-    number: Number(number),
-    others: Number(others),
-    ids: rest.split('.').flatMap((id) => positiveInteger(id) ?? []),
-  }
-}
+/** A code, two numbers and ids, separated by dots. */
+const cookieFormat = /^([a-z-]+)\.(\d{1,15})\.(\d{1,15})((?:\.\d{1,16}){0,200})$/
 
 export interface Notice {
   readonly code: Code
-  /** How many records it is about. */
-  readonly number?: number
-  /** To how many others it could not be done. */
-  readonly others?: number
-  /** The records that it names, or that can be brought back. */
+  /** The number of changed records. */
+  readonly count?: number
+  /** The number of records that could not be changed. */
+  readonly failed?: number
+  /** The records to name or to restore. */
   readonly ids?: readonly number[]
 }
 
-export type Code = keyof typeof sentences
+type Code = keyof typeof messages
 
-/** Where names come from. */
-export interface Names {
+/** Looks up names in an account. */
+export interface NoticeContext {
   readonly db: Db
   readonly account: number
   readonly shortUrl: ShortUrl
 }
 
 interface Facts {
-  readonly number: number
-  readonly others: number
-  /** The name of the one record that the notice is about, if it is found; else what stands for it. */
-  readonly named: (otherwise: string) => Part
+  readonly count: number
+  readonly failed: number
+  /** Returns the name of the record, or the fallback if it is not found. */
+  readonly nameOr: (fallback: string) => Part
 }
 
-const sentences = {
-  'link-made': () => 'The link is created.',
+const messages = {
+  'link-created': () => 'The link is created.',
   'link-saved': () => 'The link is saved. Visitors see the change at once.',
-  'link-deleted': ({ named }) => html`${named('The link')} is deleted.`,
-  'link-restored': ({ named }) => html`${named('The link')} is back.`,
+  'link-deleted': ({ nameOr }) => html`${nameOr('The link')} is deleted.`,
+  'link-restored': ({ nameOr }) => html`${nameOr('The link')} is back.`,
   'too-late': () => 'The link could not be brought back: more than a minute has passed, or its domain is gone.',
   'alias-taken': () => 'The link could not be brought back: another link has its alias by now.',
-  'clicks-forgotten': () => 'The statistics of this link are deleted.',
-  'link-enabled': ({ named }) => html`${named('The link')} is enabled.`,
-  'link-disabled': ({ named }) => html`${named('The link')} is disabled.`,
-  'links-enabled': ({ number, others }) => `${are(number, 'link')} enabled.${notDone(others)}`,
-  'links-disabled': ({ number, others }) => `${are(number, 'link')} disabled.${notDone(others)}`,
-  'links-moved': ({ number, others, named }) =>
-    html`${are(number, 'link')} moved to ${named('another space')}.${notDone(others)}`,
-  'links-taken-out': ({ number, others }) => `${are(number, 'link')} in no space now.${notDone(others)}`,
-  'links-deleted': ({ number, others }) => `${are(number, 'link')} deleted.${notDone(others)}`,
+  'clicks-deleted': () => 'The statistics of this link are deleted.',
+  'link-enabled': ({ nameOr }) => html`${nameOr('The link')} is enabled.`,
+  'link-disabled': ({ nameOr }) => html`${nameOr('The link')} is disabled.`,
+  'links-enabled': ({ count, failed }) => `${linksAre(count)} enabled.${failures(failed)}`,
+  'links-disabled': ({ count, failed }) => `${linksAre(count)} disabled.${failures(failed)}`,
+  'links-moved': ({ count, failed, nameOr }) =>
+    html`${linksAre(count)} moved to ${nameOr('another space')}.${failures(failed)}`,
+  'links-without-space': ({ count, failed }) => `${linksAre(count)} in no space now.${failures(failed)}`,
+  'links-deleted': ({ count, failed }) => `${linksAre(count)} deleted.${failures(failed)}`,
   'links-gone': () => 'Nothing was changed: the links are gone.',
-  'links-restored': ({ number, others }) =>
-    others === 0 ? `${are(number, 'link')} back.` : `${are(number, 'link')} back. ${lost(quantity(others, 'other'))}`,
-  'links-lost': ({ number }) => lost(quantity(number, 'link')),
-  'domain-made': () => 'The domain is added.',
+  'links-restored': ({ count, failed }) =>
+    `${linksAre(count)} back.${failed === 0 ? '' : ` ${notRestored(quantity(failed, 'other'))}`}`,
+  'links-not-restored': ({ count }) => notRestored(quantity(count, 'link')),
+  'domain-created': () => 'The domain is added.',
   'domain-saved': () => 'The domain is saved.',
   'domain-deleted': () => 'The domain is deleted.',
-  'space-made': () => 'The space is created.',
+  'space-created': () => 'The space is created.',
   'space-saved': () => 'The space is saved.',
   'space-deleted': () => 'The space is deleted. Its links stay.',
   'key-created-before': () =>
@@ -110,57 +80,68 @@ const sentences = {
   'key-revoked': () => 'The key is revoked.',
   'signed-in': () => 'You are signed in already. That sign-in link had been used before or has expired.',
   'session-ended': () => 'The session is ended.',
-  'sessions-ended': ({ number }) => `${are(number, 'session')} ended.`,
+  'sessions-ended': ({ count }) => `${quantity(count, 'session')} ${isOrAre(count)} ended.`,
 } as const satisfies Record<string, (facts: Facts) => Part>
 
-/** What was asked for and not done. */
-const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-gone', 'links-lost', 'key-created-before']
+/** Codes of requests that changed nothing. */
+const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-gone', 'links-not-restored', 'key-created-before']
 
-export function isCode(text: string): text is Code {
-  return Object.hasOwn(sentences, text)
+/** Stores a notice for the next page of this browser. */
+export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
+  const { code, count = 0, failed = 0, ids = [] } = notice
+  setCookie(exchange, cookie, [code, count, failed, ...ids].join('.'), { isSecure, maxAge })
 }
 
-/** Whether the notice says that something was not done. */
-export function isWarning({ code, others = 0 }: Notice): boolean {
-  return others > 0 || warnings.includes(code)
+/** Renders the notice of the previous page, and deletes it. Returns null if there is none. */
+export async function consumeNotice(
+  exchange: Exchange,
+  context: NoticeContext,
+  isSecure: boolean,
+): Promise<Html | null> {
+  const value = readCookie(exchange, cookie)
+  if (value === undefined) return null
+  const found = parseNotice(value)
+  const name = found && (await findName(found, context))
+  setCookie(exchange, cookie, '', { isSecure, maxAge: 0 })
+  if (found === null) return null
+  const { code, count = 0, failed = 0 } = found
+  const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
+  const kind = failed > 0 || warnings.includes(code) ? 'warning' : 'done'
+  return notice(kind, messages[code]({ count, failed, nameOr }), undoButton(found, exchange.target))
 }
 
-/** The sentence, with the name of the record that it is about. */
-export async function sentenceOf(
-  { code, number = 0, others = 0, ids: [id] = [] }: Notice,
-  names: Names,
-): Promise<Part> {
-  const name = id === undefined ? undefined : await nameFinders[code]?.(names, id)
-  return sentences[code]({
-    number,
-    others,
-    named: (otherwise) => (name === undefined ? otherwise : html`<bdi>${name}</bdi>`),
-  })
+function parseNotice(value: string): Notice | null {
+  const [, code = '', count, failed, rest = ''] = cookieFormat.exec(value) ?? []
+  if (!Object.hasOwn(messages, code)) return null
+  const ids = rest.split('.').flatMap((id) => positiveInteger(id) ?? [])
+  return { code: code as Code, count: Number(count), failed: Number(failed), ids }
 }
 
-const nameFinders: Readonly<Partial<Record<Code, (names: Names, id: number) => Promise<string | undefined>>>> = {
-  'link-deleted': async (names, id) => addressOf(await findRemovedLink(names.db, names.account, id, Date.now()), names),
-  'link-restored': linkNamed,
-  'link-enabled': linkNamed,
-  'link-disabled': linkNamed,
-  'links-moved': async ({ db, account }, id) => (await findSpace(db, account, id))?.record.name,
+async function findName({ code, ids: [id] = [] }: Notice, context: NoticeContext): Promise<string | undefined> {
+  const { db, account, shortUrl } = context
+  if (id === undefined) return undefined
+  switch (code) {
+    case 'links-moved':
+      return (await findSpace(db, account, id))?.record.name
+    case 'link-deleted':
+      return nameOf(await findRemovedLink(db, account, id, Date.now()), shortUrl)
+    case 'link-restored':
+    case 'link-enabled':
+    case 'link-disabled':
+      return nameOf((await findLink(db, account, id))?.record, shortUrl)
+    default:
+      return undefined
+  }
 }
 
-async function linkNamed(names: Names, id: number): Promise<string | undefined> {
-  return addressOf((await findLink(names.db, names.account, id))?.record, names)
-}
+type Named = { readonly domain_name?: string | null; readonly alias: string }
 
-interface Addressed {
-  readonly domain_name?: string | null
-  readonly alias: string
-}
-
-function addressOf(link: Addressed | undefined, { shortUrl }: Names): string | undefined {
+function nameOf(link: Named | undefined, shortUrl: ShortUrl): string | undefined {
   return link && shortUrlText(shortUrl(link.domain_name ?? '', link.alias))
 }
 
-/** The button that undoes what was done, where that is possible, and leads back to the page at `next`. */
-export function undoOf({ code, ids = [] }: Notice, next: string): Html | null {
+/** Renders the button that undoes the change and returns to the page at `next`. Returns null if undo is impossible. */
+function undoButton({ code, ids = [] }: Notice, next: string): Html | null {
   const [id] = ids
   if (id === undefined) return null
   const button = { label: 'Undo', weight: 'link-like' } as const
@@ -180,14 +161,18 @@ export function undoOf({ code, ids = [] }: Notice, next: string): Html | null {
   }
 }
 
-function are(count: number, what: string): string {
-  return `${quantity(count, what)} ${count === 1 ? 'is' : 'are'}`
+function isOrAre(count: number): string {
+  return count === 1 ? 'is' : 'are'
 }
 
-function notDone(others: number): string {
-  return others === 0 ? '' : ` ${quantity(others, 'other')} could not be.`
+function linksAre(count: number): string {
+  return `${quantity(count, 'link')} ${isOrAre(count)}`
 }
 
-function lost(what: string): string {
-  return `${what} could not be brought back: more than a minute has passed, the domain is gone, or another link has the alias by now.`
+function failures(count: number): string {
+  return count === 0 ? '' : ` ${quantity(count, 'other')} could not be.`
+}
+
+function notRestored(links: string): string {
+  return `${links} could not be brought back: more than a minute has passed, the domain is gone, or another link has the alias by now.`
 }

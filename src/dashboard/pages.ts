@@ -17,7 +17,7 @@ import type { Db } from '../storage/port.ts'
 import { readScheme, readSessionCookie } from './cookies.ts'
 import { failureContent, renderFailurePage } from './failure-page.ts'
 import { type Place, pageHeaders, renderFramed, responseHeaders } from './frame.ts'
-import { leaveNotice, type Names, type Notice, takeNotice } from './notices.ts'
+import { consumeNotice, type Notice, type NoticeContext, setNotice } from './notices.ts'
 import { shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'
 
@@ -82,7 +82,7 @@ export type PageHandler = (request: PageRequest) => Promise<PageContent | Redire
 export interface PagesOptions {
   readonly router: Router
   readonly db: Db
-  readonly shortUrl: Names['shortUrl']
+  readonly shortUrl: NoticeContext['shortUrl']
   /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
   /** Counts a request against the rate limit of the session. Returns a failure if the limit is exceeded. */
@@ -173,7 +173,7 @@ export class Pages {
 
   /** Redirects the browser to a GET request (303). */
   redirect(exchange: Exchange, { path, notice }: Redirect): undefined {
-    if (notice !== undefined) leaveNotice(exchange, notice, this.isSecure(exchange))
+    if (notice !== undefined) setNotice(exchange, notice, this.isSecure(exchange))
     for (const name in responseHeaders) addHeader(exchange, name, responseHeaders[name] as string)
     addHeader(exchange, 'location', path)
     return send(exchange, 303)
@@ -196,7 +196,7 @@ export class Pages {
     if (status >= 400) return this.send(exchange, status, renderFramed({ ...rest, ...frame }))
     const names = { db: this.#options.db, shortUrl: this.#options.shortUrl, account: request.account }
     // A HEAD response shows no notice.
-    const notice = exchange.method === 'HEAD' ? null : await takeNotice(exchange, names, this.isSecure(exchange))
+    const notice = exchange.method === 'HEAD' ? null : await consumeNotice(exchange, names, this.isSecure(exchange))
     return this.send(exchange, status, renderFramed({ ...rest, ...frame, ...(notice && { notice }) }))
   }
 }

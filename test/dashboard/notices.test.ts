@@ -29,7 +29,7 @@ test('what was not done does not look done', async () => {
     return allOf(root, 'div', { role: 'status' }).map(({ attributes }) => attributes.get('class'))
   }
   assert.deepEqual(await classes('link-restored.1.0'), ['notice done'])
-  for (const code of ['too-late', 'alias-taken', 'links-lost'])
+  for (const code of ['too-late', 'alias-taken', 'links-not-restored'])
     assert.deepEqual(await classes(`${code}.0.0`), ['notice warning'])
   assert.deepEqual(await classes('links-enabled.2.1'), ['notice warning'])
 })
@@ -42,19 +42,19 @@ test('a cookie from elsewhere puts no words into a page', async () => {
       '',
       'x',
       '.',
-      'space-made',
-      'space-made.',
+      'space-created',
+      'space-created.',
       '.1',
-      'space-made.1',
+      'space-created.1',
       'toString.1.0',
       '__proto__.1.0',
       'constructor.0.0',
-      'space-made.-1.0',
+      'space-created.-1.0',
     ],
     ...[
-      'space-made.1.2.3.',
+      'space-created.1.2.3.',
       '<script>alert(1)</script>',
-      'space-made.<b>',
+      'space-created.<b>',
       'links-deleted.1e9.0',
       `links-deleted.${'9'.repeat(16)}.0`,
     ],

@@ -56,7 +56,7 @@ export function addDomainListPages(
   pages.post(home, async ({ account, fields }) => {
     const domain = await attempt(() => actions.insert(account, fields))
     if (domain instanceof Rejection) return { ...newPage(new FormState(fields, domain.violations)), status: 422 }
-    return new Redirect(`${home}/${domain.record.id}`, { code: 'domain-made' })
+    return new Redirect(`${home}/${domain.record.id}`, { code: 'domain-created' })
   })
 }
 

@@ -39,7 +39,7 @@ export function addNewLinkPages(pages: Pages, { storage, actions }: LinkServices
 
   pages.post(home, async ({ account, fields }) => {
     const link = await attempt(() => actions.insert(account, apiFields(fields)))
-    if (!(link instanceof Rejection)) return new Redirect(`${home}/${link.record.id}`, { code: 'link-made' })
+    if (!(link instanceof Rejection)) return new Redirect(`${home}/${link.record.id}`, { code: 'link-created' })
     const choices = await loadChoices(storage, account, { domains: [fields.domain_id], spaces: [fields.space_id] })
     return { ...newLinkContent(new FormState(fields, link.violations), choices), status: 422 }
   })

@@ -204,7 +204,7 @@ export function addLinkActionPages(pages: Pages, parts: LinkServices): void {
   pages.post(`${home}/:id/forget`, async (request) => {
     const id = idParam(request, 'link')
     if (!(await deleteClicks(request.account, id))) throw notFound('link')
-    return new Redirect(`${home}/${id}`, { code: 'clicks-forgotten' })
+    return new Redirect(`${home}/${id}`, { code: 'clicks-deleted' })
   })
 
   async function linkAsked(request: PageRequest) {

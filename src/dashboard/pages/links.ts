@@ -322,12 +322,12 @@ const deletionNotice: LinkAction['notice'] = (done, others) => {
 }
 
 const restoreNotice: LinkAction['notice'] = (done, others) => {
-  if (done.length === 0) return { code: 'links-lost', number: others }
-  return { code: 'links-restored', number: done.length, others }
+  if (done.length === 0) return { code: 'links-not-restored', count: others }
+  return { code: 'links-restored', count: done.length, failed: others }
 }
 
 function noticeForMany(notice: Notice, done: readonly number[], others: number): Notice {
-  return done.length === 0 ? { code: 'links-gone' } : { ...notice, number: done.length, others }
+  return done.length === 0 ? { code: 'links-gone' } : { ...notice, count: done.length, failed: others }
 }
 
 function moveTo(space: unknown, change: (fields: Fields) => LinkAction['apply']): LinkAction {
@@ -335,7 +335,7 @@ function moveTo(space: unknown, change: (fields: Fields) => LinkAction['apply'])
     throw spaceViolation('required', 'Choose the space that the links move to, or “No space”.')
   }
   if (space === noSpace) {
-    return { apply: change({ space_id: '' }), notice: (...of) => noticeForMany({ code: 'links-taken-out' }, ...of) }
+    return { apply: change({ space_id: '' }), notice: (...of) => noticeForMany({ code: 'links-without-space' }, ...of) }
   }
   const id = positiveInteger(String(space))
   if (id === undefined) throw spaceViolation('out_of_range', 'Choose a space of the list, or “No space”.')

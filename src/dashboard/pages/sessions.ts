@@ -47,7 +47,7 @@ export function addSessionPages(pages: Pages, db: Db): void {
     `${home}/end-others`,
     async ({ account, session }) => {
       const ended = await removeSessions(db, account, session.id)
-      return new Redirect(home, { code: 'sessions-ended', number: ended })
+      return new Redirect(home, { code: 'sessions-ended', count: ended })
     },
     { isLimited: false },
   )

@@ -47,7 +47,7 @@ export function addSpaceListPages(pages: Pages, { storage, actions }: SpaceServi
   pages.post(home, async ({ account, fields }) => {
     const space = await attempt(() => actions.insert(account, fields))
     if (space instanceof Rejection) return { ...newPage(new FormState(fields, space.violations)), status: 422 }
-    return new Redirect(`${home}/${space.record.id}`, { code: 'space-made' })
+    return new Redirect(`${home}/${space.record.id}`, { code: 'space-created' })
   })
 }
 
