@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { dashboardFiles } from './assets.ts'
 
-test('style and scripts come compressed in less than 25 KB, whole, and ask for nothing else', async () => {
+test('compresses styles and scripts to less than 25 KB, without external resources', async () => {
   const files = await dashboardFiles()
   const texts = new Map([...files].map(([name, { codings }]) => [name, codings.identity.toString()]))
   const size = [...files.values()].reduce((sum, { codings }) => sum + (codings.br?.length ?? 0), 0)

@@ -20,7 +20,7 @@ const texts = new Map([
 ])
 
 /** A hash of all files. Scripts import each other by relative URLs, so a change to one file moves all of them. */
-export const assetsVersion = hash('sha1', JSON.stringify([...texts].sort()), 'hex').slice(0, 12)
+const assetsVersion = hash('sha1', JSON.stringify([...texts].sort()), 'hex').slice(0, 12)
 
 /** Returns the path of a file. The content at this path never changes. */
 export function assetAddress(name: 'app.css' | 'app.js'): string {

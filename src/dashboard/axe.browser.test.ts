@@ -11,7 +11,7 @@ const empty = ['/app', '/app/links', '/app/links/new', '/app/domains', '/app/spa
 /** None of the tests changes it. */
 const app = await fullApp()
 
-test('axe finds nothing serious on any page, light or dark, and the browser complains of none', { skip }, async () => {
+test('axe reports no serious issue on any page, light or dark, and the console has no errors', { skip }, async () => {
   const { page, complaints, requests } = await openWindow()
   await signIn(app, page)
   for (const [name, path] of Object.entries(paths)) {
@@ -29,7 +29,7 @@ test('axe finds nothing serious on any page, light or dark, and the browser comp
   )
 })
 
-test('axe finds nothing serious where there is nothing yet, and where there is one thing', { skip }, async () => {
+test('axe reports no serious issue in an empty account or with a single record', { skip }, async () => {
   const app = await startApp()
   const { page, complaints } = await openWindow(phone())
   await page.goto(`${app.origin}/app/sign-in`)

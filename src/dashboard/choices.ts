@@ -16,7 +16,7 @@ export interface Choices {
 }
 
 /** The selected ids from records, forms and URLs. Invalid ids are ignored. */
-export interface Chosen {
+interface Chosen {
   readonly domains?: readonly unknown[]
   readonly spaces?: readonly unknown[]
 }

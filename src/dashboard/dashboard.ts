@@ -25,7 +25,7 @@ import { addSignInPages, type SignInServices } from './pages/sign-in.ts'
 import { addSpaceListPages, addSpacePages } from './pages/spaces.ts'
 import { Pages, type PagesOptions } from './pages.ts'
 
-export interface DashboardServices {
+interface DashboardServices {
   readonly router: Router
   readonly storage: Storage
   readonly keyring: Keyring

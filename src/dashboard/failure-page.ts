@@ -26,7 +26,7 @@ export function renderFailurePage({ code, message, facts }: Failure, requestId: 
 const noSuchPage = 'There is no such page'
 
 /** An error page inside the frame, for signed-in users. */
-export interface FailureContent {
+interface FailureContent {
   readonly title: string
   readonly place: Place
   readonly body: Html

@@ -7,7 +7,7 @@ import { type IconName, icon } from './parts/icons.ts'
 /** The color scheme of the browser, or the one that the user chose. */
 export type Scheme = 'system' | 'light' | 'dark'
 
-export interface BareDocument {
+interface BareDocument {
   /** Names the thing and the place: "/summer on go.acme.com". */
   readonly title: string
   /** The `h1`, if it differs from the title. */

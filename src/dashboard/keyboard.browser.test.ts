@@ -7,7 +7,7 @@ import { browserForTests, goTo, phone, shoot, signIn, skip, storedIn } from '../
 
 const openWindow = browserForTests()
 
-test('a domain and a link are made, found, deleted and restored by the keyboard alone; the focus is always seen', {
+test('creates, finds, deletes and restores records with only the keyboard, with a visible focus', {
   skip,
 }, async () => {
   const app = await startApp()
@@ -71,7 +71,7 @@ async function deletesByMenu(page: Page): Promise<void> {
   await page.getByRole('rowheader').waitFor()
 }
 
-test('? lists the keys, which can be turned off', { skip }, async () => {
+test('? lists the shortcuts, which can be turned off', { skip }, async () => {
   const app = await startApp()
   const { page } = await openWindow()
   await signIn(app, page)
@@ -125,7 +125,7 @@ async function arrived(page: Page, heading: string): Promise<void> {
   await page.waitForLoadState('domcontentloaded')
 }
 
-test('without scripts, forms do it all: domain, link, edit, space, key, selection, deletion, undo, colours', {
+test('all forms work without scripts, including selection, deletion, undo and color schemes', {
   skip,
 }, async () => {
   const app = await startApp()
@@ -183,7 +183,7 @@ async function deletesAndRestores(page: Page): Promise<void> {
   await page.getByText('localhost:3080/summer is back').waitFor()
 }
 
-test('without scripts, a phone shows the places and the account', { skip }, async () => {
+test('a phone shows the navigation and the account without scripts', { skip }, async () => {
   const app = await startApp()
   const stored = storedIn(app)
   await stored('/domains', { name: 'go.acme.com' })

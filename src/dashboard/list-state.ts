@@ -10,7 +10,7 @@ import type { PageRequest } from '../storage/port.ts'
 import { pagination } from './parts/list-controls.ts'
 
 /** The default number of rows on a page. */
-export const rowsPerPage = 25
+const rowsPerPage = 25
 
 /** The state of a list, and the URLs of its other states. */
 export class ListState {

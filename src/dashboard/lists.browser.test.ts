@@ -17,7 +17,9 @@ import {
 const openWindow = browserForTests()
 
 for (const { name, options } of screens) {
-  test(`${name}: a key works, lists are searched and changed, colours stay, and a session ends`, { skip }, async () => {
+  test(`${name}: creates a key, searches and changes lists, keeps the color scheme, and ends a session`, {
+    skip,
+  }, async () => {
     const app = await startApp()
     const stored = storedIn(app)
     await stored('/domains', { name: 'go.acme.com' })

@@ -5,7 +5,7 @@ import { browserForTests, demoApp, signIn, skip } from '../../test/dashboard-bro
 
 const openWindow = browserForTests()
 
-test('times are shown and typed in the zone of the browser, and stored in UTC', { skip }, async () => {
+test('shows and edits times in the time zone of the browser, and stores them in UTC', { skip }, async () => {
   const app = await demoApp()
   const at = { active_period_start_at: '2026-01-02T03:04:05.678Z', active_period_end_at: '2090-07-01T12:00:00Z' }
   const changed = await app.send('PATCH', '/api/v1/links/1', { json: at })

@@ -32,7 +32,7 @@ function measured(page: Page): Promise<{ scrollWidth: number; innerWidth: number
   return page.evaluate('({ scrollWidth: document.documentElement.scrollWidth, innerWidth })')
 }
 
-test('the first page takes less than 60 KB over the wire, and no page more than 100 KB', { skip }, async () => {
+test('transfers less than 60 KB for the first page, and at most 100 KB for any page', { skip }, async () => {
   for (const [path, most] of [
     ['/app', 60_000],
     ['/app/links', 60_000],
@@ -53,7 +53,7 @@ test('the first page takes less than 60 KB over the wire, and no page more than 
   }
 })
 
-test('on a touch screen, what is pressed is 44 pixels high', { skip }, async () => {
+test('touch targets are 44 pixels high', { skip }, async () => {
   const { page } = await signedIn(phone())
   const low: string[] = []
   for (const [name, path] of Object.entries(paths)) {
@@ -74,7 +74,7 @@ const lowTargets = `[...document.querySelectorAll('a, button, input, select, sum
   return !isShown || isText || element.matches('a[href="#main"]') || height >= 43.5 ? [] : [element.outerHTML.slice(0, 200) + ' ' + height]
 })`
 
-test('nothing moves for those who want no motion, and forced colours show where one is', { skip }, async () => {
+test('respects reduced motion, and shows the current page with forced colors', { skip }, async () => {
   const { page } = await signedIn({ reducedMotion: 'reduce', forcedColors: 'active' })
   for (const name of ['overview', 'links', 'link', 'space-odd']) {
     await page.goto(app.origin + paths[name])
@@ -90,7 +90,7 @@ test('nothing moves for those who want no motion, and forced colours show where 
   }
 })
 
-test('paper has figures and days, and nothing to press', { skip }, async () => {
+test('prints figures and dates without controls', { skip }, async () => {
   const { page } = await signedIn()
   await page.emulateMedia({ media: 'print' })
   for (const name of ['overview', 'links', 'link']) {

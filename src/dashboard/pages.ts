@@ -248,7 +248,7 @@ async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | 
  * without that header, an `Origin` with this host. `address` is the public URL of the dashboard, because a proxy may
  * request another host.
  */
-export function crossSiteFailure({ headers, host }: Exchange, address: string): Failure | undefined {
+function crossSiteFailure({ headers, host }: Exchange, address: string): Failure | undefined {
   const site = headers['sec-fetch-site']
   if (site === 'same-origin') return undefined
   if (site === undefined && isOwnOrigin(headers.origin, [host, URL.parse(address)?.host ?? ''])) return undefined

@@ -5,7 +5,7 @@ import { browserForTests, demoApp, hasFocus, phone, signIn, skip } from '../../t
 
 const openWindow = browserForTests()
 
-test('a period stays where it is when another is chosen', { skip }, async () => {
+test('selecting a period does not move the period menu', { skip }, async () => {
   const app = await demoApp()
   const { page } = await openWindow()
   await signIn(app, page)
@@ -17,7 +17,7 @@ test('a period stays where it is when another is chosen', { skip }, async () => 
   assert.deepEqual(await places(), before)
 })
 
-test('other days are chosen above the page, which does not move; refused ones stand in it as they were typed', {
+test('custom dates open above the page without moving it; rejected dates stay as typed', {
   skip,
 }, async () => {
   const app = await demoApp()

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
 import { returnPath } from './return-path.ts'
 
-test('one of our own pages, with its query; a fragment is left to the browser', () => {
+test('returns a dashboard path with its query, without the fragment', () => {
   for (const path of [
     '/app',
     '/app/links',
@@ -19,7 +19,7 @@ test('one of our own pages, with its query; a fragment is left to the browser', 
   assert.equal(returnPath('/app/links?search=Größe und <b>'), '/app/links?search=Gr%C3%B6%C3%9Fe%20und%20%3Cb%3E')
 })
 
-test('the first page instead of an address that is too long for a request', () => {
+test('returns the first page if the path is too long for a request', () => {
   const pathOf = (length: number) => `/app/links?search=${'x'.repeat(length - '/app/links?search='.length)}`
   assert.equal(returnPath(pathOf(8_192)), pathOf(8_192))
   assert.equal(returnPath(pathOf(8_193)), '/app')
@@ -66,7 +66,7 @@ const elsewhere = [
   ...['/app/sign-in', '/app/sign-in?next=/app', '/app/./sign-in', '/app/links/../sign-in', '/app/sign-in#x', '/App'],
 ]
 
-test('the first page for what is none of our pages, or would lead to signing in again', () => {
+test('returns the first page for other sites and for the sign-in page', () => {
   for (const text of elsewhere) assert.equal(returnPath(text), '/app', JSON.stringify(text))
   for (const value of [undefined, null, 1, Symbol('repeated'), {}]) assert.equal(returnPath(value), '/app')
 })
@@ -98,7 +98,7 @@ const hostile = fc.oneof(
   fc.webUrl({ withFragments: true, withQueryParameters: true }),
 )
 
-test('never leads to another host, nor breaks a header, whatever it is given', () => {
+test('never returns another host or breaks a header, for any input', () => {
   fc.assert(
     fc.property(hostile, (text) => {
       const next = returnPath(text)

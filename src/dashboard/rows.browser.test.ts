@@ -38,7 +38,7 @@ function measured(page: Page): Promise<Measures> {
   })()`)
 }
 
-test('columns leave before the link has too little room, and rows have two lines from 560 pixels on', {
+test('hides columns before the link gets too narrow; rows have two lines from 560 pixels', {
   skip,
 }, async () => {
   const page = await listOn()
@@ -63,7 +63,7 @@ test('columns leave before the link has too little room, and rows have two lines
   }
 })
 
-test('columns stand where they stand whatever is on the page', { skip }, async () => {
+test('columns have the same width on every page', { skip }, async () => {
   const page = await listOn()
   const { edges } = await measured(page)
   for (const query of ['?search=odd', '?search=newsletter&sort_by=clicks', '?page=2']) {
@@ -72,7 +72,7 @@ test('columns stand where they stand whatever is on the page', { skip }, async (
   }
 })
 
-test('on a phone, a row has three lines, and four where a title and a target need one each', { skip }, async () => {
+test('a phone shows a row in three lines, or four with a long title and destination', { skip }, async () => {
   const page = await listOn(phone())
   const { height } = await measured(page)
   await shoot(page, '390-light-rows')
@@ -82,7 +82,7 @@ test('on a phone, a row has three lines, and four where a title and a target nee
   assert.ok((await measured(page)).height <= 108)
 })
 
-test('a title is shown before the target, which gives way first', { skip }, async () => {
+test('shows the title before the destination, which is truncated first', { skip }, async () => {
   const page = await listOn()
   for (const width of [1280, 1024, 768, 390]) {
     await page.setViewportSize({ width, height: 800 })
@@ -100,7 +100,7 @@ test('a title is shown before the target, which gives way first', { skip }, asyn
   }
 })
 
-test('on 1280 pixels, a short link of 28 signs is whole', { skip }, async () => {
+test('shows a short link of 28 characters in full at 1280 pixels', { skip }, async () => {
   const page = await listOn(undefined, '?search=gift-card')
   const { room, needed } = await page.evaluate<Record<string, number>>(`(() => {
     const link = document.querySelector('tbody .short-url')
@@ -112,7 +112,7 @@ test('on 1280 pixels, a short link of 28 signs is whole', { skip }, async () => 
   assert.equal(room, needed)
 })
 
-test('figures end where their head ends, on any width', { skip }, async () => {
+test('aligns figures with their header at any width', { skip }, async () => {
   const page = await listOn()
   for (const width of [1280, 1024, 768, 560]) {
     await page.setViewportSize({ width, height: 800 })
@@ -127,7 +127,7 @@ test('figures end where their head ends, on any width', { skip }, async () => {
   }
 })
 
-test('what can be done to the selected rows is in reach on any width', { skip }, async () => {
+test('keeps the selection bar within reach at any width', { skip }, async () => {
   for (const width of [1280, 768, 390, 320]) {
     const page = await listOn(width < 768 ? phone(width) : { viewport: { width, height: 800 } })
     await page
@@ -156,7 +156,7 @@ test('what can be done to the selected rows is in reach on any width', { skip },
   }
 })
 
-test('the keyboard shortcuts stand in one line under their neighbours', { skip }, async () => {
+test('shows the keyboard shortcuts link on one line, below its neighbors', { skip }, async () => {
   const page = await listOn({ viewport: { width: 768, height: 900 } })
   const [keys, signOut] = await Promise.all(
     ['Keyboard shortcuts', 'Sign out'].map((name) => page.getByRole('button', { name }).boundingBox()),
@@ -165,7 +165,7 @@ test('the keyboard shortcuts stand in one line under their neighbours', { skip }
   assert.equal(keys?.height, signOut?.height)
 })
 
-test('on a phone, a menu sorts, and hidden heads are out of reach', { skip }, async () => {
+test('a phone sorts with a menu, and its hidden headers are not focusable', { skip }, async () => {
   const page = await listOn(phone())
   assert.equal(await page.locator('thead a').locator('visible=true').count(), 0)
   await page.getByRole('columnheader', { name: 'Link' }).waitFor({ state: 'attached' })
@@ -179,7 +179,7 @@ test('on a phone, a menu sorts, and hidden heads are out of reach', { skip }, as
   )
 })
 
-test('"Copied" stands in one line over its button, and covers no words', { skip }, async () => {
+test('shows "Copied" on one line over its button, without covering text', { skip }, async () => {
   const page = await listOn({ ...phone(), permissions: ['clipboard-write'] }, '?sort_by=clicks')
   await page.getByRole('button', { name: 'Copy the short link' }).first().click()
   await page.locator('[data-copied]').waitFor()

@@ -149,7 +149,7 @@ async function open(path: string, options: BrowserContextOptions = {}) {
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`axe finds nothing on ${colorScheme} pages, and the browser has no complaints`, { skip }, async () => {
+  test(`axe reports no issues on ${colorScheme} pages, and the console has no errors`, { skip }, async () => {
     const { page, complaints } = await open('/sign-in', { colorScheme })
     for (const [path, width] of Object.keys(pages).flatMap((path) =>
       [390, 1280].map((width) => [path, width] as const),
@@ -164,7 +164,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   })
 }
 
-test('pages fit every width from 320 pixels, whatever is named on them', { skip }, async () => {
+test('pages fit every width from 320 pixels, even with long names', { skip }, async () => {
   const { page } = await open('/sign-in')
   for (const path of Object.keys(pages)) {
     await page.goto(origin + path)
@@ -175,7 +175,7 @@ test('pages fit every width from 320 pixels, whatever is named on them', { skip 
   }
 })
 
-test('the short link is copied, and the button says so', { skip }, async () => {
+test('copies the short link, and confirms it on the button', { skip }, async () => {
   const { page } = await open('/app/links', { permissions: ['clipboard-read', 'clipboard-write'] })
   await page.getByRole('button', { name: 'Copy the short link' }).first().click()
   await page.getByText('Copied').and(page.locator(':visible')).first().waitFor()
@@ -183,7 +183,7 @@ test('the short link is copied, and the button says so', { skip }, async () => {
   await eventually(async () => (await page.locator('.announcer').textContent()) === 'Copied')
 })
 
-test('the list follows what is typed; the address and the focus are kept', { skip }, async () => {
+test('updates the list and the URL while typing, and keeps the focus', { skip }, async () => {
   const { page, complaints } = await open('/app/links')
   await page.keyboard.press('/')
   await page.keyboard.type('winter')
@@ -195,7 +195,7 @@ test('the list follows what is typed; the address and the focus are kept', { ski
   assert.deepEqual(complaints(), [])
 })
 
-test('a question in a dialog has one way back, which has the focus, closes with Esc, and gives the focus back', {
+test('a confirmation dialog focuses Cancel, closes with Esc, and returns the focus', {
   skip,
 }, async () => {
   const { page } = await open('/app/links')
@@ -211,7 +211,7 @@ test('a question in a dialog has one way back, which has the focus, closes with 
   assert.equal(await page.evaluate('document.activeElement.textContent'), 'Actions for summer')
 })
 
-test('a form in a dialog asks before its changes are lost, and is sent to its own address', { skip }, async () => {
+test('a form in a dialog asks before discarding changes, and posts to its own path', { skip }, async () => {
   const { page } = await open('/app/links')
   await page.keyboard.press('c')
   const field = page.getByLabel('Leads to')
@@ -225,7 +225,7 @@ test('a form in a dialog asks before its changes are lost, and is sent to its ow
   assert.ok(posted.some((request) => request.startsWith('/made url=https%3A%2F%2Facme.com')))
 })
 
-test('what is typed and taken back is no change; what is chosen is', { skip }, async () => {
+test('ignores reverted input, and detects changed selections', { skip }, async () => {
   const { page } = await open('/app/links')
   await page.keyboard.press('c')
   const [field, dialog] = [page.getByLabel('Leads to'), page.locator('dialog')]
@@ -242,7 +242,7 @@ test('what is typed and taken back is no change; what is chosen is', { skip }, a
   await dialog.waitFor({ state: 'detached' })
 })
 
-test('a web address without its scheme gets https when its field is left, or its form is sent', { skip }, async () => {
+test('adds https to a URL on blur and on submit', { skip }, async () => {
   const { page } = await open('/app/links/new')
   const field = page.getByLabel('Leads to')
   await field.fill('acme.com/left')
@@ -257,7 +257,7 @@ test('a web address without its scheme gets https when its field is left, or its
   assert.ok(posted.some((request) => request.startsWith('/made url=https%3A%2F%2Facme.com%2Fsent')))
 })
 
-test('rows are selected one by one or all at once, and their menus post for themselves', { skip }, async () => {
+test('selects single rows or all rows; row menus have their own forms', { skip }, async () => {
   const { page } = await open('/app/links')
   await page.getByLabel('Select summer').check()
   await page.getByText('1 selected').waitFor()
@@ -274,7 +274,7 @@ test('rows are selected one by one or all at once, and their menus post for them
   assert.ok(posted.some((request) => request.startsWith('/app/links/selected ') && request.includes('row-5=on')))
 })
 
-test('the keys are explained, and can be turned off', { skip }, async () => {
+test('explains the shortcuts, which can be turned off', { skip }, async () => {
   const { page } = await open('/app/links')
   await page.keyboard.press('?')
   await page.getByLabel('Use these keys').uncheck()
@@ -291,7 +291,7 @@ test('the keys are explained, and can be turned off', { skip }, async () => {
   await page.waitForURL('**/app/domains')
 })
 
-test('without scripts, the search has a button, the bar of a selection appears, and nothing dead is shown', {
+test('shows a search button and the selection bar without scripts, and hides controls that need scripts', {
   skip,
 }, async () => {
   const { page } = await open('/app/links', { javaScriptEnabled: false })
@@ -305,7 +305,7 @@ test('without scripts, the search has a button, the bar of a selection appears, 
   await page.waitForURL('**/app/links/new')
 })
 
-test('a refused form opens what is folded and puts the focus into the first field that was refused', {
+test('opens collapsed sections with errors, and focuses the first invalid field', {
   skip,
 }, async () => {
   const { page } = await open('/refused')

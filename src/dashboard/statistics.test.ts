@@ -7,7 +7,7 @@ import { dayOf } from '../storage/clicks/keys.ts'
 import type { Db } from '../storage/port.ts'
 import { clicksOverTime, figures, noClicksYet, periodFrom } from './statistics.ts'
 
-test('an active link without clicks is offered to open; one that leads no one on says why', () => {
+test('offers to open an active link without clicks, and explains the status of other links', () => {
   const short_url = 'https://go.acme.com/summer'
   assert.match(noClicksYet({ short_url, status: 'active' }).text, /href="https:\/\/go\.acme\.com\/summer"/)
   for (const status of ['scheduled', 'expired', 'disabled'] as const) {
@@ -16,7 +16,7 @@ test('an active link without clicks is offered to open; one that leads no one on
   }
 })
 
-test('the table adds up to the figures that stand above it', async (t) => {
+test('the table adds up to the figures above it', async (t) => {
   stopClock(t)
   const facts = emptyDay()
   for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { people: hour + 1, unique: 1 })
@@ -49,7 +49,7 @@ test('the table adds up to the figures that stand above it', async (t) => {
 const period = 'the 30 days before'
 const changeOf = (value: number, before: number) => figures([{ label: 'Clicks', value, before }], period).text
 
-test('a figure says its change against the period before, in words too', () => {
+test('shows the change of a figure, for screen readers too', () => {
   assert.match(changeOf(1_200, 1_000), /<dt>Clicks<\/dt><dd><span class="figure">1,200<\/span>/)
   assert.match(
     changeOf(1_200, 1_000),

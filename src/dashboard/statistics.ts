@@ -58,7 +58,7 @@ const breakdowns = {
   languages: 'Languages',
 } as const
 
-export type Breakdown = keyof typeof breakdowns
+type Breakdown = keyof typeof breakdowns
 
 export const allBreakdowns = Object.keys(breakdowns) as readonly Breakdown[]
 
@@ -170,7 +170,7 @@ export function noClicksYet({ short_url, status }: Pick<Link, 'short_url' | 'sta
   })
 }
 
-export interface Figure {
+interface Figure {
   readonly label: string
   readonly value: number
   /** The figure of the previous period. Without it, no change is shown. */
@@ -247,7 +247,7 @@ export async function topLinks({ db, account, subject, reading }: StatisticsQuer
  * Renders the period menu: the named periods, and a form for any other. `path` is the path of the page. Rejected dates
  * stay visible.
  */
-export function periodBar({ period, typed, violations }: PeriodReading, path: string, hasFile: boolean): Html {
+function periodBar({ period, typed, violations }: PeriodReading, path: string, hasFile: boolean): Html {
   const links = periods.map(({ name, label }) => {
     // The browser reserves the width of the bold label for the plain one.
     const shown = html`<span data-label="${label}">${label}</span>`

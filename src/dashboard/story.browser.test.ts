@@ -12,7 +12,7 @@ import { eventually } from '../../test/processes.ts'
 const openWindow = browserForTests()
 
 for (const { name, options } of screens) {
-  test(`${name}: a link is made, followed, counted, changed, deleted and restored`, { skip }, async () => {
+  test(`${name}: creates, visits, counts, changes, deletes and restores a link`, { skip }, async () => {
     const app = await startApp()
     const { page, complaints } = await openWindow(options)
     const shot = (step: string) => shoot(page, `${name}-${step}`)

@@ -4,7 +4,7 @@ import { Submissions } from './submissions.ts'
 
 const sent = { session: 1, path: '/app/links', once: 'a' }
 
-test('a form that is sent twice does its work once, also while that is under way; for a minute', async (t) => {
+test('does the work of a repeated form once, for a minute', async (t) => {
   let now = 0
   t.mock.method(performance, 'now', () => now)
   const submissions = new Submissions<number>()
@@ -57,7 +57,7 @@ test('does the work once, even if it takes a minute and 2,000 results are stored
   assert.equal(await take('slow', async () => 8), 8)
 })
 
-test('the same form gets another result later, if there is one', async () => {
+test('returns the later result to repeats', async () => {
   const submissions = new Submissions<string>()
   const take = () =>
     submissions.take(
@@ -70,7 +70,7 @@ test('the same form gets another result later, if there is one', async () => {
   assert.equal(await take(), 'shown before')
 })
 
-test('what was refused or failed is done again, and so is a form without the field', async () => {
+test('repeats rejected or failed work, and forms without the field', async () => {
   const submissions = new Submissions<number>()
   const takeWith = (once: unknown, work: () => Promise<number>) =>
     submissions.take({ ...sent, once }, work, (result) => (result < 400 ? result : null))

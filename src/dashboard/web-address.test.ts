@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withHttps } from './scripts/web-address.js'
 
-test('what begins with a host name gets https', () => {
+test('adds https to a host name', () => {
   for (const text of [
     'acme.com',
     'acme.com/summer?a=b#c',
@@ -16,7 +16,7 @@ test('what begins with a host name gets https', () => {
   assert.equal(withHttps(' acme.com '), 'https://acme.com')
 })
 
-test('all else stays as it was typed, for the server to judge', () => {
+test('returns other text unchanged', () => {
   for (const text of [
     ...['', 'summer', '/summer', '//acme.com', 'https://acme.com', 'http://acme.com', 'mailto:ana@acme.com'],
     ...['ana@acme.com', 'javascript:alert(1.5)', 'data:text/html,a.b', 'localhost:4000/docs', 'a b.com', 'C:\\a.txt'],

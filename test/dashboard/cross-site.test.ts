@@ -91,8 +91,8 @@ const foreign: readonly Headers[] = [
   { referer: `${sameHost}/app` },
 ]
 
-describe('403, and nothing is done', () => {
-  test('for each form from another site, and for one that does not say where it is from', async () => {
+describe('returns 403 and changes nothing', () => {
+  test('for every form from another site or without an origin', async () => {
     const { app, own, browser, posts } = await target()
     const origin = `${sameHost}:${app.port}`
     const before = await stateOf(app, own)
@@ -108,7 +108,7 @@ describe('403, and nothing is done', () => {
     assert.deepEqual(await stateOf(app, own), before)
   })
 
-  test('behind a public address, also for the origin of another', async () => {
+  test('behind a public URL, for the origin of another host', async () => {
     const { app, own, browser, posts } = await target({ baseUrl: publicAddress })
     const before = await stateOf(app, own)
     for (const post of posts) {
@@ -123,7 +123,7 @@ describe('403, and nothing is done', () => {
     assert.deepEqual(await stateOf(app, own), before)
   })
 
-  test('whether or not somebody is signed in, and however large the form', async () => {
+  test('with or without a session, for a form of any size', async () => {
     const { app, posts } = await target()
     for (const post of posts) {
       const { status } = await new Browser(app).ask('POST', post[0], {
@@ -136,7 +136,7 @@ describe('403, and nothing is done', () => {
 })
 
 describe('done', () => {
-  test('each form that one of our own pages sends; so the tests above have tried what would have worked', async () => {
+  test('every form of our own pages', async () => {
     const { routes, forms } = await target()
     assert.deepEqual(
       routes.map(({ template }) => template).filter((template) => forms[template] === undefined),
@@ -155,7 +155,7 @@ describe('done', () => {
     }
   })
 
-  test('for the right origin, of the host or of the public address, where a browser does not tell the site', async () => {
+  test('the origin of the host or of the public URL, without Sec-Fetch-Site', async () => {
     const { app, own, browser } = await target()
     await signsOutAs(browser, { origin: `${sameHost}:${app.port}` })
     const proxied = await target({ baseUrl: publicAddress })

@@ -66,8 +66,8 @@ const badLinks: readonly Form[] = [
   { url: 'nope', alias: 'two words', title: long(256), clicks_limit: 'many' },
 ]
 
-describe('422 with the words of the API beside each field, and all that was typed', () => {
-  test('a new domain, and a change of one', async () => {
+describe("returns 422 with the API's message next to each field, and keeps the input", () => {
+  test('for a new and for an existing domain', async () => {
     const { domain } = place
     const names = [
       '',
@@ -89,7 +89,7 @@ describe('422 with the words of the API beside each field, and all that was type
     }
   })
 
-  test('a new space, and a change of one', async () => {
+  test('for a new and for an existing space', async () => {
     const space = await place.stored('/spaces', { name: 'Sales' })
     const action = `/app/spaces/${space.id}`
     for (const typed of [{ name: '' }, { name: long(300) }, { name: '\u0000' }, { name: 'a\nb' }]) {
@@ -100,7 +100,7 @@ describe('422 with the words of the API beside each field, and all that was type
     }
   })
 
-  test('a new link, and a change of one', async () => {
+  test('for a new and for an existing link', async () => {
     await place.link({ alias: 'taken' })
     const link = await place.link({ alias: 'mine', redirect_password: 'old' })
     const action = `/app/links/${link.id}`
@@ -116,7 +116,7 @@ describe('422 with the words of the API beside each field, and all that was type
     assert.deepEqual((await place.send('GET', `/links/${link.id}`)).body.data, link)
   })
 
-  test('a choice that is none of those that the form offers is said too', async () => {
+  test('for an option that the form does not offer', async () => {
     const space = await place.stored('/spaces', { name: 'Sales' })
     for (const [page, action] of [
       ['/app/spaces/new', '/app/spaces'],
@@ -129,7 +129,7 @@ describe('422 with the words of the API beside each field, and all that was type
     }
   })
 
-  test('a field that the form does not have is said above it', async () => {
+  test('above the form, for an unknown field', async () => {
     const { key, domain } = await newPlace(app)
     const own = await signedIn(app, key)
     for (const [action, form] of [
@@ -145,7 +145,7 @@ describe('422 with the words of the API beside each field, and all that was type
     }
   })
 
-  test('a new key', async () => {
+  test('for a new key', async () => {
     for (const [typed, field] of [
       [{ name: '' }, 'name'],
       [{ name: long(256) }, 'name'],
@@ -163,7 +163,7 @@ describe('422 with the words of the API beside each field, and all that was type
   })
 })
 
-describe('409 with both versions, after another has saved', () => {
+describe('returns 409 with both versions after someone else saved', () => {
   const clash = async (path: string, mine: Form, theirs: Form, shown: readonly string[]) => {
     const other = await signedIn(app, place.key)
     const [page, opened] = [await browser.open(`${path}/edit`), await other.open(`${path}/edit`)]
@@ -176,7 +176,7 @@ describe('409 with both versions, after another has saved', () => {
     assert.equal((await browser.submit(refused.page, path, mine)).status, 303)
   }
 
-  test('of a link', async () => {
+  test('for a link', async () => {
     const { id } = await place.link({ alias: 'clash', redirect_password: 'secret' })
     const [mine, theirs] = ['https://acme.com/mine', 'https://acme.com/theirs']
     await clash(`/app/links/${id}`, { url: mine, title: 'Mine' }, { url: theirs, clicks_limit: '7' }, [
@@ -189,7 +189,7 @@ describe('409 with both versions, after another has saved', () => {
     assert.deepEqual([data.url, data.title, data.has_redirect_password], [mine, 'Mine', true])
   })
 
-  test('of a domain', async () => {
+  test('for a domain', async () => {
     const { id } = await place.stored('/domains', { name: 'clash.example.com' })
     const [mine, theirs] = ['https://acme.com/mine', 'https://acme.com/theirs']
     await clash(`/app/domains/${id}`, { homepage_url: mine }, { homepage_url: theirs, not_found_url: theirs }, [
@@ -199,13 +199,13 @@ describe('409 with both versions, after another has saved', () => {
     assert.equal((await place.send('GET', `/domains/${id}`)).body.data.homepage_url, mine)
   })
 
-  test('of a space', async () => {
+  test('for a space', async () => {
     const { id } = await place.stored('/spaces', { name: 'Ours', color: 1 })
     await clash(`/app/spaces/${id}`, { name: 'Mine' }, { name: 'Theirs', color: '4' }, ['Mine', 'Theirs'])
     assert.equal((await place.send('GET', `/spaces/${id}`)).body.data.name, 'Mine')
   })
 
-  test('both stored the same; or the version is none that the record has had', async () => {
+  test('even if both versions are equal, or the version is unknown', async () => {
     const { id } = await place.stored('/spaces', { name: 'Same', color: 1 })
     const path = `/app/spaces/${id}`
     await clash(path, { name: 'Equal' }, { name: 'Equal' }, ['the same values'])
@@ -214,7 +214,7 @@ describe('409 with both versions, after another has saved', () => {
     assert.equal((await browser.post(path, { name: 'Gone' })).status, 404)
   })
 
-  test('fields that were not sent are none in which the two differ', async () => {
+  test('without listing fields that were not sent', async () => {
     const space = await place.stored('/spaces', { name: 'Kept', color: 1 })
     const address = 'https://acme.com/kept'
     const domain = await place.stored('/domains', { name: 'kept.example.com', homepage_url: address })
@@ -237,7 +237,7 @@ describe('409 with both versions, after another has saved', () => {
   })
 })
 
-test('303 for a form without a version: it changes the record as it is, as the API does without If-Match', async () => {
+test('saves a form without a version, like the API without If-Match', async () => {
   const { id: space } = await place.stored('/spaces', { name: 'Before' })
   const { id: domain } = await place.stored('/domains', { name: 'unconditional.example.com' })
   const { id: link } = await place.link({ title: 'Before' })
@@ -259,8 +259,8 @@ test('303 for a form without a version: it changes the record as it is, as the A
   }
 })
 
-describe('what a form of a link keeps', () => {
-  test('303, and nothing changes, where nothing was typed', async () => {
+describe('the link form', () => {
+  test('changes nothing if nothing was edited', async () => {
     const link = await place.link({
       ...{ title: 'Größe "1" & <b>', url: 'https://acme.com/?a=1&b=%22', clicks_limit: 9, forward_query: true },
       ...{ active_period_start_at: '2026-01-02T03:04:05.678Z', active_period_end_at: '2090-01-01T00:00:00Z' },
@@ -273,7 +273,7 @@ describe('what a form of a link keeps', () => {
     assert.deepEqual(data, { ...link, updated_at: data.updated_at })
   })
 
-  test('boxes that are not checked, fields that are emptied, and the password that is removed', async () => {
+  test('clears unchecked boxes, empty fields and a removed password', async () => {
     const link = await place.link({ title: 'x', disabled: true, clicks_limit: 9, redirect_password: 'secret' })
     const path = `/app/links/${link.id}`
     const save = async (typed: Readonly<Record<string, string | undefined>>) => {
@@ -294,7 +294,7 @@ describe('what a form of a link keeps', () => {
     )
   })
 
-  test('a new link from an address that names its target; and one with everything', async () => {
+  test('creates a link from a URL in the query, and a link with all fields', async () => {
     const page = await browser.open('/app/links/new?url=https%3A%2F%2Facme.com%2F%3Fa%3D1%26b')
     assert.equal(page.value('url'), 'https://acme.com/?a=1&b')
     const made = await browser.submit(page, '/app/links', { alias: 'Everything', title: 'All', disabled: 'true' })
@@ -306,7 +306,7 @@ describe('what a form of a link keeps', () => {
 })
 
 /** The first page of an account that has nothing, and the steps that it names. */
-test('an account without domains is led to its first domain, and then to its first link', async () => {
+test('guides an account without domains to its first domain and its first link', async () => {
   const own = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
   const led = async (path: string): Promise<Page> =>
     own.open((await own.open(path)).links.find((link) => /\/new$/.test(link)) ?? '')
@@ -331,7 +331,7 @@ for (const [path, typed] of [
   ['spaces', { name: 'Twice' }],
   ['domains', { name: 'twice.example.com' }],
 ] as const) {
-  test(`a button that is pressed twice makes one of ${path}, and both answers are the same`, async () => {
+  test(`creates one of ${path} if the button is pressed twice, with the same response`, async () => {
     const page = await browser.open(`/app/${path}/new`)
     const press = () => browser.submit(page, `/app/${path}`, typed)
     const [one, two, late] = [...(await Promise.all([press(), press()])), await press()]
@@ -343,7 +343,7 @@ for (const [path, typed] of [
   })
 }
 
-test('a button that is pressed twice creates one key, which is shown once; a later press says so', async () => {
+test('creates one key if the button is pressed twice, and shows it only once', async () => {
   const { key } = await newPlace(app)
   const own = await signedIn(app, key)
   const page = await own.open('/app/keys/new')
@@ -360,7 +360,7 @@ test('a button that is pressed twice creates one key, which is shown once; a lat
   assert.equal(text.match(/<bdi>Twice<\/bdi>/g)?.length, 1)
 })
 
-test('a link whose address is as long as can be is saved by its form', async () => {
+test('saves a link with a URL of the maximum length', async () => {
   const { id } = await place.link()
   const url = `https://acme.com/${'\u{1f517}'.repeat(8_192 - 'https://acme.com/'.length)}`
   assert.equal((await place.send('PATCH', `/links/${id}`, { json: { url } })).status, 200)
@@ -370,7 +370,7 @@ test('a link whose address is as long as can be is saved by its form', async () 
   assert.deepEqual([data.url, data.title], [url, 'Long'])
 })
 
-test('a title that looks like a time is saved as it is', async () => {
+test('saves a title that looks like a time unchanged', async () => {
   const title = '2026-01-01T00:00:00.000Z'
   const { id } = await place.link({ title })
   const path = `/app/links/${id}`

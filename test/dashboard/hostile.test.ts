@@ -205,7 +205,7 @@ async function shapesOf(words: string): Promise<Map<string, string>> {
 }
 
 describe('a page with hostile words', () => {
-  test('is made of what it is with plain ones', async () => {
+  test('has the same elements as with plain words', async () => {
     const expected = await shapesOf(plain)
     await fc.assert(
       fc.asyncProperty(hostile, async (words) => {
@@ -215,7 +215,7 @@ describe('a page with hostile words', () => {
     )
   })
 
-  test('shows them as they were written, and sends them back as they were', async () => {
+  test('shows the words unchanged, and posts them unchanged', async () => {
     const words = `<b>"Größe" & 'more'</b> &lt; \${x} \`y\``
     const { browser, link, space } = await furnished(words)
     for (const path of ['/app/links', '/app/spaces', '/app/keys', '/app/about', `/app/links/${link.id}`]) {
@@ -227,7 +227,7 @@ describe('a page with hostile words', () => {
   })
 })
 
-test('what visitors send of themselves becomes no markup', async () => {
+test('visitor headers never become markup', async () => {
   const { secret, link, domain } = await furnished(plain)
   const headers = {
     referer: 'https://evil.example"><script>alert(1)</script>/',
@@ -248,7 +248,7 @@ test('what visitors send of themselves becomes no markup', async () => {
   }
 })
 
-test('cookies of other sites change nothing of a page', async () => {
+test('forged cookies do not change a page', async () => {
   const { browser } = await furnished(plain)
   const expected = shapeOf((await browser.open('/app/about')).root)
   const session = browser.cookies.get('waymark') ?? ''

@@ -89,7 +89,7 @@ function assertNothingOf(other: Owner, { text, headers }: Visited, asked: string
   assert.ok(!JSON.stringify(headers).includes(other.mark), asked)
 }
 
-test('404 for every page and every form with an id of the other', async () => {
+test('returns 404 for every page and form with an id of another account', async () => {
   const before = await theirs.state()
   const own = await mine.state()
   for (const { method, template } of withId) {
@@ -113,7 +113,7 @@ test('404 for every page and every form with an id of the other', async () => {
   assert.deepEqual([await theirs.state(), await mine.state()], [before, own])
 })
 
-test('every page of each shows its own, and nothing of the other', async () => {
+test('every page shows only the records of its account', async () => {
   for (const [own, other] of [
     [mine, theirs],
     [theirs, mine],
@@ -169,7 +169,7 @@ const typed = fc.array(fc.tuple(field, value), { maxLength: 6 }).map((pairs) => 
 // A session that ends, and a page that needs none, tell nothing.
 const open = routes.filter(({ template }) => !/:id|sign-|end-others|end-all|static|scheme$/.test(template))
 
-test('whatever is asked or sent, the other is neither shown nor changed', async () => {
+test('no request shows or changes records of another account', async () => {
   const before = await theirs.state()
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...open), query, typed, async ({ method, template }, query, form) => {
@@ -184,7 +184,7 @@ test('whatever is asked or sent, the other is neither shown nor changed', async 
   assert.deepEqual(await theirs.state(), before)
 })
 
-test('a link of mine goes neither into a space nor onto a domain of the other', async () => {
+test('rejects a space or a domain of another account for a link', async () => {
   const [link] = mine.ids.links
   const before = await mine.state()
   for (const [path, form] of [

@@ -23,8 +23,8 @@ async function after(answer: Visited): Promise<Page> {
   return (await browser.follow(answer)).page
 }
 
-describe('links that are selected', () => {
-  test('are disabled, enabled, and put into a space or out of it; the next page says how many', async () => {
+describe('selected links', () => {
+  test('are disabled, enabled and moved, with a notice that counts them', async () => {
     const [one, two, other] = [await place.link(), await place.link(), await place.link()]
     const space = await place.stored('/spaces', { name: 'Sales' })
     const act = async (form: Form) =>
@@ -38,7 +38,7 @@ describe('links that are selected', () => {
     assert.equal((await shown(two)).space_id, null)
   })
 
-  test('stay where they are until a space is chosen', async () => {
+  test('stay in their space until a space is chosen', async () => {
     const space = await place.stored('/spaces', { name: 'Kept' })
     const link = await place.link({ space_id: space.id })
     const list = await browser.open('/app/links')
@@ -61,7 +61,7 @@ describe('links that are selected', () => {
     assert.equal((await shown(link)).space_id, space.id)
   })
 
-  test('leave the list as it was: its search, its filters, its order and its page', async () => {
+  test('return to the list with its search, filters, order and page', async () => {
     const link = await place.link()
     const next = '/app/links?search=x&status=active&sort_by=clicks&sort=asc&page=2'
     for (const [path, form] of [
@@ -80,7 +80,7 @@ describe('links that are selected', () => {
     assert.equal(list.form(selected).next, '/app/links?status=active')
   })
 
-  test('one is deleted from a list that is filtered, and comes back to it', async () => {
+  test('are deleted from a filtered list and restored to it', async () => {
     const link = await place.link({ title: 'Filtered' })
     const here = '/app/links?search=filtered&sort_by=clicks'
     const path = `/app/links/${link.id}/delete`
@@ -99,7 +99,7 @@ describe('links that are selected', () => {
     }
   })
 
-  test('are deleted after a page has asked', async () => {
+  test('are deleted after a confirmation', async () => {
     const [one, two] = [await place.link(), await place.link()]
     const { status, page } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
     assert.equal(status, 200)
@@ -118,7 +118,7 @@ describe('links that are selected', () => {
     assert.equal((await browser.post(selected, { ...rows(one, two), what: 'delete' })).headers.location, '/app/links')
   })
 
-  test('are named, five of them, with their clicks and what their visitors will find', async () => {
+  test('are listed in the confirmation, up to five, with clicks and the effect on visitors', async () => {
     const own = await newPlace(app)
     const browser = await signedIn(app, own.key)
     const homepage = 'https://acme.com/nothing-here'
@@ -134,7 +134,7 @@ describe('links that are selected', () => {
     assert.match(await asks(there, here[0]), /a 404 at once, or the page that the domain has for unknown links/)
   })
 
-  test('come back together, those that can', async () => {
+  test('are restored together, as far as possible', async () => {
     const [one, two, three] = [await place.link({ alias: 'together' }), await place.link(), await place.link()]
     const next = '/app/links?search=x'
     const remove = async (...links: Json[]) =>
@@ -154,7 +154,7 @@ describe('links that are selected', () => {
     assert.match((await after(await browser.submit(single, `/app/links/${two.id}/restore`))).said.join(), /is back/)
   })
 
-  test('are deleted once by a question that is answered twice, and can still be brought back', async () => {
+  test('are deleted once if the confirmation is submitted twice, and can still be restored', async () => {
     const [one, two] = [await place.link(), await place.link()]
     const { page: many } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
     await browser.submit(many, selected)
@@ -168,7 +168,7 @@ describe('links that are selected', () => {
     assert.match((await after(await browser.submit(again, `/app/links/${one.id}/restore`))).said.join(), /is back/)
   })
 
-  test('are gone: the next page says that nothing was changed', async () => {
+  test('that no longer exist cause a notice that nothing was changed', async () => {
     const gone = { id: 999_999 }
     const said = async (form: Form) => (await after(await browser.post(selected, { ...rows(gone), ...form }))).said
     for (const form of [{ what: 'disable' }, { what: 'move', space_id: '0' }, { what: 'delete', confirmed: 'true' }]) {
@@ -177,7 +177,7 @@ describe('links that are selected', () => {
     assert.match((await said({ what: 'restore' })).join(), /^1 link could not be brought back/)
   })
 
-  test('are changed until something fails: the next page says how many are, and brings them back', async () => {
+  test('are changed until an error; the notice counts them and can restore them', async () => {
     let left = Number.POSITIVE_INFINITY
     const failsAfter = (real: Storage): Storage => {
       const write = async (...of: Parameters<Storage['write']>) => {
@@ -204,7 +204,7 @@ describe('links that are selected', () => {
     for (const { id } of links) assert.equal((await ofOwn.send('GET', `/links/${id}`)).status, 200)
   })
 
-  test('are as many as a page of the list has', async () => {
+  test('can be as many as the rows of a page', async () => {
     const many = await newPlace(app)
     const own = await signedIn(app, many.key)
     for (let i = 0; i < 100; i++) await many.link()
@@ -219,7 +219,7 @@ describe('links that are selected', () => {
     assert.match(answer.page.said.join(), /100 links are deleted/)
   })
 
-  test('are none, or what is to be done is not said: nothing is done', async () => {
+  test('must not be empty, and need an action', async () => {
     const one = await place.link()
     const none = await browser.post(selected, { what: 'delete', 'row-0': 'on', 'row-x': 'on', 'row-': 'on', row: 'on' })
     assert.deepEqual([none.status, none.headers.location], [303, '/app/links'])
@@ -230,7 +230,7 @@ describe('links that are selected', () => {
     assert.deepEqual(await shown(one), one)
   })
 
-  test('one is enabled or disabled from its menu', async () => {
+  test('are enabled or disabled from the row menu', async () => {
     const one = await place.link()
     const name = nameOf(one)
     const page = await after(await browser.post(`/app/links/${one.id}/disable`, rows(one)))
@@ -241,8 +241,8 @@ describe('links that are selected', () => {
   })
 })
 
-describe('a link that is deleted', () => {
-  test('comes back', async () => {
+describe('a deleted link', () => {
+  test('is restored', async () => {
     const link = await place.link({ title: 'Back' })
     const path = `/app/links/${link.id}/delete`
     const page = await after(await browser.submit(await browser.open(path), path))
@@ -255,7 +255,7 @@ describe('a link that is deleted', () => {
     assert.match((await after(await browser.post('/app/links/99999/restore'))).said.join(), /could not be brought back/)
   })
 
-  test('does not come back when its alias is taken meanwhile', async () => {
+  test('is not restored if its alias is taken', async () => {
     const link = await place.link({ alias: 'wanted' })
     await browser.post(`/app/links/${link.id}/delete`)
     await place.link({ alias: 'wanted' })

@@ -22,8 +22,8 @@ async function after(answer: Visited): Promise<Page> {
   return (await browser.follow(answer)).page
 }
 
-describe('what is deleted', () => {
-  test('the clicks of a link', async () => {
+describe('deletes', () => {
+  test('clicks after a confirmation', async () => {
     const own = await furnish(app)
     const browser = await signedIn(app, own.key)
     const [link] = own.links
@@ -33,7 +33,7 @@ describe('what is deleted', () => {
     assert.equal((await browser.post('/app/links/99999/forget')).status, 404)
   })
 
-  test('a domain with its links, and a space without them; the page says how many', async () => {
+  test('a domain with its links, and a space without them, after naming their number', async () => {
     const domain = await place.stored('/domains', { name: 'gone.example.com' })
     const space = await place.stored('/spaces', { name: 'Gone' })
     const [on, within] = [await place.link({ domain_id: domain.id }), await place.link({ space_id: space.id })]
@@ -59,7 +59,7 @@ describe('what is deleted', () => {
 })
 
 describe('keys', () => {
-  test('25 on a page, the newest first', async () => {
+  test('are listed 25 on a page, newest first', async () => {
     const own = await startApp()
     const browser = await signedIn(own)
     for (let at = 1; at <= 26; at++) {
@@ -76,7 +76,7 @@ describe('keys', () => {
     assert.equal((await browser.get('/app/sessions?page=2')).status, 200)
   })
 
-  test('201 with the secret, which no other page shows; it does what its scopes say', async () => {
+  test('are created with 201 and a secret that is shown once', async () => {
     for (const scope of scopes) {
       const typed = { name: `May ${scope}`, '*': undefined, [scope]: 'true', expires: '30d' }
       const { status, page } = await browser.submit(await browser.open('/app/keys/new'), '/app/keys', typed)
@@ -92,7 +92,7 @@ describe('keys', () => {
     }
   })
 
-  test('everything includes all else; a key that is revoked cannot be revoked from the list again', async () => {
+  test('include all scopes with *; a revoked key has no Revoke link', async () => {
     const page = await browser.open('/app/keys/new')
     const { page: made } = await browser.submit(page, '/app/keys', { name: 'All', 'links:read': 'true' })
     const [secret = ''] = /wm_\w{49}/.exec(made.text) ?? []
@@ -108,7 +108,7 @@ describe('keys', () => {
     assert.match((await browser.open('/app/keys')).text, /Expired/)
   })
 
-  test('none yet, for an account that was given a sign-in link alone', async () => {
+  test('are explained to an account without keys', async () => {
     const own = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
     assert.equal((await own.get('/app/keys')).status, 200)
     assert.equal((await listKeys(app.storage, place.account)).length, scopes.length + 3)
@@ -116,7 +116,7 @@ describe('keys', () => {
 })
 
 describe('lists', () => {
-  test('find, filter, sort and turn pages as the API does', async () => {
+  test('search, filter, sort and paginate like the API', async () => {
     const own = await newPlace(app)
     const space = await own.stored('/spaces', { name: 'Sales' })
     for (let at = 0; at < 27; at++) {
@@ -167,7 +167,7 @@ describe('lists', () => {
 })
 
 describe('figures', () => {
-  test('are those of the API, on pages and in the file', async () => {
+  test('equal the API, on pages and in the CSV file', async () => {
     const own = await furnish(app)
     const browser = await signedIn(app, own.key)
     const [link] = own.links
@@ -209,7 +209,7 @@ describe('figures', () => {
     }
   })
 
-  test('of the account break down by country and referrer; those of groups name their top links', async () => {
+  test('are broken down by country, referrer and link', async () => {
     const own = await furnish(app)
     const browser = await signedIn(app, own.key)
     for (const path of ['/app', `/app/domains/${own.domain.id}`, `/app/spaces/${own.space.id}`]) {
@@ -224,7 +224,7 @@ describe('figures', () => {
     assert.equal((await browser.open(`/app/links/new?space_id=${bare.id}`)).value('space_id'), String(bare.id))
   })
 
-  test('wait for the first click: the overview shows the newest link, whatever its state', async () => {
+  test('are replaced by the newest link until the first click', async () => {
     const own = await newPlace(app)
     const browser = await signedIn(app, own.key)
     const link = await own.link({ alias: 'first' })
@@ -238,7 +238,7 @@ describe('figures', () => {
     assert.equal((await browser.get('/app?from=x')).page.value('from'), 'x')
   })
 
-  test('are those of links in lists of domains and spaces, counted in one query', async () => {
+  test('count the links of all listed domains or spaces in one query', async () => {
     const own = await furnish(app)
     const browser = await signedIn(app, own.key)
     const rowsOf = async (path: string) =>
@@ -250,7 +250,7 @@ describe('figures', () => {
     assert.match(await rowsOf('/app/spaces'), /Plain1 link(?!s)/)
   })
 
-  test('the page of a link leads to its deletion once, and leaves it to the question what visitors then find', async () => {
+  test('the link page has one deletion link, and the confirmation describes the effect on visitors', async () => {
     const not_found_url = 'https://acme.com/gone'
     const { id: domain_id } = await place.stored('/domains', { name: `gone.${place.domain.name}`, not_found_url })
     const { id } = await place.link({ domain_id })
@@ -260,7 +260,7 @@ describe('figures', () => {
     assert.match((await browser.open(`/app/links/${id}/delete`)).text, /will be led to acme\.com\/gone/)
   })
 
-  test('a QR code is that of the API, as a picture or a file', async () => {
+  test('returns the same QR code as the API, as an image or a file', async () => {
     const link = await place.link()
     for (const query of ['', '?format=svg', '?format=png&size=256']) {
       const [of, same] = [
@@ -278,7 +278,7 @@ describe('figures', () => {
   })
 })
 
-test('what is chosen stays chosen beyond the domains and spaces that selects offer', async () => {
+test('selects keep a selected domain or space beyond their limit', async () => {
   const many = await newPlace(app)
   const own = await signedIn(app, many.key)
   for (let n = 0; n < maxChoices; n += 25) {

@@ -9,7 +9,7 @@ import { newPlace } from '../links-api.ts'
 const app = await startApp()
 const notice = 'waymark_notice'
 
-test('a notice is shown once, on the next page that there is', async () => {
+test('shows a notice once, on the next successful page', async () => {
   const browser = await signedIn(app)
   const { headers } = await browser.post('/app/spaces', { name: 'Sales' })
   assert.ok(browser.cookies.has(notice))
@@ -21,7 +21,7 @@ test('a notice is shown once, on the next page that there is', async () => {
   assert.deepEqual((await browser.open(String(headers.location))).said, [])
 })
 
-test('what was not done does not look done', async () => {
+test('shows a warning if nothing was changed', async () => {
   const browser = await signedIn(app)
   const classes = async (value: string) => {
     browser.cookies.set(notice, value)
@@ -34,7 +34,7 @@ test('what was not done does not look done', async () => {
   assert.deepEqual(await classes('links-enabled.2.1'), ['notice warning'])
 })
 
-test('a cookie from elsewhere puts no words into a page', async () => {
+test('a forged cookie cannot add text to a page', async () => {
   const browser = await signedIn(app)
   const plain = await browser.open('/app/about')
   for (const value of [
@@ -73,7 +73,7 @@ test('a cookie from elsewhere puts no words into a page', async () => {
   assert.match((await browser.open('/app/about')).said.join(), /^3 links are deleted\.$/)
 })
 
-test('a cookie names no record of another account', async () => {
+test('a cookie cannot name a record of another account', async () => {
   const [own, other] = [await newPlace(app), await newPlace(app)]
   const browser = await signedIn(app, own.key)
   const [link, removed] = [await other.link({ alias: 'others-link' }), await other.link({ alias: 'others-removed' })]
@@ -91,7 +91,7 @@ test('a cookie names no record of another account', async () => {
   }
 })
 
-test('the chosen colours stay, for the sign-in page too; anything else stands for those of the system', async () => {
+test('keeps the color scheme, on the sign-in page too, and ignores unknown values', async () => {
   const browser = new Browser(app)
   const schemeOf = async () => (await browser.open('/app/sign-in')).root.attributes.get('data-scheme')
   assert.equal(await schemeOf(), undefined)

@@ -31,12 +31,12 @@ test('the dashboard has the pages of the contract', () => {
     )
 })
 
-test('302 from / to the dashboard', async () => {
+test('redirects / to the dashboard with 302', async () => {
   const { status, headers } = await new Browser(app).get('/')
   assert.deepEqual([status, headers.location], [302, '/app'])
 })
 
-test('429 past the limit of the session, as a page that says when to try again; other sessions go on', async (t) => {
+test('returns 429 with Retry-After above the session limit, without affecting other sessions', async (t) => {
   stopClock(t)
   const limited = await startApp({ rateLimit: 5 })
   const [busy, calm] = [await signedIn(limited), await signedIn(limited)]
@@ -49,7 +49,7 @@ test('429 past the limit of the session, as a page that says when to try again; 
   assert.doesNotMatch(textOf((await calm.open('/app/spaces')).root), /Late/)
 })
 
-test('a list whose address is refused leads back to that list', async () => {
+test('an invalid list URL links back to the list', async () => {
   const browser = await signedIn(app)
   for (const [path, list] of [
     ['/app/links?status=bogus', '/app/links'],
@@ -63,7 +63,7 @@ test('a list whose address is refused leads back to that list', async () => {
 })
 
 describe('without a session', () => {
-  test('303 from every page to the sign-in page, and back after signing in, with the query', async () => {
+  test('redirects every page to the sign-in page, and back with the query after signing in', async () => {
     for (const { template } of pages) {
       for (const query of ['', '?search=a%26b&x=%C3%BC']) {
         const browser = new Browser(app)
@@ -77,7 +77,7 @@ describe('without a session', () => {
     }
   })
 
-  test('303 from every form to the sign-in page; nothing is done', async () => {
+  test('redirects every form to the sign-in page and changes nothing', async () => {
     const before = await app.send('GET', '/api/v1/spaces')
     for (const { template } of forms.filter(({ template }) => !/sign-in|scheme$/.test(template))) {
       const { status, headers } = await new Browser(app).post(pathOf(template, 1), { name: 'Intruder' })
@@ -86,7 +86,7 @@ describe('without a session', () => {
     assert.deepEqual((await app.send('GET', '/api/v1/spaces')).body, before.body)
   })
 
-  test('a made-up session is none, and neither is a key', async () => {
+  test('rejects a forged session or a key as a session', async () => {
     const browser = new Browser(app)
     for (const secret of ['', 'x', `wms_${'A'.repeat(43)}`, app.key, `wml_${'A'.repeat(43)}`]) {
       browser.cookies.set('waymark', secret)
@@ -99,7 +99,7 @@ describe('without a session', () => {
 })
 
 describe('with a session', () => {
-  test('every page of an account that has nothing, and of one that has everything, is well-formed', async () => {
+  test('every page is well-formed, in an empty account and in a full one', async () => {
     const empty = await signedIn(app)
     const full = await signedIn(app, (await furnish(app)).key)
     for (const { template } of pages) {
@@ -110,7 +110,7 @@ describe('with a session', () => {
     }
   })
 
-  test('every link of every page leads to a page, and every form to a route', async () => {
+  test('every link opens a page, and every form has a route', async () => {
     const { key } = await furnish(app)
     const browser = await signedIn(app, key)
     const seen = new Set<string>()
@@ -123,7 +123,7 @@ describe('with a session', () => {
     assert.ok(seen.size > 60, `${seen.size} pages`)
   })
 
-  test('every file that a page loads is there, without a session too', async () => {
+  test('every file of a page is available, without a session too', async () => {
     const { root } = await new Browser(app).open('/app/sign-in')
     const files = elementsIn(root).flatMap(({ name, attributes }) =>
       name === 'a' ? [] : [attributes.get('href') ?? attributes.get('src') ?? []].flat(),
@@ -142,7 +142,7 @@ describe('with a session', () => {
     }
   })
 
-  test('HEAD is answered as GET, without the page', async () => {
+  test('HEAD returns the same headers as GET, without a body', async () => {
     const browser = await signedIn(app)
     for (const { template } of pages) {
       const path = pathOf(template, 1)
@@ -171,8 +171,8 @@ function assertRouted(method: string, address: string): void {
   assert.ok(declared.some(isRoute), `${method} ${pathname} has no route`)
 }
 
-describe('failures are pages too', () => {
-  test('404 for a page that there is not', async () => {
+describe('returns a page with', () => {
+  test('404 for an unknown page', async () => {
     const browser = await signedIn(app)
     for (const path of [
       '/app/nowhere',
@@ -192,7 +192,7 @@ describe('failures are pages too', () => {
     assert.equal((await browser.get(`/app/links/${'9'.repeat(40)}`)).status, 404)
   })
 
-  test('404 within the frame, with the way to the list that was meant', async () => {
+  test('404 inside the frame, with a link to the list', async () => {
     const browser = await signedIn(app)
     for (const [path, list, words] of [
       ['/app/links/99999', '/app/links', 'There is no such link. It may have been deleted.'],
@@ -216,7 +216,7 @@ describe('failures are pages too', () => {
     assert.equal(last?.code, 'not_found')
   })
 
-  test('405 with what is allowed, as a page; 204 for OPTIONS', async () => {
+  test('405 with Allow; OPTIONS gets 204', async () => {
     const browser = await signedIn(app)
     for (const [method, path, allowed] of [
       ['DELETE', '/app/links', 'GET, HEAD, POST, OPTIONS'],
@@ -233,7 +233,7 @@ describe('failures are pages too', () => {
     }
   })
 
-  test('400 for an address or a form that cannot be read', async () => {
+  test('400 for a malformed URL or form', async () => {
     const browser = await signedIn(app)
     for (const path of ['/app/%zz', '/app/links/%ff', '/app/links?search=%zz', '/app?a=%ff']) {
       assert.equal((await browser.get(path)).status, 400, path)
@@ -245,7 +245,7 @@ describe('failures are pages too', () => {
     assert.deepEqual(body.data, [])
   })
 
-  test('413 for a form of more than 160 KiB; one of that much is read', async () => {
+  test('413 for a form of more than 160 KiB', async () => {
     const browser = await signedIn(app)
     const form = (bytes: number) => `name=${'x'.repeat(bytes - 5)}`
     const { status, page } = await browser.post('/app/spaces', {}, { form: form(200 * 1024) })
@@ -257,7 +257,7 @@ describe('failures are pages too', () => {
     assert.equal(refused.page.value('name').length, 160 * 1024 - 5)
   })
 
-  test('503 with Retry-After while the server stops', async () => {
+  test('503 with Retry-After during shutdown', async () => {
     const stopping = await startApp()
     stopping.listener.isDraining = true
     for (const path of ['/app', '/app/nowhere', '/app/sign-in']) {
@@ -267,7 +267,7 @@ describe('failures are pages too', () => {
     }
   })
 
-  test('503 with Retry-After under overload, of pages without a session too', async () => {
+  test('503 with Retry-After under overload, without a session too', async () => {
     const busy = await startApp({ maxConnections: 1 })
     const [arrived, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     busy.router.add('GET', '/slow', async (exchange) => {
@@ -291,7 +291,7 @@ describe('failures are pages too', () => {
     assert.equal((await slow).status, 200)
   })
 
-  test('503 with Retry-After while the database does not answer; no attempt to sign in is used up', async () => {
+  test('503 with Retry-After while the database is unavailable, without counting sign-in attempts', async () => {
     let fault: unknown
     const app = await startApp({ storage: failing(() => fault) })
     const browser = await signedIn(app)
@@ -308,7 +308,7 @@ describe('failures are pages too', () => {
     assert.equal((await browser.post('/app/sign-in', { api_key: app.key })).status, 303)
   })
 
-  test('500 with the id of the request, which the log explains, and nothing else', async () => {
+  test('500 with only the request id, which the log explains', async () => {
     let fault: unknown
     const broken = await startApp({ expectsBugs: true, storage: failing(() => fault) })
     const browser = await signedIn(broken)
@@ -324,7 +324,7 @@ describe('failures are pages too', () => {
   })
 })
 
-test('a session opens nothing of the API', async () => {
+test('a session grants no access to the API', async () => {
   const browser = await signedIn(app)
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   for (const [method, path] of [
@@ -340,7 +340,7 @@ test('a session opens nothing of the API', async () => {
   assert.equal((await app.send('GET', '/api/v1/links', { key: secret })).status, 401)
 })
 
-test('no other site may read a page, though it may use the API', async () => {
+test('other sites can use the API but cannot read pages', async () => {
   const origin = 'https://elsewhere.example'
   const browser = await signedIn(await startApp({ corsOrigins: [origin] }))
   for (const path of ['/app', '/app/nowhere', '/app/sign-in']) {

@@ -31,7 +31,7 @@ async function ownSession(of: Browser): Promise<string> {
 }
 
 describe('with a sign-in link', () => {
-  test('303 to the first page, once', async () => {
+  test('redirects to the first page, once', async () => {
     const secret = await token()
     const [first, second] = [browser(), browser()]
     const { status, headers } = await first.post(signIn, { token: secret })
@@ -44,7 +44,7 @@ describe('with a sign-in link', () => {
     assert.ok(!(await isOpen(second)))
   })
 
-  test('303 for a link that was used, in a browser that is signed in, with a notice that says so', async () => {
+  test('redirects a signed-in browser with a used link, with a notice', async () => {
     const own = browser()
     const secret = await token()
     await own.post(signIn, { token: secret })
@@ -53,7 +53,7 @@ describe('with a sign-in link', () => {
     assert.match((await own.open('/app')).said.join(), /signed in already/)
   })
 
-  test('a browser that is signed in is asked first: a link from somebody else must not change the account', async () => {
+  test('asks a signed-in browser first, because a link from someone else must not switch the account', async () => {
     const wayOf = async (of: Browser) => {
       const { root } = await of.open(signIn)
       const forms = allOf(root, 'form').flatMap(({ attributes }) => attributes.get('data-sign-in') ?? [])
@@ -63,12 +63,12 @@ describe('with a sign-in link', () => {
     assert.deepEqual(await wayOf(await signedIn(app)), { forms: ['ask'], isTold: true })
   })
 
-  test('303 for the whole address as it was printed, and with blanks around', async () => {
+  test('accepts the whole link, with surrounding spaces', async () => {
     const link = `http://127.0.0.1:3000/app/sign-in#${await token()}`
     assert.equal((await browser().post(signIn, { token: ` ${link}\t` })).status, 303)
   })
 
-  test('one of many who bring it at once gets a session', async () => {
+  test('creates one session for concurrent requests', async () => {
     const proxied = await startApp({ trustProxy: 1 })
     const secret = await insertLoginToken(proxied.storage, proxied.account)
     const all = Array.from({ length: 20 }, (_, at) => {
@@ -80,7 +80,7 @@ describe('with a sign-in link', () => {
     assert.deepEqual(statuses, [303, ...Array.from({ length: 19 }, () => 422)])
   })
 
-  test('422 for one that has expired, is unknown or malformed; no page shows it again', async () => {
+  test('returns 422 for an expired, unknown or malformed token, without repeating it', async () => {
     for (const secret of [
       await token(-1),
       `wml_${'A'.repeat(43)}`,
@@ -101,13 +101,13 @@ describe('with a sign-in link', () => {
 })
 
 describe('with an API key', () => {
-  test('303 for a key that may do everything, with blanks around it', async () => {
+  test('accepts a key with full access, with surrounding spaces', async () => {
     const own = browser()
     assert.equal((await own.post(signIn, { api_key: ` ${app.key}\n` })).status, 303)
     assert.ok(await isOpen(own))
   })
 
-  test('422 beside the field, in the words of the API, for any other', async () => {
+  test("returns 422 with the API's message for an invalid key", async () => {
     const revoked = await app.issueKey()
     await app.revokeKey(revoked.key.id)
     const expired = await app.createKey({ expiresAt: new Date(Date.now() - 1_000) })
@@ -123,7 +123,7 @@ describe('with an API key', () => {
     }
   })
 
-  test('422 for a key without the scope *, and for none', async () => {
+  test('returns 422 for a missing key, and for a key without the scope *', async () => {
     const app = await startApp()
     const all = ['domains:read', 'domains:write', 'spaces:read', 'spaces:write', 'links:read', 'links:write'] as const
     const key = await app.createKey({ scopes: all })
@@ -140,9 +140,9 @@ describe('with an API key', () => {
   })
 })
 
-describe('forms that work without a session', () => {
+describe('forms without a session', () => {
   for (const path of [signIn, '/app/scheme']) {
-    test(`413 for more than 4 KiB at ${path}`, async () => {
+    test(`return 413 for more than 4 KiB at ${path}`, async () => {
       const formOf = (length: number) => `x=${'x'.repeat(length - 2)}`
       assert.equal((await browser().post(path, {}, { form: formOf(4_097) })).status, 413)
       const { status } = await browser().post(path, {}, { form: formOf(4_096) })
@@ -150,7 +150,7 @@ describe('forms that work without a session', () => {
     })
   }
 
-  test('303 to the overview instead of an address that would not fit, and to any other', async () => {
+  test('redirect to the overview instead of a path that does not fit', async () => {
     const long = (length: number) => `/app/links/new?url=${'%2F'.repeat((length - '/app/links/new?url='.length) / 3)}`
     for (const [next, location] of [
       [long(1_200), long(1_200)],
@@ -166,8 +166,8 @@ describe('forms that work without a session', () => {
   })
 })
 
-describe('the cookie of a session', () => {
-  test('is out of reach of scripts and other sites, with a prefix and Secure wherever browsers come over https', async () => {
+describe('the session cookie', () => {
+  test('is HttpOnly and SameSite, and has a prefix and Secure over HTTPS', async () => {
     const https = { 'x-forwarded-proto': 'https' }
     const rows = [
       [{}, {}, 'waymark', ''],
@@ -192,7 +192,7 @@ describe('the cookie of a session', () => {
     }
   })
 
-  test('is new at each sign-in: one that was there before is not adopted, and its session ends', async () => {
+  test('is new at each sign-in, and the previous session ends', async () => {
     const planted = `wms_${'A'.repeat(43)}`
     const own = browser()
     own.cookies.set('waymark', planted)
@@ -209,7 +209,7 @@ describe('the cookie of a session', () => {
     assert.ok(await isOpen(own))
   })
 
-  test('of another name opens nothing: without the prefix over https, with it over http', async () => {
+  test('is ignored without its prefix over HTTPS, and with it over HTTP', async () => {
     for (const [baseUrl, wrong] of [
       ['https://links.example.com', 'waymark'],
       ['http://links.example.com', '__Host-waymark'],
@@ -222,7 +222,7 @@ describe('the cookie of a session', () => {
     }
   })
 
-  test('is not found under white space that browsers take for a part of its name', async () => {
+  test('is ignored if white space is part of its name', async () => {
     const own = await signedIn(app)
     const secret = own.cookies.get('waymark') ?? ''
     const statusWith = async (cookie: string) =>
@@ -234,8 +234,8 @@ describe('the cookie of a session', () => {
   })
 })
 
-describe('a session ends at once', () => {
-  test('when it is signed out; its cookie opens nothing any more', async () => {
+describe('a session ends immediately', () => {
+  test('after signing out', async () => {
     const own = await signedIn(app)
     const kept = own.cookies.get('waymark') ?? ''
     const { status, headers } = await own.post('/app/sign-out')
@@ -246,7 +246,7 @@ describe('a session ends at once', () => {
     assert.deepEqual((await app.send('GET', '/api/v1/spaces')).body.data, [])
   })
 
-  test('when another browser ends it, or all others', async () => {
+  test('when another browser ends it or all other sessions', async () => {
     const app = await startApp()
     const [own, second, third, fourth] = [
       await signedIn(app),
@@ -271,7 +271,7 @@ describe('a session ends at once', () => {
     assert.deepEqual([gone.headers.location, own.cookies.size], [signIn, 0])
   })
 
-  test('everywhere at once, from the first session on', async () => {
+  test('when all sessions are ended', async () => {
     const key = await app.createKey({ account: await app.createAccount() })
     const own = await signedIn(app, key)
     const everywhere = '/app/sessions/end-all'
@@ -282,7 +282,7 @@ describe('a session ends at once', () => {
     assert.deepEqual([await isOpen(own), await isOpen(other), await isOpen(stranger)], [false, false, true])
   })
 
-  test('with the key that it began with, and no other', async () => {
+  test('when its key is revoked', async () => {
     const { key, secret } = await app.issueKey()
     const [own, other] = [await signedIn(app, secret), await signedIn(app)]
     assert.ok((await ownSession(own)).includes(`with the key ${key.name}`))
@@ -292,7 +292,7 @@ describe('a session ends at once', () => {
     assert.deepEqual([await isOpen(own), await isOpen(other)], [false, true])
   })
 
-  test('after 30 days, and with a key that expires earlier', async (t) => {
+  test('after 30 days, or when its key expires', async (t) => {
     stopClock(t)
     const days = 86_400_000
     const expiring = await app.createKey({ expiresAt: new Date(Date.now() + 7 * days) })
@@ -306,10 +306,10 @@ describe('a session ends at once', () => {
   })
 })
 
-describe('attempts that fail', () => {
+describe('failed attempts', () => {
   const wrong = { api_key: 'wm_wrong' }
 
-  test('429 with Retry-After past 300 from one network within a minute; a good key works even then', async (t) => {
+  test('get 429 with Retry-After after 300 from one network in a minute; a valid key still works', async (t) => {
     stopClock(t)
     const app = await startApp({ trustProxy: 1 })
     const from = (address: string) => {
@@ -331,7 +331,7 @@ describe('attempts that fail', () => {
     assert.equal((await own.post(signIn, wrong)).status, 422)
   })
 
-  test('those that succeed do not count', async () => {
+  test('do not include successful ones', async () => {
     const app = await startApp()
     for (let i = 0; i < 15; i++) await signedIn(app)
     const { status, headers } = await new Browser(app).post(signIn, wrong)
@@ -339,7 +339,7 @@ describe('attempts that fail', () => {
   })
 })
 
-test('no secret is logged', async () => {
+test('never logs secrets', async () => {
   const app = await startApp()
   const link = await insertLoginToken(app.storage, app.account)
   const own = new Browser(app)

@@ -71,7 +71,7 @@ function assertWithinFrame({ text }: Html): void {
     assert.ok(Number(share) >= 0 && Number(share) <= 100)
 }
 
-test('any figures make a well-formed drawing that stays within its frame', () => {
+test('draws a well-formed chart within its frame for any figures', () => {
   fc.assert(
     fc.property(charts, (chart) => {
       const drawn = areaChart(chart)
@@ -83,7 +83,7 @@ test('any figures make a well-formed drawing that stays within its frame', () =>
   )
 })
 
-test('the table has a row for each bucket that has started, and its columns add up to the totals', () => {
+test('the table has a row for each started bucket, and its columns add up to the totals', () => {
   fc.assert(
     fc.property(charts, ({ before: _, ...chart }) => {
       const rows = textsOf(areaChart(chart), 'tr').slice(1)
@@ -103,7 +103,7 @@ test('the table has a row for each bucket that has started, and its columns add 
   )
 })
 
-test('at most four labels on each axis, of whole clicks, the greatest figure below the highest', () => {
+test('labels each axis with at most four whole numbers, up to at least the highest figure', () => {
   fc.assert(
     fc.property(
       fc.array(clicks),
@@ -122,7 +122,7 @@ test('at most four labels on each axis, of whole clicks, the greatest figure bel
   )
 })
 
-test('the drawing says how many clicks there were, and when the most', () => {
+test('describes the number of clicks and the peak', () => {
   const chart = areaChart({ buckets: weekOf(3, 0, 1_200), interval: 'day', title: 'Clicks' })
   assert.equal(
     labelOf(chart),
@@ -135,7 +135,7 @@ test('the drawing says how many clicks there were, and when the most', () => {
   )
 })
 
-test('what is beside the buckets that have started adds up to the clicks of the period before until now', () => {
+test('the clicks of the previous period add up to its total until now', () => {
   const chart = {
     buckets: weekOf(1, 2, 3),
     started: 3,
@@ -154,7 +154,7 @@ test('what is beside the buckets that have started adds up to the clicks of the 
   )
 })
 
-test('the line ends where time does, and what still runs is dashed and says so', () => {
+test('ends the line at the current time and dashes the running bucket', () => {
   const chart = areaChart({ buckets: weekOf(5, 6, 7), started: 3, currentHour: 9, interval: 'day', title: 'Clicks' })
   const [, solid = ''] = chart.text.match(/class="chart-line" d="([^"]*)"/) ?? []
   const [, dashed = ''] = chart.text.match(/class="chart-line chart-running" d="(M[^"]{9,})"/) ?? []
@@ -178,14 +178,14 @@ test('the line ends where time does, and what still runs is dashed and says so',
   assert.doesNotMatch(first.text, /So far/)
 })
 
-test('hours are labelled by the days in which they are', () => {
+test('labels hours with their days', () => {
   const buckets = bucketsOf({ from: today - 1, to: today }, 'hour', [])
   const drawn = areaChart({ buckets, interval: 'hour', title: 'Clicks' })
   assert.deepEqual(textsOf(drawn, 'text').slice(-3), ['21 Nov', '22 Nov', '23:00'])
   assert.equal(titlesOf(drawn)[13], '21 Nov 2026, 13:00: 0 clicks')
 })
 
-test('days and months are labelled from the first to the last one', () => {
+test('labels days and months from the first to the last', () => {
   for (const [interval, from, expected] of [
     ['day', today - 29, ['24 Oct', '3 Nov', '12 Nov', '22 Nov']],
     ['month', today - 340, ['Dec 2025', 'Apr 2026', 'Jul 2026', 'Nov 2026']],

@@ -143,7 +143,7 @@ const names = Object.keys(columnLabels) as (keyof Counts)[]
 const firstColumn = { hour: 'Hour (UTC)', day: 'Day', month: 'Month' }
 
 /** Renders the values of all started buckets as a collapsible table. */
-export function chartTable(chart: ClicksChart): Html {
+function chartTable(chart: ClicksChart): Html {
   const { started, interval, title } = chart
   const before = clicksBefore(chart)
   const buckets = chart.buckets.slice(0, started)
@@ -195,12 +195,12 @@ const long = {
 const short = { hour: utc(time), day: utc({ day, month }), month: utc({ month, year }) }
 
 /** Formats a bucket in full: `Sun, 22 Nov 2026`, `22 Nov 2026, 15:00`, `November 2026`. */
-export function bucketName(startAt: string, interval: Interval): string {
+function bucketName(startAt: string, interval: Interval): string {
   return long[interval].format(new Date(startAt))
 }
 
 /** Names a bucket, and says if it is still running. */
-export function bucketTitle({ buckets, started, currentHour, interval }: ClicksChart, place: number): string {
+function bucketTitle({ buckets, started, currentHour, interval }: ClicksChart, place: number): string {
   const name = bucketName(buckets[place]?.start_at ?? '', interval)
   return currentHour !== null && place === started - 1 ? `${name}, so far` : name
 }
@@ -209,14 +209,14 @@ export function bucketTitle({ buckets, started, currentHour, interval }: ClicksC
  * Returns the clicks of the previous period for each started bucket. The running bucket is compared up to the current
  * time, so that the sum is `beforeUntilNow`.
  */
-export function clicksBefore({ before, beforeUntilNow, started }: ClicksChart): readonly number[] | undefined {
+function clicksBefore({ before, beforeUntilNow, started }: ClicksChart): readonly number[] | undefined {
   if (before === undefined || beforeUntilNow === undefined) return before?.slice(0, started)
   const over = before.slice(0, Math.max(0, started - 1))
   return [...over, beforeUntilNow - over.reduce((sum, clicks) => sum + clicks, 0)]
 }
 
 /** Formats a bucket for the axis: `22 Nov`, `15:00`, `Nov 2026`. Midnight shows the day. */
-export function bucketLabel(startAt: string, interval: Interval): string {
+function bucketLabel(startAt: string, interval: Interval): string {
   const date = new Date(startAt)
   return short[interval === 'hour' && date.getUTCHours() === 0 ? 'day' : interval].format(date)
 }
@@ -241,7 +241,7 @@ function hourStep(count: number): number {
   return days > 2 ? 24 * Math.ceil(days / 3) : 12 * days
 }
 
-export interface Axis {
+interface Axis {
   /** The labeled values, ascending from 0; at most four. */
   readonly ticks: readonly number[]
   /** Returns the distance from the top in pixels. */
@@ -261,10 +261,10 @@ export function createAxis(figures: readonly number[]): Axis {
 }
 
 /** Returns the horizontal position of a bucket, in the units of the plot. */
-export function xPosition(place: number, count: number): number {
+function xPosition(place: number, count: number): number {
   return rounded(count > 1 ? (place / (count - 1)) * plotWidth : plotWidth / 2)
 }
 
-export function rounded(number: number): number {
+function rounded(number: number): number {
   return Math.round(number * 10) / 10
 }

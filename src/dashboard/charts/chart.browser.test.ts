@@ -60,7 +60,7 @@ async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page;
 
 const reading = (page: Page) => page.locator('.chart-reading').textContent()
 
-test('the arrow keys move from day to day, and say the figure of each', { skip }, async () => {
+test('arrow keys move from day to day and announce each value', { skip }, async () => {
   const { page, complaints } = await visit()
   await page.keyboard.press('Tab')
   const plot = page.getByRole('slider', { name: /^Clicks, Wed, 18 Nov 2026 to Sun, 22 Nov 2026: 100 clicks/ })
@@ -86,7 +86,7 @@ test('the arrow keys move from day to day, and say the figure of each', { skip }
   assert.deepEqual(complaints, [])
 })
 
-test('the nearest day to the pointer is marked and said, until the pointer leaves', { skip }, async () => {
+test('marks and shows the day nearest to the pointer until the pointer leaves', { skip }, async () => {
   const { page } = await visit()
   const plot = page.locator('.chart-plot')
   const { width } = (await plot.boundingBox()) ?? assert.fail()
@@ -107,7 +107,7 @@ test('the nearest day to the pointer is marked and said, until the pointer leave
   assert.deepEqual([await reading(page), await mark.getAttribute('visibility')], ['', 'hidden'])
 })
 
-test('a finger chooses a day, which stays when it is lifted', { skip }, async () => {
+test('keeps the day selected by touch after the finger is lifted', { skip }, async () => {
   const { page } = await visit({ hasTouch: true, viewport: { width: 390, height: 844 } })
   const plot = page.locator('.chart-plot')
   const { width } = (await plot.boundingBox()) ?? assert.fail()
@@ -115,7 +115,7 @@ test('a finger chooses a day, which stays when it is lifted', { skip }, async ()
   assert.equal(await reading(page), 'Thu, 19 Nov 2026: 10 clicks')
 })
 
-test('without script each column has a title, and the table unfolds', { skip }, async () => {
+test('columns have titles and the table expands without scripts', { skip }, async () => {
   const { page } = await visit({ javaScriptEnabled: false })
   assert.equal(await page.locator('.chart-column title').count(), 5)
   assert.equal(await page.getByRole('img', { name: /^Clicks/ }).count(), 1)
@@ -123,7 +123,7 @@ test('without script each column has a title, and the table unfolds', { skip }, 
   assert.equal(await page.getByRole('row').count(), 7)
 })
 
-test('nothing is wider than a phone, and texts have 13 pixels at least', { skip }, async () => {
+test('fits a phone, with text of at least 13 pixels', { skip }, async () => {
   for (const width of [320, 390]) {
     const { page } = await visit({ viewport: { width, height: 844 } })
     await page.getByText('Show as table').click()
@@ -135,7 +135,7 @@ test('nothing is wider than a phone, and texts have 13 pixels at least', { skip 
   }
 })
 
-test('axe finds nothing', { skip }, async () => {
+test('axe reports no issues', { skip }, async () => {
   const { page } = await visit()
   await page.getByText('Show as table').click()
   await page.evaluate(readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'))

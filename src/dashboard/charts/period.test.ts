@@ -35,7 +35,7 @@ for (const [query, ...expected] of [
   })
 }
 
-test('what is at fault is told in the words of the API, and the default period is shown', () => {
+test("returns the API's violations and the default period for invalid dates", () => {
   const faultsOf = (fields: Fields) => {
     const { period, violations } = readPeriod(fields, today)
     assert.deepEqual(period, namedPeriod('30d', today))
@@ -71,7 +71,7 @@ test('what is at fault is told in the words of the API, and the default period i
   )
 })
 
-test('an address of a period leads back to it', () => {
+test('reads a period from its own query string', () => {
   const days = fc.integer({ min: 0, max: 40_000 })
   fc.assert(
     fc.property(days, days, fc.integer({ min: 1, max: 366 }), (now, from, length) => {
@@ -86,7 +86,7 @@ test('an address of a period leads back to it', () => {
   )
 })
 
-test('the period before ends where the other begins at the latest, and has as many buckets', () => {
+test('the previous period ends before the period starts and has as many buckets', () => {
   fc.assert(
     fc.property(fc.integer({ min: 800, max: 40_000 }), fc.integer({ min: 1, max: 366 }), (from, length) => {
       const { period } = readPeriod({ from: dayText(from), to: dayText(from + length - 1) }, today)
@@ -99,7 +99,7 @@ test('the period before ends where the other begins at the latest, and has as ma
   )
 })
 
-test('a period counts what has begun of it, and knows the hour while it runs', () => {
+test('counts started buckets, and returns the hour of a running period', () => {
   const at = (time: string) => Date.parse(`2026-11-22T${time}Z`)
   const ofDays = (from: number, to: number) => readPeriod({ from: dayText(from), to: dayText(to) }, today).period
   for (const [period, now, started, currentHour] of [
@@ -115,7 +115,7 @@ test('a period counts what has begun of it, and knows the hour while it runs', (
     assert.deepEqual(progressOf(period, now), { started, currentHour })
 })
 
-test('bounds that are refused stand as they were typed; others are those of the period', () => {
+test('keeps rejected dates as typed, and fills in the dates of a valid period', () => {
   const typedIn = (fields: Fields) => readPeriod(fields, today).typed
   assert.deepEqual(typedIn({ from: '2026-12-01', to: 'x' }), { from: '2026-12-01', to: 'x' })
   assert.deepEqual(typedIn({ from: '2026-12-01', to: '' }), { from: '2026-12-01', to: '2026-12-01' })

@@ -24,7 +24,7 @@ const labels = {
   '12m': '12 months',
 } as const
 
-export type PeriodName = keyof typeof labels
+type PeriodName = keyof typeof labels
 
 /** The named periods, in menu order. */
 export const periods = Object.entries(labels).map(([name, label]) => ({ name: name as PeriodName, label }))

@@ -4,13 +4,7 @@ import fc from 'fast-check'
 import { assertWellFormed, textsOf } from '../../../test/well-formed.ts'
 import { barChart, sparkline, valueLabel } from './small-charts.ts'
 
-test('each value has its name, its figure and its share, in text and as a bar', () => {
-  const chart = barChart({ title: 'Devices', rows: [{ label: 'Mobile', clicks: 1_500 }], total: 2_000 })
-  assert.equal(textsOf(chart, 'li')[0]?.replaceAll('\n', ' ').trim(), 'Mobile 1,500 clicks,  75%')
-  assert.match(chart.text, /<rect width="75%"/)
-})
-
-test('any values make well-formed bars within their width, whatever the names', () => {
+test('renders well-formed bars within their width for any names and values', () => {
   const names = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('<script>', '"><b>', '&amp;', "'"))
   const values = fc.array(fc.tuple(fc.option(fc.oneof(names, fc.nat())), fc.maxSafeNat()), { maxLength: 20 })
   const breakdown = fc.constantFrom(
@@ -34,17 +28,12 @@ test('any values make well-formed bars within their width, whatever the names', 
   )
 })
 
-test('without values it says so', () => {
-  const chart = barChart({ title: 'Countries', rows: [], total: 0 })
-  assert.match(chart.text, /No clicks in this period\.<\/p><\/figure>$/)
-})
-
 function pointsOf(numbers: readonly number[]): number[][] {
   const [, path = ''] = sparkline(numbers).text.match(/ d="M([^"]*)"/) ?? []
   return path.split('L').map((point) => point.split(',').map(Number))
 }
 
-test('any numbers make a line within 60 by 20 pixels, hidden from screen readers', () => {
+test('draws any numbers within 60 by 20 pixels, hidden from screen readers', () => {
   fc.assert(
     fc.property(fc.array(fc.maxSafeNat()), (numbers) => {
       assertWellFormed(sparkline(numbers))
@@ -56,7 +45,7 @@ test('any numbers make a line within 60 by 20 pixels, hidden from screen readers
   )
 })
 
-test('it is flat at the bottom without clicks, and as high as the highest number', () => {
+test('scales the sparkline to the highest number, and is flat without clicks', () => {
   assert.deepEqual(new Set(pointsOf([0, 0, 0]).map(([, y]) => y)), new Set([18]))
   assert.deepEqual(pointsOf([0, 5, 10]), [
     [2, 18],
@@ -87,11 +76,11 @@ for (const [name, value, expected] of [
   ['browsers', 'Firefox', 'Firefox'],
   ['links', 12, '#12'],
 ] as const) {
-  test(`${value} of ${name} reads ${expected}`, () => {
+  test(`shows ${value} in ${name} as ${expected}`, () => {
     assert.equal(valueLabel(name, value).text.replace(/<[^>]*>/g, ''), expected)
   })
 }
 
-test('a flag is hidden from screen readers, which hear the name', () => {
+test('hides flags from screen readers', () => {
   assert.match(valueLabel('countries', 'FR').text, /<span class="flag" aria-hidden="true">🇫🇷<\/span> France/)
 })

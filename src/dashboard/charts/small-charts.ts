@@ -3,12 +3,12 @@ import { line } from 'd3-shape'
 import { type Html, html, type Part } from '../../http/html.ts'
 import { formatCount, formatPercent } from '../parts/format.ts'
 
-export interface Bar {
+interface Bar {
   readonly label: Part
   readonly clicks: number
 }
 
-export interface BarChart {
+interface BarChart {
   readonly title: string
   readonly rows: readonly Bar[]
   /** The clicks of all values, including values that are not shown. */

@@ -35,7 +35,7 @@ const named = (name: string) => ({
   updated_at: '',
 })
 
-test('a CNAME where the DNS allows one; else the addresses of the public host, each to be copied', async (t) => {
+test('shows a CNAME if possible, otherwise the addresses of the public host, with copy buttons', async (t) => {
   const checks = await checksWith(
     t,
     await startDns(t, { 'links.acme.com': { A: [ipv4], AAAA: ['2001:db8:0:0:0:0:0:7'] } }),
@@ -54,13 +54,13 @@ test('a CNAME where the DNS allows one; else the addresses of the public host, e
   assert.match((await part('localhost', null)).text, /there is nothing to set/)
 })
 
-test('a domain that was just found to lead here tells the addresses of this server', async (t) => {
+test('shows the addresses of a domain that already points to this server', async (t) => {
   const checks = await checksWith(t, await startDns(t, { 'acme.com': { A: [other] } }))
   const asked = { domain: named('acme.com'), publicHost: null, checks, isCheckRequested: true }
   assert.match((await dnsSection(asked)).text, /It answers here[\s\S]*203\.0\.113\.9/)
 })
 
-test('a page does not wait for the DNS: it shows what is known, and a later one what was found meanwhile', async (t) => {
+test('renders known DNS records without waiting for the resolver', async (t) => {
   const checks = await checksWith(t, await startDns(t, { 'links.acme.com': { A: [ipv4] } }))
   const asked = { domain: named('acme.com'), publicHost: 'links.acme.com', checks, isCheckRequested: false }
   assert.match((await dnsSection(asked)).text, /the public IPv4 address of this server/)

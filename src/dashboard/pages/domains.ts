@@ -28,7 +28,7 @@ import { groupStatistics } from '../statistics.ts'
 
 const home = '/app/domains'
 
-export interface DomainServices {
+interface DomainServices {
   readonly storage: Storage
   readonly actions: DomainActions
   readonly checks: DomainChecks
@@ -132,7 +132,7 @@ function newPage(state: FormState): PageContent {
 }
 
 /** The URL fields of a domain. */
-export function urlFields(state: FormState): Html {
+function urlFields(state: FormState): Html {
   return html`${textField({
     name: 'homepage_url',
     label: 'Homepage',
@@ -311,7 +311,7 @@ function isLoopbackName(name: string): boolean {
 }
 
 /** Renders DNS records with buttons that copy their names and values. */
-export function dnsRecords(records: readonly DnsRecord[]): Html {
+function dnsRecords(records: readonly DnsRecord[]): Html {
   return table({
     caption: 'DNS records',
     rows: records,

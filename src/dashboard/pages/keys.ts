@@ -164,8 +164,8 @@ const maxName = 255
 const dayMs = 86_400_000
 
 /** Lifetimes in milliseconds by form value; null means no expiry. */
-export const lifetimes = { '30d': 30 * dayMs, '90d': 90 * dayMs, '365d': 365 * dayMs, never: null } as const
-export type Lifetime = keyof typeof lifetimes
+const lifetimes = { '30d': 30 * dayMs, '90d': 90 * dayMs, '365d': 365 * dayMs, never: null } as const
+type Lifetime = keyof typeof lifetimes
 
 const nameRule: Rule<string> = {
   schema: Type.String({ maxLength: maxName, description: 'What the key is called in lists.' }),
@@ -184,7 +184,7 @@ interface KeyFields {
   readonly expires: Lifetime
 }
 
-export const keyForm = form<KeyFields & Readonly<Record<string, unknown>>>(
+const keyForm = form<KeyFields & Readonly<Record<string, unknown>>>(
   { name: required(nameRule), expires: required(lifetimeRule), ...(scopeFields as Record<string, Field<unknown>>) },
   [],
   (values) =>
@@ -194,7 +194,7 @@ export const keyForm = form<KeyFields & Readonly<Record<string, unknown>>>(
 )
 
 /** Returns the selected scopes; `*` includes all others. */
-export function grantedScopes(values: Readonly<Record<string, unknown>>): Scope[] {
+function grantedScopes(values: Readonly<Record<string, unknown>>): Scope[] {
   const checked = scopes.filter((scope) => values[scope] === 'true')
   return checked.includes('*') ? ['*'] : checked
 }

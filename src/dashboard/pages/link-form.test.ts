@@ -10,7 +10,7 @@ const spaces = [{ id: 2, name: 'Sales', color: 1, created_at: '', updated_at: ''
 const saidOf = (fields: Fields, hasPassword = false) =>
   textsOf(linkSections(new FormState(fields), { domains: [], spaces }, hasPassword), 'summary')
 
-test('a closed fold says what is set inside', () => {
+test('a closed section summarizes its values', () => {
   assert.deepEqual(saidOf({ redirect_status: '302', disabled: 'false' }), [
     'Name and space',
     'Dates and limits',
@@ -36,7 +36,7 @@ test('a closed fold says what is set inside', () => {
   ])
 })
 
-test('differences are those of fields that were sent, and name the zone of their times', () => {
+test('lists only differences in submitted fields, with time zones', () => {
   const [url, at] = ['https://acme.com/', '2027-01-01T23:30:00.000Z']
   const stored = {
     url,

@@ -281,7 +281,7 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
 }
 
 /** Returns the form values of a link. */
-export function formValues(link: Link): Fields {
+function formValues(link: Link): Fields {
   const named: readonly Pick<Control, 'name' | 'kind'>[] = [{ name: 'url' }, { name: 'alias' }, ...controls]
   return Object.fromEntries(
     named.map(({ name, kind }) => {
@@ -297,7 +297,7 @@ function localTime(text: string): string {
 }
 
 /** Converts the form to API fields. */
-export function apiFields(form: Fields): Fields {
+function apiFields(form: Fields): Fields {
   const { version: _, remove_password, ...sent } = form
   const fields: Record<string, unknown> = { ...sent }
   for (const { name, kind } of controls) {

@@ -14,7 +14,7 @@ function wordsOf(short_url: string): readonly [title: string, heading: string] {
   ]
 }
 
-test('a link is named by its path and its host, each cut by itself', () => {
+test('names a link by its path and host, truncated separately', () => {
   assert.deepEqual(wordsOf('https://xn--bcher-kva.example/%C3%A9t%C3%A9'), [
     '/été on bücher.example',
     'bücher.example/été',

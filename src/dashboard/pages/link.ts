@@ -107,7 +107,7 @@ export function titleAndHeading({ short_url, status }: Pick<Link, 'short_url' | 
 }
 
 /** Renders the buttons that copy, open, edit, and enable or disable the link. */
-export function headActions({ id, short_url, disabled }: Link): Html {
+function headActions({ id, short_url, disabled }: Link): Html {
   const path = `/app/links/${id}`
   const [label, action] = disabled ? ['Enable', 'enable'] : ['Disable', 'disable']
   return html`<div class="actions">${copyButton(short_url, 'the short link', 'Copy')}
@@ -117,7 +117,7 @@ ${postButton({ label, action: `${path}/${action}`, fields: { next: path } })}</d
 }
 
 /** Renders the facts of the link and its QR code. `path` is the path of the QR images. */
-export function linkFacts(link: Link, space: Space | undefined, path: string): Html {
+function linkFacts(link: Link, space: Space | undefined, path: string): Html {
   return html`<div class="identity"><dl id="facts" class="facts" data-with="clicks">${factRows(link, space).map(
     ([label, fact]) => html`<dt>${label}</dt><dd>${fact}</dd>`,
   )}</dl>${qrSection(link, path)}</div>`
@@ -240,7 +240,7 @@ interface DeletionContext {
 }
 
 /** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
-export async function deletePage(of: DeletionContext, link: LinkRow, next: string | null): Promise<PageContent> {
+async function deletePage(of: DeletionContext, link: LinkRow, next: string | null): Promise<PageContent> {
   const shortUrl = shortUrlOf(of, link)
   const counts =
     link.clicks === 0 ? 'No one has followed it yet.' : `It has been followed ${quantity(link.clicks, 'time')}.`

@@ -235,7 +235,7 @@ ${what('delete', 'Delete', 'danger')}`
 }
 
 /** The form value for "no space"; an empty value means no choice. */
-export const noSpace = '0'
+const noSpace = '0'
 
 /** Adds the form of the list, `/app/links/selected`. */
 export function addSelectedLinkPages(pages: Pages, parts: LinkServices): void {

@@ -19,7 +19,7 @@ import { qrImage } from './link.ts'
 
 const home = '/app'
 
-export interface OverviewServices {
+interface OverviewServices {
   readonly storage: Storage
   readonly shortUrl: ShortUrl
 }

@@ -144,7 +144,7 @@ function alreadySignedIn(account: string, next: string): Html {
 }
 
 /** Names a browser in the list of sessions: "Firefox on Linux". The user agent itself is not stored. */
-export function browserLabel(userAgent = ''): string {
+function browserLabel(userAgent = ''): string {
   const { browser, operating_system } = softwareOf(userAgent)
   return operating_system === null ? (browser ?? 'Unknown browser') : `${browser ?? 'Browser'} on ${operating_system}`
 }

@@ -26,7 +26,7 @@ import { groupStatistics } from '../statistics.ts'
 
 const home = '/app/spaces'
 
-export interface SpaceServices {
+interface SpaceServices {
   readonly storage: Storage
   readonly actions: SpaceActions
   readonly shortUrl: ShortUrl
@@ -101,7 +101,7 @@ function newPage(state: FormState): PageContent {
 }
 
 /** The fields of the space form. */
-export function spaceFields(state: FormState): Html {
+function spaceFields(state: FormState): Html {
   const name = textField({
     name: 'name',
     label: 'Name',

@@ -9,9 +9,9 @@ export function attributes(values: Readonly<Record<string, string | number | boo
 }
 
 /** The visual weight. A page has one primary button. */
-export type Weight = 'primary' | 'plain' | 'danger' | 'link-like'
+type Weight = 'primary' | 'plain' | 'danger' | 'link-like'
 
-export interface LinkButton {
+interface LinkButton {
   readonly label: Part
   readonly href: string
   readonly weight?: Weight
@@ -28,7 +28,7 @@ export function linkButton({ label, href, weight = 'plain', icon: name, ...where
   return html`<a${all}>${name === undefined ? null : icon(name)}${label}</a>`
 }
 
-export interface SubmitButton {
+interface SubmitButton {
   readonly label: Part
   readonly weight?: Weight
   /** The form sends this name and value if the button is pressed. */
@@ -44,7 +44,7 @@ export function submitButton(button: SubmitButton): Html {
   return html`<button${attributes({ type: 'submit', class: classOf(weight), name, value, formnovalidate: needsNothing })}>${label}</button>`
 }
 
-export interface PostButton extends SubmitButton {
+interface PostButton extends SubmitButton {
   readonly action: string
   /** Hidden fields of the form. */
   readonly fields?: Readonly<Record<string, string>>
@@ -82,7 +82,7 @@ export function onceField(): Html {
 }
 
 /** A menu item: a link, or with `fields` a button that posts them to `href`. */
-export interface MenuItem {
+interface MenuItem {
   readonly label: Part
   readonly href: string
   readonly icon?: IconName

@@ -81,7 +81,7 @@ export function checkbox(field: Field): Html {
   return html`<div class="choice">${input}<label for="${controlId(field.name)}">${field.label}</label>${errorAndHelp(field)}</div>`
 }
 
-export interface RadioChoice {
+interface RadioChoice {
   readonly value: string
   readonly label: Part
 }
@@ -101,7 +101,7 @@ export function radioGroup(field: Field & { readonly options: readonly RadioChoi
 }
 
 /** Returns the `id` of a control. */
-export function controlId(name: string): string {
+function controlId(name: string): string {
   return `field-${name}`
 }
 
@@ -132,7 +132,7 @@ function commonAttributes({ name, state, help, isRequired = false, hasFocus = fa
   }
 }
 
-export interface CollapsibleSection {
+interface CollapsibleSection {
   readonly title: string
   /** A short summary of the values inside: "Expires 3 March". */
   readonly set?: string
@@ -149,7 +149,7 @@ export function collapsibleSection({ title, set, isOpen = false, body }: Collaps
 }
 
 /** An error of a field. */
-export interface Refused {
+interface Refused {
   readonly field: string
   readonly message: string
 }

@@ -4,7 +4,7 @@ import { exactTime, formatCount, formatDay, formatPercent, formatShortCount, qua
 
 const now = Date.parse('2026-11-22T12:00:00Z')
 
-test('a time says how long ago it was or will be, with the exact one behind it', () => {
+test('formats relative times, with the exact time as the title', () => {
   assert.equal(
     timeAgo('2026-11-22T09:00:00Z', now).text,
     '<time datetime="2026-11-22T09:00:00.000Z" title="22 Nov 2026, 09:00 UTC">3 hours ago</time>',
@@ -21,12 +21,12 @@ test('a time says how long ago it was or will be, with the exact one behind it',
   assert.equal(words(-800 * 86_400_000), '13 Sept 2024')
 })
 
-test('exact times are in UTC', () => {
+test('formats exact times in UTC', () => {
   assert.equal(exactTime(now), '22 Nov 2026, 12:00 UTC')
   assert.equal(formatDay('2026-11-22T23:59:00Z'), '22 Nov 2026')
 })
 
-test('numbers are grouped, shortened and counted', () => {
+test('groups, shortens and counts numbers', () => {
   assert.equal(formatCount(1_234_567), '1,234,567')
   assert.equal(formatShortCount(1_234_567), '1.2M')
   assert.deepEqual([formatPercent(0.042), formatPercent(0.42), formatPercent(1.5)], ['4.2%', '42%', '150%'])

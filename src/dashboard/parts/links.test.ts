@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countedAtMost } from '../../links/counts-parameters.ts'
-import { destination, linkCount, shortUrlLink, shortUrlText, truncateMiddle } from './links.ts'
+import { destination, shortUrlLink, shortUrlText, truncateMiddle } from './links.ts'
 
-test('text is cut in the middle, and no sign is cut in two', () => {
+test('truncates text in the middle, between graphemes', () => {
   assert.equal(truncateMiddle('abcdefghij', 10), 'abcdefghij')
   assert.equal(truncateMiddle('abcdefghijk', 10), 'abcde…hijk')
   assert.equal(truncateMiddle('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 3), '👩‍👩‍👧…👩‍👩‍👧')
 })
 
-test('a target is its host and path in words, with the URL behind it', () => {
+test('shows the decoded host and path of a destination, with the URL as the title', () => {
   const words = (url: string) => destination(url).text.replace(/<.*?>/g, '')
   assert.equal(words('https://user:x@acme.com/'), 'acme.com')
   assert.equal(words('https://acme.com/%C3%A9t%C3%A9?a=1#top'), 'acme.com/été?a=1')
@@ -27,7 +26,7 @@ test('a target is its host and path in words, with the URL behind it', () => {
   )
 })
 
-test('a long target shows the same as a whole one would, and 300 characters at most behind it', () => {
+test('truncates a long destination, and its title to 300 characters', () => {
   const words = (url: string) => destination(url, 60).text.replace(/<.*?>/g, '')
   for (const letter of ['한', 'é', 'x', 'a', '💩', '/']) {
     for (const written of [letter, encodeURI(letter)]) {
@@ -54,7 +53,7 @@ test('a long target shows the same as a whole one would, and 300 characters at m
   assert.equal(words('x'.repeat(1_100)), `/…${'x'.repeat(58)}`)
 })
 
-test('a short link shows no scheme and each part in its own script, and is copied whole', () => {
+test('shows a decoded short link without a scheme, and copies its encoded form', () => {
   const { text } = shortUrlLink({ shortUrl: 'https://xn--bcher-kva.example/%C3%A9t%C3%A9' })
   assert.match(
     text,
@@ -66,11 +65,4 @@ test('a short link shows no scheme and each part in its own script, and is copie
   assert.match(inRow, /<a class="short-url cover" href="\/app\/links\/1" aria-label="localhost:3080\/a">/)
   assert.equal(shortUrlText('https://a.b/%ff'), 'a.b/%ff')
   assert.equal(shortUrlText(`https://go.acme.com/${'x'.repeat(60)}`), `go.acme.com/${'x'.repeat(18)}…${'x'.repeat(29)}`)
-})
-
-test('links are counted up to a thousand', () => {
-  const words = (links: number) => linkCount('space_id=2', links).text
-  assert.equal(words(1), '<a href="/app/links?space_id=2">1 link</a>')
-  assert.match(words(countedAtMost - 1), />1,000 links</)
-  assert.match(words(countedAtMost), />More than 1,000 links</)
 })

@@ -7,7 +7,7 @@ import { type Field, radioGroup } from './fields.ts'
 import { formatCount, quantity } from './format.ts'
 import { type IconName, icon } from './icons.ts'
 
-export interface ShortUrlLink {
+interface ShortUrlLink {
   readonly shortUrl: string
   /** The target, if it is not the short link itself. */
   readonly href?: string

@@ -5,23 +5,23 @@ import { pagination } from './list-controls.ts'
 const all = { page: 1, perPage: 25, total: 214, totalIsExact: true, href: (page: number) => `/l?page=${page}` }
 const textOf = (change: Partial<typeof all>) => pagination({ ...all, ...change }).text
 
-test('a page in the middle leads to both sides', () => {
+test('links a middle page to both neighbors', () => {
   const text = textOf({ page: 3 })
   assert.match(text, /51–75 of 214/)
   assert.match(text, /href="\/l\?page=2" rel="prev">.*href="\/l\?page=4" rel="next">/)
 })
 
-test('the first page leads on, and the last one back', () => {
+test('links the first page forward and the last page back', () => {
   assert.match(textOf({}), /<a class="button" role="link" aria-disabled="true">.*href="\/l\?page=2" rel="next">/)
   assert.match(textOf({ page: 9 }), /201–214 of 214.*\n.*page=8.*<a class="button" role="link" aria-disabled="true">/)
 })
 
-test('a list of one page leads nowhere, and so does an empty one', () => {
+test('has no links on an only page or in an empty list', () => {
   assert.equal(textOf({ total: 3 }), '<div class="pages"><p data-count>1–3 of 3</p></div>')
   assert.match(textOf({ total: 0 }), /0–0 of 0/)
 })
 
-test('a total that is not exact says so, and there is always a next page', () => {
+test('marks an inexact total, and always has a next page', () => {
   const text = textOf({ page: 400, total: 10_000, totalIsExact: false })
   assert.match(text, /9,976–10,000 of more than 10,000/)
   assert.match(text, /page=401" rel="next"/)

@@ -4,7 +4,7 @@ import { type Choice, optionsOf } from './fields.ts'
 import { formatCount } from './format.ts'
 import { icon } from './icons.ts'
 
-export interface Filter {
+interface Filter {
   readonly name: string
   readonly label: string
   readonly value: string
@@ -12,7 +12,7 @@ export interface Filter {
   readonly options: readonly Choice[]
 }
 
-export interface Filters {
+interface Filters {
   readonly action: string
   readonly search: { readonly name: string; readonly label: string; readonly value: string }
   readonly filters: readonly Filter[]
@@ -80,7 +80,7 @@ export function sortMenu(keys: readonly SortKey[], { by, isDescending, href }: S
 ${menuItems(id, items)}`
 }
 
-export interface Pagination {
+interface Pagination {
   readonly page: number
   readonly perPage: number
   readonly total: number

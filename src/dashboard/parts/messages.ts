@@ -10,7 +10,7 @@ export function notice(kind: 'done' | 'warning', text: Part, action: Html | null
   return html`<div class="notice ${kind}" role="status">${icon(kind)}${line}</div>`
 }
 
-export interface Empty {
+interface Empty {
   readonly title: string
   /** Explains what belongs here and why it is missing. */
   readonly why: Part

@@ -7,7 +7,7 @@ interface Row {
   readonly clicks: number
 }
 
-test('long tables are rendered ten rows at a time, one table in each tick of the event loop', async () => {
+test('renders long tables ten rows at a time, one table per event-loop tick', async () => {
   const many = Array.from({ length: 35 }, (_, clicks): Row => ({ name: `row ${clicks}`, clicks }))
   let tick = 0
   const count = () => {

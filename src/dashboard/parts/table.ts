@@ -25,7 +25,7 @@ export interface Column<Row> {
   readonly leaves?: 1 | 2 | 3
 }
 
-export interface Table<Row> {
+interface Table<Row> {
   /** For screen readers. */
   readonly caption: string
   readonly columns: readonly Column<Row>[]

@@ -46,7 +46,7 @@ function assertAll(fronts: readonly string[], backs: readonly string[], least: n
   }
 }
 
-test('text has a contrast of 4.5 to 1 on what it stands on, in both schemes', () => {
+test('text has a contrast of 4.5 to 1 with its background, in both schemes', () => {
   assertAll(['ink', 'muted', 'accent', 'accent-strong', 'success', 'warning', 'danger'], ['ground', 'raised'], 4.5)
   assertAll(['ink', 'accent'], ['accent-soft', 'success-soft', 'warning-soft', 'danger-soft'], 4.5)
   assertAll(['ink', 'muted'], ['line'], 4.5)
@@ -55,6 +55,6 @@ test('text has a contrast of 4.5 to 1 on what it stands on, in both schemes', ()
   assertAll(['on-danger'], ['danger', 'danger-strong'], 4.5)
 })
 
-test('edges of controls and the dots of spaces have 3 to 1', () => {
+test('control borders and space dots have a contrast of 3 to 1', () => {
   assertAll(['edge', 'dot-1', 'dot-2', 'dot-3', 'dot-4', 'dot-5', 'accent'], ['ground', 'raised'], 3)
 })
