@@ -29,7 +29,7 @@ async function signInPage(variables: Variables): Promise<string> {
 }
 
 for (const [engine, newVariables] of Object.entries(engines)) {
-  test(`commands print the addresses of the server that started last: ${engine}`, { timeout: 60_000 }, async (t) => {
+  test(`commands print the addresses of the server that started last: ${engine}`, async (t) => {
     const variables = await newVariables(t)
     const first = await startServer(t, { ...variables, SHORT_URL: 'https://{domain}' })
     await first.send('POST', '/api/v1/domains', { form: { name: 'go.acme.com' } })

@@ -4,14 +4,12 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test as testOf } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { backedUp, namesIn, pagesOf, sentence } from './backups.ts'
 import { runHere } from './command-line.ts'
 import { newFolder, type Running, startProgram } from './processes.ts'
 import { commandArguments } from './scripts.ts'
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 
 /** Makes a database so large that its copy and its checks take some hundred milliseconds. */
 function enlarge(path: string): void {

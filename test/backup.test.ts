@@ -14,12 +14,11 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test as testOf } from 'node:test'
+import { test } from 'node:test'
 import { backedUp, namesAt, namesIn, newPlace, pagesOf, sentence, spaces, store } from './backups.ts'
 import { runHere } from './command-line.ts'
 import { newFolder } from './processes.ts'
 
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 test('a backup that is made while the server writes is whole, and has every write that was answered before', async (t) => {
   const place = newPlace(t)
   const server = await place.start()

@@ -1,6 +1,6 @@
 /** SIGTERM to a server whose clicks have yet to be written. */
 import assert from 'node:assert/strict'
-import { type TestContext, test as testOf } from 'node:test'
+import { test } from 'node:test'
 import { openStorage } from '../src/storage/open.ts'
 import { keptDays, keptTotals, sumsOf } from './clicks.ts'
 import { newLocation } from './engine.ts'
@@ -33,8 +33,6 @@ const clicksThenStop = `
     })
     begin.call(this)
   }`
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`SIGTERM with 100 000 clicks that wait loses none, on ${engine}`, async (t) => {

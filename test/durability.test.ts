@@ -75,9 +75,7 @@ class Ledger {
   }
 }
 
-test('every acknowledged write survives a SIGKILL, whole, and no other does by half', {
-  timeout: 120_000,
-}, async (t) => {
+test('every acknowledged write survives a SIGKILL, whole, and no other does by half', async (t) => {
   const { path, variables } = newDatabase(t)
   const start = () => startServer(t, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
   const ledger = new Ledger()

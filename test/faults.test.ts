@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test as testOf } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { startApp } from './app.ts'
 import { sendRequest } from './client.ts'
 import { damage } from './lists-model.ts'
@@ -16,8 +16,6 @@ import {
   type Variables,
 } from './processes.ts'
 import { serverArguments } from './scripts.ts'
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 
 const domains = '/api/v1/domains'
 /** Long, so that few of them fill a page. */

@@ -90,9 +90,7 @@ for (const [resource, { engine, written, read }] of Object.entries(counters)) {
     return `/api/v1/${resource}/${body.data.id}`
   }
 
-  test(`${clients} clients that change one of the ${resource} with If-Match lose no update on ${engine}`, {
-    timeout: 60_000,
-  }, async (t) => {
+  test(`${clients} clients that change one of the ${resource} with If-Match lose no update on ${engine}`, async (t) => {
     const { client } = await servers(t, engine)
     const path = await store(client())
     const stale: string[] = []
@@ -103,9 +101,7 @@ for (const [resource, { engine, written, read }] of Object.entries(counters)) {
     assert.ok(stale.length > 0, 'no client met another')
   })
 
-  test(`a client that deletes one of the ${resource} with If-Match deletes the state that it read on ${engine}`, {
-    timeout: 60_000,
-  }, async (t) => {
+  test(`a client that deletes one of the ${resource} with If-Match deletes the state that it read on ${engine}`, async (t) => {
     const { client } = await servers(t, engine)
     const path = await store(client())
     let counted = 0

@@ -1,14 +1,12 @@
 /** Visitors of two nodes on one database: what is changed on one is seen on the other, and limits hold over both. */
 import assert from 'node:assert/strict'
-import { after, before, describe, type TestContext, test as testOf } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { Answer, Json } from './client.ts'
 import { eventually } from './processes.ts'
 import { databaseOn, startTwo, type VisitedServer } from './visited-server.ts'
 
 /** A second, within which a change must be visible everywhere, and as much again for a busy machine. Milliseconds. */
 const usualMs = 2_000
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 
 const told = ({ status, headers }: Answer) => [status, headers.location]
 const isNone = ({ status }: Answer) => status === 404

@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { connect } from 'node:net'
-import { type TestContext, test as testOf } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { sendRequest } from './client.ts'
 import { runHere } from './command-line.ts'
 import { eventually, freePort, newDatabase, run, startServer, type Variables } from './processes.ts'
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
 /** A server with an ops listener, and what asks it. */
 async function startOperated(t: TestContext, variables: Variables) {

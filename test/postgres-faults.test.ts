@@ -1,7 +1,7 @@
 /** Responses while PostgreSQL, its network or one of two nodes fails under load. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
-import { type TestContext, test as testOf } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Answer, sendRequest } from './client.ts'
 import { execute, startPostgres } from './postgres.ts'
@@ -10,11 +10,6 @@ import { eventually, type RunningServer, startServer } from './processes.ts'
 import { Wire } from './wire.ts'
 
 const spaces = '/api/v1/spaces'
-/** How long a step may take on a busy machine, in milliseconds. */
-const patienceMs = 30_000
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 90_000 }, work)
-
 interface Outcome {
   /** Milliseconds since the load began. */
   readonly at: number
@@ -123,18 +118,18 @@ test('503 under load while the database is down, then recovers without losing a 
   t.after(() => postgres.stop())
   const server = await startNode(t, postgres.url)
   const load = new Load([server], server.key)
-  await eventually(() => load.acknowledged.length >= 100, patienceMs)
+  await eventually(() => load.acknowledged.length >= 100)
 
   await postgres.halt()
   const stoppedAt = load.now()
   const rejected = () => load.since(stoppedAt).filter(({ answer }) => answer?.status === 503).length
-  await eventually(() => rejected() > 100, patienceMs)
+  await eventually(() => rejected() > 100)
   assert.ok(load.since(stoppedAt).every(({ answer }) => answer?.status !== 201))
   assert.equal((await server.send('GET', '/health')).status, 503)
 
   await postgres.resume()
   const { length } = load.acknowledged
-  await eventually(() => load.acknowledged.length > length + 50, patienceMs)
+  await eventually(() => load.acknowledged.length > length + 50)
   await load.end()
   assertOrderly(load.outcomes)
   await assertKept(t, load, postgres.url)
@@ -148,7 +143,7 @@ test('replaces connections that the database closes, without losing a write', as
   const load = new Load([server], server.key)
   for (let cut = 1; cut <= 5; cut++) {
     const { length } = load.acknowledged
-    await eventually(() => load.acknowledged.length > length + 50, patienceMs)
+    await eventually(() => load.acknowledged.length > length + 50)
     const ended = await execute(
       url,
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
@@ -156,7 +151,7 @@ test('replaces connections that the database closes, without losing a write', as
     assert.ok(ended.length > 0)
   }
   const { length } = load.acknowledged
-  await eventually(() => load.acknowledged.length > length + 50, patienceMs)
+  await eventually(() => load.acknowledged.length > length + 50)
   await load.end()
   assertOrderly(load.outcomes)
   await assertKept(t, load, url)
@@ -181,7 +176,7 @@ test('503 while the network is silent, then recovers', async (t) => {
   ])
   for (const { status, body } of answers) assert.deepEqual([status, body.code], [503, 'database_unavailable'])
   wire.mend()
-  await eventually(async () => (await store()).status === 201, patienceMs)
+  await eventually(async () => (await store()).status === 201)
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
@@ -191,11 +186,11 @@ test('keeps serving on one node after SIGKILL of the other, without losing a wri
   const first = await startNode(t, url)
   const second = await startNode(t, url)
   const load = new Load([first, second], first.key)
-  await eventually(() => load.acknowledged.length >= 100, patienceMs)
+  await eventually(() => load.acknowledged.length >= 100)
   await first.end('SIGKILL')
   const killedAt = load.now()
   const { length } = load.acknowledged
-  await eventually(() => load.acknowledged.length >= length + 100, patienceMs)
+  await eventually(() => load.acknowledged.length >= length + 100)
   await load.end()
   assertOrderly(load.outcomes.filter(({ answer }) => answer !== null))
   assert.ok(load.since(killedAt).some(({ answer }) => answer?.status === 201))

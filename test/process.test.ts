@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test as testOf } from 'node:test'
+import { test } from 'node:test'
 import { generateKey } from '../src/keys/key.ts'
 import { runHere } from './command-line.ts'
 import { pathWithCurl, pathWithStandIn } from './path.ts'
@@ -25,8 +25,6 @@ const spaces = '/api/v1/spaces'
 
 /** A container may have none. */
 const hasIpv6 = Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1'))
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
 test('the first npm start prints one key and a curl line that works when pasted', async (t) => {
   const { variables } = newDatabase(t)

@@ -145,7 +145,7 @@ export async function pasteTrial(server: RunningServer, PATH: string): Promise<s
 }
 
 /** Resolves once `work` returns true. */
-export async function eventually(work: () => Promise<boolean> | boolean, withinMs = 10_000): Promise<void> {
+export async function eventually(work: () => Promise<boolean> | boolean, withinMs = 30_000): Promise<void> {
   const deadline = performance.now() + withinMs
   while (!(await work())) {
     assert.ok(performance.now() < deadline, `not within ${withinMs} ms`)

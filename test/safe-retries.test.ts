@@ -41,9 +41,7 @@ async function settled(ask: () => Promise<Answer>): Promise<{ answer: Answer; wa
 
 const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true'
 
-test('one key sent fifty times at once to two processes on one database makes one record', {
-  timeout: 60_000,
-}, async (t) => {
+test('one key sent fifty times at once to two processes on one database makes one record', async (t) => {
   const { path, variables } = newDatabase(t)
   const first = await startServer(t, { ...variables, ...quiet })
   const second = await startServer(t, { ...variables, ...quiet })
@@ -89,9 +87,7 @@ const rounds = runs(10, 3)
 const writers = 12
 const maxWrites = 200
 
-test('after a SIGKILL there is a record for each kept answer and an answer for each record, and no key is blocked', {
-  timeout: 120_000,
-}, async (t) => {
+test('after a SIGKILL there is a record for each kept answer and an answer for each record, and no key is blocked', async (t) => {
   const { path, variables } = newDatabase(t)
   const start = () => startServer(t, { ...variables, ...quiet })
   const all: Wanted[] = []

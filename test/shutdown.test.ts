@@ -3,14 +3,12 @@ import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test as testOf } from 'node:test'
+import { test } from 'node:test'
 import { sendRequest } from './client.ts'
 import { eventually, listening, newDatabase, type RunningServer, run, runNpm, startServer } from './processes.ts'
 import { exchange } from './raw-socket.ts'
 
 const spaces = '/api/v1/spaces'
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
 test('SIGTERM: what runs is finished, what arrives late is refused in words, nothing is lost', async (t) => {
   const { path, variables } = newDatabase(t)

@@ -40,9 +40,7 @@ async function healthOf(server: VisitedServer): Promise<unknown[]> {
   return answers.map(({ status, body }) => [status, body.status, body.reason])
 }
 
-test('a node on a standby is degraded and not ready, and writes its clicks once when the standby is promoted', {
-  timeout: 90_000,
-}, async (t) => {
+test('a node on a standby is degraded and not ready, and writes its clicks once when the standby is promoted', async (t) => {
   const { standby, key, records } = await startStandby(t, async (writer) => {
     await writer.stored('/domains', { name: 'go.acme.com' })
     const space = await writer.stored('/spaces', { name: 'before', color: 1 })

@@ -4,10 +4,8 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test as testOf } from 'node:test'
+import { test } from 'node:test'
 import { newDatabase, newFolder, type Running, run, startServer } from './processes.ts'
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
 test('a port in use is said in one sentence, and does not use up the first key', async (t) => {
   const { variables } = newDatabase(t)

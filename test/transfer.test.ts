@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test as testOf } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { createAccount, listAccounts } from '../src/accounts/store.ts'
 import { changeDomain, insertDomain, listDomains } from '../src/domains/store.ts'
 import { changeSpace, insertSpace, listSpaces, removeSpace } from '../src/spaces/store.ts'
@@ -17,8 +17,6 @@ import { firstPage } from './first-page.ts'
 import { newDatabase as newPostgres } from './postgres-database.ts'
 import { eventually, newDatabase, newFolder, type Variables, waymark } from './processes.ts'
 import { commandArguments, repository } from './scripts.ts'
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 
 interface Place {
   readonly storage: Storage

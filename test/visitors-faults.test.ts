@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test as testOf } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type EmbeddedServer, execute, startPostgres } from './postgres.ts'
 import { eventually, newDatabase } from './processes.ts'
@@ -21,11 +21,6 @@ const host = 'http://go.acme.com'
 const known = `${host}/known`
 const limited = `${host}/limited`
 const none = `${host}/none`
-/** How long a step may take on a busy machine, in milliseconds. */
-const patienceMs = 30_000
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
-
 /** Stores a plain link, and one with a limit that is never reached. */
 async function storeLinks(server: VisitedServer): Promise<{ known: number; limited: number }> {
   await server.stored('/domains', { name: 'go.acme.com' })
@@ -66,15 +61,15 @@ test('serves known links while PostgreSQL is down or silent, returns 503 for oth
   }
   for (const [name, begin] of Object.entries(faults)) {
     const before = passed()
-    await eventually(() => passed() > before + 10, patienceMs)
+    await eventually(() => passed() > before + 10)
     const [from, othersFrom] = [crowd.now(), others.now()]
     const end = await begin()
     const served = crowd.redirected()
     const isMissed = () => others.since(othersFrom).some(({ status }) => status === 503)
-    await eventually(() => crowd.redirected() > served + 200 && isMissed(), patienceMs)
+    await eventually(() => crowd.redirected() > served + 200 && isMissed())
     await end()
     const length = passed()
-    await eventually(() => passed() > length + 10, patienceMs)
+    await eventually(() => passed() > length + 10)
     const during = crowd.since(from)
     t.diagnostic(
       `${name}: known ${JSON.stringify(statusesOf(during))}, slowest ${slowestOf(during).toFixed(0)} ms; ` +
@@ -106,11 +101,11 @@ test('serves known links while another process locks the SQLite file, and loses 
   t.after(() => locker.close())
   locker.exec('begin immediate')
   const from = crowd.now()
-  await eventually(() => crowd.since(from).length > 400, patienceMs)
+  await eventually(() => crowd.since(from).length > 400)
   const during = crowd.since(from)
   locker.exec('rollback')
   const length = others.redirected()
-  await eventually(() => others.redirected() > length + 10, patienceMs)
+  await eventually(() => others.redirected() > length + 10)
   await Promise.all([crowd.end(), others.end()])
   t.diagnostic(
     `known ${JSON.stringify(statusesOf(during))}, slowest ${slowestOf(during).toFixed(0)} ms; ` +
@@ -133,14 +128,14 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await eventually(async () => (await second.visit(`${known}+`)).status === 200)
     const crowd = new Crowd(t, [first, second], [known, limited])
     const redirected = (url: string) => crowd.of(url).filter(({ status }) => status === 302)
-    await eventually(() => crowd.redirected(first.visitPort) > 100, patienceMs)
+    await eventually(() => crowd.redirected(first.visitPort) > 100)
     // Each node stores its clicks within a second.
     const least = redirected(known).length
-    await eventually(async () => (await clicksOf(second, ids.known)) >= least, patienceMs)
+    await eventually(async () => (await clicksOf(second, ids.known)) >= least)
     await first.end('SIGKILL')
     const killedAt = crowd.now()
     const here = crowd.redirected(second.visitPort)
-    await eventually(() => crowd.redirected(second.visitPort) > here + 100, patienceMs)
+    await eventually(() => crowd.redirected(second.visitPort) > here + 100)
     await crowd.end()
     const survivors = crowd.visits.filter(({ port }) => port === second.visitPort)
     assert.deepEqual(Object.keys(statusesOf(survivors)), ['302'])

@@ -38,9 +38,7 @@ async function flood(port: number, urls: readonly (readonly [host: string, path:
   return counts
 }
 
-test('floods of unknown hosts and aliases: no host reaches the database, memory is bounded, and the known link goes on', {
-  timeout: 60_000,
-}, async (t) => {
+test('floods of unknown hosts and aliases: no host reaches the database, memory is bounded, and the known link goes on', async (t) => {
   const server = await startVisited(t, newDatabase(t).variables)
   await server.stored('/domains', { name: 'go.acme.com' })
   await server.stored('/links', { alias: 'known', url: 'https://acme.com' })

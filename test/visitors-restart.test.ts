@@ -1,6 +1,6 @@
 /** What a start finds after a SIGKILL: links, and a removal that was cut off. */
 import assert from 'node:assert/strict'
-import { type TestContext, test as testOf } from 'node:test'
+import { test } from 'node:test'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import { newLocation } from './engine.ts'
@@ -12,8 +12,6 @@ import { startVisited } from './visited-server.ts'
 const many = 10_000
 /** PostgreSQL ends a statement that takes long. */
 const atOnce = 2_000
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 
 function variablesOf(location: StorageLocation) {
   return { DATABASE_URL: location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url }

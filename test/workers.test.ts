@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { type TestContext, test as testOf } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { stableLifeMs } from '../src/process/workers.ts'
 import { sendRequest } from './client.ts'
 import {
@@ -22,8 +22,6 @@ import {
 
 const workers = 2
 const path = '/api/v1/spaces'
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 60_000 }, work)
 
 function startWorkers(t: TestContext, variables: Variables = {}): Promise<RunningServer> {
   return startServer(t, { ...newDatabase(t).variables, WORKERS: String(workers), ...variables })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type TestContext, test as testOf } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { runHere, type Said } from '../../test/command-line.ts'
 import { newDatabase, newFolder, runNpm, startProgram, waymark } from '../../test/processes.ts'
 import { commandArguments } from '../../test/scripts.ts'
@@ -12,8 +12,6 @@ import { isWellFormedKey } from '../keys/key.ts'
 import { scopes } from '../keys/scope.ts'
 import { openStorage } from '../storage/open.ts'
 import { version } from '../version.ts'
-
-const test = (promise: string, work: (t: TestContext) => Promise<void>) => testOf(promise, { timeout: 30_000 }, work)
 
 type Say = (...args: readonly string[]) => Promise<string>
 
