@@ -1,13 +1,13 @@
 import { Failure } from '../errors.ts'
 import type { DatabaseCondition } from './port.ts'
 
-/** What the failures of its statements have told about a database since it was opened. */
+/** The condition of a database, as its errors since it was opened show it. */
 export class Condition {
   #damage: Failure | undefined
   #isFull = false
   #trial: Promise<DatabaseCondition> | undefined
 
-  /** Returns the error, having noted what it says about the database. */
+  /** Records what an error means for the database, and returns the error. */
   noted(error: unknown): unknown {
     const reason = error instanceof Failure ? error.facts.reason : undefined
     if (reason === 'database_corrupt') this.#damage ??= error as Failure
@@ -16,8 +16,8 @@ export class Condition {
   }
 
   /**
-   * See `Storage.condition`. `tryToWrite` runs while the disk is known to be full, once for all who ask at a time; it
-   * throws what a write would throw.
+   * See `Storage.condition`. If the disk was full, `tryToWrite` must throw the error of a write. Concurrent callers share one
+   * call of it.
    */
   async told(tryToWrite: () => Promise<unknown>, isReadOnly = false): Promise<DatabaseCondition> {
     if (this.#damage !== undefined) throw this.#damage

@@ -4,9 +4,9 @@ import { statementName } from './compiled.ts'
 import { runText } from './run.ts'
 
 /**
- * See `Storage.changesAfter`. Transactions take numbers and commit in different orders, so numbers do not tell what is
- * new: what this statement sees and the earlier one did not see is new, by their snapshots. A dump that was restored
- * may hold transactions of another server, which this one has not come to.
+ * Selects changes: see `Storage.changesAfter`. Transactions commit in another order than their numbers. Therefore a change is
+ * new if it is visible to this snapshot and was not visible to the last one. A restored dump may contain transaction ids of
+ * another server that are higher than those of this one.
  */
 const changed = `
   with present as materialized (select pg_current_snapshot() as snapshot)
@@ -40,7 +40,7 @@ export async function changesAfter(client: ClientBase, last: ChangePosition | nu
   return { position, changes: rows.filter(isThere).map(([, , , , resource, id]) => ({ resource, id }) as Change) }
 }
 
-/** See `Storage.pruneChanges`: one transaction of it. Returns whether there may be more. */
+/** Prunes changes in one transaction: see `Storage.pruneChanges`. Returns whether there may be more. */
 export async function pruneSome(client: ClientBase, { snapshot }: ChangePosition): Promise<boolean> {
   return (await runText(client, pruned, [snapshot], prunedName)).length === prunedAtOnce
 }

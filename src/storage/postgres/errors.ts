@@ -8,17 +8,13 @@ import {
 } from '../../errors.ts'
 
 /**
- * The SQLSTATEs, or their classes, that say "the database cannot do this now" and not "the program is wrong": lost
- * connections (08), refused logins (28), a database that is gone (3D000), serialization failures, deadlocks and locks
- * that are not available, resources or connections that are used up (53), an operator or a timeout (57), trouble of the
- * system around it (58), damaged data, a standby.
+ * SQLSTATEs and classes that mean that the database is unavailable, not that the program is wrong: lost connections (08),
+ * rejected logins (28), a missing database (3D000), serialization failures, deadlocks, unavailable locks, exhausted
+ * resources (53), shutdowns and timeouts (57), system errors (58), damaged data, a standby.
  */
 const unavailable = /^(08|28|53|57|58|3D000$|40001$|40P01$|55P03$|25006$|25P0[34]$|XX00[12]$)/
 
-/**
- * The domain's words for an error of a statement: `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation` where that
- * is what it means, else the error itself.
- */
+/** Converts an error of a query to `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation`, or returns it unchanged. */
 export function translated(error: unknown): unknown {
   const state = stateOf(error)
   if (/^23(001|503)$/.test(state)) return new ForeignKeyViolation((error as pg.DatabaseError).constraint ?? null, error)
@@ -43,9 +39,7 @@ const reasons: Readonly<Record<string, DatabaseTrouble>> = {
   XX002: 'database_corrupt',
 }
 
-/**
- * Whether the server gave up the transaction for a concurrent one (40001, 40P01): it may succeed when it runs again.
- */
+/** Returns whether the server aborted the transaction for a concurrent one (40001, 40P01), so that a retry may succeed. */
 export function isSerializationFailure(error: unknown): boolean {
   return /^40(001|P01)$/.test(stateOf(causeOf(error)))
 }
@@ -64,22 +58,20 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof Failure && error.facts.reason === 'read_only'
 }
 
-/**
- * The server's own errors have a class and a state; what `pg` and sockets say of a lost connection is a plain error.
- */
+/** Returns whether an error is about the connection: errors of `pg` and sockets are plain, those of the server have a class. */
 function isOfConnection(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error
 }
 
-/** The SQLSTATE of a user who lacks a right. */
+/** The SQLSTATE of missing privileges. */
 export const insufficientPrivilege = '42501'
 
-/** The SQLSTATE of an error of the server; '' for any other. */
+/** Returns the SQLSTATE of a server error; '' for other errors. */
 export function stateOf(error: unknown): string {
   return error instanceof pg.DatabaseError ? (error.code ?? '') : ''
 }
 
-/** The engine's error behind a failure. */
+/** Returns the engine's error that caused a failure. */
 function causeOf(error: unknown): unknown {
   return error instanceof Failure ? error.facts.cause : error
 }

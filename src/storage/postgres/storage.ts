@@ -24,10 +24,9 @@ import { insufficientPrivilege, stateOf } from './errors.ts'
 import { PostgresLists } from './lists.ts'
 import { Pool } from './pool.ts'
 import { ReadOnlyCheck } from './read-only-check.ts'
-import { retry } from './retry.ts'
 import { execute, executeOnce, run, runText } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
-import { transact } from './transaction.ts'
+import { retry, transact } from './transaction.ts'
 
 /** PostgreSQL 14 or newer. Each query, transaction and list takes a connection of the pool. */
 export class PostgresStorage implements Storage {

@@ -2,10 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { type Change, type ChangePosition, type Changes, changesAtOnce, keptChanges, prunedAtOnce } from '../port.ts'
 import { query } from './prepared.ts'
 
-/**
- * See `Storage.changesAfter`. There is one writer at a time, so numbers are in the order of commits. Reads within a few
- * milliseconds.
- */
+/** See `Storage.changesAfter`. Because SQLite has one writer at a time, numbers are in the order of commits. */
 export function changesAfter(db: DatabaseSync, last: ChangePosition | null): Changes {
   const [[database, oldest, newest] = []] = query(
     db,
@@ -20,7 +17,7 @@ export function changesAfter(db: DatabaseSync, last: ChangePosition | null): Cha
   return { position, changes: rows.map(([resource, id]) => ({ resource, id: Number(id) }) as Change) }
 }
 
-/** See `Storage.pruneChanges`: one transaction of it. Returns whether there may be more. */
+/** Prunes changes in one transaction: see `Storage.pruneChanges`. Returns whether there may be more. */
 export function pruneSome(db: DatabaseSync, { seq }: ChangePosition): boolean {
   const gone = query(
     db,

@@ -12,10 +12,10 @@ import { Condition } from '../condition.ts'
 import { bind, type Compiled, compile, compileQuery, type Statement } from '../statement.ts'
 import { translated } from './errors.ts'
 
-/** Queries whose number of parameters varies have many texts; the oldest are prepared again when they return. */
+/** The number of prepared queries. Queries with a varying number of parameters have many texts. */
 const maxPreparedTexts = 1_000
 
-/** What every connection to a data file is opened with; `extra` is added by the connection's own purpose. */
+/** Opens a data file with the settings of every connection, and those in `extra`. */
 export function openDatabase(path: string, timeoutMs: number, extra = ''): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: timeoutMs })
   database.exec(`
@@ -32,36 +32,36 @@ export function openDatabase(path: string, timeoutMs: number, extra = ''): Datab
 /** The text of a query and the values of its parameters. */
 export type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 
-/** One connection: its statements are compiled and prepared once and kept. Everything here is synchronous. */
+/** A connection that prepares each query once. All functions are synchronous. */
 export class Connection {
   readonly database: DatabaseSync
   readonly #condition: Condition
   readonly #prepared = new Map<Statement<object, unknown>, Prepared>()
   readonly #byText = new LruCache<string, StatementSync>({ maxEntries: maxPreparedTexts })
 
-  /** `condition` hears of what goes wrong. */
+  /** `condition` gets the errors. */
   constructor(database: DatabaseSync, condition = new Condition()) {
     this.database = database
     this.#condition = condition
   }
 
-  /** Runs the statement to its end and returns its rows. Throws what `translated` makes of the engine's error. */
+  /** Returns all rows of the statement. Throws translated errors. */
   all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Row[] {
     return this.run(() => {
       const prepared = this.#prepared.get(statement) ?? this.#prepare(statement)
       const values = bind<SQLInputValue>(prepared.compiled, params)
       if (statement.returnsId) return insertedIds(prepared.handle.run(...values)) as Row[]
-      // `all`, never `get`: a RETURNING that is not stepped to its end keeps the WAL from being checkpointed.
+      // `get` does not step RETURNING to its end, which would block checkpoints of the WAL.
       return prepared.handle.all(...values) as Row[]
     })
   }
 
-  /** Runs the query to its end and returns its rows. Throws what `translated` makes of the engine's error. */
+  /** Returns all rows of the query. Throws translated errors. */
   execute<Row>({ sql, parameters }: SqlText): Row[] {
     return this.run(() => this.#preparedText(sql).all(...(parameters as SQLInputValue[])) as Row[])
   }
 
-  /** What `work` returns. Throws what `translated` makes of the engine's error. */
+  /** Returns the result of `work`. Throws translated errors. */
   run<T>(work: (database: DatabaseSync) => T): T {
     try {
       return work(this.database)
@@ -70,7 +70,7 @@ export class Connection {
     }
   }
 
-  /** The domain's words for an error of this connection. */
+  /** Converts an error of this connection to a `Failure` if its meaning is known. */
   translated(error: unknown): unknown {
     return this.#condition.noted(translated(error))
   }
@@ -104,7 +104,7 @@ const builder = new Kysely<never>({
   dialect: new SqliteDialect({ database: () => Promise.reject(new Error('This one only compiles.')) }),
 })
 
-/** SQLite has one writer at a time, so it needs no locks of rows. */
+/** Ignores row locks, because SQLite has only one writer at a time. */
 class Compiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier !== 'ForUpdate') super.visitSelectModifier(node)

@@ -61,7 +61,7 @@ function open(t: TestContext, lockTimeoutMs?: number): Fixture {
 
 const hasCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code
 
-test('the writes of one turn share one commit', async (t) => {
+test('commits the writes of one event-loop tick together', async (t) => {
   const { commits, committed, commitCount } = open(t)
   const names = Array.from({ length: 100 }, (_, n) => String(n).padStart(3, '0'))
   await Promise.all(names.map((text) => commits.write((db) => db.all(insert, { text }))))
@@ -69,7 +69,7 @@ test('the writes of one turn share one commit', async (t) => {
   assert.deepEqual(committed(), names)
 })
 
-test('a flood of writes is committed in groups, in the order in which it came', async (t) => {
+test('commits a flood of writes in groups and in order', async (t) => {
   const { commits, commitCount } = open(t)
   const order: number[] = []
   const writes = Array.from({ length: 300 }, (_, n) =>
@@ -83,7 +83,7 @@ test('a flood of writes is committed in groups, in the order in which it came', 
   )
 })
 
-test('each write fails alone, and nothing of it is kept', async (t) => {
+test('undoes a failed transaction without affecting the others', async (t) => {
   const { commits, committed, commitCount } = open(t)
   const outcomes = await Promise.allSettled([
     commits.write((db) => db.all(insert, { text: 'a' })),
@@ -110,7 +110,7 @@ test('each write fails alone, and nothing of it is kept', async (t) => {
   assert.equal(commitCount(), 1)
 })
 
-test('each write of one statement fails alone, and nothing of it is kept', async (t) => {
+test('undoes a failed statement without affecting the others', async (t) => {
   const { writer, commits, committed, commitCount } = open(t)
   const store = (texts: string[]) => () =>
     writer.database
@@ -131,13 +131,13 @@ test('each write of one statement fails alone, and nothing of it is kept', async
   assert.deepEqual([committed(), commitCount()], [['a', 'b', 'c', 'd'], 1])
 })
 
-test('a commit is on the disk before anybody hears of it: synchronous is FULL', (t) => {
+test('commits with synchronous = FULL, so that a response means that the change is on disk', (t) => {
   const { writer } = open(t)
   assert.equal(writer.database.prepare('pragma synchronous').all()[0]?.synchronous, 2)
   assert.equal(writer.database.prepare('pragma journal_mode').all()[0]?.journal_mode, 'wal')
 })
 
-test('nobody reads what is not committed, and whoever hears of a write can read it', async (t) => {
+test('shows a write to readers only after its commit, and then to all', async (t) => {
   const { commits, committed } = open(t)
   let seenAmid: string[] | undefined
   const write = commits.write(async (db) => {
@@ -151,7 +151,7 @@ test('nobody reads what is not committed, and whoever hears of a write can read 
   assert.deepEqual(committed(), ['new'])
 })
 
-test('a commit that fails rejects every write of its group, and the next group is written', async (t) => {
+test('rejects every write of a failed commit, and writes the next group', async (t) => {
   const { writer, commits, committed, commitCount } = open(t)
   writer.database.exec('create table children (note text references notes (text) deferrable initially deferred) strict')
   const orphan = statement((db: Kysely<{ children: { note: string } }>) =>
@@ -192,7 +192,7 @@ for (const kind of ['transaction', 'statement'] as const)
     assert.ok(committed().includes('room again'))
   })
 
-test('a write lock of another process is awaited without blocking the event loop', async (t) => {
+test('waits for the write lock of another process without blocking the event loop', async (t) => {
   const { path, commits, committed } = open(t)
   const holder = await holdLock(t, path)
   let ticks = 0
@@ -206,7 +206,7 @@ test('a write lock of another process is awaited without blocking the event loop
   assert.deepEqual(committed(), ['patient'])
 })
 
-test('a write lock that is never released ends in database_unavailable, also for those that wait behind', async (t) => {
+test('rejects writes with database_unavailable if a write lock is never released', async (t) => {
   const { path, commits, committed } = open(t, 300)
   const holder = await holdLock(t, path)
   const begun = performance.now()
@@ -221,7 +221,7 @@ test('a write lock that is never released ends in database_unavailable, also for
   assert.deepEqual(committed(), ['free'])
 })
 
-test('an engine that fails before the transaction begins rejects the write', async (t) => {
+test('rejects a write if the transaction cannot start', async (t) => {
   const { writer, commits, committed } = open(t)
   writer.database.exec('begin')
   await assert.rejects(
@@ -232,7 +232,7 @@ test('an engine that fails before the transaction begins rejects the write', asy
   assert.deepEqual(committed(), [])
 })
 
-test('more writes than can wait are overloaded; those that wait are written', async (t) => {
+test('rejects writes with overloaded if the queue is full, and writes the queued ones', async (t) => {
   const { commits, committed } = open(t)
   const writes = Array.from({ length: 10_001 }, (_, n) => commits.write((db) => db.all(insert, { text: String(n) })))
   await assert.rejects(writes.pop() as Promise<unknown>, hasCode('overloaded'))
@@ -240,7 +240,7 @@ test('more writes than can wait are overloaded; those that wait are written', as
   assert.equal(committed().length, 10_000)
 })
 
-test('drained waits for every write that was asked for', async (t) => {
+test('drained waits for all queued writes', async (t) => {
   const { commits, committed } = open(t)
   void commits.write((db) => db.all(insert, { text: 'first' }))
   const drained = commits.drained()

@@ -1,45 +1,37 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { setImmediate as endOfTurn, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTick, setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable, tooManyWrites } from '../../errors.ts'
 import { durations, groupSizes, Histogram } from '../../lib/histogram.ts'
 import type { Db, Meter } from '../port.ts'
 import type { Connection } from './connection.ts'
 import { isBusy } from './errors.ts'
 
-/** Transactions that one commit takes at most, so that a flood of writes cannot hold the event loop. */
-const groupSize = 128
-/** Transactions that may wait; more are refused rather than kept in memory. */
+/** The transactions of one commit. More would block the event loop for too long. */
+const maxGroupSize = 128
+/** Further transactions are rejected. */
 const maxQueueLength = 10_000
 /** How long a transaction waits for another process's write lock. Milliseconds. */
 const maxLockMs = 5_000
 const lockRetryMs = 2
 
-interface Waiting {
-  /** On the monotonic clock. */
+interface QueuedWrite {
+  /** Monotonic milliseconds. */
   readonly since: number
-  readonly work: Work
+  readonly run: () => unknown
+  /** SQLite itself undoes a single statement that fails (https://sqlite.org/lang_conflict.html). */
+  readonly isSingleStatement: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: unknown) => void
 }
 
 /**
- * A transaction; or one statement, which SQLite itself undoes when it fails (https://sqlite.org/lang_conflict.html).
- */
-type Work = { readonly transaction: (db: Db) => Promise<unknown> } | { readonly statement: () => unknown }
-
-type Outcome = { value: unknown } | { reason: unknown }
-
-/**
- * Commits together all transactions that turns of the event loop bring without a pause, since the disk flush of a
- * commit costs far more than the statements. Each fails alone: it has a savepoint of its own unless it is one
- * statement. Callers hear of success or failure once the commit is on the disk. Waiting for the lock of another process
- * does not block the event loop.
+ * Commits all waiting transactions together, because the disk flush of a commit costs far more than the statements. Each
+ * transaction has its own savepoint, so its failure does not affect the others. Promises are settled once the commit is on disk. Waiting for the
+ * lock of another process does not block the event loop.
  */
 export class GroupCommit {
   readonly #connection: Connection
   readonly #transaction: Db
   readonly #lockTimeoutMs: number
-  readonly #steps: Steps
   readonly #seconds = new Histogram(durations)
   readonly #sizes = new Histogram(groupSizes)
   readonly meters: readonly Meter[] = [
@@ -49,33 +41,33 @@ export class GroupCommit {
       value: this.#seconds,
     },
     { name: 'commit_group_size', help: 'Transactions that shared a commit.', value: this.#sizes },
-    { name: 'waiting_transactions', help: 'Transactions that wait for a commit.', value: () => this.#waiting.length },
+    { name: 'waiting_transactions', help: 'Transactions that wait for a commit.', value: () => this.#queue.length },
   ]
-  #waiting: Waiting[] = []
+  #queue: QueuedWrite[] = []
   #running: Promise<void> | undefined
 
-  /** `transaction` is the `Db` that works are given. */
+  /** `transaction` is passed to the work of each transaction. */
   constructor(connection: Connection, transaction: Db, lockTimeoutMs = maxLockMs) {
     this.#connection = connection
     this.#transaction = transaction
     this.#lockTimeoutMs = lockTimeoutMs
-    this.#steps = prepareSteps(connection.database)
   }
 
-  /** See `Db.write`. Throws `overloaded` when too many transactions wait. */
+  /** See `Db.write`. Throws `overloaded` if too many transactions wait. */
   write<T>(work: (db: Db) => Promise<T>): Promise<T> {
-    return this.#queue<T>({ transaction: work })
+    return this.#enqueue(() => work(this.#transaction), false)
   }
 
-  /** See `Db.writeOne`; `run` runs the statement, on the connection. Throws like `write`. */
+  /** See `Db.writeOne`. `run` runs one statement on the connection. Throws like `write`. */
   writeOne<T>(run: () => T): Promise<T> {
-    return this.#queue<T>({ statement: run })
+    return this.#enqueue(run, true)
   }
 
-  #queue<T>(work: Work): Promise<T> {
+  #enqueue<T>(run: () => T | Promise<T>, isSingleStatement: boolean): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.length >= maxQueueLength) throw tooManyWrites()
-      this.#waiting.push({ since: performance.now(), work, resolve: resolve as (value: unknown) => void, reject })
+      if (this.#queue.length >= maxQueueLength) throw tooManyWrites()
+      const since = performance.now()
+      this.#queue.push({ since, run, isSingleStatement, resolve: resolve as (value: unknown) => void, reject })
       this.#running ??= this.#run()
     })
   }
@@ -86,11 +78,11 @@ export class GroupCommit {
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      await this.#gathered()
-      const group = this.#waiting.splice(0, groupSize)
+    while (this.#queue.length > 0) {
+      await this.#gather()
+      const group = this.#queue.splice(0, maxGroupSize)
       try {
-        settle(group, await this.#commit(group))
+        for (const settle of await this.#commit(group)) settle()
       } catch (error) {
         for (const { reject } of group) reject(error)
       }
@@ -98,40 +90,38 @@ export class GroupCommit {
     this.#running = undefined
   }
 
-  /** Resolves after the first turn of the event loop that brought no more, or when the group is full. */
-  async #gathered(): Promise<void> {
+  /** Resolves after the first event-loop tick without new writes, or when the group is full. */
+  async #gather(): Promise<void> {
     let before: number
     do {
-      before = this.#waiting.length
-      await endOfTurn()
-    } while (before < this.#waiting.length && this.#waiting.length < groupSize)
+      before = this.#queue.length
+      await nextTick()
+    } while (before < this.#queue.length && this.#queue.length < maxGroupSize)
   }
 
-  async #commit(group: readonly Waiting[]): Promise<Outcome[]> {
+  /** Returns functions that settle the writes. Throws if the commit fails. */
+  async #commit(group: readonly QueuedWrite[]): Promise<(() => void)[]> {
     const { database } = this.#connection
     const start = performance.now()
-    await this.#begin(group)
+    // Time in the queue counts toward the lock timeout.
+    await this.#begin((group[0]?.since ?? start) + this.#lockTimeoutMs)
     try {
-      const outcomes: Outcome[] = []
-      for (const { work } of group) {
-        outcomes.push('statement' in work ? this.#atomic(work.statement) : await this.#alone(work.transaction))
-      }
-      this.#steps.commit.run()
+      const settled: (() => void)[] = []
+      for (const write of group) settled.push(await this.#runOne(write))
+      database.exec('commit')
       this.#seconds.add((performance.now() - start) / 1000)
       this.#sizes.add(group.length)
-      return outcomes
+      return settled
     } catch (error) {
       if (database.isTransaction) database.exec('rollback')
       throw this.#connection.translated(error)
     }
   }
 
-  /** The whole group waits for the lock only as long as its oldest transaction may: time in the queue counts. */
-  async #begin([oldest]: readonly Waiting[]): Promise<void> {
-    const deadline = (oldest?.since ?? 0) + this.#lockTimeoutMs
+  async #begin(deadline: number): Promise<void> {
     for (;;) {
       try {
-        this.#steps.begin.run()
+        this.#connection.database.exec('begin immediate')
         return
       } catch (error) {
         if (!isBusy(error)) throw this.#connection.translated(error)
@@ -141,49 +131,18 @@ export class GroupCommit {
     }
   }
 
-  /** Runs one statement. Throws only when the whole transaction is lost, such as on a full disk. */
-  #atomic(statement: () => unknown): Outcome {
-    try {
-      return { value: statement() }
-    } catch (reason) {
-      if (!this.#connection.database.isTransaction) throw reason
-      return { reason }
-    }
-  }
-
-  /** Runs one transaction in a savepoint. Throws like `#atomic`. */
-  async #alone(work: (db: Db) => Promise<unknown>): Promise<Outcome> {
+  /** Throws only if the error ended the transaction of the whole group, as a full disk does. */
+  async #runOne({ run, isSingleStatement, resolve, reject }: QueuedWrite): Promise<() => void> {
     const { database } = this.#connection
-    this.#steps.savepoint.run()
     try {
-      const value = await work(this.#transaction)
-      this.#steps.release.run()
-      return { value }
-    } catch (reason) {
-      if (!database.isTransaction) throw reason
-      this.#steps.undo.run()
-      this.#steps.release.run()
-      return { reason }
+      if (!isSingleStatement) database.exec('savepoint work')
+      const value = await run()
+      if (!isSingleStatement) database.exec('release work')
+      return () => resolve(value)
+    } catch (error) {
+      if (!database.isTransaction) throw error
+      if (!isSingleStatement) database.exec('rollback to work; release work')
+      return () => reject(error)
     }
   }
-}
-
-type Steps = Record<'begin' | 'savepoint' | 'release' | 'undo' | 'commit', StatementSync>
-
-function prepareSteps(database: DatabaseSync): Steps {
-  return {
-    begin: database.prepare('begin immediate'),
-    savepoint: database.prepare('savepoint work'),
-    release: database.prepare('release work'),
-    undo: database.prepare('rollback to work'),
-    commit: database.prepare('commit'),
-  }
-}
-
-function settle(group: readonly Waiting[], outcomes: readonly Outcome[]): void {
-  group.forEach(({ resolve, reject }, index) => {
-    const outcome = outcomes[index] as Outcome
-    if ('value' in outcome) resolve(outcome.value)
-    else reject(outcome.reason)
-  })
 }

@@ -2,10 +2,7 @@ import { rmSync, type Stats, statSync } from 'node:fs'
 import { databaseUnavailable } from '../../errors.ts'
 import { refuseFolder } from '../../lib/whole-file.ts'
 
-/**
- * The file that is at a path when this object is made. SQLite goes on with a file that was deleted, and loses what it
- * writes when it closes.
- */
+/** Detects that an open database file was deleted or replaced. SQLite would keep writing to it, and lose the data at the end. */
 export class OpenedFile {
   readonly #path: string
   readonly #opened: Stats
@@ -15,7 +12,7 @@ export class OpenedFile {
     this.#opened = statSync(path)
   }
 
-  /** Throws `database_unavailable` when the file at the path is another one, or missing. */
+  /** Throws `database_unavailable` if the path has another file, or none. */
   check(): void {
     const now = statSync(this.#path, { throwIfNoEntry: false })
     if (now?.ino === this.#opened.ino && now.dev === this.#opened.dev) return
@@ -23,12 +20,12 @@ export class OpenedFile {
   }
 }
 
-/** Throws `StartupFailure` when there is a folder at the path of the database. */
+/** Throws `StartupFailure` if the path of the database is a folder. */
 export function refuseDatabaseFolder(path: string): void {
   refuseFolder(path, 'Point DATABASE_URL at a file in it.', 'The database')
 }
 
-/** Removes the files that SQLite makes beside a database and leaves there after an error. */
+/** Deletes the auxiliary files of a database, which SQLite leaves behind after an error. */
 export function removeBeside(path: string): void {
   for (const suffix of ['-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true })
 }

@@ -23,8 +23,8 @@ interface InternalTables {
 }
 
 /**
- * The embedded engine. Two connections on the event loop: one only reads, and so cannot see what is not committed;
- * one writes, many transactions to a commit. Searches and scans run on threads of their own.
+ * The embedded engine. The event loop has two connections: one reads committed data, one writes with group commit.
+ * Searches and scans run on worker threads.
  */
 export class SqliteStorage implements Storage {
   readonly location: StorageLocation
@@ -39,10 +39,10 @@ export class SqliteStorage implements Storage {
   #onProblem: (error: unknown) => void = () => undefined
   #closed: Promise<void> | undefined
 
-  /** `path` is a file that has been migrated, and `tables` are those to index. */
+  /** `path` is a migrated file. `tables` are the tables with a search index. */
   constructor(path: string, tables: IndexedTables = resources) {
     this.location = { engine: 'sqlite', path }
-    // First the one that does not wait for locks: when it throws, nothing is left open.
+    // The writer does not wait for locks, so it is opened first: if it throws, nothing stays open.
     this.#writer = new Connection(openDatabase(path, 0, writerPragmas), this.#condition)
     this.#reader = new TurnReader(path, this.#condition)
     this.#folder = dirname(path)
@@ -96,7 +96,7 @@ export class SqliteStorage implements Storage {
   changesAfter(position: ChangePosition | null): Promise<Changes> {
     return this.#reader.read((connection) =>
       connection.run((database) => {
-        // Otherwise nothing would ever change again.
+        // In a deleted file, no more changes would ever appear.
         this.#file.check()
         return changesAfter(database, position)
       }),
@@ -125,13 +125,13 @@ export class SqliteStorage implements Storage {
   }
 
   /**
-   * Writes as many pages as a request does: a write that failed has left room for some of them in the log. A disk whose
-   * file system knows that it is full is not written to.
+   * Writes as many pages as a request, because a failed write leaves free space for some pages in the WAL. Does not write if
+   * the file system reports a full disk.
    */
   async #tryToWrite(): Promise<void> {
     const { bavail, bsize } = statfsSync(this.#folder)
     if (bavail * bsize < enoughRoom) throw databaseUnavailable(new Error('The disk is full.'), 'disk_full')
-    // An update of a row to the value that it has would write nothing.
+    // An update that changes nothing would write nothing.
     const writePage = () => this.#writer.run((database) => database.exec('pragma user_version = 0'))
     for (let page = 0; page < trialPages; page++) await this.#commits.writeOne(writePage)
   }
@@ -142,22 +142,21 @@ export class SqliteStorage implements Storage {
     try {
       return await this.#readers.select(cost, compiled)
     } catch (error) {
-      // No connection of this thread has noted the error.
+      // Errors of worker threads have not passed a connection of this thread.
       throw this.#condition.noted(error)
     }
   }
 }
 
 /**
- * The cache holds the index pages that random names touch at a million records. The WAL is copied back every 16 MB,
- * since a page that was changed many times is then copied once, and is cut afterwards. While readers overlap without a
- * gap it cannot start over, and grows.
+ * The cache has room for the index pages that random names need at a million records. A checkpoint runs every 16 MB, so that
+ * a page with many changes is copied once. Then the WAL is truncated, unless readers overlap without a gap.
  */
 const writerPragmas =
   'pragma cache_size = -12000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
 
 const anything = statement((db: Kysely<InternalTables>) => db.selectFrom('instance').select('database_id'))
 
-/** More than a request writes. Bytes. */
+/** More than a request can write. Bytes. */
 const enoughRoom = 1_000_000
 const trialPages = 16

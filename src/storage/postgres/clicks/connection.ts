@@ -10,8 +10,8 @@ import {
 import { statementName } from '../compiled.ts'
 import { translated } from '../errors.ts'
 import { Pool } from '../pool.ts'
-import { retry } from '../retry.ts'
 import { runText } from '../run.ts'
+import { retry } from '../transaction.ts'
 import { upkeepOf } from './upkeep.ts'
 
 /** Opens the tables of clicks of a database that has been migrated, with one connection. */
