@@ -63,7 +63,7 @@ for (const { method, path } of calls) {
       assertUnauthorised(await app.send(method, path, { key: null }), 'missing_api_key')
     })
 
-    test('401 invalid_api_key for a key that is malformed or unknown', async () => {
+    test('401 invalid_api_key for a malformed or unknown key', async () => {
       for (const key of [malformed[1] as string, mistyped(wellFormed, 51), unknown]) {
         assertUnauthorised(await app.send(method, path, { key }), 'invalid_api_key')
       }

@@ -5,9 +5,9 @@ import { durations, Histogram } from '../lib/histogram.ts'
 export interface RequestSeries {
   /** The route's template, never the path; `noRoute` if no route has the path. */
   readonly route: string
-  /** `other` for a method that no route has. */
+  /** `other` for an unsupported method. */
   readonly method: string
-  /** `aborted` if the client left before it had its answer. */
+  /** `aborted` if the client left before it had read the response. */
   readonly status: number | 'aborted'
   /** In seconds. */
   readonly durations: Histogram
@@ -19,7 +19,7 @@ const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 
 /** Counts the requests of this process. The number of series is bounded. */
 export class RequestCounts {
-  /** Requests that have no answer yet. */
+  /** Requests without a response so far. */
   underWay = 0
   readonly #series = new Map<string, RequestSeries>()
   readonly #failures = new Map<ErrorCode, number>()
@@ -30,7 +30,7 @@ export class RequestCounts {
     this.#seriesOf(route, methods.has(method) ? method : 'other', status).durations.add(ms / 1000)
   }
 
-  /** Counts a failure that was answered. */
+  /** Counts a failure response. */
   failed(code: ErrorCode): void {
     this.#failures.set(code, this.failures(code) + 1)
   }

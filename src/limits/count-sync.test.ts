@@ -24,7 +24,7 @@ function node(t: TestContext, db: Db) {
   return { key, sync, used: () => key.add('1', 0).used }
 }
 
-test('shares counts with other processes, even those that start later', async (t) => {
+test('shares counts with other processes, even later ones', async (t) => {
   const db = await open(t)
   const [one, two] = [node(t, db), node(t, db)]
   one.key.add('1', 5)

@@ -36,7 +36,7 @@ test('starts a new window when the clock jumps', (t) => {
   }
 })
 
-test('ends the windows of a subject at the same time in every process, and those of different subjects at different times', (t) => {
+test('ends the windows of a subject at the same time in every process, but windows of different subjects at different times', (t) => {
   const { counter } = counting(t)
   const other = new RateCounter({ limit: 100, publishShare: 0.01, maxSubjects: 1_000 }, () => undefined)
   const subjects = Array.from({ length: 100 }, (_, n) => String(n))
