@@ -27,8 +27,3 @@ function prepare(db: DatabaseSync, sql: string): StatementSync {
 export function query(db: DatabaseSync, sql: string, ...params: Params): SQLOutputValue[][] {
   return prepare(db, sql).all(...(params as SQLInputValue[])) as unknown[] as SQLOutputValue[][]
 }
-
-/** The first value of the first row, as a number; 0 where there is none or it is null. */
-export function queryNumber(db: DatabaseSync, sql: string, ...params: Params): number {
-  return Number(query(db, sql, ...params)[0]?.[0] ?? 0)
-}

@@ -1,36 +1,55 @@
 /** Entry of a reader thread: runs queries, and fills the search index if it is the thread that does so. */
+import { DatabaseSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
 import { Failure } from '../../errors.ts'
 import { Periodic } from '../../lib/periodic.ts'
 import { sendNotice, serveRequests } from '../../lib/worker-client.ts'
 import { Connection, openDatabase, type SqlText } from './connection.ts'
+import { isBusy } from './errors.ts'
 import type { ReaderOptions, SentError } from './readers.ts'
 import { indexSome } from './search.ts'
 
-/** How long a reader waits for a recovery after a crash, and the index for writers. Milliseconds. */
+/** How long a query waits for a recovery after a crash. Milliseconds. */
 const lockTimeoutMs = 1_000
 /** How often the thread looks for records to index. Milliseconds. */
 const pollMs = 100
-/** How long it leaves the file to writers between two batches. Milliseconds. */
+/** How long it leaves the file to other writers after a batch. Milliseconds. */
 const pauseMs = 10
+/** The pause before another attempt if another connection is writing. Milliseconds. */
+const busyRetryMs = 1
 
-const { url, indexed } = workerData as ReaderOptions
-// A power cut may take the newest entries of the index and their removal from the queue, but not one without the other.
-const connection = new Connection(openDatabase(url, lockTimeoutMs, 'pragma synchronous = normal'))
-const indexing = new Periodic(index, { everyMs: pollMs, onError: (error) => sendNotice(toSent(error)) })
-if (indexed !== null) indexing.start(0)
+const { path, indexed } = workerData as ReaderOptions
+const reader = new Connection(new DatabaseSync(path, { readOnly: true, timeout: lockTimeoutMs }))
+const indexing = indexed && startIndexing(indexed)
 
 serveRequests<SqlText, unknown[]>({
-  handle: (query) => connection.execute(query),
+  handle: (query) => reader.execute(query),
   close: async () => {
-    await indexing.close()
-    connection.database.close()
+    await indexing?.close()
+    reader.database.close()
   },
   toCloneable: toSent,
 })
 
-function index(): void {
-  if (connection.run((db) => indexSome(db, indexed ?? {}))) indexing.runIn(pauseMs)
+function startIndexing(tables: NonNullable<ReaderOptions['indexed']>) {
+  // A power cut may take the newest entries of the index, but then their records are pending again.
+  const writer = openDatabase(path, 0, 'pragma synchronous = normal')
+  const index = () => {
+    try {
+      if (indexSome(writer, tables)) periodic.runIn(pauseMs)
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      periodic.runIn(busyRetryMs)
+    }
+  }
+  const periodic = new Periodic(index, { everyMs: pollMs, onError: (error) => sendNotice(toSent(error)) })
+  periodic.start(0)
+  return {
+    close: async () => {
+      await periodic.close()
+      writer.close()
+    },
+  }
 }
 
 function toSent(error: unknown): SentError {

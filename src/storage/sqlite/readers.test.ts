@@ -99,6 +99,7 @@ test('fails without a database, which it does not create, and restarts a dead th
 
 test('answers pending queries when it closes, which may be repeated, and rejects later ones', async (t) => {
   const { readers } = await open(t)
+  await Promise.all([readers.select('search', count), readers.select('scan', count)])
   const asked = [readers.select('search', count), readers.select('scan', count)]
   await Promise.all([readers.close(), readers.close()])
   for (const rows of await Promise.all(asked)) deepEqual(rows, [{ total: 0 }])

@@ -1,4 +1,3 @@
-import { pathToFileURL } from 'node:url'
 import { type DatabaseTrouble, databaseUnavailable, type Failure, tooManySearches } from '../../errors.ts'
 import { durations, Histogram } from '../../lib/histogram.ts'
 import { WorkerClient } from '../../lib/worker-client.ts'
@@ -8,8 +7,7 @@ import type { IndexedTables } from './search.ts'
 
 /** What a reader thread is started with. */
 export interface ReaderOptions {
-  /** The database file, which is not created if it is missing. */
-  readonly url: string
+  readonly path: string
   /** The tables that the thread indexes; null if another one does. */
   readonly indexed: IndexedTables | null
 }
@@ -52,9 +50,8 @@ export class Readers {
       if (!reported.has(message)) onProblem(new Error(`The search index lacks new records: ${message}`))
       reported.add(message)
     }
-    const url = `${pathToFileURL(path).href}?mode=rw`
-    this.#searching = createReader({ url, indexed: null }, onNotice)
-    this.#scanning = createReader({ url, indexed: tables }, onNotice)
+    this.#searching = createReader({ path, indexed: null }, onNotice)
+    this.#scanning = createReader({ path, indexed: tables }, onNotice)
   }
 
   /** Starts to index. Otherwise that begins with the first scan. Throws `database_unavailable`. */

@@ -22,7 +22,6 @@ import {
   type Sql,
 } from '../list.ts'
 import { countedMatches, type Listable } from '../port.ts'
-import { transact } from './transact.ts'
 
 const idBits = 40
 const maxId = 2 ** idBits - 1
@@ -138,7 +137,7 @@ function matchOf({ of, search, searchIn }: AnyListing): string {
 export type IndexedTables = Readonly<Record<string, Pick<Listable<unknown>, 'searched'>>>
 
 /** Records that one transaction indexes. Writers wait for it: it takes some milliseconds. */
-const batchSize = 100
+const batchSize = 200
 
 /** Indexes some of the records in `search_changes`, in one transaction. Returns whether there were any. */
 export function indexSome(db: DatabaseSync, tables: IndexedTables): boolean {
@@ -147,13 +146,19 @@ export function indexSome(db: DatabaseSync, tables: IndexedTables): boolean {
   const table = String(pending.resource)
   const { searched = {} } = tables[table] ?? {}
   const batch = `select document from search_changes where resource = '${table}' order by document limit ${batchSize}`
-  transact(db, 'immediate', () =>
+  db.exec('begin immediate')
+  try {
     db.exec(`
       delete from ${table}_search where rowid in (${batch});
       insert into ${table}_search (rowid, ${Object.keys(searched).join(', ')})
         select document, ${Object.values(searched).join(', ')}
         from (${batch}) cross join ${table} on id = ${idOf} and account_id = document >> ${idBits} order by document;
-      delete from search_changes where resource = '${table}' and document in (${batch})`),
-  )
+      delete from search_changes where resource = '${table}' and document in (${batch});
+      commit`)
+  } catch (error) {
+    // Some errors have ended the transaction already.
+    if (db.isTransaction) db.exec('rollback')
+    throw error
+  }
   return true
 }
