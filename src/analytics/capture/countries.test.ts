@@ -71,7 +71,7 @@ test('the bundled data agree with at least 97 % of the addresses whose country i
 
 test('NOTICE names the source, the date and the license of the bundled data', () => {
   const { metadata } = new Reader(bundled)
-  const notice = readFileSync(new URL('../../NOTICE', import.meta.url), 'utf8')
+  const notice = readFileSync(new URL('../../../NOTICE', import.meta.url), 'utf8')
   for (const text of ['IPFire Location Database', 'https://location.ipfire.org/', 'CC BY-SA 4.0']) {
     assert.ok(notice.includes(text), text)
     assert.ok(JSON.stringify(metadata.description).includes(text), text)
