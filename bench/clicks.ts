@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
-import { ClickBook } from '../src/storage/clicks/book.ts'
-import { dayOf } from '../src/storage/clicks/keys.ts'
-import type { Click } from '../src/storage/clicks/recording.ts'
-import { openClicks } from '../src/storage/open-clicks.ts'
+import { dayOf } from '../src/analytics/calendar.ts'
+import { type Click, ClickStore } from '../src/analytics/click-store.ts'
+import { ClickMaintenance } from '../src/analytics/maintenance.ts'
+import { openBatchWriter } from '../src/storage/open.ts'
 import { execute } from '../test/postgres.ts'
 import { call, withKey } from './call.ts'
 import { atMost, type Verdict } from './figures.ts'
@@ -108,7 +108,9 @@ async function run(text: string): Promise<Record<string, unknown>[]> {
 
 /** Writes as the server does, day after day, links visited by Zipf's law. Returns how many seconds that took. */
 async function writeAll(): Promise<number> {
-  const book = new ClickBook(await openClicks(seed.location), randomUUID())
+  const database = await openBatchWriter(seed.location)
+  const store = new ClickStore(database, randomUUID())
+  const maintenance = new ClickMaintenance(database)
   const link = zipf(links)
   const first = dayOf(Date.now()) - days + 1
   const begun = performance.now()
@@ -118,12 +120,12 @@ async function writeAll(): Promise<number> {
     for (let left = count; left > 0; left -= batchSize) {
       const some = Array.from({ length: Math.min(left, batchSize) }, () => clickOf(link(), (first + day) * dayMs))
       batch += 1
-      await book.write(batch, some)
+      await store.write(batch, some)
     }
-    await book.forgetVisitors(first + day + 1)
+    await maintenance.deleteVisitorsBefore(first + day + 1)
     if (day % 20 === 0) process.stderr.write(`Day ${day} of ${days}\n`)
   }
-  await book.close()
+  await database.close()
   return (performance.now() - begun) / 1000
 }
 

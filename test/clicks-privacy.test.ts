@@ -4,10 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { ClickChores } from '../src/analytics/chores.ts'
-import { ClickWriter } from '../src/analytics/writer.ts'
-import { ClickBook } from '../src/storage/clicks/book.ts'
-import { openClicks } from '../src/storage/open-clicks.ts'
+import { Clicks } from '../src/analytics/clicks.ts'
+import { openClicks } from './clicks.ts'
 import { runHere } from './command-line.ts'
 import { newLink, twoNodes } from './links.ts'
 import { execute } from './postgres.ts'
@@ -98,19 +96,23 @@ test('a backup that is made 48 hours after a visit has no salt of its day, and n
   const { location } = storage
   assert.ok(location.engine === 'sqlite')
   const { path } = location
-  const writer = new ClickWriter({ location, geoipDb: null, clicksSink: null }, assert.ifError, assert.ifError)
-  t.after(() => writer.close())
-  const book = new ClickBook(await openClicks(location), 'a writer')
-  t.after(() => book.close())
+  const clicks = new Clicks(storage, {
+    geoipDb: null,
+    clicksSink: null,
+    clicksRetention: 0,
+    onProblem: assert.ifError,
+    onCountryFile: assert.ifError,
+  })
+  t.after(() => clicks.close())
+  const { store } = await openClicks(location, (work) => t.after(work))
   // The first hour of a day, and the last: what is over first, and what is over last.
   const first = day * dayMs
   const last = first + dayMs - 1
   const click = { link, count: 1, class: 'person', facts: null } as const
-  await book.write(
+  await store.write(
     1,
     [first, last].map((atMs, visitor) => ({ ...click, atMs, visitorUnder: () => visitor })),
   )
-  const chores = { retention: 0, onProblem: assert.ifError }
   const [backups, database] = [dirname(path), new DatabaseSync(path, { readOnly: true })]
   const salt = database.prepare('select salt from click_salts where day = ?').get(day)?.salt as Uint8Array
   database.close()
@@ -122,15 +124,15 @@ test('a backup that is made 48 hours after a visit has no salt of its day, and n
     [first + 48 * hourMs, false],
     [last + 48 * hourMs, false],
   ] as const) {
-    await new ClickChores(storage, writer, { ...chores, now: () => now }).do()
+    await clicks.maintain(now)
     const file = join(backups, `backup-${now}.db`)
     const { code, stderr } = await runHere(['backup', file], { variables: { DATABASE_URL: `sqlite:${path}` } })
     assert.equal(code, 0, stderr)
     assert.equal(readFileSync(file).includes(salt), isThere, new Date(now).toISOString())
     const copy = new DatabaseSync(file, { readOnly: true })
     const { visitors } = copy.prepare('select count(*) as visitors from click_visitors').get() as { visitors: number }
-    const { clicks } = copy.prepare('select clicks from link_clicks').get() as { clicks: number }
+    const totals = copy.prepare('select clicks from link_clicks').get() as { clicks: number }
     copy.close()
-    assert.deepEqual([visitors, clicks], [isThere ? 2 : 0, 2])
+    assert.deepEqual([visitors, totals.clicks], [isThere ? 2 : 0, 2])
   }
 })

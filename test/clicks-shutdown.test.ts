@@ -10,28 +10,28 @@ import { person } from './visitors.ts'
 
 const many = 100_000
 const links = 50
-const recorder = new URL('../src/analytics/recorder.ts', import.meta.url)
+const queue = new URL('../src/analytics/click-queue.ts', import.meta.url)
 
 /**
  * At SIGUSR2, counts all clicks within one turn of the server's event loop and sends it SIGTERM in the same turn, so that all of
  * them wait. That many visits through its listener would take longer than the server lets clicks wait.
  */
 const clicksThenStop = `
-  import { ClickRecorder } from '${recorder}'
-  const { begin } = ClickRecorder.prototype
-  ClickRecorder.prototype.begin = function () {
+  import { ClickQueue } from '${queue}'
+  const { start } = ClickQueue.prototype
+  ClickQueue.prototype.start = function () {
     process.once('SIGUSR2', () => {
       const sent = { host: 'go.acme.com', userAgent: '${person}', referrer: '', languages: 'de', country: '' }
       for (let n = 0; n < ${many}; n++) {
         const address = '8.8.' + (n >> 8 & 255) + '.' + (n & 255)
         const visit = { link: 1 + n % ${links}, atMs: Date.now(), class: 'person', isPrivate: false, address, ...sent, count: 1 }
-        this.count(visit)
+        this.add(visit)
       }
       const waiting = this.meters.find(({ name }) => name === 'unwritten').value()
       process.stdout.write('waiting: ' + waiting + '\\n')
       process.kill(process.pid, 'SIGTERM')
     })
-    begin.call(this)
+    start.call(this)
   }`
 
 for (const engine of ['sqlite', 'postgres'] as const) {

@@ -1,37 +1,22 @@
-/** The tables of clicks as tests read them: what is kept of days, totals and visitors. */
-import type { Kysely } from 'kysely'
-import { type DayFacts, dimensions, peopleOf } from '../src/storage/clicks/day-facts.ts'
-import { decodeDay } from '../src/storage/clicks/day-form.ts'
+/** Stores clicks as a process does, and reads their tables. */
+import { randomUUID } from 'node:crypto'
+import { ClickStore } from '../src/analytics/click-store.ts'
+import { type DayFacts, decodeDay, dimensions, peopleOf } from '../src/analytics/day.ts'
+import { ClickMaintenance } from '../src/analytics/maintenance.ts'
+import type { StorageLocation } from '../src/storage/location.ts'
+import { openBatchWriter } from '../src/storage/open.ts'
 import type { Db } from '../src/storage/port.ts'
-import { statement } from '../src/storage/statement.ts'
+import { query } from '../src/storage/schema.ts'
+import type { Later } from './engine.ts'
 
-interface Tables {
-  click_days: { scope: number; day: number; id: number; facts: Uint8Array }
-  link_clicks: {
-    link_id: number
-    clicks: number
-    bots: number
-    previews: number
-    space_id: number | null
-    last_clicked_ms: number | null
-  }
-  click_visitors: { day: number; link_id: number; visitor: number }
-  click_salts: { day: number; salt: Uint8Array }
+/** Opens the store and the maintenance of another process. */
+export async function openClicks(location: StorageLocation, later: Later) {
+  const database = await openBatchWriter(location)
+  later(() => database.close())
+  const store = new ClickStore(database, randomUUID())
+  const maintenance = new ClickMaintenance(database)
+  return { database, store, maintenance }
 }
-
-const allDays = statement((db: Kysely<Tables>) =>
-  db.selectFrom('click_days').selectAll().orderBy('scope').orderBy('day').orderBy('id'),
-)
-
-const allTotals = statement((db: Kysely<Tables>) =>
-  db
-    .selectFrom('link_clicks')
-    .select(['link_id', 'clicks', 'bots', 'previews', 'space_id', 'last_clicked_ms'])
-    .orderBy('link_id'),
-)
-
-const allSalts = statement((db: Kysely<Tables>) => db.selectFrom('click_salts').selectAll().orderBy('day'))
-const allVisitors = statement((db: Kysely<Tables>) => db.selectFrom('click_visitors').selectAll())
 
 export interface KeptDay {
   readonly scope: number
@@ -40,17 +25,21 @@ export interface KeptDay {
   readonly facts: DayFacts
 }
 
-/** All days that are kept. */
+/** Returns all stored days. */
 export async function keptDays(db: Db): Promise<KeptDay[]> {
-  return (await db.all(allDays, {})).map((row) => ({ ...row, facts: decodeDay(row.facts) }))
+  const days = query.selectFrom('click_days').selectAll().orderBy('scope').orderBy('day').orderBy('id')
+  return (await db.execute(days)).map(({ scope, day, id, ...json }) => ({ scope, day, id, facts: decodeDay(json) }))
 }
 
 export async function keptTotals(db: Db) {
-  return (await db.all(allTotals, {})).map((row) => ({ ...row }))
+  const totals = query
+    .selectFrom('link_clicks')
+    .select(['link_id', 'clicks', 'bots', 'previews', 'space_id', 'last_clicked_ms'])
+  return (await db.execute(totals.orderBy('link_id'))).map((row) => ({ ...row }))
 }
 
-export const keptSalts = (db: Db) => db.all(allSalts, {})
-export const keptVisitors = (db: Db) => db.all(allVisitors, {})
+export const keptSalts = (db: Db) => db.execute(query.selectFrom('click_salts').selectAll().orderBy('day'))
+export const keptVisitors = (db: Db) => db.execute(query.selectFrom('click_visitors').selectAll())
 
 /** The clicks of a day by class, and whether each of its dimensions adds up to its people. */
 export function sumsOf({ hours, breakdowns }: DayFacts) {

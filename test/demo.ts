@@ -1,15 +1,8 @@
 /**
  * An account as it may look after two months: what pictures and pages are made of. The same numbers each time, up to today.
  */
-import {
-  type DayFacts,
-  type Dimension,
-  emptyDay,
-  gatherDay,
-  hourOf,
-  type Value,
-} from '../src/storage/clicks/day-facts.ts'
-import { setTotals } from '../src/storage/clicks/totals.ts'
+import { type DayFacts, type Dimension, emptyDay, gatherDay, hourOf, type Value } from '../src/analytics/day.ts'
+import { setTotals } from '../src/analytics/tables.ts'
 import type { Db } from '../src/storage/port.ts'
 import type { Json } from './client.ts'
 import { setCreatedAt, storeDay } from './days.ts'
@@ -123,7 +116,7 @@ export async function storeDemo({ stored, db, account }: Demo): Promise<void> {
     const { id } = await stored('/links', { ...link, ...extrasOf(place) })
     const age = place % 7 === 3 ? 12 : days + 20 - place
     const at = today * dayMs - age * dayMs + Math.floor(random() * dayMs)
-    await db.writeOne(setCreatedAt, { link: id, at: new Date(at).toISOString() })
+    await setCreatedAt(db, id, new Date(at).toISOString())
     const popularity = 90 / (1 + place) ** 0.9
     for (let day = today - Math.min(age, days) + 1; day <= today; day++) {
       const facts = dayOf(popularity * rhythm(day, today, place), random)
@@ -187,14 +180,14 @@ interface Owners {
 
 /** Days of links, and what they come to for their owners, written once. */
 class Book {
-  readonly #days = new Map<string, { scope: number; day: number; id: number; facts: DayFacts }>()
+  readonly #days = new Map<string, { scope: number; day: number; id: number; space: number | null; facts: DayFacts }>()
   readonly #totals = new Map<
     number,
     { clicks: number; bots: number; previews: number; last_clicked_ms: number | null }
   >()
 
   add({ link, domain, space, account }: Owners, day: number, facts: DayFacts): void {
-    this.#add(0, day, link, facts)
+    this.#add(0, day, link, facts, space)
     const people = [...facts.hours.values()].reduce((sum, counts) => sum + counts.people, 0)
     const ofLink = new Map<Value, number>(people > 0 ? [[link, people]] : [])
     const named = { ...facts, breakdowns: { ...facts.breakdowns, links: ofLink } }
@@ -212,13 +205,15 @@ class Book {
   }
 
   async write(db: Db): Promise<void> {
-    await Promise.all([...this.#days.values()].map(({ scope, day, id, facts }) => storeDay(db, scope, day, id, facts)))
-    await Promise.all([...this.#totals].map(([link, total]) => db.writeOne(setTotals, { link_id: link, ...total })))
+    await Promise.all(
+      [...this.#days.values()].map(({ scope, day, id, space, facts }) => storeDay(db, scope, day, id, facts, space)),
+    )
+    await Promise.all([...this.#totals].map(([link, total]) => setTotals(db, link, total)))
   }
 
-  #add(scope: number, day: number, id: number, facts: DayFacts): void {
+  #add(scope: number, day: number, id: number, facts: DayFacts, space: number | null = null): void {
     const key = `${scope}/${day}/${id}`
-    const known = this.#days.get(key) ?? { scope, day, id, facts: emptyDay() }
+    const known = this.#days.get(key) ?? { scope, day, id, space, facts: emptyDay() }
     this.#days.set(key, known)
     gatherDay(known.facts, facts)
   }

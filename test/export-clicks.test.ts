@@ -4,9 +4,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createAccount } from '../src/accounts/store.ts'
-import { ClickBook } from '../src/storage/clicks/book.ts'
 import { openStorage } from '../src/storage/open.ts'
-import { openClicks } from '../src/storage/open-clicks.ts'
+import { openClicks } from './clicks.ts'
 import { runHere } from './command-line.ts'
 import { newLocation } from './engine.ts'
 import { newDomain, newLink } from './links.ts'
@@ -23,18 +22,17 @@ async function newPlace(t: TestContext) {
   const { id: account } = await createAccount(storage, 'Acme')
   const domain = await newDomain(storage, account, 'go.acme.com')
   const link = await newLink(storage, { account, domain }, 'sale')
-  const book = new ClickBook(await openClicks(location), 'a writer')
-  t.after(() => book.close())
+  const { store, maintenance } = await openClicks(location, (work) => t.after(work))
   const clicks = [0, 1, 2].map((day) => ({
     ...{ link, atMs: noon + day * dayMs, count: 1, class: 'person' as const, facts: null },
     visitorUnder: () => 1,
   }))
-  await book.write(1, clicks)
+  await store.write(1, clicks)
   const DATABASE_URL = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url
   const run = (...args: string[]) => runHere(args, { variables: { DATABASE_URL } })
   return Object.assign((...args: string[]) => run('export', 'clicks', ...args), {
     run,
-    forget: () => book.forget(account, link),
+    forget: () => maintenance.deleteClicks(account, link),
   })
 }
 

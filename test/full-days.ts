@@ -1,8 +1,7 @@
 /** Accounts whose days have no room for another value, and how long work on them holds the event loop. */
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { startOf } from '../src/analytics/statistics/day-range.ts'
-import { type DayFacts, dimensions, emptyDay, hourOf, maxValues } from '../src/storage/clicks/day-facts.ts'
-import { dayOf } from '../src/storage/clicks/keys.ts'
+import { dayOf, startOf } from '../src/analytics/calendar.ts'
+import { type DayFacts, dimensions, emptyDay, hourOf, maxValues } from '../src/analytics/day.ts'
 import type { TestApp } from './app.ts'
 import { setCreatedAt, storeDay } from './days.ts'
 import { newPlace, type Place } from './links-api.ts'
@@ -31,10 +30,10 @@ export async function newPlaceWith(app: TestApp, days: number): Promise<Place & 
   const place = await newPlace(app)
   const space = await place.stored('/spaces', { name: 'Full' })
   const { id: link } = await place.link({ space_id: space.id })
-  await app.storage.writeOne(setCreatedAt, { link, at: startOf(today - days) })
+  await setCreatedAt(app.storage, link, startOf(today - days))
   const sums = [place.domain.id, space.id, place.account]
   for (let day = today - days + 1; day <= today; day++) {
-    await storeDay(app.storage, 0, day, link, fullDay(link, true))
+    await storeDay(app.storage, 0, day, link, fullDay(link, true), space.id)
     for (const [n, id] of sums.entries()) await storeDay(app.storage, n + 1, day, id, fullDay(link, false))
   }
   return { ...place, link }

@@ -6,9 +6,8 @@ import { runOnPostgres } from './on-postgres.ts'
 
 await runOnPostgres([
   'src/storage/{changes,foreign-keys,removal,transactions,version}.test.ts',
-  'src/storage/clicks/*.test.ts',
   'src/analytics/*.test.ts',
-  'src/analytics/statistics/daily-clicks.test.ts',
+  'src/analytics/statistics/statistics.test.ts',
   'src/{idempotency,instance,sessions}/*.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/sharing.test.ts',

@@ -1,10 +1,9 @@
-/** Statistics on PostgreSQL, which reads of a large day only what is asked for. */
+/** Statistics on PostgreSQL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { rankingOf, seriesOf } from '../src/analytics/statistics/reading.ts'
-import { type DayFacts, dimensions, emptyDay, hourOf } from '../src/storage/clicks/day-facts.ts'
-import type { Db } from '../src/storage/port.ts'
-import { factsOf, removeDay, storeDay } from './days.ts'
+import { type DayFacts, dimensions, emptyDay, hourOf } from '../src/analytics/day.ts'
+import { rankingOf, seriesOf } from '../src/analytics/statistics/statistics.ts'
+import { storeDay } from './days.ts'
 import { twoNodes } from './links.ts'
 
 const [firstDay, days] = [20_000, 50]
@@ -36,37 +35,4 @@ test('each dimension of small and large days adds up, and so do their hours', as
     const ranking = await rankingOf(storage, account, subject, range, name)
     assert.deepEqual([ranking.size, ranking.total], [199, people], name)
   }
-})
-
-test('a day that is written to between two looks at it is read as it is then', async (t) => {
-  const { storage, account } = await twoNodes((work) => t.after(work), 'postgres')
-  const range = { from: firstDay, to: firstDay }
-  const read = async (later: readonly DayFacts[]) => {
-    await storage.writeOne(removeDay, { scope: ofAccount, day: firstDay, id: account })
-    await storeDay(storage, ofAccount, firstDay, account, dayOf(150))
-    const left = [...later]
-    let looks = 0
-    const db: Db = {
-      ...storage,
-      async all(statement, params) {
-        looks += 1
-        const next = looks > 1 ? left.shift() : undefined
-        if (next !== undefined) {
-          await storage.writeOne(removeDay, { scope: ofAccount, day: firstDay, id: account })
-          await storeDay(storage, ofAccount, firstDay, account, next)
-        }
-        return storage.all(statement, params)
-      },
-    }
-    const ranking = await rankingOf(db, account, { scope: 'account', id: account }, range, 'referrers')
-    const stored = await factsOf(storage, ofAccount, firstDay, account)
-    assert.equal(ranking.total, stored?.hours.get(7)?.people)
-    assert.equal(left.length, 0)
-    return [looks, ranking.total]
-  }
-  assert.deepEqual(await read([]), [2, 150])
-  assert.deepEqual(await read([dayOf(170)]), [3, 170])
-  assert.deepEqual(await read([dayOf(170), dayOf(190)]), [4, 190])
-  // It is small by then, and needs no other look.
-  assert.deepEqual(await read([dayOf(2)]), [2, 2])
 })

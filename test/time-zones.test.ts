@@ -2,15 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { dayText } from '../src/analytics/days.ts'
+import { dayText } from '../src/analytics/calendar.ts'
+import type { Click } from '../src/analytics/click-store.ts'
+import { scopes } from '../src/analytics/tables.ts'
 import { clickTexts } from '../src/analytics/texts.ts'
-import { ClickBook } from '../src/storage/clicks/book.ts'
-import type { Click } from '../src/storage/clicks/recording.ts'
-import { scopes } from '../src/storage/clicks/tables.ts'
-import { openClicks } from '../src/storage/open-clicks.ts'
 import type { Db } from '../src/storage/port.ts'
 import { startApp } from './app.ts'
-import { keptDays, keptTotals, sumsOf } from './clicks.ts'
+import { keptDays, keptTotals, openClicks, sumsOf } from './clicks.ts'
 import { newDomain, newLink, twoNodes } from './links.ts'
 import { eventually } from './processes.ts'
 
@@ -84,8 +82,7 @@ for (const [zone, minutes] of [
           await newLink(storage, { account, domain }, 'one'),
           await newLink(storage, { account, domain }, 'two'),
         ]
-        const book = new ClickBook(await openClicks(storage.location), 'a writer')
-        later(() => book.close())
+        const { store } = await openClicks(storage.location, later)
         const clicks = some.map(
           ({ link, ...rest }): Click => ({
             link: links[link] as number,
@@ -95,7 +92,7 @@ for (const [zone, minutes] of [
             visitorUnder: null,
           }),
         )
-        await book.write(1, clicks)
+        await store.write(1, clicks)
         const expected = hoursOf(some.map(({ atMs }) => [new Date(atMs).toISOString().slice(0, 13), 1]))
         const days = await keptDays(storage)
         for (const scope of [scopes.link, scopes.domain, scopes.account]) {

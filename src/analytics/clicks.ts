@@ -1,89 +1,123 @@
+import { Periodic } from '../lib/periodic.ts'
 import type { Meter, Storage } from '../storage/port.ts'
+import { dayOf } from './calendar.ts'
 import type { CountryFileReport } from './capture/country-file.ts'
 import type { Visit } from './capture/visit.ts'
-import { ClickChores } from './chores.ts'
-import { ClickRecorder } from './recorder.ts'
-import { ClickWriter, type OnSinkProblem, type SinkTrouble, type WriterOptions } from './writer.ts'
+import { ClickQueue } from './click-queue.ts'
+import { ClickWorker, type ClickWorkerOptions, type SinkProblem } from './click-worker.ts'
+import { type Bounds, deleteExpiredLinks, isMaintenanceDue } from './maintenance.ts'
 
-export interface ClickOptions extends Omit<WriterOptions, 'location'> {
-  /** Days for which break-downs are kept; 0: for ever. */
+export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
+  /** Days for which daily aggregates are retained; 0 for ever. */
   readonly clicksRetention: number
-  /** Hears of the first failure of each outage, and what it means. The level is `warn` by default. */
+  /** Gets the first error of each outage, and its meaning. The level is `warn` by default. */
   readonly onProblem: (error: unknown, meaning: string, level?: 'warn' | 'error') => void
   readonly onCountryFile: (report: CountryFileReport) => void
 }
 
+/** The pause between two runs of the maintenance, and before a run after a change. Milliseconds. */
+const [maintenanceMs, soonMs] = [5_000, 100]
+/**
+ * How long visitors and the salt of a day are retained after its end, for clicks that the database gets late. With the day
+ * itself, well within 48 hours. Milliseconds.
+ */
+const graceMs = 6 * 3_600_000
+
 /** Log messages and their levels. */
-const sinkTroubles: Readonly<Record<SinkTrouble, readonly [meaning: string, level: 'warn' | 'error']>> = {
+const sinkProblems: Readonly<Record<SinkProblem, readonly [meaning: string, level: 'warn' | 'error']>> = {
   waiting: ['raw clicks wait on the disk, since their sink does not take them', 'warn'],
   dropped: ['a batch of raw clicks was dropped, because its sink never confirmed it', 'error'],
   'unusable spool': ['raw clicks are dropped until their spool can be opened; statistics still count them', 'error'],
 }
 
-/** The clicks of a process: how they are counted, written, forgotten and looked after. */
+/** The clicks of a process. */
 export class Clicks {
-  readonly #recorder: ClickRecorder
-  readonly #chores: ClickChores
-  readonly #writer: ClickWriter
-  readonly #hasSink: boolean
-  readonly #onStartFailure: (error: unknown) => void
+  readonly #storage: Storage
+  readonly #options: ClickOptions
+  readonly #worker: ClickWorker
+  readonly #queue: ClickQueue
+  readonly #maintenance: Periodic
+  #isInterrupted = false
   readonly meters: readonly Meter[]
   readonly sinkMeters: readonly Meter[]
 
-  constructor(storage: Storage, { geoipDb, clicksSink, clicksRetention, onProblem, onCountryFile }: ClickOptions) {
-    const telling = (meaning: string) => (error: unknown) => onProblem(error, meaning)
-    const options = { location: storage.location, geoipDb, clicksSink }
-    const onSinkProblem: OnSinkProblem = (error, trouble) => onProblem(error, ...sinkTroubles[trouble])
-    this.#writer = new ClickWriter(options, onSinkProblem, onCountryFile)
-    const writer = this.#writer
-    this.#hasSink = clicksSink !== null
-    this.#onStartFailure = telling('the thread that writes clicks did not start; the next click starts it again')
-    this.#recorder = new ClickRecorder(writer, telling('clicks wait to be written, since the database is away'))
-    this.#chores = new ClickChores(storage, writer, {
-      retention: clicksRetention,
-      onProblem: telling('the upkeep of clicks was interrupted; it will go on'),
+  constructor(storage: Storage, options: ClickOptions) {
+    const { geoipDb, clicksSink, onProblem, onCountryFile } = options
+    this.#storage = storage
+    this.#options = options
+    this.#worker = new ClickWorker(
+      { location: storage.location, geoipDb, clicksSink },
+      { onSinkProblem: (error, problem) => onProblem(error, ...sinkProblems[problem]), onCountryFile },
+    )
+    this.#queue = new ClickQueue(this.#worker, (error) => {
+      onProblem(error, 'clicks wait to be written, since the database is away')
     })
-    this.meters = [...this.#recorder.meters, ...writer.meters]
-    this.sinkMeters = writer.sinkMeters
+    this.#maintenance = new Periodic(() => this.maintain(), {
+      everyMs: maintenanceMs,
+      onError: (error) => {
+        if (!this.#isInterrupted) onProblem(error, 'the upkeep of clicks was interrupted; it will go on')
+        this.#isInterrupted = true
+      },
+    })
+    this.meters = [...this.#queue.meters, ...this.#worker.meters]
+    this.sinkMeters = this.#worker.sinkMeters
   }
 
-  /** Counts a click on a link without a limit. Takes less than a microsecond. */
+  /** Counts a visit of a link without a limit. Takes less than a microsecond. */
   count(visit: Visit): void {
-    this.#recorder.count(visit)
+    this.#queue.add(visit)
   }
 
-  /** See `ClickRecorder.take`. */
+  /** See `ClickQueue.take`. */
   take(visit: Visit): Promise<boolean> {
-    return this.#recorder.take(visit)
+    return this.#queue.take(visit)
   }
 
-  /** See `ClickRecorder.forget`. */
-  forget(account: number, link: number): Promise<boolean> {
-    return this.#recorder.forget(account, link)
+  /** Deletes the clicks of the account's link, pending ones included. Returns false if there is no such link. */
+  async deleteClicks(account: number, link: number): Promise<boolean> {
+    await this.#queue.flush()
+    return this.#worker.deleteClicks(account, link)
   }
 
-  /** See `ClickRecorder.flush`. */
+  /** See `ClickQueue.flush`. */
   flush(): Promise<void> {
-    return this.#recorder.flush()
+    return this.#queue.flush()
   }
 
-  /** Has the clicks of a link follow a change of it. */
+  /** Lets the clicks of a link follow a change of the link. */
   linkChanged(): void {
-    this.#chores.look()
+    this.#maintenance.runIn(soonMs)
   }
 
-  /** Begins to write. A process that `expectsClicks` has the thread ready before the first of them. */
+  /** Starts writing. With `expectsClicks`, the thread is ready before the first click. */
   begin({ expectsClicks }: { readonly expectsClicks: boolean }): void {
+    const { clicksSink, onProblem } = this.#options
     // Rows of an earlier process may be waiting for the sink.
-    if (expectsClicks || this.#hasSink) this.#writer.start().catch(this.#onStartFailure)
-    this.#recorder.begin()
-    this.#chores.begin()
+    if (expectsClicks || clicksSink !== null) {
+      this.#worker.start().catch((error) => {
+        onProblem(error, 'the thread that writes clicks did not start; the next click starts it again')
+      })
+    }
+    this.#queue.start()
+    this.#maintenance.start(soonMs)
   }
 
-  /** Writes what waits, within seconds. */
+  /** Does the maintenance that is due at `now`, in Unix milliseconds. Throws `database_unavailable`. */
+  async maintain(now = Date.now()): Promise<void> {
+    const { clicksRetention } = this.#options
+    const bounds: Bounds = {
+      visitorsBefore: dayOf(now - graceMs),
+      daysBefore: clicksRetention === 0 ? 0 : dayOf(now) - clicksRetention,
+    }
+    await deleteExpiredLinks(this.#storage, now)
+    if (await isMaintenanceDue(this.#storage, bounds)) await this.#worker.maintain(bounds)
+    this.#isInterrupted = false
+  }
+
+  /** Writes pending clicks, within seconds. Maintenance continues after the next start. */
   async close(): Promise<void> {
-    // What waits is written first: the upkeep can go on after the next start.
-    await this.#recorder.close()
-    await this.#chores.close()
+    await this.#queue.close()
+    await this.#worker.close()
+    await this.#maintenance.close()
   }
 }

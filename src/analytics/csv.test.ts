@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { emptyDay, other } from '../storage/clicks/day-facts.ts'
 import { csvHead, csvRows } from './csv.ts'
+import { emptyDay, other } from './day.ts'
 
 test('a row for the day, and one for each value; what is unknown or had no room is in brackets', () => {
   const facts = emptyDay()
   facts.hours.set(1, { people: 2, unique: 1, bots: 3, previews: 0 })
   facts.hours.set(2, { people: 1, unique: 1, bots: 0, previews: 4 })
   facts.breakdowns.countries.set('DE', 2).set(null, 1)
-  facts.breakdowns.referrers.set('t.co', 1).set(other, 2)
+  facts.breakdowns.referrers.set('t.co', 2).set(other, 1)
   const rows = csvRows({ link: 7, domain: 'go.acme.com', alias: 'a,"b"', day: 20_000, facts })
   const start = '2024-10-04,"go.acme.com/a,""b""",7'
   assert.deepEqual((csvHead + rows).split('\r\n'), [
@@ -16,8 +16,8 @@ test('a row for the day, and one for each value; what is unknown or had no room 
     `${start},total,,3,2,3,4`,
     `${start},countries,DE,2,,,`,
     `${start},countries,(unknown),1,,,`,
-    `${start},referrers,t.co,1,,,`,
-    `${start},referrers,(other),2,,,`,
+    `${start},referrers,t.co,2,,,`,
+    `${start},referrers,(other),1,,,`,
     '',
   ])
 })

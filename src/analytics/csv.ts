@@ -1,10 +1,11 @@
 /**
  * Clicks for spreadsheets: CSV by RFC 4180, in UTF-8. Pure.
  */
-import { type DayFacts, other, type Value } from '../storage/clicks/day-facts.ts'
+
+import { dayText } from './calendar.ts'
+import { type DayFacts, other, sortedValues, type Value } from './day.ts'
 import { lineDimensions, shownCounts } from './day-line.ts'
-import { dayText } from './days.ts'
-import type { NamedLinkDay } from './store.ts'
+import type { NamedLinkDay } from './transfer-store.ts'
 
 const columns = [
   ...['day', 'short_link', 'link_id', 'dimension', 'value', 'clicks', 'unique_clicks', 'bots', 'previews'],
@@ -17,7 +18,14 @@ export const csvHead = rowOf(columns)
 export function csvRows({ link, domain, alias, day, facts }: NamedLinkDay): string {
   const start = [dayText(day), `${domain}/${alias}`, link]
   const values = lineDimensions.flatMap((dimension) =>
-    [...facts.breakdowns[dimension]].map(([value, clicks]) => [dimension, shownValue(value), clicks, '', '', '']),
+    sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => [
+      dimension,
+      shownValue(value),
+      clicks,
+      '',
+      '',
+      '',
+    ]),
   )
   return [['total', '', ...totalsOf(facts)], ...values].map((rest) => rowOf([...start, ...rest])).join('')
 }

@@ -2,6 +2,7 @@
  * The clicks that a link had on a day, as a line of an export has them. Pure.
  */
 import type { Violation } from '../errors.ts'
+import { isHost } from './capture/referrer.ts'
 import {
   type Breakdown,
   type DayFacts,
@@ -10,8 +11,8 @@ import {
   maxValues,
   other,
   peopleOf,
-} from '../storage/clicks/day-facts.ts'
-import { isHost } from './capture/referrer.ts'
+  sortedValues,
+} from './day.ts'
 
 /** The dimensions of a link's own days. */
 export const lineDimensions = [
@@ -26,7 +27,7 @@ const hourMembers = ['hour', ...(Object.keys(classes) as (keyof typeof classes)[
 export function dayMembers({ hours, breakdowns }: DayFacts): Readonly<Record<string, unknown>> {
   const named = lineDimensions.map((dimension) => [
     dimension,
-    [...breakdowns[dimension]].filter(([value]) => value !== other),
+    sortedValues(breakdowns[dimension]).filter(([value]) => value !== other),
   ])
   const others = lineDimensions.flatMap((dimension) => {
     const clicks = breakdowns[dimension].get(other)

@@ -1,10 +1,10 @@
 import type { Db } from '../storage/port.ts'
 import { exportRecords } from '../transfer/export.ts'
 import type { Totals } from '../transfer/format.ts'
+import { dayFrom } from './calendar.ts'
 import { csvHead, csvRows } from './csv.ts'
-import { dayFrom } from './days.ts'
-import { daysOfLinks } from './store.ts'
 import { clicksOfPeriod } from './transfer.ts'
+import { daysOfLinks } from './transfer-store.ts'
 
 /** Days as `YYYY-MM-DD`, both included; undefined where there is no bound. */
 interface Period {

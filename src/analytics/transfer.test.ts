@@ -1,24 +1,21 @@
 /** The clicks of days in exports and imports. */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import { type KeptDay, keptDays, keptTotals, sumsOf } from '../../test/clicks.ts'
+import { type KeptDay, keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
 import { type Later, newLocation } from '../../test/engine.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../app/app.ts'
-import { ClickBook } from '../storage/clicks/book.ts'
-import { type Dimension, dimensions } from '../storage/clicks/day-facts.ts'
-import type { Click } from '../storage/clicks/recording.ts'
-import { scopes } from '../storage/clicks/tables.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open.ts'
-import { openClicks } from '../storage/open-clicks.ts'
 import type { Storage } from '../storage/port.ts'
 import { exportRecords } from '../transfer/export.ts'
 import { importRecords } from '../transfer/import.ts'
-import { dayFrom } from './days.ts'
+import { dayFrom } from './calendar.ts'
+import type { Click } from './click-store.ts'
+import { type Dimension, dimensions } from './day.ts'
+import { scopes } from './tables.ts'
 import { clicksOfPeriod, clickTransfer } from './transfer.ts'
 
 const noon = Date.parse('2026-11-20T12:00:00.000Z')
@@ -32,9 +29,7 @@ async function newPlace(later: Later, engine?: StorageLocation['engine']) {
   const { id: account } = await createAccount(storage, 'Acme')
   for (const name of ['a.example', 'b.example']) await newDomain(storage, account, name)
   for (const name of ['Red', 'Blue']) await newSpace(storage, account, name)
-  const book = new ClickBook(await openClicks(location), randomUUID())
-  later(() => book.close())
-  return { storage, account, book }
+  return { storage, account, ...(await openClicks(location, later)) }
 }
 
 /** The same with three links on two domains; two of the links are in spaces. */
@@ -106,10 +101,10 @@ async function idsOf(storage: Storage): Promise<number[]> {
 }
 
 test('a line has the hours, the values of each dimension, and those that a day had no room for', async (t) => {
-  const { storage, book, links } = await newSource((work) => t.after(work))
+  const { storage, store, links } = await newSource((work) => t.after(work))
   const [one = 0] = links
   const from = (host: number) => ({ ...click(one).facts, referrers: `h${host}.example` }) as Click['facts']
-  await book.write(1, [
+  await store.write(1, [
     click(one, noon, { visitorUnder: () => 1 }),
     click(one, noon + hourMs, { visitorUnder: () => 1 }),
     program(one, 'bot'),
@@ -172,7 +167,7 @@ for (const [from, to] of [
         const { id: theirs } = await createAccount(there.storage, 'Other')
         const domain = await newDomain(there.storage, theirs, 'theirs.example')
         const strange = await newLink(there.storage, { account: theirs, domain }, 'theirs')
-        if (some.length > 0) await here.book.write(1, clicksOf(some, here.links))
+        if (some.length > 0) await here.store.write(1, clicksOf(some, here.links))
         const text = await textOf(here.storage)
         const { stored, known, reasons } = await bringIn(there.storage, text)
         assert.deepEqual([reasons, known], [[], 2])
@@ -203,8 +198,8 @@ test('days are added to those that domains, spaces and the account have already'
   const here = await newSource((work) => t.after(work))
   const there = await newPlace((work) => t.after(work))
   const own = await newLink(there.storage, { account: 1, domain: 1 }, 'own')
-  await here.book.write(1, [click(here.links[0] as number), click(here.links[2] as number)])
-  await there.book.write(1, [click(own)])
+  await here.store.write(1, [click(here.links[0] as number), click(here.links[2] as number)])
+  await there.store.write(1, [click(own)])
   // Databases of one template have the same name.
   const text = (await textOf(here.storage)).replace(/"source":"\w+"/, '"source":"elsewhere"')
   const { stored, reasons } = await bringIn(there.storage, text)
@@ -221,11 +216,11 @@ test('days are added to those that domains, spaces and the account have already'
 })
 
 test('a day that has other numbers here is refused, and stays as it is', async (t) => {
-  const { storage, book, links } = await newSource((work) => t.after(work))
+  const { storage, store, links } = await newSource((work) => t.after(work))
   const [one = 0] = links
-  await book.write(1, [click(one), click(links[1] as number)])
+  await store.write(1, [click(one), click(links[1] as number)])
   const text = await textOf(storage)
-  await book.write(2, [click(one)])
+  await store.write(2, [click(one)])
   const before = await keptDays(storage)
   const { known, reasons } = await bringIn(storage, text)
   assert.equal(known, 8)
@@ -271,9 +266,9 @@ test('a link with a limit that days use up is due', async (t) => {
 })
 
 test('a link that is deleted between its line and its days is said to be gone', async (t) => {
-  const { storage, book, links } = await newSource((work) => t.after(work))
+  const { storage, store, links } = await newSource((work) => t.after(work))
   const [one = 0] = links
-  await book.write(1, [click(one)])
+  await store.write(1, [click(one)])
   const [line] = linesOf(await textOf(storage))
   await storage.writeOne(deleteLink, { id: one })
   const target = { account: 1, source: '', isOwn: true, asNew: false, idOf: () => one, changed: new Set<number>() }
@@ -293,8 +288,8 @@ test('refused: a line whose members do not hold, or whose link is not in the fil
 })
 
 test('days of links on a domain that is being removed are left out, and so are those of other periods', async (t) => {
-  const { storage, book, links } = await newSource((work) => t.after(work))
-  await book.write(1, [
+  const { storage, store, links } = await newSource((work) => t.after(work))
+  await store.write(1, [
     ...[-1, 0, 1].map((day) => click(links[0] as number, noon + day * dayMs)),
     click(links[2] as number),
   ])
@@ -308,10 +303,10 @@ test('days of links on a domain that is being removed are left out, and so are t
 })
 
 test('pages are bounded: all days of many links are there once, in order', async (t) => {
-  const { storage, account, book } = await newPlace((work) => t.after(work))
+  const { storage, account, store } = await newPlace((work) => t.after(work))
   const all: number[] = []
   for (let n = 0; n < 250; n++) all.push(await newLink(storage, { account, domain: 1 }, `l${n}`))
-  await book.write(
+  await store.write(
     1,
     all.flatMap((id) => [click(id), click(id, noon - dayMs)]),
   )
@@ -323,7 +318,7 @@ test('pages are bounded: all days of many links are there once, in order', async
 })
 
 test('an import and visits at the same time lose nothing of each other', async (t) => {
-  const { storage, account, book } = await newPlace((work) => t.after(work))
+  const { storage, account, store } = await newPlace((work) => t.after(work))
   const own = await newLink(storage, { account, domain: 1 }, 'own')
   const lines = Array.from({ length: 500 }, (_, n) => {
     const link = { id: n + 1, domain_id: 1, alias: `l${n}`, url: 'https://acme.com', clicks: 2, previews: 3 }
@@ -333,7 +328,7 @@ test('an import and visits at the same time lose nothing of each other', async (
   const domain = '{"domain":{"id":1,"name":"a.example"}}'
   const text = [domain, ...lines.map(([line]) => line), ...lines.map(([, line]) => line)].join('\n')
   const visiting = async () => {
-    for (let n = 1; n <= 30; n++) await book.write(n, [click(own)])
+    for (let n = 1; n <= 30; n++) await store.write(n, [click(own)])
   }
   const [{ reasons }] = await Promise.all([bringIn(storage, `${header}${text}\n`), visiting()])
   assert.deepEqual(reasons, [])

@@ -1,4 +1,3 @@
-import { dayOf } from '../storage/clicks/keys.ts'
 import type { Db } from '../storage/port.ts'
 import {
   checkedRecord,
@@ -8,11 +7,18 @@ import {
   type Members,
   type Target,
 } from '../transfer/transferable.ts'
+import { dayFrom, dayText, today } from './calendar.ts'
 import { csvHead } from './csv.ts'
 import { dayMembers, readDay } from './day-line.ts'
-import { dayFrom, dayText } from './days.ts'
-import { linksAtOnce } from './statements.ts'
-import { type DayStored, daysOfLinks, findByShortLink, type LinkDay, raiseTotals, storeDays } from './store.ts'
+import {
+  type DayStored,
+  daysOfLinks,
+  findByShortLink,
+  type LinkDay,
+  linkBatchSize,
+  raiseTotals,
+  storeDays,
+} from './transfer-store.ts'
 
 /** The days of a period, both ends included, and whether lines have the short links too. */
 export interface Period {
@@ -45,8 +51,8 @@ export function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
     store,
     complete: async (db, { account, changed }) => {
       const links = [...changed].sort((a, b) => a - b)
-      for (let at = 0; at < links.length; at += linksAtOnce) {
-        const some = links.slice(at, at + linksAtOnce)
+      for (let at = 0; at < links.length; at += linkBatchSize) {
+        const some = links.slice(at, at + linkBatchSize)
         await db.write((tx) => raiseTotals(tx, account, some), 'serializable')
       }
     },
@@ -67,7 +73,7 @@ function read({ link_id, short_link, day, ...members }: Members): FileDay {
   }
   const number = typeof day === 'string' ? dayFrom(day) : undefined
   if (number === undefined) throw new InvalidRecord('day: Days are written in UTC, such as 2026-11-20.')
-  if (number > dayOf(Date.now())) throw new InvalidRecord('day: The day is in the future.')
+  if (number > today()) throw new InvalidRecord('day: The day is in the future.')
   const shortLink = typeof short_link === 'string' ? short_link : undefined
   return { link: Number(link_id), shortLink, day: number, facts: checkedRecord(readDay(members)) }
 }

@@ -124,7 +124,7 @@ function limiting(rateLimits: RateLimits) {
 /** Returns the function that deletes the clicks of a link. */
 function clickDeletion({ directory, clicks }: Shared) {
   return async (account: number, link: number) => {
-    const isDeleted = await clicks.forget(account, link)
+    const isDeleted = await clicks.deleteClicks(account, link)
     // A link that had reached its click limit works again.
     if (isDeleted) directory.linkChanged(link, 0, '')
     return isDeleted

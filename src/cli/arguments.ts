@@ -1,7 +1,7 @@
 /**
  * Arguments of commands and their parsers, which throw `WrongUse`.
  */
-import { dayFrom } from '../analytics/days.ts'
+import { dayFrom } from '../analytics/calendar.ts'
 import { isScope, type Scope, scopes } from '../keys/scope.ts'
 import { program, WrongUse } from './usage.ts'
 

@@ -5,7 +5,7 @@
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { type Html, html, type Part } from '../http/html.ts'
-import { findRemovedLink } from '../links/deleted/store.ts'
+import { findRemovedLink } from '../links/deleted-links.ts'
 import { findLink } from '../links/store.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { findSpace } from '../spaces/store.ts'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stopClock } from '../../test/clock.ts'
-import { emptyDay, hourOf } from '../storage/clicks/day-facts.ts'
-import { encodeDay } from '../storage/clicks/day-form.ts'
-import { dayOf } from '../storage/clicks/keys.ts'
+import { dayOf } from '../analytics/calendar.ts'
+import { emptyDay, encodeDay, hourOf } from '../analytics/day.ts'
 import type { Db } from '../storage/port.ts'
+import type { Query } from '../storage/schema.ts'
 import { clicksOverTime, figures, noClicksYet, periodFrom } from './statistics.ts'
 
 test('offers to open an active link without clicks, and explains the status of other links', () => {
@@ -20,15 +20,16 @@ test('the table adds up to the figures above it', async (t) => {
   stopClock(t)
   const facts = emptyDay()
   for (let hour = 0; hour < 24; hour++) Object.assign(hourOf(facts, hour), { people: hour + 1, unique: 1 })
-  const head = encodeDay(facts)
-  const all = async (_: unknown, days: object) =>
-    Object.entries(days).flatMap(([name, day]) => (/^day\d+$/.test(name) && day >= 0 ? [{ day, head }] : []))
+  const { hours } = encodeDay(facts)
+  // The days are among the parameters of the query.
+  const execute = async (query: Query<unknown>) =>
+    query.compile().parameters.flatMap((day) => (Number(day) > 10_000 ? [{ day, hours }] : []))
   const subject = { scope: 'account', id: 1 } as const
   for (const hour of [0, 0.2, 9.3, 9.7, 23.9]) {
     t.mock.timers.setTime((dayOf(Date.now()) + hour / 24) * 86_400_000)
     for (const period of ['2d', '30d', '12m']) {
       const shown = await clicksOverTime({
-        db: { all } as Db,
+        db: { execute } as unknown as Db,
         account: 1,
         subject,
         path: '/app',

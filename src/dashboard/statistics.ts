@@ -1,8 +1,8 @@
 /** Statistics of a link, a domain, a space or the account over a period, as part of a page. */
-import { dayText } from '../analytics/days.ts'
-import { type DayRange, today } from '../analytics/statistics/day-range.ts'
-import { rankingOf, rankingsOf, seriesOf } from '../analytics/statistics/reading.ts'
+import { dayText, today } from '../analytics/calendar.ts'
+import type { DayRange } from '../analytics/statistics/day-range.ts'
 import type { Counts } from '../analytics/statistics/series.ts'
+import { rankingOf, rankingsOf, seriesOf } from '../analytics/statistics/statistics.ts'
 import type { Subject } from '../analytics/statistics/store.ts'
 import { validationFailed } from '../errors.ts'
 import type { Outcome } from '../http/exchange.ts'

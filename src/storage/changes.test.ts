@@ -1,7 +1,7 @@
 /** The log of changes, on both engines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keptTotals } from '../../test/clicks.ts'
+import { keptTotals, openClicks } from '../../test/clicks.ts'
 import {
   countChanges,
   deleteLink,
@@ -14,8 +14,6 @@ import {
   takeDomainAway,
   twoNodes,
 } from '../../test/links.ts'
-import { ClickBook } from './clicks/book.ts'
-import { openClicks } from './open-clicks.ts'
 import { type Change, type ChangePosition, changesAtOnce, keptChanges, type Storage } from './port.ts'
 
 /** What changed since the last call. */
@@ -52,9 +50,8 @@ test('stored links and clicks are not told', async (t) => {
   const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
   const news = await follow(other)
   const id = await newLink(storage, { account, domain }, 'sale')
-  const book = new ClickBook(await openClicks(storage.location), 'a writer')
-  t.after(() => book.close())
-  await book.write(1, [{ link: id, atMs: 0, count: 3, class: 'person', facts: null, visitorUnder: null }])
+  const { store } = await openClicks(storage.location, (work) => t.after(work))
+  await store.write(1, [{ link: id, atMs: 0, count: 3, class: 'person', facts: null, visitorUnder: null }])
   assert.equal((await keptTotals(other))[0]?.clicks, 3)
   assert.deepEqual(await news(), [])
 })

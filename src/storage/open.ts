@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Copies } from './copies.ts'
 import type { StorageLocation } from './location.ts'
 import type { MigrationState } from './migrate.ts'
-import type { Storage } from './port.ts'
+import type { BatchWriter, Storage } from './port.ts'
 import { ownTools } from './postgres/own-tools.ts'
 import { placeOfPostgres } from './postgres/place.ts'
 import { sqliteCopies } from './sqlite/copies.ts'
@@ -11,6 +11,14 @@ import { sqliteCopies } from './sqlite/copies.ts'
 export async function openStorage(location: StorageLocation): Promise<Storage> {
   if (location.engine === 'sqlite') return (await sqlite()).openSqlite(location.path)
   return (await postgres()).openPostgres(location.url, location.pool)
+}
+
+/** Opens another connection to a database that has been migrated. */
+export async function openBatchWriter(location: StorageLocation): Promise<BatchWriter> {
+  if (location.engine === 'sqlite') {
+    return (await import('./sqlite/batch-writer.ts')).openSqliteBatchWriter(location.path)
+  }
+  return (await import('./postgres/batch-writer.ts')).openPostgresBatchWriter(location.url)
 }
 
 /**

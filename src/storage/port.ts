@@ -68,6 +68,22 @@ export interface Storage extends Db {
   readonly meters: readonly Meter[]
 }
 
+/** One connection of its own, for a worker thread that writes batches. */
+export interface BatchWriter {
+  /**
+   * See `Db.write`. Transactions run one after the other. After `database_unavailable` it is unknown whether the
+   * transaction was committed.
+   */
+  write<T>(work: (db: Db) => Promise<T>): Promise<T>
+  /**
+   * Overwrites deleted rows of a table where the engine still stores them. Throws `database_unavailable` if other
+   * connections prevent that.
+   */
+  scrub(table: 'click_salts'): Promise<void>
+  /** Waits for the transactions under way, then closes. Idempotent. */
+  close(): Promise<void>
+}
+
 export type DatabaseCondition = 'ok' | 'disk_full' | 'read_only'
 
 /**

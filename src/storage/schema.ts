@@ -9,6 +9,7 @@ import {
   Kysely,
   type OperationNode,
   type OperationNodeSource,
+  type Selectable,
   SqliteAdapter,
   SqliteQueryCompiler,
 } from 'kysely'
@@ -70,13 +71,57 @@ export interface LinkClicksTable {
   account_id: number
   domain_id: number
   space_id: number | null
+  /** Human clicks. */
   clicks: Generated<number>
   bots: Generated<number>
   previews: Generated<number>
   last_clicked_ms: number | null
+  /** When the clicks were last deleted. */
   forgotten_ms: number | null
-  former_space_id: number | null
-  former_before: Generated<number>
+}
+
+/** The clicks of a link, a domain, a space or an account on a day: see `analytics/day.ts`. */
+export interface ClickDaysTable {
+  /** 0 link, 1 domain, 2 space, 3 account. */
+  scope: number
+  /** Days since 1970-01-01. */
+  day: number
+  id: number
+  /** Of a link's day: the space whose day contains its clicks. */
+  space_id: number | null
+  hours: string
+  breakdowns: string
+}
+
+/** The visitors of a day: hashes under the day's salt. */
+interface ClickVisitorsTable {
+  day: number
+  link_id: number
+  visitor: number
+}
+
+interface ClickSaltsTable {
+  day: number
+  /** Empty before it is deleted. */
+  salt: Uint8Array
+}
+
+/** The last batch that each process has written. */
+interface ClickBatchesTable {
+  writer: string
+  batch: number
+  day: number
+}
+
+/** Links whose clicks may have to follow them to another space. */
+interface ClickMovesTable {
+  link_id: number
+}
+
+/** Deleted records whose days must be deleted. */
+interface ClickRemovalsTable {
+  scope: number
+  id: number
 }
 
 /** Links that were deleted in the dashboard, and can be restored for a minute. `link` is JSON. */
@@ -190,9 +235,18 @@ export interface Database {
   space_origins: SpaceOriginsTable
   links: LinksTable
   link_clicks: LinkClicksTable
+  click_days: ClickDaysTable
+  click_visitors: ClickVisitorsTable
+  click_salts: ClickSaltsTable
+  click_batches: ClickBatchesTable
+  click_moves: ClickMovesTable
+  click_removals: ClickRemovalsTable
   deleted_links: DeletedLinksTable
   changes: ChangesTable
 }
+
+/** A row of a table, as it is read. */
+export type Row<Table extends keyof Database> = Selectable<Database[Table]>
 
 /** A table of records that an account owns. */
 export type OwnedTable = {

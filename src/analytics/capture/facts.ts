@@ -1,4 +1,4 @@
-import type { Dimension } from '../../storage/clicks/day-facts.ts'
+import type { Dimension } from '../day.ts'
 import type { Countries } from './countries.ts'
 import { languageOf } from './language.ts'
 import { referrerOf } from './referrer.ts'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { common } from '../../storage/clicks/day-form.ts'
 import { softwareOf } from './software.ts'
 import sections from './user-agents.test.json' with { type: 'json' }
 
@@ -16,16 +15,6 @@ for (const [agent, expected] of people) {
     assert.equal(softwareOf(agent), softwareOf(agent), 'from memory')
   })
 }
-
-test('software has the names under which days store it in a byte', () => {
-  const names = new Set(people.flatMap(([, expected]) => expected.split(', ')))
-  const stored = common.filter((text) => /[A-Z]/.test(text) && /[a-z]/.test(text))
-  assert.ok(stored.length > 30)
-  assert.deepEqual(
-    stored.filter((name) => !names.has(name)),
-    [],
-  )
-})
 
 test('programs and apps have no browser, and none has a name out of the user agent', () => {
   for (const agent of ['', 'x', 'SecretApp/1.0 (user 4711)', 'Jane Doe/1 x', 'curl/8.5.0']) {

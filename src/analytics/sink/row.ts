@@ -1,4 +1,5 @@
-import type { Click, Recorded } from '../../storage/clicks/recording.ts'
+import { startOfHour } from '../calendar.ts'
+import type { CountedClick } from '../click-store.ts'
 
 /** One click as it leaves for a sink. It has no address, no user agent and no time finer than the hour. */
 export interface ClickRow {
@@ -23,35 +24,43 @@ export interface ClickRow {
 
 /** The members of a row, in the order of a sink's columns. */
 export const columns = [
-  ...(['at', 'class', 'account_id', 'domain_id', 'space_id', 'link_id'] as const),
-  ...(['country', 'referrer', 'browser', 'operating_system', 'device', 'language', 'is_unique'] as const),
-] satisfies readonly (keyof ClickRow)[]
+  'at',
+  'class',
+  'account_id',
+  'domain_id',
+  'space_id',
+  'link_id',
+  'country',
+  'referrer',
+  'browser',
+  'operating_system',
+  'device',
+  'language',
+  'is_unique',
+] as const satisfies readonly (keyof ClickRow)[]
 
-const hourMs = 3_600_000
-
-/** The hour that a moment in Unix milliseconds is in, as RFC 3339 in UTC. */
+/** Returns the start of the hour of a time in Unix milliseconds, as RFC 3339. */
 export function hourOf(ms: number): string {
-  return new Date(ms - (ms % hourMs)).toISOString()
+  return new Date(startOfHour(ms)).toISOString()
 }
 
-/** A row for each of the clicks, which are of one visitor unless their number says otherwise; none if the link is gone. */
-export function rowsOf({ link, atMs, count, class: of, facts }: Click, recorded: Recorded): ClickRow[] {
-  if (recorded === undefined) return []
-  const { account, domain, space } = recorded.owners
+/** Returns a row for each visit of a counted click. */
+export function rowsOf({ click, link, isFirst }: CountedClick): ClickRow[] {
+  const { atMs, count, class: of, facts } = click
   const row: ClickRow = {
     at: hourOf(atMs),
     class: of,
-    account_id: account,
-    domain_id: domain,
-    space_id: space,
-    link_id: link,
+    account_id: link.account,
+    domain_id: link.domain,
+    space_id: link.space,
+    link_id: link.link,
     country: facts?.countries ?? null,
     referrer: facts?.referrers ?? null,
     browser: facts?.browsers ?? null,
     operating_system: facts?.operating_systems ?? null,
     device: facts?.devices ?? null,
     language: facts?.languages ?? null,
-    is_unique: recorded.isFirst,
+    is_unique: isFirst,
   }
   return Array.from({ length: count }, () => row)
 }

@@ -3,8 +3,7 @@
  */
 
 import { Refusal, type Violation } from '../../errors.ts'
-import { dayOf } from '../../storage/clicks/keys.ts'
-import { dayFrom } from '../days.ts'
+import { dayFrom } from '../calendar.ts'
 
 /** Both included. */
 export interface DayRange {
@@ -18,29 +17,6 @@ export type Interval = (typeof intervals)[number]
 export const maxDays = 366
 export const maxDaysByHour = 31
 export const defaultDays = 30
-
-const dayMs = 86_400_000
-
-/** The present day. */
-export function today(): number {
-  return dayOf(Date.now())
-}
-
-/** When the hour of a day begins, in RFC 3339. */
-export function startOf(day: number, hour = 0): string {
-  return new Date(day * dayMs + hour * 3_600_000).toISOString()
-}
-
-/** The month of a day: the months since the year 0. */
-export function monthOf(day: number): number {
-  const date = new Date(day * dayMs)
-  return date.getUTCFullYear() * 12 + date.getUTCMonth()
-}
-
-/** The day on which a month begins. */
-export function firstDayOf(month: number): number {
-  return dayOf(Date.UTC(Math.floor(month / 12), month % 12))
-}
 
 /** The day of a date such as `2026-11-22`, which must be in the calendar and not before 1970. */
 export function parseDay(text: string, label: string): number | Refusal {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../test/app.ts'
 import { longestTurn, maxMs, newPlaceWith, today } from '../../../test/full-days.ts'
-import { dayText } from '../days.ts'
+import { dayText } from '../calendar.ts'
 
 const app = await startApp()
 

@@ -19,11 +19,9 @@ import {
 import { takeDomainAway } from '../../../test/links.ts'
 import { newPlace, type Place } from '../../../test/links-api.ts'
 import { person as browser } from '../../../test/visitors.ts'
-import { dimensions, maxValues, other, peopleOf } from '../../storage/clicks/day-facts.ts'
-import { dayOf } from '../../storage/clicks/keys.ts'
-import { setTotals } from '../../storage/clicks/totals.ts'
-import { dayText } from '../days.ts'
-import { startOf } from './day-range.ts'
+import { dayOf, dayText, startOf } from '../calendar.ts'
+import { dimensions, maxValues, other, peopleOf } from '../day.ts'
+import { setTotals } from '../tables.ts'
 
 const app = await startApp()
 const { storage } = app
@@ -68,7 +66,7 @@ describe('forgetting the clicks of a link', () => {
   test('204 for clicks of any day since the link was stored', async () => {
     const place = await newPlace(app)
     const link = await place.link()
-    await storage.writeOne(setCreatedAt, { link: link.id, at: '1999-12-31T23:59:59.999Z' })
+    await setCreatedAt(storage, link.id, '1999-12-31T23:59:59.999Z')
     const days = [dayOf(Date.parse('1999-12-30')), today - 900, today - 700, today - 40, today - 31, today - 30]
     for (const day of [...days, today - 29, today - 8, today - 7, today - 6, today, today + 1]) {
       await addClicks(storage, link.id, day, dayWith([person, bot]))
@@ -82,13 +80,7 @@ describe('forgetting the clicks of a link', () => {
   test('204 for clicks from before they were kept by day', async () => {
     const place = await newPlace(app)
     const link = await place.link()
-    await storage.writeOne(setTotals, {
-      link_id: link.id,
-      clicks: 214,
-      bots: 0,
-      previews: 0,
-      last_clicked_ms: Date.now(),
-    })
+    await setTotals(storage, link.id, { clicks: 214, bots: 0, previews: 0, last_clicked_ms: Date.now() })
     assert.equal(await forget(place, link.id), 204)
     assert.deepEqual(await totalsOf(storage, link.id), [0, 0, 0, null])
   })
@@ -171,7 +163,7 @@ describe('forgetting the clicks of a link', () => {
     const link = await place.link({ space_id: space.id })
     await addClicks(storage, link.id, today, dayWith([person, bot]))
     await addClicks(storage, link.id, today - 1, dayWith([person, bot]))
-    for (const day of [today, today - 1]) await storage.writeOne(removeDay, { scope: 2, day, id: space.id })
+    for (const day of [today, today - 1]) await removeDay(storage, 2, day, space.id)
     await storeDay(storage, 2, today, space.id, dayWith([{ ...person, hour: 20 }]))
     assert.equal(await forget(place, link.id), 204)
     assert.deepEqual(await figures(place, `&space_id=${space.id}`), [1, 1, 0, 0])
@@ -197,7 +189,7 @@ describe('forgetting the clicks of a link', () => {
 
 /** The days that are stored for what has this id in the scope. */
 async function daysOf(scope: number, id: number): Promise<number[]> {
-  const rows = await storage.all(allDays, {})
+  const rows = await storage.execute(allDays)
   return rows.filter((row) => row.scope === scope && row.id === id).map(({ day }) => day)
 }
 
@@ -226,7 +218,7 @@ test('all figures agree: hours, days, months, each dimension, the classes and th
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
       const place = await newPlace(app)
       const links = [await place.link(), await place.link(), await place.link()].map(({ id }) => id as number)
-      for (const link of links) await storage.writeOne(setCreatedAt, { link, at: startOf(today - 50) })
+      for (const link of links) await setCreatedAt(storage, link, startOf(today - 50))
       let left: { link: number; day: number; click: TestClick }[] = []
       for (const { link, day, click } of steps) {
         if (click === null) assert.equal(await forget(place, links[link] as number), 204)

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { startApp } from '../../../test/app.ts'
 import { signedIn } from '../../../test/dashboard.ts'
 import { longestTurn, maxMs, newPlaceWith, people, today } from '../../../test/full-days.ts'
-import { dimensions, maxValues } from '../../storage/clicks/day-facts.ts'
-import { dayText } from '../days.ts'
+import { dayText } from '../calendar.ts'
+import { dimensions, maxValues } from '../day.ts'
 import { maxDays } from './day-range.ts'
 
 const app = await startApp()

@@ -1,10 +1,6 @@
-/**
- * Values with their clicks, added up over days, and pages of them in order.
- */
-import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { other, type Value } from '../../storage/clicks/day-facts.ts'
+import { other, type Value } from '../day.ts'
 
-/** A value is null where it is unknown, a number for the id of a link, and `other` for those that had no room. */
+/** A value is null if unknown, a number for the id of a link, and `other` for values beyond the limit of a day. */
 export interface ValueClicks {
   readonly value: string | number | null
   readonly clicks: number
@@ -17,9 +13,7 @@ export interface RankingPage {
   readonly limit: number
 }
 
-/** Values that are sorted in one piece: they take the event loop a few milliseconds. */
-const sortedAtOnce = 4_096
-
+/** Values with the sum of their clicks. */
 export class Ranking {
   readonly #clicks = new Map<ValueClicks['value'], number>()
 
@@ -28,7 +22,7 @@ export class Ranking {
     this.#clicks.set(shown, (this.#clicks.get(shown) ?? 0) + clicks)
   }
 
-  /** How many values there are. */
+  /** The number of values. */
   get size(): number {
     return this.#clicks.size
   }
@@ -40,67 +34,33 @@ export class Ranking {
     return total
   }
 
-  /** A page of the values in order; ties in clicks by value. Any number of values is sorted without holding the event loop. */
-  async page({ sortBy, direction, offset, limit }: RankingPage): Promise<ValueClicks[]> {
+  /** Returns a page of the sorted values. Values with the same clicks are sorted by value. */
+  page({ sortBy, direction, offset, limit }: RankingPage): ValueClicks[] {
     if (offset >= this.size) return []
     const sign = direction === 'asc' ? 1 : -1
     const compare = sortBy === 'value' ? byValue : byClicks
-    const sorted = await firstOf(this.#values(), offset + limit, (a, b) => sign * compare(a, b))
-    return sorted.slice(offset)
-  }
-
-  *#values(): Generator<ValueClicks> {
-    for (const [value, clicks] of this.#clicks) yield { value, clicks }
+    const values = Array.from(this.#clicks, ([value, clicks]) => ({ value, clicks }))
+    return sortedSlice(values, offset, offset + limit, (a, b) => sign * compare(a, b))
   }
 }
 
 type Compare = (a: ValueClicks, b: ValueClicks) => number
 
-/** The first `count` in order: runs are sorted one by one and merged in pairs, with a turn of the event loop after each. */
-async function firstOf(values: Iterator<ValueClicks>, count: number, compare: Compare): Promise<ValueClicks[]> {
-  let runs: ValueClicks[][] = []
-  for (let run = someOf(values); run.length > 0; run = someOf(values)) {
-    if (runs.length > 0) await endOfTurn()
-    runs.push(run.sort(compare).slice(0, count))
-  }
-  while (runs.length > 1) {
-    const merged: ValueClicks[][] = []
-    for (let at = 0; at < runs.length; at += 2) {
-      await endOfTurn()
-      merged.push(mergedRuns(runs[at] ?? [], runs[at + 1] ?? [], count, compare))
-    }
-    runs = merged
-  }
-  return runs.flat()
-}
+/** Fewer values are sorted whole. */
+const minPartition = 1_000
 
-function someOf(values: Iterator<ValueClicks>): ValueClicks[] {
-  const some: ValueClicks[] = []
-  while (some.length < sortedAtOnce) {
-    const { done, value } = values.next()
-    if (done) break
-    some.push(value)
-  }
-  return some
-}
-
-function mergedRuns(
-  a: readonly ValueClicks[],
-  b: readonly ValueClicks[],
-  count: number,
-  compare: Compare,
-): ValueClicks[] {
-  const length = Math.min(count, a.length + b.length)
-  const merged: ValueClicks[] = []
-  let [atA, atB] = [0, 0]
-  while (merged.length < length) {
-    const [ofA, ofB] = [a[atA], b[atB]]
-    const takesA = ofB === undefined || (ofA !== undefined && compare(ofA, ofB) <= 0)
-    merged.push((takesA ? ofA : ofB) as ValueClicks)
-    if (takesA) atA += 1
-    else atB += 1
-  }
-  return merged
+/** Returns part of the sorted values. Partitions the rest, because sorting many would block the event loop. */
+function sortedSlice(values: ValueClicks[], from: number, to: number, compare: Compare): ValueClicks[] {
+  if (values.length <= minPartition) return values.sort(compare).slice(from, to)
+  const pivot = values[Math.floor(Math.random() * values.length)] as ValueClicks
+  const before: ValueClicks[] = []
+  const after: ValueClicks[] = []
+  for (const value of values) (compare(value, pivot) < 0 ? before : after).push(value)
+  const rest = before.length
+  return [
+    ...(from < rest ? sortedSlice(before, from, Math.min(to, rest), compare) : []),
+    ...(to > rest ? sortedSlice(after, Math.max(0, from - rest), to - rest, compare) : []),
+  ]
 }
 
 const byClicks: Compare = (a, b) => a.clicks - b.clicks || byValue(a, b)
@@ -116,12 +76,12 @@ function kindOf(value: ValueClicks['value']): number {
   return typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2
 }
 
-/** Code units compare otherwise: those of surrogate pairs stand before U+E000. */
+/** JavaScript compares code units: surrogates sort before U+E000. */
 function byCodePoint(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let at = 0; at < length; at++) {
-    const [ofA, ofB] = [a.charCodeAt(at), b.charCodeAt(at)]
-    if (ofA !== ofB) return isSurrogate(ofA) === isSurrogate(ofB) ? ofA - ofB : isSurrogate(ofA) ? 1 : -1
+    const [unit, other] = [a.charCodeAt(at), b.charCodeAt(at)]
+    if (unit !== other) return isSurrogate(unit) === isSurrogate(other) ? unit - other : isSurrogate(unit) ? 1 : -1
   }
   return a.length - b.length
 }

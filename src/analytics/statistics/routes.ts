@@ -1,26 +1,27 @@
 import { idOf, sendContent, sendNumberedPage } from '../../api/envelopes.ts'
 import type { Api } from '../../api/routes.ts'
-import { notFound } from '../../errors.ts'
+import { notFound, type Violation, validationFailed } from '../../errors.ts'
 import { conditionOf } from '../../http/conditions.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { send } from '../../http/response.ts'
 import type { Db } from '../../storage/port.ts'
-import { dayText } from '../days.ts'
-import { checkedQuery } from './checks.ts'
-import { rangeOf, today } from './day-range.ts'
+import { dayText, today } from '../calendar.ts'
+import { rangeOf } from './day-range.ts'
 import { deleteLinkClicks, showStats } from './operations.ts'
-import { rankingOf, seriesOf } from './reading.ts'
+import { type StatsQuery, statsQuery } from './schema.ts'
+import { rankingOf, seriesOf } from './statistics.ts'
+import { hasRecord, type Subject } from './store.ts'
 
 export interface StatsParts {
-  /** Forgets the clicks of the account's link, those that wait to be written included; false if there is no such link. */
+  /** Deletes the clicks of the account's link, pending ones included. Returns false if there is no such link. */
   readonly forget: (account: number, link: number) => Promise<boolean>
 }
 
-/** The statistics, and the way to forget the clicks of a link. */
+/** Adds the routes that show statistics and delete the clicks of a link. */
 export function statsRoutes(api: Api, db: Db, { forget }: StatsParts): void {
   api.add(showStats, async (exchange, { caller: { account } }) => {
     const condition = conditionOf(exchange)
-    const { subject, ...query } = await checkedQuery(db, account, exchange.query as Fields)
+    const { subject, ...query } = await readQuery(db, account, exchange.query as Fields)
     const range = rangeOf(query, today())
     const dates = { from: dayText(range.from), to: dayText(range.to) }
     if (query.name === 'clicks') {
@@ -30,7 +31,7 @@ export function statsRoutes(api: Api, db: Db, { forget }: StatsParts): void {
     }
     const ranking = await rankingOf(db, account, subject, range, query.name)
     const per_page = query.per_page ?? 10
-    const rows = await ranking.page({
+    const rows = ranking.page({
       sortBy: query.sort_by ?? 'clicks',
       direction: query.sort ?? 'desc',
       offset: ((query.page ?? 1) - 1) * per_page,
@@ -43,7 +44,31 @@ export function statsRoutes(api: Api, db: Db, { forget }: StatsParts): void {
   })
 
   api.add(deleteLinkClicks, async (exchange, { caller: { account } }) => {
-    const isForgotten = await forget(account, idOf(exchange, 'link'))
-    return isForgotten ? send(exchange, 204) : notFound('link')
+    const isDeleted = await forget(account, idOf(exchange, 'link'))
+    return isDeleted ? send(exchange, 204) : notFound('link')
   })
+}
+
+const records = ['link', 'domain', 'space'] as const
+
+/** Returns the query and its subject. Throws `validation_failed` with all violations. */
+async function readQuery(db: Db, account: number, input: Fields): Promise<StatsQuery & { readonly subject: Subject }> {
+  const { values, violations } = statsQuery.read(input)
+  const all: Violation[] = [...violations]
+  let subject: Subject = { scope: 'account', id: account }
+  for (const scope of records) {
+    const id = values[`${scope}_id`]
+    if (typeof id !== 'number') continue
+    subject = { scope, id }
+    // The response is the same for a record of another account.
+    if (!(await hasRecord(db, account, subject))) {
+      all.push({
+        field: `${scope}_id`,
+        code: `unknown_${scope}`,
+        message: `There is no ${scope} with the id ${id}.`,
+      })
+    }
+  }
+  if (all.length > 0) throw validationFailed(all)
+  return { ...(values as StatsQuery), subject }
 }

@@ -1,8 +1,9 @@
 /**
  * Clicks over time: a bucket for each hour, day or month of a range, empty ones too. Pure.
  */
-import type { HourCounts } from '../../storage/clicks/day-facts.ts'
-import { type DayRange, firstDayOf, type Interval, monthOf, startOf } from './day-range.ts'
+import { firstDayOf, monthOf, startOf } from '../calendar.ts'
+import type { HourCounts } from '../day.ts'
+import type { DayRange, Interval } from './day-range.ts'
 
 /** Clicks of people, those of them who came for the first time that day, and clicks of programs. */
 export interface Counts {
@@ -29,7 +30,7 @@ export class Series {
   }
 
   /** Adds the hours of a day of the range. */
-  add(day: number, hours: ReadonlyMap<number, HourCounts>): void {
+  add(day: number, hours: Iterable<readonly [hour: number, HourCounts]>): void {
     for (const [hour, { people, unique, bots, previews }] of hours) {
       addCounts(this.buckets[this.#placeOf(day, hour)] as Bucket, {
         clicks: people,

@@ -6,7 +6,7 @@ import type { Answer } from '../../../test/client.ts'
 import { addClicks, dayWith } from '../../../test/days.ts'
 import { takeDomainAway } from '../../../test/links.ts'
 import { assertRefused, newPlace } from '../../../test/links-api.ts'
-import { dayOf } from '../../storage/clicks/keys.ts'
+import { dayOf } from '../calendar.ts'
 
 const app = await startApp()
 const place = await newPlace(app)

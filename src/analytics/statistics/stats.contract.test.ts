@@ -5,7 +5,7 @@ import { startApp } from '../../../test/app.ts'
 import type { Json } from '../../../test/client.ts'
 import { addClicks, dayOf, dayWith, manyPeople, storeDay, type TestClick } from '../../../test/days.ts'
 import { newPlace } from '../../../test/links-api.ts'
-import { dimensions, emptyDay, hourOf, other, type Value } from '../../storage/clicks/day-facts.ts'
+import { dimensions, emptyDay, hourOf, other, type Value } from '../day.ts'
 
 mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-11-22T15:00:00.000Z') })
 after(() => mock.timers.reset())

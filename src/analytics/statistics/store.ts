@@ -1,125 +1,116 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises'
-import type { Breakdown, Dimension } from '../../storage/clicks/day-facts.ts'
-import { decoderOf, spanOf } from '../../storage/clicks/day-parts.ts'
+import { setImmediate as nextTick } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { Db } from '../../storage/port.ts'
-import {
-  type DayPart,
-  linkParametersOf,
-  linksAtOnce,
-  parametersFrom,
-  parametersOf,
-  readAtOnce,
-} from './day-parameters.ts'
+import { query } from '../../storage/schema.ts'
+import { type Dimension, decodeBreakdown, decodeHours, type HourCounts, type Value } from '../day.ts'
+import { parts, scopes } from '../tables.ts'
 import type { DayRange } from './day-range.ts'
-import { type Scope, selectHeads, selectHoursOfLinks, selectOwned, selectParts } from './statements.ts'
 
-/** Whose clicks: of a link, a domain or a space of the account, or of the whole account, whose id is then not read. */
+/** A link, a domain or a space of the account, or the whole account, whose id is not read. */
 export interface Subject {
-  readonly scope: Scope
+  readonly scope: keyof typeof scopes
   readonly id: number
 }
 
-/** Whether the account has this link, domain or space. */
-export async function hasRecord(db: Db, account: number, of: Exclude<Scope, 'account'>, id: number): Promise<boolean> {
-  return (await db.all(selectOwned[of], { account, id })).length > 0
+/** Days that one query reads: full ones take the event loop some milliseconds. */
+const dayBatchSize = 16
+/** Links whose days one query reads. */
+const linkBatchSize = 16
+
+/** Returns whether the account has this link, domain or space. */
+export async function hasRecord(db: Db, account: number, { scope, id }: Subject): Promise<boolean> {
+  return scope === 'account' || (await db.execute(ownedRecord(account, scope, id))).length > 0
 }
 
-/** A stored day; `storage/clicks/day-parts.ts` says what its head is. */
-interface Head {
-  readonly day: number
-  readonly head: Uint8Array
+/** Selects the account's record. A link is gone as soon as its domain is being removed. */
+function ownedRecord(account: number, scope: Exclude<Subject['scope'], 'account'>, id: number) {
+  if (scope !== 'link') {
+    const table = scope === 'domain' ? 'domains' : 'spaces'
+    return query.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', account)
+  }
+  return query
+    .selectFrom('links')
+    .innerJoin('domains', 'domains.id', 'links.domain_id')
+    .select('links.id')
+    .where('links.id', '=', id)
+    .where('links.account_id', '=', account)
+    .where('domains.account_id', '=', account)
 }
 
-/**
- * Hands each stored day of the range to `read`, in no order. Reads some days at a time, so that the event loop is never held for
- * long. What is not the account's has no days.
- */
-export async function readHeads(
+/** The days of the subject. The key has the day before the id, so the query names each day. */
+function daysAmong(account: number, { scope, id }: Subject, days: readonly number[]) {
+  const rows = query
+    .selectFrom('click_days')
+    .where('scope', '=', scopes[scope])
+    .where('id', '=', scope === 'account' ? account : id)
+    .where('day', 'in', days)
+  return scope === 'account' ? rows : rows.where(({ exists }) => exists(ownedRecord(account, scope, id)))
+}
+
+/** Returns the hours of each stored day of the range. Records of other accounts have no days. */
+export async function* readHours(
   db: Db,
   account: number,
-  { scope, id }: Subject,
+  subject: Subject,
   range: DayRange,
-  read: (day: number, head: Uint8Array) => void,
-): Promise<void> {
-  await inGroups(range, async (first) => {
-    const heads = await db.all(selectHeads[scope], { account, id, ...parametersFrom(first, range.to) })
-    for (const { day, head } of heads) read(day, head)
-  })
+): AsyncGenerator<{ readonly day: number; readonly hours: Iterable<[hour: number, HourCounts]> }> {
+  for await (const days of batchesOf(range)) {
+    const rows = await db.execute(daysAmong(account, subject, days).select(['day', 'hours']))
+    for (const { day, hours } of rows) yield { day, hours: decodeHours(hours) }
+  }
 }
 
-/** The same with these dimensions of each day. */
-export async function readBreakdowns<Name extends Dimension>(
+/** Returns the breakdowns of each stored day of the range in these dimensions. Records of other accounts have no days. */
+export async function* readBreakdowns<Name extends Dimension>(
   db: Db,
   account: number,
-  { scope, id }: Subject,
+  subject: Subject,
   range: DayRange,
   names: readonly Name[],
-  read: (name: Name, breakdown: Breakdown) => void,
-): Promise<void> {
-  await inGroups(range, async (first) => {
-    let heads: readonly Head[] = await db.all(selectHeads[scope], { account, id, ...parametersFrom(first, range.to) })
-    while (heads.length > 0) {
-      const { readers, changed } = await readersOf(heads)
-      for (const name of names) {
-        if (names.length > 1) await endOfTurn()
-        for (const breakdownOf of readers) read(name, breakdownOf(name))
-      }
-      heads = changed
+): AsyncGenerator<{ readonly name: Name; readonly breakdown: Iterable<[Value, number]> }> {
+  const columns = names.map((name) => sql<string | null>`breakdowns ->> ${sql.lit(name)}`.as(name))
+  for await (const days of batchesOf(range)) {
+    const rows = await db.execute<Readonly<Record<string, string | null>>>(
+      daysAmong(account, subject, days).select(columns),
+    )
+    for (const name of names) {
+      if (names.length > 1) await nextTick()
+      for (const row of rows) yield { name, breakdown: decodeBreakdown(name, row[name] ?? '{}') }
     }
-  })
-
-  /** How days are read, and those that were written to meanwhile: they may have their dimensions elsewhere by now. */
-  async function readersOf(heads: readonly Head[]) {
-    const readers: ((name: Name) => Breakdown)[] = []
-    const parts = new Map<number, DayPart & Head>()
-    for (const { day, head } of heads) {
-      const span = spanOf(head, names)
-      if (span === null) readers.push(decoderOf(head))
-      else parts.set(day, { day, head, ...span })
-    }
-    const found =
-      parts.size === 0 ? [] : await db.all(selectParts[scope], { account, id, ...parametersOf([...parts.values()]) })
-    const changed = found.filter(({ day, head, part }) => {
-      const asked = parts.get(day) as DayPart & Head
-      const isSame = Buffer.compare(head, asked.head) === 0
-      if (isSame) readers.push(decoderOf(head, asked.at, part))
-      return !isSame
-    })
-    return { readers, changed }
   }
 }
 
-/**
- * Hands each stored day of the range of each of these links to `read`, in no order, with the hours of its facts as they are
- * stored, and not what follows them. Reads some links and days at a time. What is not the account's has no days.
- */
-export async function readHoursOfLinks(
+/** Returns the hours of each stored day of the range of each of the account's links among `ids`. */
+export async function* readHoursOfLinks(
   db: Db,
   account: number,
-  linkIds: readonly number[],
-  { from, to }: DayRange,
-  read: (id: number, day: number, hours: Uint8Array) => void,
-): Promise<void> {
-  for (let at = 0; at < linkIds.length; at += linksAtOnce) {
-    const links = linkParametersOf(linkIds.slice(at, at + linksAtOnce))
-    for (let first = from; first <= to; first += readAtOnce) {
-      const days = await db.all(selectHoursOfLinks, { account, ...links, ...parametersFrom(first, to) })
-      for (const { id, day, hours } of days) read(id, day, hours)
+  ids: readonly number[],
+  range: DayRange,
+): AsyncGenerator<{ readonly link: number; readonly day: number; readonly hours: Iterable<[number, HourCounts]> }> {
+  for (const links of parts(ids, linkBatchSize)) {
+    for await (const days of batchesOf(range)) {
+      const rows = await db.execute(
+        query
+          .selectFrom('click_days')
+          .innerJoin('links', 'links.id', 'click_days.id')
+          .innerJoin('domains', 'domains.id', 'links.domain_id')
+          .select(['click_days.id', 'click_days.day', 'click_days.hours'])
+          .where('click_days.scope', '=', scopes.link)
+          .where('click_days.day', 'in', days)
+          .where('click_days.id', 'in', links)
+          .where('links.account_id', '=', account)
+          .where('domains.account_id', '=', account),
+      )
+      for (const { id, day, hours } of rows) yield { link: id, day, hours: decodeHours(hours) }
     }
   }
 }
 
-/** While the engine reads the days of one group, those of another are added up. */
-const groupsAtOnce = 2
-
-async function inGroups(range: DayRange, work: (first: number) => Promise<void>): Promise<void> {
-  const firsts = firstsOf(range)
-  const some = async () => {
-    for (const first of firsts) await work(first)
+/** Returns the days of the range in batches, each in its own event-loop tick. */
+async function* batchesOf({ from, to }: DayRange): AsyncGenerator<readonly number[]> {
+  const days = Array.from({ length: to - from + 1 }, (_, n) => from + n)
+  for (const batch of parts(days, dayBatchSize)) {
+    if (batch[0] !== from) await nextTick()
+    yield batch
   }
-  await Promise.all(Array.from({ length: groupsAtOnce }, some))
-}
-
-function* firstsOf({ from, to }: DayRange): Generator<number> {
-  for (let first = from; first <= to; first += readAtOnce) yield first
 }

@@ -1,15 +1,7 @@
 /** Periods of statistics, and their form in URLs. Days are counted from 1970-01-01. Pure. */
 
-import { dayText } from '../../analytics/days.ts'
-import {
-  type DayRange,
-  firstDayOf,
-  type Interval,
-  monthOf,
-  parseDay,
-  rangeFaults,
-  rangeOf,
-} from '../../analytics/statistics/day-range.ts'
+import { dayText, firstDayOf, monthOf } from '../../analytics/calendar.ts'
+import { type DayRange, type Interval, parseDay, rangeFaults, rangeOf } from '../../analytics/statistics/day-range.ts'
 import type { Violation } from '../../errors.ts'
 import { form, optional } from '../../forms/form.ts'
 import { Type } from '../../forms/json-schema.ts'

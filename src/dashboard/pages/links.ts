@@ -1,7 +1,7 @@
 /** The list of links: search, filters, order, and actions on selected links. */
 
-import { dailyClicksOf } from '../../analytics/statistics/daily-clicks.ts'
-import { today } from '../../analytics/statistics/day-range.ts'
+import { today } from '../../analytics/calendar.ts'
+import { dailyClicksOf } from '../../analytics/statistics/statistics.ts'
 import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'

@@ -1,6 +1,6 @@
 /**
- * Clicks apart from links: a click writes a narrow row of totals and the facts of a day, never the wide row of a link.
- * Triggers keep the rows of totals in step with links. Facts are in the form of `storage/clicks/day-form.ts`.
+ * Clicks apart from links: a click writes a narrow row of totals and the clicks of a day, never the wide row of a link.
+ * Triggers keep the rows of totals in step with links. `analytics/day.ts` describes the JSON of a day.
  */
 
 /** Scopes of `click_days`, in the order in which transactions lock its rows. */
@@ -11,6 +11,7 @@ const hasClicks = (row: string) => `${row}.clicks + ${row}.bots + ${row}.preview
 interface Types {
   readonly integer: string
   readonly bytes: string
+  readonly json: string
   /** Text that is compared. */
   readonly text: string
   /** What follows the columns of a table. */
@@ -19,9 +20,8 @@ interface Types {
   readonly keyedEnd: string
 }
 
-const tables = ({ integer, bytes, text, end, keyedEnd }: Types) => [
-  // Times are in Unix milliseconds: `forgotten_ms` is when the clicks were last deleted. `space_id` is the space whose
-  // days contain the link's clicks; clicks of days before `former_before` are still in the days of `former_space_id`.
+const tables = ({ integer, bytes, json, text, end, keyedEnd }: Types) => [
+  // Times are in Unix milliseconds: `forgotten_ms` is when the clicks were last deleted.
   `create table link_clicks (
     link_id ${integer} primary key,
     account_id ${integer} not null,
@@ -31,20 +31,20 @@ const tables = ({ integer, bytes, text, end, keyedEnd }: Types) => [
     bots ${integer} not null default 0,
     previews ${integer} not null default 0,
     last_clicked_ms ${integer},
-    forgotten_ms ${integer},
-    former_space_id ${integer},
-    former_before integer not null default 0
+    forgotten_ms ${integer}
   )${end}`,
   'create index link_clicks_by_clicks on link_clicks (account_id, clicks, link_id)',
   // Shows whether a click can reach a limit.
   'create index links_with_limit on links (id) where clicks_limit is not null',
 
-  // Days are counted from 1970-01-01.
+  // Days are counted from 1970-01-01. The day of a link has the space whose day contains its clicks.
   `create table click_days (
     scope integer not null,
     day integer not null,
     id ${integer} not null,
-    facts ${bytes} not null,
+    space_id ${integer},
+    hours ${json} not null,
+    breakdowns ${json} not null,
     primary key (scope, day, id)
   )${keyedEnd}`,
   // Visitors of a day: hashes under the day's salt. Both are deleted after the day.
@@ -57,7 +57,7 @@ const tables = ({ integer, bytes, text, end, keyedEnd }: Types) => [
   `create table click_salts (day integer not null primary key, salt ${bytes} not null)${keyedEnd}`,
   // The newest batch of each process, so that none is written twice.
   `create table click_batches (writer text not null primary key, batch ${integer} not null, day integer not null)${keyedEnd}`,
-  // Links whose clicks have yet to follow them to another space, and records whose days have yet to be deleted.
+  // Links whose days must follow them to another space, and deleted records whose days must be deleted.
   `create table click_moves (link_id ${integer} not null primary key)${keyedEnd}`,
   `create table click_removals (scope integer not null, id ${integer} not null, primary key (scope, id))${keyedEnd}`,
 
@@ -80,12 +80,11 @@ const enqueueDeletedLink = enqueueRemoval(
   `select ${ofLink}, old.id where old.clicks > 0 and not exists (select 1 from links where id = old.id)`,
 )
 
-/** A link without clicks follows its space immediately. Others wait for the writer of clicks, which moves their days. */
-const moveOrEnqueue = [
-  `update link_clicks set space_id = new.space_id where link_id = new.id and not (${hasClicks('link_clicks')})`,
+/** The totals follow the link immediately. Its days follow in the background. */
+const move = [
+  'update link_clicks set space_id = new.space_id where link_id = new.id',
   `insert into click_moves (link_id) select link_id from link_clicks
-        where link_id = new.id and ${hasClicks('link_clicks')}
-        on conflict (link_id) do update set link_id = excluded.link_id`,
+        where link_id = new.id and ${hasClicks('link_clicks')} on conflict do nothing`,
 ]
 
 const groups = [
@@ -94,7 +93,14 @@ const groups = [
 ]
 
 export const sqlite = [
-  ...tables({ integer: 'integer', bytes: 'blob', text: 'text', end: ' strict', keyedEnd: ' strict, without rowid' }),
+  ...tables({
+    integer: 'integer',
+    bytes: 'blob',
+    json: 'text',
+    text: 'text',
+    end: ' strict',
+    keyedEnd: ' strict, without rowid',
+  }),
   `create trigger links_counted after insert on links begin
     ${insertTotals};
   end`,
@@ -104,7 +110,7 @@ export const sqlite = [
     delete from click_moves where link_id = old.id;
   end`,
   `create trigger links_moved after update of space_id on links when new.space_id is not old.space_id begin
-    ${moveOrEnqueue.join(';\n    ')};
+    ${move.join(';\n    ')};
   end`,
   ...groups.map(
     ({ table, scope }) => `create trigger ${table}_uncounted after delete on ${table} begin
@@ -117,7 +123,7 @@ export const sqlite = [
 ]
 
 export const postgres = [
-  ...tables({ integer: 'bigint', bytes: 'bytea', text: 'text collate "C"', end: '', keyedEnd: '' }),
+  ...tables({ integer: 'bigint', bytes: 'bytea', json: 'json', text: 'text collate "C"', end: '', keyedEnd: '' }),
   `create function link_counted() returns trigger language plpgsql as $$
     begin
       ${insertTotals};
@@ -134,7 +140,7 @@ export const postgres = [
   'create trigger uncounted after delete on links for each row execute function link_uncounted()',
   `create function link_moved() returns trigger language plpgsql as $$
     begin
-      ${moveOrEnqueue.join(';\n      ')};
+      ${move.join(';\n      ')};
       return null;
     end $$`,
   `create trigger moved after update of space_id on links for each row

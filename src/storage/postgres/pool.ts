@@ -113,9 +113,12 @@ function verifyingServer(url: string): string {
   return parts.href
 }
 
-const bigintType = 20
+const [bigintType, jsonType] = [20, 114]
 
-/** Ids and counts are numbers: they stay below 2^53. */
+/** Ids and counts are numbers: they stay below 2^53. JSON is text, as on SQLite. */
 const types: pg.CustomTypesConfig = {
-  getTypeParser: (id, format) => (id === bigintType ? Number : pg.types.getTypeParser(id, format)),
+  getTypeParser: (id, format) => {
+    if (id === bigintType) return Number
+    return id === jsonType ? String : pg.types.getTypeParser(id, format)
+  },
 }

@@ -8,9 +8,10 @@ import { deleteLink, newDomain, newLink, newSpace, setSpace, setUrl } from '../.
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { Wire } from '../../../test/wire.ts'
 import { createAccount } from '../../accounts/store.ts'
-import { ClickBook } from '../clicks/book.ts'
-import type { Click } from '../clicks/recording.ts'
-import { openPostgresClicks } from './clicks/connection.ts'
+import { type Click, ClickStore } from '../../analytics/click-store.ts'
+import { ClickMaintenance } from '../../analytics/maintenance.ts'
+import type { BatchWriter } from '../port.ts'
+import { openPostgresBatchWriter } from './batch-writer.ts'
 import { openPostgres } from './open.ts'
 
 async function open(t: TestContext) {
@@ -18,20 +19,22 @@ async function open(t: TestContext) {
   const wire = new Wire(url)
   const wired = await wire.url()
   const storage = await openPostgres(wired, 3)
-  const book = new ClickBook(openPostgresClicks(wired), randomUUID())
+  const database = openPostgresBatchWriter(wired)
+  const store = new ClickStore(database, randomUUID())
+  const maintenance = new ClickMaintenance(database)
   const client = new pg.Client(url)
   await client.connect()
   t.after(async () => {
     await client.end()
     await storage.close()
-    await book.close()
+    await database.close()
     wire.close()
     await drop()
   })
   const { id: account } = await createAccount(storage, 'Acme')
   const domain = await newDomain(storage, account, 'go.acme.com')
   const link = (alias: string, limit?: number) => newLink(storage, { account, domain }, alias, limit)
-  return { storage, wire, client, link, book, account, url }
+  return { storage, wire, client, link, store, maintenance, account, url }
 }
 
 test('a change is told once, also if later ones were committed and told before it', async (t) => {
@@ -62,35 +65,35 @@ const clicks = (link: number) => [
 ]
 
 test('a batch whose connection broke during the commit is written once, when it is sent again', async (t) => {
-  const { storage, wire, link, book } = await open(t)
+  const { storage, wire, link, store } = await open(t)
   const id = await link('sale')
   wire.onAnswer = (bytes) => (bytes.includes('COMMIT') ? null : bytes)
-  await assert.rejects(book.write(1, clicks(id)), { code: 'database_unavailable' })
+  await assert.rejects(store.write(1, clicks(id)), { code: 'database_unavailable' })
   wire.onAnswer = (bytes) => bytes
   wire.mend()
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
-  assert.equal(await book.write(1, clicks(id)), null)
+  assert.equal(await store.write(1, clicks(id)), null)
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })
 
 test('a batch whose connection broke before the commit is not kept, and is written when it is sent again', async (t) => {
-  const { storage, wire, link, book } = await open(t)
+  const { storage, wire, link, store } = await open(t)
   const id = await link('sale')
-  wire.onAnswer = (bytes) => (bytes.includes('UPDATE') ? null : bytes)
-  await assert.rejects(book.write(1, clicks(id)), { code: 'database_unavailable' })
+  wire.onAnswer = (bytes) => (bytes.includes('INSERT') ? null : bytes)
+  await assert.rejects(store.write(1, clicks(id)), { code: 'database_unavailable' })
   wire.onAnswer = (bytes) => bytes
   wire.mend()
   assert.equal((await keptTotals(storage))[0]?.clicks, 0)
-  assert.equal((await book.write(1, clicks(id)))?.length, 1)
+  assert.equal((await store.write(1, clicks(id)))?.length, 1)
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })
 
 test('a statement that fails leaves the connection to others', async (t) => {
-  const { storage, client, link, book } = await open(t)
+  const { storage, client, link, store } = await open(t)
   const id = await link('sale')
   await client.query('alter table link_clicks add constraint few check (clicks < 2)')
-  await assert.rejects(book.write(1, [...clicks(id), ...clicks(id)]), { code: '23514' })
-  assert.equal((await book.write(2, clicks(id)))?.length, 1)
+  await assert.rejects(store.write(1, [...clicks(id), ...clicks(id)]), { code: '23514' })
+  assert.equal((await store.write(2, clicks(id)))?.length, 1)
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })
 
@@ -99,12 +102,12 @@ const clickOn = (link: number): Click => ({
 })
 
 test('who takes a click, counts clicks or forgets them waits for the deletion of the link, and not in a circle', async (t) => {
-  const { storage, client, link, book, account } = await open(t)
+  const { storage, client, link, store, maintenance, account } = await open(t)
   await client.query(`set deadlock_timeout = '10ms'`)
   const works = [
-    (id: number) => book.take(clickOn(id)),
-    (id: number) => book.write(1, [clickOn(id)]),
-    (id: number) => book.forget(account, id),
+    (id: number) => store.take(clickOn(id)),
+    (id: number) => store.write(1, [clickOn(id)]),
+    (id: number) => maintenance.deleteClicks(account, id),
   ]
   const became: unknown[] = []
   for (const [n, work] of works.entries()) {
@@ -117,7 +120,7 @@ test('who takes a click, counts clicks or forgets them waits for the deletion of
     await client.query('commit')
     became.push(await worked)
   }
-  assert.deepEqual(became, [false, [undefined], false])
+  assert.deepEqual(became, [false, [], false])
   assert.deepEqual(await keptTotals(storage), [])
 })
 
@@ -125,30 +128,31 @@ const waiting = 'select from pg_locks where not granted and pg_backend_pid() = a
 
 test('links with a limit are deleted while their clicks are taken, counted and forgotten: nothing fails, and nothing is lost', async (t) => {
   const { storage, url, link, account } = await open(t)
-  const books = [1, 2, 3].map(() => new ClickBook(openPostgresClicks(url), randomUUID()))
-  const [taker, counter, forgetter] = books as [ClickBook, ClickBook, ClickBook]
+  const databases = [1, 2, 3].map(() => openPostgresBatchWriter(url)) as [BatchWriter, BatchWriter, BatchWriter]
+  const [taker, counter] = [new ClickStore(databases[0], randomUUID()), new ClickStore(databases[1], randomUUID())]
+  const maintenance = new ClickMaintenance(databases[2])
   const kept = await link('kept', 1_000)
   let taken = 0
   for (let round = 1; round <= 40; round++) {
     const gone = [await link(`a${round}`, 5), await link(`b${round}`, 5)] as const
     const [, , ...takes] = await Promise.all([
       counter.write(round, [clickOn(kept), ...gone.map(clickOn)]),
-      Promise.all(gone.map((id) => forgetter.forget(account, id))),
+      Promise.all(gone.map((id) => maintenance.deleteClicks(account, id))),
       ...[...gone, kept].map((id) => taker.take(clickOn(id))),
       ...gone.map((id) => storage.writeOne(deleteLink, { id })),
     ])
     taken += Number(takes[2])
   }
-  for (const book of books) await book.close()
+  for (const database of databases) await database.close()
   const [totals, ...others] = await keptTotals(storage)
   assert.deepEqual([totals?.link_id, totals?.clicks, taken, others], [kept, 80, 40, []])
 })
 
 test('clicks follow a link that moves on while they end their way', async (t) => {
-  const { storage, client, link, book, account } = await open(t)
+  const { storage, client, link, store, maintenance, account } = await open(t)
   const [red, blue] = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')]
   const id = await link('sale')
-  await book.write(1, [clickOn(id)])
+  await store.write(1, [clickOn(id)])
   await storage.writeOne(setSpace, { id, space: red })
   await client.query('update link_clicks set space_id = $1', [red])
   // Who looks for moves has begun to, and waits.
@@ -158,12 +162,12 @@ test('clicks follow a link that moves on while they end their way', async (t) =>
       $$ begin perform pg_advisory_xact_lock_shared(7); return true; end $$;
     create view click_moves as select link_id from all_moves where pause();
     select pg_advisory_lock(7)`)
-  const moved = book.move()
+  const moved = maintenance.moveClicks()
   while ((await client.query(waiting)).rows.length === 0);
   await client.query('update links set space_id = $1 where id = $2', [blue, id])
   await client.query('select pg_advisory_unlock(7)')
   await moved
-  await book.move()
+  await maintenance.moveClicks()
   assert.deepEqual(
     (await keptTotals(storage)).map(({ space_id }) => space_id),
     [blue],
@@ -171,15 +175,15 @@ test('clicks follow a link that moves on while they end their way', async (t) =>
 })
 
 test('a day that another process deletes while it would move leaves nothing behind', async (t) => {
-  const { storage, client, link, book, account } = await open(t)
+  const { storage, client, link, store, maintenance, account } = await open(t)
   const id = await link('sale')
-  await book.write(1, [clickOn(id)])
+  await store.write(1, [clickOn(id)])
   await storage.writeOne(setSpace, { id, space: await newSpace(storage, account, 'Red') })
   await client.query('begin')
   await client.query('delete from click_days')
-  const moved = book.move()
+  const moved = maintenance.moveClicks()
   while ((await client.query(waiting)).rows.length === 0);
   await client.query('commit')
   await moved
-  assert.deepEqual((await client.query('select scope, facts from click_days')).rows, [])
+  assert.deepEqual((await client.query('select scope from click_days')).rows, [])
 })

@@ -104,10 +104,12 @@ const builder = new Kysely<never>({
   dialect: new SqliteDialect({ database: () => Promise.reject(new Error('This one only compiles.')) }),
 })
 
+const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate'])
+
 /** Ignores row locks, because SQLite has only one writer at a time. */
 class Compiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
-    if (node.modifier !== 'ForUpdate') super.visitSelectModifier(node)
+    if (!locks.has(node.modifier ?? '')) super.visitSelectModifier(node)
   }
 }
 

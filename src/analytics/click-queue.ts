@@ -1,0 +1,215 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { Failure } from '../errors.ts'
+import { Periodic } from '../lib/periodic.ts'
+import type { Meter } from '../storage/port.ts'
+import { dayAndHourOf } from './calendar.ts'
+import type { Visit } from './capture/visit.ts'
+import type { ClickWorker } from './click-worker.ts'
+
+/** The pause between two rounds of writing, and after a round that failed. Milliseconds. */
+const [everyMs, retryMs] = [500, 1_000]
+/** Visits of one transaction, for which other writers wait. */
+const batchSize = 8_000
+/** Characters of their headers, which take the event loop some milliseconds to send. 8,000 usual visits have no more. */
+const maxCharacters = 2_000_000
+/** Pending visits: some 50 MB of usual ones, four times as much of the longest. */
+const maxVisits = 100_000
+/** Pending counts of merged visits: some 50 MB. */
+const maxCounts = 300_000
+/** Attempts to write a batch that fails although the database is available. */
+const maxAttempts = 5
+/** Attempts to write everything before a stop, and the pause between them. Milliseconds. */
+const [lastAttempts, lastPauseMs] = [5, 300]
+
+export interface QueueOptions {
+  /** Pending visits, and pending counts of merged visits. */
+  readonly maxVisits?: number
+  readonly maxCounts?: number
+}
+
+/** Visits that are written together. A batch that may have been written is sent again unchanged. */
+interface Batch {
+  readonly visits: readonly Visit[]
+  /** 0 before the first attempt. Batches are numbered in the order of their first attempts. */
+  number: number
+  attempts: number
+}
+
+/**
+ * Queues visits in memory, and writes them in the background. They wait while the database is unavailable. If too many
+ * wait, the oldest are merged to counts by link, class and hour. If too many counts wait, clicks are lost. No click is
+ * written twice.
+ */
+export class ClickQueue {
+  readonly #worker: Pick<ClickWorker, 'write' | 'take'>
+  readonly #onProblem: (error: unknown) => void
+  readonly #maxVisits: number
+  readonly #maxCounts: number
+  readonly #rounds: Periodic
+  readonly #visits: Visit[] = []
+  readonly #counts = new Map<string, Visit>()
+  /** Batches that were taken from the queue. The last one is written next. */
+  readonly #batches: Batch[] = []
+  #sent = 0
+  #isReported = false
+  readonly #seen = { person: 0, bot: 0, preview: 0 }
+  #merged = 0
+  #lost = 0
+  readonly meters: readonly Meter[] = [
+    { name: 'people', help: 'Clicks of people.', value: () => this.#seen.person },
+    { name: 'bots', help: 'Clicks of bots.', value: () => this.#seen.bot },
+    { name: 'previews', help: 'Clicks of link previews.', value: () => this.#seen.preview },
+    { name: 'unwritten', help: 'Clicks that are not written yet, or counts of them.', value: () => this.#pending },
+    { name: 'batches', help: 'Batches of clicks that were written.', value: () => this.#sent },
+    {
+      name: 'reduced',
+      help: 'Clicks that count without their break-down, because too many waited to be written.',
+      value: () => this.#merged,
+    },
+    { name: 'lost', help: 'Clicks that were not written, because far too many waited.', value: () => this.#lost },
+  ]
+
+  /** `onProblem` gets the first error of each outage. */
+  constructor(
+    worker: Pick<ClickWorker, 'write' | 'take'>,
+    onProblem: (error: unknown) => void,
+    options: QueueOptions = {},
+  ) {
+    this.#worker = worker
+    this.#onProblem = onProblem
+    this.#maxVisits = options.maxVisits ?? maxVisits
+    this.#maxCounts = options.maxCounts ?? maxCounts
+    this.#rounds = new Periodic(() => this.#round(), { everyMs, onError: onProblem })
+  }
+
+  /** Queues a visit. */
+  add(visit: Visit): void {
+    this.#seen[visit.class] += 1
+    this.#visits.push(visit)
+    if (this.#visits.length > this.#maxVisits) this.#merge()
+  }
+
+  /**
+   * Stores a visit immediately if the limit of its link leaves a click. Returns whether it did. Throws
+   * `database_unavailable` and `overloaded`.
+   */
+  async take(visit: Visit): Promise<boolean> {
+    const isTaken = await this.#worker.take(visit)
+    if (isTaken) this.#seen[visit.class] += 1
+    return isTaken
+  }
+
+  /** Starts writing. */
+  start(): void {
+    this.#rounds.start()
+  }
+
+  /** Resolves when all visits that were added before are written, or the database has failed. */
+  flush(): Promise<void> {
+    return this.#rounds.run()
+  }
+
+  /** Writes all visits. Drops them after seconds if the database stays unavailable. */
+  async close(): Promise<void> {
+    for (let attempt = 1; this.#pending > 0 && attempt <= lastAttempts; attempt++) {
+      if (attempt > 1) await wait(lastPauseMs)
+      await this.flush()
+    }
+    await this.#rounds.close()
+  }
+
+  /** Visits and counts that are not written yet. */
+  get #pending(): number {
+    return this.#visits.length + this.#counts.size + this.#batches.reduce((sum, { visits }) => sum + visits.length, 0)
+  }
+
+  /** Writes what is pending now, until a batch fails. */
+  async #round(): Promise<void> {
+    for (let left = this.#pending; left > 0; ) {
+      const batch = this.#batches.pop() ?? this.#nextBatch()
+      left -= batch.visits.length
+      if (!(await this.#write(batch))) {
+        this.#rounds.runIn(retryMs)
+        return
+      }
+    }
+  }
+
+  /** Returns false if the batch has to be sent again later. */
+  async #write(batch: Batch): Promise<boolean> {
+    batch.attempts += 1
+    if (batch.number === 0) batch.number = ++this.#sent
+    try {
+      await this.#worker.write(batch.number, batch.visits)
+      this.#isReported = false
+      return true
+    } catch (error) {
+      if (!this.#isReported) this.#onProblem(error)
+      this.#isReported = true
+      if (error instanceof Failure || batch.attempts < maxAttempts) {
+        this.#batches.push(batch)
+        return false
+      }
+      this.#split(batch)
+      return true
+    }
+  }
+
+  /** Splits a batch that always fails, so that only the visits that cause the error are lost. */
+  #split({ visits }: Batch): void {
+    if (visits.length === 1) {
+      this.#lost += visits[0]?.count ?? 0
+      return
+    }
+    const half = Math.ceil(visits.length / 2)
+    for (const part of [visits.slice(half), visits.slice(0, half)]) {
+      this.#batches.push({ visits: part, number: 0, attempts: maxAttempts - 1 })
+    }
+  }
+
+  /** Takes the oldest counts and visits from the queue. */
+  #nextBatch(): Batch {
+    const counts = [...this.#counts].slice(0, batchSize)
+    for (const [key] of counts) this.#counts.delete(key)
+    const visits = this.#visits.splice(0, lengthOfBatch(this.#visits, batchSize - counts.length))
+    return { visits: [...counts.map(([, count]) => count), ...visits], number: 0, attempts: 0 }
+  }
+
+  /** Merges the oldest tenth of the visits. */
+  #merge(): void {
+    for (const visit of this.#visits.splice(0, Math.ceil(this.#maxVisits / 10))) {
+      const { day, hour } = dayAndHourOf(visit.atMs)
+      const key = `${visit.link} ${visit.class} ${day} ${hour}`
+      const known = this.#counts.get(key)
+      if (known === undefined && this.#counts.size >= this.#maxCounts) this.#lost += 1
+      else {
+        this.#counts.set(key, { ...(known ?? withoutFacts(visit)), atMs: visit.atMs, count: (known?.count ?? 0) + 1 })
+        this.#merged += 1
+      }
+    }
+  }
+}
+
+/** Returns how many of the first `max` visits fit into a batch: at least one if there are any. */
+function lengthOfBatch(visits: readonly Visit[], max: number): number {
+  let [length, characters] = [0, 0]
+  for (const { address, userAgent, referrer, languages, country } of visits) {
+    if (length === max || characters >= maxCharacters) break
+    length += 1
+    characters += address.length + userAgent.length + referrer.length + languages.length + country.length
+  }
+  return length
+}
+
+function withoutFacts(visit: Visit): Visit {
+  return {
+    ...visit,
+    isPrivate: true,
+    address: '',
+    host: '',
+    userAgent: '',
+    referrer: '',
+    languages: '',
+    country: '',
+  }
+}

@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type KeptDay, keptDays, keptSalts, keptTotals, keptVisitors, openClicks, sumsOf } from '../../test/clicks.ts'
+import type { Later } from '../../test/engine.ts'
+import { deleteLink, dueOf, newDomain, newLink, twoNodes } from '../../test/links.ts'
+import { dayOf } from './calendar.ts'
+import type { Click, ClickStore, CountedClick } from './click-store.ts'
+import { dimensions } from './day.ts'
+import { scopes } from './tables.ts'
+
+const noon = Date.parse('2026-11-22T12:00:00.000Z')
+const dayMs = 86_400_000
+
+/** Two nodes' books on one database with three links, two of them on one domain. */
+async function books(later: Later) {
+  const { storage, account, domain } = await twoNodes(later)
+  const other = await newDomain(storage, account, 'other.acme.com')
+  const links = [
+    await newLink(storage, { account, domain }, 'one'),
+    await newLink(storage, { account, domain }, 'two'),
+    await newLink(storage, { account, domain: other }, 'three'),
+  ]
+  const [first, second] = [await openClicks(storage.location, later), await openClicks(storage.location, later)]
+  return {
+    storage,
+    account,
+    domain,
+    other,
+    links,
+    first: first.store,
+    second: second.store,
+    maintenance: second.maintenance,
+  }
+}
+
+function click(link: number, more: Partial<Click> & { readonly visitor?: number } = {}): Click {
+  const { visitor, ...rest } = more
+  return {
+    ...{ link, atMs: noon, count: 1, class: 'person' as const },
+    facts: {
+      ...{ countries: 'DE', referrers: null, browsers: 'Firefox' },
+      ...{ operating_systems: 'Linux', devices: 'desktop', languages: 'de' },
+    },
+    visitorUnder: visitor === undefined ? null : () => visitor,
+    ...rest,
+  }
+}
+
+test('a batch writes totals, and the days of link, domain, space and account, which agree', async (t) => {
+  const { storage, account, domain, links, first } = await books((work) => t.after(work))
+  const [one = 0, two = 0] = links
+  const recorded = await first.write(1, [
+    click(one, { visitor: 7 }),
+    click(one, { visitor: 7, atMs: noon + 3_600_000 }),
+    click(two, { visitor: 7 }),
+    click(two, { class: 'bot', facts: null }),
+    click(two, { class: 'preview', facts: null, count: 3 }),
+  ])
+  assert.deepEqual(
+    recorded?.map((each) => each?.isFirst),
+    [true, false, true, false, false],
+  )
+  const totals = await keptTotals(storage)
+  assert.deepEqual(totals[0], {
+    ...{ link_id: one, clicks: 2, bots: 0, previews: 0, space_id: null, last_clicked_ms: noon + 3_600_000 },
+  })
+  assert.deepEqual(totals[1], {
+    ...{ link_id: two, clicks: 1, bots: 1, previews: 3, space_id: null, last_clicked_ms: noon },
+  })
+  const days = await keptDays(storage)
+  assert.deepEqual(
+    days.map(({ scope, day, id }) => [scope, day, id]),
+    [
+      [scopes.link, dayOf(noon), one],
+      [scopes.link, dayOf(noon), two],
+      [scopes.domain, dayOf(noon), domain],
+      [scopes.account, dayOf(noon), account],
+    ],
+  )
+  for (const { scope, facts } of days.slice(2)) {
+    assert.deepEqual(sumsOf(facts), { people: 3, unique: 2, bots: 1, previews: 3, addUp: dimensions }, String(scope))
+    assert.deepEqual(
+      [...facts.breakdowns.links],
+      [
+        [one, 2],
+        [two, 1],
+      ],
+    )
+  }
+})
+
+test('a batch that is sent again is written once; a link that is gone is left out', async (t) => {
+  const { storage, links, first } = await books((work) => t.after(work))
+  const [one = 0, two = 0] = links
+  await storage.writeOne(deleteLink, { id: two })
+  assert.deepEqual(
+    (await first.write(5, [click(one), click(two)]))?.map((each) => each.link.link),
+    [one],
+  )
+  assert.equal(await first.write(5, [click(one), click(two)]), null)
+  assert.equal(await first.write(4, [click(one)]), null)
+  assert.deepEqual(
+    (await keptTotals(storage)).map(({ clicks }) => clicks),
+    [1, 0],
+  )
+})
+
+test('a limit is exact: of many who ask on two nodes at the same time, as many pass as clicks are left', async (t) => {
+  const { storage, account, domain, first, second } = await books((work) => t.after(work))
+  const sale = await newLink(storage, { account, domain }, 'sale', 5)
+  const free = await newLink(storage, { account, domain }, 'free')
+  const taken = await Promise.all(
+    Array.from({ length: 20 }, async (_, n) => {
+      // One connection serves one transaction at a time.
+      return n === 0 ? askAll(first, sale, 20) : n === 1 ? askAll(second, sale, 20) : []
+    }),
+  )
+  assert.equal(taken.flat().filter((isTaken) => isTaken).length, 5)
+  assert.equal(await first.take(click(free)), false)
+  assert.equal(await first.take(click(sale + 100)), false)
+  const { clicks } = (await keptTotals(storage)).find(({ link_id }) => link_id === sale) as { clicks: number }
+  assert.equal(clicks, 5)
+  const day = (await keptDays(storage)).find(({ scope }) => scope === scopes.account)
+  assert.equal(day && sumsOf(day.facts).people, 5)
+})
+
+async function askAll(store: ClickStore, link: number, times: number) {
+  const taken = []
+  for (let n = 0; n < times; n++) taken.push(await store.take(click(link, { visitor: n })))
+  return taken
+}
+
+test('a limit that is reached makes the state of the link due', async (t) => {
+  const { storage, account, domain, first } = await books((work) => t.after(work))
+  const sale = await newLink(storage, { account, domain }, 'sale', 3)
+  const taken = await newLink(storage, { account, domain }, 'taken', 1)
+  const due = async (id: number) => (await storage.all(dueOf, { id }))[0]?.status_due_at
+  await first.write(1, [click(sale), click(sale)])
+  assert.equal(await due(sale), null)
+  await first.write(2, [click(sale), click(sale)])
+  assert.equal(await due(sale), '')
+  await first.take(click(taken))
+  assert.equal(await due(taken), '')
+})
+
+test('clicks that one node has in memory while the other forgets are left out; later ones count', async (t) => {
+  const { storage, links, first, maintenance } = await books((work) => t.after(work))
+  const [one = 0, two = 0] = links
+  const now = Date.now()
+  const [before, later] = [now - 5_000, now + 60_000]
+  assert.equal(await maintenance.deleteClicks(1, one), true)
+  const passedOn: number[] = []
+  const passOn = (clicks: readonly CountedClick[]) => void passedOn.push(...clicks.map(({ link }) => link.link))
+  const bot = { class: 'bot', facts: null, visitorUnder: null } as const
+  const waiting = [click(one, { atMs: before }), click(one, { atMs: before, ...bot }), click(two, { atMs: before })]
+  await first.write(1, waiting, passOn)
+  assert.deepEqual(passedOn, [two])
+  const counts = async () =>
+    (await keptTotals(storage)).slice(0, 2).map(({ clicks, bots, last_clicked_ms }) => [clicks, bots, last_clicked_ms])
+  assert.deepEqual(await counts(), [
+    [0, 0, null],
+    [1, 0, before],
+  ])
+  await first.write(2, [click(one, { atMs: before }), click(one, { atMs: later })])
+  // A batch of nothing else.
+  await first.write(3, [click(one, { atMs: before })])
+  assert.deepEqual(await counts(), [
+    [1, 0, later],
+    [1, 0, before],
+  ])
+  const days = (await keptDays(storage)).filter(({ scope }) => scope === scopes.link || scope === scopes.account)
+  const people = (scope: number) =>
+    days.filter((each) => each.scope === scope).reduce((sum, { facts }) => sum + sumsOf(facts).people, 0)
+  assert.deepEqual([people(scopes.link), people(scopes.account)], [2, 2])
+})
+
+test('the salt of a day is the same for all nodes, and another every day', async (t) => {
+  const { storage, links, first, second } = await books((work) => t.after(work))
+  const seen: string[] = []
+  const asking = (atMs: number): Click => ({
+    ...click(links[0] as number, { atMs }),
+    visitorUnder: (salt) => {
+      seen.push(Buffer.from(salt).toString('hex'))
+      return 1
+    },
+  })
+  await first.write(1, [asking(noon)])
+  await second.write(1, [asking(noon), asking(noon + dayMs)])
+  await first.write(2, [asking(noon)])
+  const [today, again, tomorrow, once] = seen
+  assert.deepEqual([again, once], [today, today])
+  assert.notEqual(tomorrow, today)
+  assert.deepEqual(
+    (await keptSalts(storage)).map(({ salt }) => Buffer.from(salt).toString('hex')),
+    [today, tomorrow],
+  )
+  assert.equal((await keptVisitors(storage)).length, 2)
+})
+
+/** What must be kept of clicks. */
+function modelOf(all: readonly Click[]) {
+  const people = all.filter((each) => each.class === 'person')
+  const visitors = new Set(
+    people.flatMap(({ link, atMs, visitorUnder }) =>
+      visitorUnder === null ? [] : [`${link} ${dayOf(atMs)} ${visitorUnder(new Uint8Array())}`],
+    ),
+  )
+  return {
+    ...{ people: people.length, unique: visitors.size },
+    bots: all.filter((each) => each.class === 'bot').length,
+    previews: all.filter((each) => each.class === 'preview').length,
+  }
+}
+
+/** All of a scope's days together have what is expected, and each adds up. */
+function assertKept(days: readonly KeptDay[], scope: number, expected: ReturnType<typeof modelOf>): void {
+  const sums = { people: 0, unique: 0, bots: 0, previews: 0 }
+  for (const { facts } of days.filter((day) => day.scope === scope)) {
+    const { addUp, ...own } = sumsOf(facts)
+    const isOwn = scope === scopes.link && own.people > 0
+    assert.deepEqual(addUp, isOwn ? dimensions.slice(0, -1) : dimensions)
+    for (const name of ['people', 'unique', 'bots', 'previews'] as const) sums[name] += own[name]
+  }
+  assert.deepEqual(sums, expected, `scope ${scope}`)
+}
+
+const visits = fc.array(
+  fc.record({
+    link: fc.nat(2),
+    atMs: fc.integer({ min: noon - dayMs, max: noon + dayMs }),
+    class: fc.constantFrom('person' as const, 'person' as const, 'bot' as const, 'preview' as const),
+    visitor: fc.option(fc.nat(20), { nil: undefined }),
+    referrer: fc.option(fc.nat(400), { nil: null }),
+  }),
+  { maxLength: 60 },
+)
+
+test('two nodes count as one: hours, dimensions and totals agree with a model, whatever is sent and sent again', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(visits, visits, fc.boolean()), { maxLength: 4 }), async (rounds) => {
+      await using ending = new AsyncDisposableStack()
+      const { storage, links, first, second } = await books(
+        (work) => void ending.defer(async () => void (await work())),
+      )
+      const all: Click[] = []
+      const sent = (some: (typeof rounds)[0][0]) =>
+        some.map(({ link, visitor, referrer, ...more }) => {
+          const made = click(links[link] as number, { ...more, ...(visitor !== undefined && { visitor }) })
+          const referrers = referrer === null ? null : `host-${referrer}.example`
+          return made.class === 'person'
+            ? { ...made, facts: { ...made.facts, referrers } as never }
+            : { ...made, facts: null, visitorUnder: null }
+        })
+      for (const [number, [one, two, isRepeated]] of rounds.entries()) {
+        const [left, right] = [sent(one), sent(two)]
+        all.push(...left, ...right)
+        const write = (store: ClickStore, some: Click[]) => (some.length > 0 ? store.write(number + 1, some) : null)
+        await Promise.all([write(first, left), write(second, right)])
+        if (isRepeated) await write(first, left)
+      }
+      const expected = modelOf(all)
+      const days = await keptDays(storage)
+      for (const scope of [scopes.link, scopes.domain, scopes.account]) assertKept(days, scope, expected)
+      const totals = await keptTotals(storage)
+      const sum = (name: 'clicks' | 'bots' | 'previews') => totals.reduce((of, row) => of + row[name], 0)
+      assert.deepEqual(
+        [sum('clicks'), sum('bots'), sum('previews')],
+        [expected.people, expected.bots, expected.previews],
+      )
+    }),
+    { numRuns: 12 },
+  )
+})

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { mkdir, readFile, rmdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { keptDays, keptTotals, sumsOf } from '../../test/clicks.ts'
+import type { Later } from '../../test/engine.ts'
+import { newLink, twoNodes } from '../../test/links.ts'
+import { eventually } from '../../test/processes.ts'
+import { person } from '../../test/visitors.ts'
+import type { Visit } from './capture/visit.ts'
+import { ClickWorker } from './click-worker.ts'
+import type { SinkConfig } from './sink/open.ts'
+
+async function place(later: Later, clicksSink: SinkConfig | null = null) {
+  const { storage, ...own } = await twoNodes(later)
+  const link = await newLink(storage, own, 'sale')
+  const problems: unknown[] = []
+  const worker = new ClickWorker(
+    { location: storage.location, geoipDb: null, clicksSink },
+    { onSinkProblem: (error) => problems.push(error), onCountryFile: assert.ifError },
+  )
+  later(() => worker.close())
+  return { storage, ...own, link, worker, problems }
+}
+
+const here = (t: TestContext) => place((work) => t.after(work))
+
+function visits(link: number, ...more: Partial<Visit>[]): Visit[] {
+  const sent = {
+    host: 'go.acme.com',
+    userAgent: person,
+    referrer: 'https://news.example/a?b',
+    languages: 'de-DE',
+    country: '',
+  }
+  const usual: Visit = { link, atMs: 0, class: 'person', isPrivate: false, address: '8.8.8.8', ...sent, count: 1 }
+  return more.map((each) => ({ ...usual, ...each }))
+}
+
+const visit = (link: number) => visits(link, {})[0] as Visit
+
+test('visits are classified and written, each batch once', async (t) => {
+  const { storage, link, worker } = await here(t)
+  const batch = visits(link, {}, {}, { address: '8.8.4.4' }, { isPrivate: true }, { class: 'bot', country: 'FR' })
+  await worker.write(1, batch)
+  await worker.write(1, batch)
+  assert.equal((await keptTotals(storage))[0]?.clicks, 4)
+  const facts = (await keptDays(storage))[0]?.facts
+  assert.ok(facts)
+  assert.deepEqual({ ...sumsOf(facts), addUp: 0 }, { people: 4, unique: 2, bots: 1, previews: 0, addUp: 0 })
+  const { countries, referrers, browsers, operating_systems, devices, languages } = facts.breakdowns
+  const all = [countries, referrers, browsers, operating_systems, devices, languages].map((each) => [...each])
+  const of = (value: string) => [
+    [value, 3],
+    [null, 1],
+  ]
+  assert.deepEqual(all, [of('US'), of('news.example'), of('Firefox'), of('Linux'), of('desktop'), of('de')])
+})
+
+test('a click is taken only of those that the limit leaves, and forgotten with the others', async (t) => {
+  const { storage, account, domain, worker } = await here(t)
+  const sale = await newLink(storage, { account, domain }, 'limited', 1)
+  const asked = await Promise.all([worker.take(visit(sale)), worker.take(visit(sale))])
+  assert.deepEqual(asked.sort(), [false, true])
+  assert.equal(await worker.deleteClicks(account, sale), true)
+  assert.equal(await worker.deleteClicks(account + 1, sale), false)
+  await worker.maintain({ visitorsBefore: 1, daysBefore: 0 })
+  assert.equal(await worker.take(visit(sale)), true)
+})
+
+test('what fails for another reason than an outage rejects with it, and the thread goes on', async (t) => {
+  const { storage, link, worker } = await here(t)
+  await assert.rejects(
+    worker.write(1, visits(link, { userAgent: undefined as never })),
+    (error: Error) => !('code' in error) || error.code !== 'database_unavailable',
+  )
+  await worker.write(2, visits(link, {}))
+  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
+})
+
+test('database_unavailable once it is closed', async (t) => {
+  const { link, worker } = await here(t)
+  const last = worker.write(1, visits(link, {}))
+  await worker.close()
+  await last
+  await assert.rejects(worker.write(2, visits(link, {})), { code: 'database_unavailable' })
+})
+
+test('database_unavailable for what a thread that dies was asked, and for a second; then another thread is started', async (t) => {
+  const { storage, link } = await here(t)
+  const { location } = storage
+  if (location.engine !== 'sqlite') return
+  const moved = join(dirname(location.path), 'elsewhere')
+  const worker = new ClickWorker(
+    { location: { engine: 'sqlite', path: join(moved, 'test.db') }, geoipDb: null, clicksSink: null },
+    { onSinkProblem: assert.ifError, onCountryFile: assert.ifError },
+  )
+  t.after(() => worker.close())
+  // The thread cannot open a file of a folder that is not there.
+  await assert.rejects(worker.start(), { code: 'database_unavailable' })
+  await assert.rejects(worker.write(1, visits(link, {})), { code: 'database_unavailable' })
+  await mkdir(moved)
+  using database = new DatabaseSync(location.path)
+  database.exec(`vacuum into '${join(moved, 'test.db')}'`)
+  t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER)
+  await worker.write(1, visits(link, {}))
+})
+
+test('raw clicks reach the sink, what it measures is shown, and its outages are told', async (t) => {
+  const later: Later = (work) => t.after(work)
+  const { storage, account, domain, link } = await place(later)
+  const { location } = storage
+  const folder = location.engine === 'sqlite' ? dirname(location.path) : null
+  if (folder === null) return
+  const path = join(folder, 'clicks.jsonl')
+  // A folder has the name of the file.
+  await mkdir(path)
+  const clicksSink: SinkConfig = {
+    target: { kind: 'jsonl', path },
+    spool: join(folder, 'spool'),
+    spoolBytes: 1_000_000,
+  }
+  const problems: unknown[] = []
+  const options = { location, geoipDb: null, clicksSink }
+  const worker = new ClickWorker(options, {
+    onSinkProblem: (error) => problems.push(error),
+    onCountryFile: assert.ifError,
+  })
+  later(() => worker.close())
+  await worker.start()
+  await worker.write(1, visits(link, {}, { class: 'preview', count: 2 }, { link: link + 99 }))
+  await eventually(() => problems.length === 1)
+  await rmdir(path)
+  const sent = worker.sinkMeters.find(({ name }) => name === 'sent_rows')?.value as () => number
+  await eventually(() => sent() === 3)
+  const rows = (await readFile(path, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.deepEqual(
+    rows.map((row) => [row.at, row.class, row.account_id, row.domain_id, row.link_id, row.country, row.is_unique]),
+    [
+      ['1970-01-01T00:00:00.000Z', 'person', account, domain, link, 'US', true],
+      ['1970-01-01T00:00:00.000Z', 'preview', account, domain, link, null, false],
+      ['1970-01-01T00:00:00.000Z', 'preview', account, domain, link, null, false],
+    ],
+  )
+})

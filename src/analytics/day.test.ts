@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  addDay,
+  addPeople,
+  type Breakdown,
+  type DayFacts,
+  decodeBreakdown,
+  decodeDay,
+  decodeHours,
+  dimensions,
+  emptyDay,
+  encodeDay,
+  hourOf,
+  maxValues,
+  other,
+  peopleOf,
+  subtractDay,
+  type Value,
+} from './day.ts'
+
+const text = fc.oneof(
+  fc.constantFrom('Chrome', 'de', 'DE', '__proto__', 'constructor', '7'),
+  fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 300 }),
+)
+const named: fc.Arbitrary<Value> = fc.oneof(text, fc.constantFrom(null, other))
+const link: fc.Arbitrary<Value> = fc.oneof(fc.nat(), fc.constantFrom(2 ** 53 - 1, other))
+
+interface Click {
+  readonly hour: number
+  readonly isFirst: boolean
+  readonly values: readonly Value[]
+}
+
+const click: fc.Arbitrary<Click> = fc.record({
+  hour: fc.nat(23),
+  isFirst: fc.boolean(),
+  values: fc.tuple(...dimensions.map((dimension) => (dimension === 'links' ? link : named))),
+})
+const programs = fc.array(fc.record({ hour: fc.nat(23), bots: fc.nat(3), previews: fc.nat(3) }), { maxLength: 3 })
+const day = fc.tuple(fc.array(click, { maxLength: 30 }), programs).map(([clicks, others]) => {
+  const facts = emptyDay()
+  for (const { hour, isFirst, values } of clicks) {
+    const counts = hourOf(facts, hour)
+    counts.people += 1
+    counts.unique += Number(isFirst)
+    for (const [at, dimension] of dimensions.entries()) {
+      const breakdown = facts.breakdowns[dimension]
+      breakdown.set(values[at] as Value, (breakdown.get(values[at] as Value) ?? 0) + 1)
+    }
+  }
+  for (const { hour, bots, previews } of others) {
+    if (bots + previews > 0) hourOf(facts, hour).bots += bots
+    if (bots + previews > 0) hourOf(facts, hour).previews += previews
+  }
+  return facts
+})
+
+const sumOf = (breakdown: Breakdown) => [...breakdown.values()].reduce((sum, people) => sum + people, 0)
+
+function assertAddsUp(facts: DayFacts): void {
+  for (const dimension of dimensions) {
+    assert.equal(sumOf(facts.breakdowns[dimension]), peopleOf(facts), dimension)
+    assert.ok(facts.breakdowns[dimension].size <= maxValues + 2)
+    for (const people of facts.breakdowns[dimension].values()) assert.ok(people > 0)
+  }
+}
+
+test('a day is read as it was written', () => {
+  fc.assert(fc.property(day, (facts) => assert.deepEqual(decodeDay(encodeDay(facts)), facts)))
+})
+
+test('reads the hours and each dimension of a day from their JSON', () => {
+  fc.assert(
+    fc.property(day, (facts) => {
+      const json = encodeDay(facts)
+      assert.deepEqual(new Map(decodeHours(json.hours)), facts.hours)
+      const breakdowns = JSON.parse(json.breakdowns)
+      for (const dimension of dimensions) {
+        const breakdown = JSON.stringify(breakdowns[dimension] ?? {})
+        assert.deepEqual(new Map(decodeBreakdown(dimension, breakdown)), facts.breakdowns[dimension])
+      }
+    }),
+  )
+})
+
+test('stores a day as readable JSON, whose order does not show which values belong to the same visit', () => {
+  const facts = emptyDay()
+  for (const values of [
+    ['FR', 'b.example', 'Safari', 'iOS', 'mobile', 'fr', 12],
+    ['DE', null, 'Firefox', 'Linux', 'desktop', 'de', 7],
+    ['DE', other, 'Firefox', 'Linux', 'desktop', 'de', 7],
+  ]) {
+    hourOf(facts, 9).people += 1
+    for (const [at, dimension] of dimensions.entries()) addPeople(facts.breakdowns[dimension], values[at] as Value, 1)
+  }
+  hourOf(facts, 9).unique = 2
+  hourOf(facts, 23).bots = 1
+  const { hours, breakdowns } = encodeDay(facts)
+  assert.equal(hours, '{"9":[3,2],"23":[0,0,1]}')
+  assert.equal(
+    breakdowns,
+    '{"countries":{"DE":2,"FR":1},"referrers":{"…":1,"b.example":1,"":1},"browsers":{"Firefox":2,"Safari":1},"operating_systems":{"Linux":2,"iOS":1},"devices":{"desktop":2,"mobile":1},"languages":{"de":2,"fr":1},"links":{"7":2,"12":1}}',
+  )
+})
+
+test('subtracts nothing from a day that was deleted and started again', () => {
+  const [facts, less] = [emptyDay(), emptyDay()]
+  hourOf(facts, 9).people = 1
+  Object.assign(hourOf(less, 9), { people: 2, unique: 1 })
+  subtractDay(facts, less)
+  assert.equal(peopleOf(facts), 1)
+})
+
+test('what is added up adds up, and what is taken away again leaves what was there', () => {
+  fc.assert(
+    fc.property(fc.array(day, { maxLength: 40 }), day, (days, last) => {
+      const sum = emptyDay()
+      for (const each of days) addDay(sum, each)
+      assertAddsUp(sum)
+      const people = peopleOf(sum)
+      const hours = structuredClone(sum.hours)
+      addDay(sum, last)
+      assertAddsUp(sum)
+      subtractDay(sum, last)
+      assertAddsUp(sum)
+      assert.equal(peopleOf(sum), people)
+      assert.deepEqual(sum.hours, hours)
+      for (const each of days) subtractDay(sum, each)
+      assert.deepEqual(sum, emptyDay())
+    }),
+  )
+})
+
+test('of more values than there is room for, those that come often stay, one by one and late as well', () => {
+  const facts = emptyDay()
+  const add = (referrer: string) => {
+    const one = emptyDay()
+    hourOf(one, 0).people = 1
+    for (const dimension of dimensions) one.breakdowns[dimension].set(referrer, 1)
+    addDay(facts, one)
+  }
+  for (let n = 0; n < 1_000; n++) add(`rare-${n}.example`)
+  for (let n = 0; n < 1_000; n++) add(n % 2 === 0 ? 'often.example' : `late-${n}.example`)
+  for (let n = 0; n < 400; n++) add(`twice-${n >> 1}.example`)
+  for (let n = 0; n < 100; n++) add('trickling.example')
+  assertAddsUp(facts)
+  const { referrers } = facts.breakdowns
+  assert.equal(referrers.size, maxValues + 1)
+  assert.ok((referrers.get('trickling.example') ?? 0) > 50, String(referrers.get('trickling.example')))
+  // It may lose a few before it has come twice.
+  assert.ok((referrers.get('often.example') ?? 0) > 450, String(referrers.get('often.example')))
+  assert.ok((referrers.get(other) ?? 0) > 1_000)
+})

@@ -1,0 +1,261 @@
+/**
+ * The clicks of one day of a link, a domain, a space or an account: counts by hour, and human clicks by the values of each
+ * dimension. The database stores both as JSON. Pure.
+ */
+
+/** Dimensions of human clicks. The days of a link have no `links`. */
+export const dimensions = [
+  'countries',
+  'referrers',
+  'browsers',
+  'operating_systems',
+  'devices',
+  'languages',
+  'links',
+] as const
+export type Dimension = (typeof dimensions)[number]
+
+/** Stands for the values beyond `maxValues`. */
+export const other = Symbol('other')
+/** A value of a dimension: null if unknown, a number for the id of a link. */
+export type Value = string | number | null | typeof other
+
+/** Clicks by class. `unique` counts the human clicks that were the first of their visitor that day. */
+export interface HourCounts {
+  people: number
+  unique: number
+  bots: number
+  previews: number
+}
+
+/** Human clicks by value. In each dimension that has any, they add up to the human clicks of all hours. */
+export type Breakdown = Map<Value, number>
+
+export interface DayFacts {
+  /** By the hour of the day. */
+  readonly hours: Map<number, HourCounts>
+  readonly breakdowns: Readonly<Record<Dimension, Breakdown>>
+}
+
+/** The number of values of a dimension that a day stores, in addition to null and `other`. */
+export const maxValues = 200
+
+/** Returns a day without clicks. */
+export function emptyDay(): DayFacts {
+  return {
+    hours: new Map(),
+    breakdowns: {
+      countries: new Map(),
+      referrers: new Map(),
+      browsers: new Map(),
+      operating_systems: new Map(),
+      devices: new Map(),
+      languages: new Map(),
+      links: new Map(),
+    },
+  }
+}
+
+/** Returns the counts of an hour. Adds them if there are none. */
+export function hourOf({ hours }: Pick<DayFacts, 'hours'>, hour: number): HourCounts {
+  const known = hours.get(hour)
+  if (known !== undefined) return known
+  const counts = { people: 0, unique: 0, bots: 0, previews: 0 }
+  hours.set(hour, counts)
+  return counts
+}
+
+/** Returns whether two days have the same counts. */
+export function isSameDay(a: DayFacts, b: DayFacts): boolean {
+  const isSameHour = (one: HourCounts, two: HourCounts | undefined) =>
+    one.people === two?.people && one.unique === two.unique && one.bots === two.bots && one.previews === two.previews
+  return (
+    a.hours.size === b.hours.size &&
+    [...a.hours].every(([hour, counts]) => isSameHour(counts, b.hours.get(hour))) &&
+    dimensions.every((dimension) => isSameBreakdown(a.breakdowns[dimension], b.breakdowns[dimension]))
+  )
+}
+
+function isSameBreakdown(a: Breakdown, b: Breakdown): boolean {
+  return a.size === b.size && [...a].every(([value, people]) => b.get(value) === people)
+}
+
+/** Returns the human clicks of all hours. */
+export function peopleOf({ hours }: Pick<DayFacts, 'hours'>): number {
+  let people = 0
+  for (const counts of hours.values()) people += counts.people
+  return people
+}
+
+/** Adds another day. The rarest values of dimensions with too many become `other`. */
+export function addDay(facts: DayFacts, more: DayFacts): void {
+  gatherDay(facts, more)
+  makeRoomIn(facts)
+}
+
+/** Turns the rarest values of dimensions with too many into `other`. */
+export function makeRoomIn({ breakdowns }: DayFacts): void {
+  for (const dimension of dimensions) if (breakdowns[dimension].size > maxValues) makeRoom(breakdowns[dimension])
+}
+
+/** Adds another day without bounding the number of values. */
+export function gatherDay(facts: DayFacts, more: DayFacts): void {
+  for (const [hour, counts] of more.hours) addCounts(hourOf(facts, hour), counts, 1)
+  for (const dimension of dimensions) {
+    const to = facts.breakdowns[dimension]
+    for (const [value, people] of more.breakdowns[dimension]) addPeople(to, value, people)
+  }
+}
+
+export function addPeople(to: Breakdown, value: Value, people: number): void {
+  to.set(value, (to.get(value) ?? 0) + people)
+}
+
+/**
+ * Subtracts a day that was added before. Values that have become `other` since are subtracted from `other`, so that each
+ * dimension still adds up. Does nothing if the day lacks these clicks, because it was deleted and started again.
+ */
+export function subtractDay(facts: DayFacts, less: DayFacts): void {
+  if (!includes(facts, less)) return
+  for (const [hour, counts] of less.hours) {
+    const left = hourOf(facts, hour)
+    addCounts(left, counts, -1)
+    if (left.people === 0 && left.bots === 0 && left.previews === 0) facts.hours.delete(hour)
+  }
+  for (const dimension of dimensions) {
+    const from = facts.breakdowns[dimension]
+    let owed = 0
+    for (const [value, people] of less.breakdowns[dimension]) owed += people - take(from, value, people)
+    if (owed === 0) continue
+    for (const value of [other as Value, ...byRarity(from)]) owed -= take(from, value, owed)
+  }
+}
+
+function includes({ hours }: DayFacts, less: DayFacts): boolean {
+  return [...less.hours].every(([hour, { people, unique, bots, previews }]) => {
+    const held = hours.get(hour)
+    return held && held.people >= people && held.unique >= unique && held.bots >= bots && held.previews >= previews
+  })
+}
+
+/** Subtracts up to `people` clicks from a value. Returns how many. */
+function take(from: Breakdown, value: Value, people: number): number {
+  const had = from.get(value) ?? 0
+  if (had > people) from.set(value, had - people)
+  else from.delete(value)
+  return Math.min(had, people)
+}
+
+function addCounts(to: HourCounts, { people, unique, bots, previews }: HourCounts, sign: 1 | -1): void {
+  to.people += sign * people
+  to.unique += sign * unique
+  to.bots += sign * bots
+  to.previews += sign * previews
+}
+
+/**
+ * Turns as many values into `other` as there are too many. Chance decides between the two rarest, weighted by their clicks:
+ * a frequent new value gets in sooner or later, and a frequent old one rarely leaves.
+ */
+function makeRoom(breakdown: Breakdown): void {
+  const rarest = byRarity(breakdown)
+  let [kept] = rarest
+  for (const rival of rarest.slice(1, 1 + Math.max(0, rarest.length - maxValues))) {
+    const [some, more] = [breakdown.get(kept as Value) as number, breakdown.get(rival) as number]
+    const gone: Value = Math.random() * (some + more) < more ? (kept as Value) : rival
+    if (gone === kept) kept = rival
+    breakdown.delete(gone)
+    addPeople(breakdown, other, gone === rival ? more : some)
+  }
+}
+
+/** Returns the values other than null and `other`, the rarest first. Chance orders values with the same clicks. */
+function byRarity(breakdown: Breakdown): Value[] {
+  const named = [...breakdown.keys()].filter((value) => value !== null && value !== other)
+  const chances = new Map<Value, number>(named.map((value) => [value, Math.random()]))
+  const rarity = (value: Value) => (breakdown.get(value) as number) + (chances.get(value) as number)
+  return named.sort((a, b) => rarity(a) - rarity(b))
+}
+
+/** A day as the database stores it: two JSON texts. */
+export interface DayJson {
+  /** By hour: human clicks, unique ones, bots and previews, without zeros at the end. */
+  readonly hours: string
+  /** By dimension and value. `""` is the unknown value, `"…"` stands for `other`. */
+  readonly breakdowns: string
+}
+
+/** No value of a dimension: these are ASCII, and not empty. */
+const [unknownKey, otherKey] = ['', '…']
+
+/** Returns the JSON of a day. */
+export function encodeDay({ hours, breakdowns }: DayFacts): DayJson {
+  const named = dimensions.flatMap((dimension) => {
+    const breakdown = breakdowns[dimension]
+    return breakdown.size === 0 ? [] : [[dimension, encodeBreakdown(breakdown)]]
+  })
+  return {
+    hours: JSON.stringify(Object.fromEntries([...hours].map(([hour, counts]) => [hour, encodeCounts(counts)]))),
+    breakdowns: JSON.stringify(Object.fromEntries(named)),
+  }
+}
+
+function encodeCounts({ people, unique, bots, previews }: HourCounts): number[] {
+  const counts = [people, unique, bots, previews]
+  return counts.slice(0, 1 + counts.findLastIndex((count) => count > 0))
+}
+
+function encodeBreakdown(breakdown: Breakdown): Readonly<Record<string, number>> {
+  return Object.fromEntries(sortedValues(breakdown).map(([value, people]) => [keyOf(value), people]))
+}
+
+/**
+ * Returns the values with their human clicks, the most frequent first. Their original order would show which values belong
+ * to the same visit.
+ */
+export function sortedValues(breakdown: Breakdown): [Value, number][] {
+  const values = [...breakdown]
+  if (values.length === 1) return values
+  return values.sort(([a, some], [b, more]) => more - some || (String(a) < String(b) ? -1 : 1))
+}
+
+function keyOf(value: Value): string {
+  if (value === null) return unknownKey
+  return value === other ? otherKey : String(value)
+}
+
+/** Returns the day of its JSON. */
+export function decodeDay({ hours, breakdowns }: DayJson): DayFacts {
+  const facts = emptyDay()
+  for (const [hour, counts] of decodeHours(hours)) facts.hours.set(hour, counts)
+  const parsed: Readonly<Partial<Record<Dimension, JsonBreakdown>>> = JSON.parse(breakdowns)
+  for (const dimension of dimensions) {
+    const breakdown = facts.breakdowns[dimension]
+    for (const [key, people] of Object.entries(parsed[dimension] ?? {}))
+      breakdown.set(valueOfKey(dimension, key), people)
+  }
+  return facts
+}
+
+type JsonBreakdown = Readonly<Record<string, number>>
+
+/** Returns the counts of the hours of a day, from their JSON. */
+export function* decodeHours(hours: string): Generator<[hour: number, HourCounts]> {
+  for (const [hour, counts] of Object.entries(JSON.parse(hours) as Record<string, number[]>)) {
+    const [people = 0, unique = 0, bots = 0, previews = 0] = counts
+    yield [Number(hour), { people, unique, bots, previews }]
+  }
+}
+
+/** Returns the values of one dimension and their human clicks, from their JSON. */
+export function* decodeBreakdown(dimension: Dimension, breakdown: string): Generator<[Value, number]> {
+  for (const [key, people] of Object.entries(JSON.parse(breakdown) as JsonBreakdown)) {
+    yield [valueOfKey(dimension, key), people]
+  }
+}
+
+function valueOfKey(dimension: Dimension, key: string): Value {
+  if (key === unknownKey) return null
+  if (key === otherKey) return other
+  return dimension === 'links' ? Number(key) : key
+}

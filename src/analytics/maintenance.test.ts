@@ -1,0 +1,343 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import type { Kysely } from 'kysely'
+import { type KeptDay, keptDays, keptSalts, keptTotals, keptVisitors, openClicks, sumsOf } from '../../test/clicks.ts'
+import type { Later } from '../../test/engine.ts'
+import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
+import { removeSpace } from '../spaces/store.ts'
+import { statement } from '../storage/statement.ts'
+import type { Click } from './click-store.ts'
+import { dimensions } from './day.ts'
+import { moveNext } from './maintenance.ts'
+import { scopes } from './tables.ts'
+
+const dayMs = 86_400_000
+
+/** A store with two links of a domain and one of another, and two spaces. */
+async function library(later: Later) {
+  const { storage, account, domain } = await twoNodes(later)
+  const other = await newDomain(storage, account, 'other.acme.com')
+  const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')]
+  const links = [
+    await newLink(storage, { account, domain }, 'one'),
+    await newLink(storage, { account, domain }, 'two'),
+    await newLink(storage, { account, domain: other }, 'three'),
+  ]
+  const clicks = await openClicks(storage.location, later)
+  return { storage, account, domain, other, spaces, links, ...clicks }
+}
+
+const here = (t: TestContext) => library((work) => t.after(work))
+
+let visitors = 0
+
+function click(link: number, day = 100, more: Partial<Click> = {}): Click {
+  visitors += 1
+  const visitor = visitors
+  const facts = {
+    countries: 'DE',
+    referrers: null,
+    browsers: null,
+    operating_systems: null,
+    devices: null,
+    languages: 'de',
+  }
+  return {
+    ...{ link, atMs: day * dayMs, count: 1, class: 'person', facts, visitorUnder: () => visitor },
+    ...more,
+  }
+}
+
+test('clicks that are forgotten are gone from the link and from all that it belongs to, and nothing else is', async (t) => {
+  const { storage, account, links, store, maintenance } = await here(t)
+  const [one = 0, two = 0, three = 0] = links
+  await store.write(1, [
+    click(one),
+    click(two),
+    click(three),
+    click(one, 101),
+    click(one, 101, { class: 'bot', facts: null }),
+  ])
+  assert.equal(await maintenance.deleteClicks(account, one), true)
+  assert.deepEqual(
+    (await keptTotals(storage)).map(({ clicks, bots, last_clicked_ms }) => [clicks, bots, last_clicked_ms]),
+    [
+      [0, 0, null],
+      [1, 0, 100 * dayMs],
+      [1, 0, 100 * dayMs],
+    ],
+  )
+  const days = await keptDays(storage)
+  assert.ok(days.every(({ scope, id }) => scope !== scopes.link || id !== one))
+  const accounts = days.filter(({ scope }) => scope === scopes.account).map(({ facts }) => sumsOf(facts))
+  assert.deepEqual(
+    accounts.map(({ people, bots, addUp }) => [people, bots, addUp]),
+    [[2, 0, dimensions]],
+  )
+  assert.equal(
+    days.find(({ scope, day }) => scope === scopes.account && day === 100)?.facts.breakdowns.links.get(one),
+    undefined,
+  )
+})
+
+test('clicks of another account are not forgotten, nor is a link without any a failure', async (t) => {
+  const { storage, account, links, store, maintenance } = await here(t)
+  const [one = 0, two = 0] = links
+  await store.write(1, [click(one)])
+  assert.equal(await maintenance.deleteClicks(account + 1, one), false)
+  assert.equal(await maintenance.deleteClicks(account, two), true)
+  assert.equal((await keptTotals(storage))[0]?.clicks, 1)
+})
+
+test('a link whose limit was used up is due when its clicks are forgotten', async (t) => {
+  const { storage, account, domain, store, maintenance } = await here(t)
+  const sale = await newLink(storage, { account, domain }, 'sale', 1)
+  await store.take(click(sale))
+  await maintenance.deleteClicks(account, sale)
+  assert.equal((await storage.all(dueOf, { id: sale }))[0]?.status_due_at, '')
+  assert.equal(await store.take(click(sale)), true)
+})
+
+test('clicks follow their link to another space, and out of it', async (t) => {
+  const { storage, links, spaces, store, maintenance } = await here(t)
+  const [one = 0, two = 0] = links
+  const [red = 0, blue = 0] = spaces
+  const peopleOf = async (space: number) => {
+    const days = (await keptDays(storage)).filter(({ scope, id }) => scope === scopes.space && id === space)
+    return days
+      .map(({ facts }) => sumsOf(facts))
+      .filter(({ people }) => people > 0)
+      .map(({ people, addUp }) => [people, addUp.length])
+  }
+  // A link without clicks is there at once.
+  await storage.writeOne(setSpace, { id: two, space: red })
+  await store.write(1, [click(one), click(one, 101), click(two)])
+  await storage.writeOne(setSpace, { id: one, space: red })
+  assert.deepEqual(await peopleOf(red), [[1, dimensions.length]])
+  await store.write(2, [click(one)])
+  await maintenance.moveClicks()
+  assert.deepEqual(await peopleOf(red), [
+    [3, dimensions.length],
+    [1, dimensions.length],
+  ])
+  await storage.writeOne(setSpace, { id: one, space: blue })
+  await storage.writeOne(setSpace, { id: two, space: null })
+  await maintenance.moveClicks()
+  assert.deepEqual([await peopleOf(red), (await peopleOf(blue)).length], [[], 2])
+  // There and back before anything was moved.
+  await storage.writeOne(setSpace, { id: one, space: red })
+  await storage.writeOne(setSpace, { id: one, space: blue })
+  await maintenance.moveClicks()
+  assert.equal((await peopleOf(blue)).length, 2)
+})
+
+test('the days of links, domains and spaces that are gone are deleted; those of the account stay', async (t) => {
+  const { storage, links, spaces, store, maintenance } = await here(t)
+  const [one = 0, two = 0] = links
+  await storage.writeOne(setSpace, { id: one, space: spaces[0] as number })
+  await store.write(1, [click(one), click(two, 101)])
+  for (const id of [one, two]) await storage.writeOne(deleteLink, { id })
+  await maintenance.deleteRemoved()
+  const kept = await keptDays(storage)
+  assert.deepEqual([...new Set(kept.map(({ scope }) => scope))], [scopes.domain, scopes.space, scopes.account])
+  assert.equal((await keptTotals(storage)).length, 1)
+})
+
+test('many days follow their link step by step, the newest first, and clicks of any day meanwhile do too', async (t) => {
+  const { storage, account, links, spaces, database, store, maintenance } = await here(t)
+  const [one = 0, two = 0] = links
+  const [red = 0, blue = 0] = spaces
+  const look = async () => {
+    const kept = await keptDays(storage)
+    return spaces.map((id) => peopleIn(kept, scopes.space, id))
+  }
+  const days = Array.from({ length: 20 }, (_, n) => 100 + n)
+  for (const id of [one, two]) await storage.writeOne(setSpace, { id, space: red })
+  await store.write(1, [...days.map((day) => click(one, day)), click(two, 100)])
+  assert.deepEqual(await look(), [21, 0])
+  await storage.writeOne(setSpace, { id: one, space: blue })
+  await database.write(moveNext)
+  assert.deepEqual(await look(), [13, 8])
+  await store.write(2, [click(one, 100), click(one, 112), click(one, 120)])
+  assert.deepEqual(await look(), [14, 10])
+  await storage.writeOne(setSpace, { id: one, space: null })
+  await database.write(moveNext)
+  assert.deepEqual(await look(), [14, 2])
+  assert.equal(await maintenance.deleteClicks(account, two), true)
+  assert.deepEqual(await look(), [13, 2])
+  await removeSpace(storage, account, red, null)
+  await maintenance.deleteRemoved()
+  assert.deepEqual(await look(), [0, 0])
+  assert.equal((await storage.all(removalsLeft, {})).length, 0)
+  assert.equal(peopleIn(await keptDays(storage), scopes.account, account), 23)
+})
+
+test('clicks that are forgotten while they follow their link are gone from both spaces', async (t) => {
+  const { storage, account, links, spaces, database, store, maintenance } = await here(t)
+  const [one = 0] = links
+  await storage.writeOne(setSpace, { id: one, space: spaces[0] as number })
+  await store.write(
+    1,
+    Array.from({ length: 20 }, (_, n) => click(one, 100 + n)),
+  )
+  await storage.writeOne(setSpace, { id: one, space: spaces[1] as number })
+  await database.write(moveNext)
+  assert.equal(await maintenance.deleteClicks(account, one), true)
+  assert.deepEqual(await keptDays(storage), [])
+  // Clicks from before the forgetting would be left out.
+  const tomorrow = Math.ceil(Date.now() / 86_400_000)
+  await store.write(2, [click(one, tomorrow)])
+  await maintenance.moveClicks()
+  const own = (await keptDays(storage)).filter(({ scope }) => scope === scopes.space)
+  assert.deepEqual(
+    own.map(({ id, day }) => [id, day]),
+    [[spaces[1], tomorrow]],
+  )
+})
+
+test('clicks of a link whose move was cut short by forgetting, and that is back, are there once', async (t) => {
+  const { storage, account, links, spaces, database, store, maintenance } = await here(t)
+  const [one = 0] = links
+  const [red = 0, blue = 0] = spaces
+  const tomorrow = Math.ceil(Date.now() / dayMs)
+  await storage.writeOne(setSpace, { id: one, space: red })
+  const days = Array.from({ length: 20 }, (_, n) => tomorrow + n)
+  await store.write(
+    1,
+    days.map((day) => click(one, day)),
+  )
+  await storage.writeOne(setSpace, { id: one, space: blue })
+  await database.write(moveNext)
+  assert.equal(await maintenance.deleteClicks(account, one), true)
+  await storage.writeOne(setSpace, { id: one, space: red })
+  await store.write(2, [click(one, tomorrow)])
+  await maintenance.moveClicks()
+  assert.equal(peopleIn(await keptDays(storage), scopes.space, red), 1)
+})
+
+test('a space that is gone leaves no days, though its links are clicked before their clicks have moved out', async (t) => {
+  const { storage, account, links, spaces, store, maintenance } = await here(t)
+  const [one = 0] = links
+  const [red = 0] = spaces
+  await storage.writeOne(setSpace, { id: one, space: red })
+  await store.write(1, [click(one), click(one, 101)])
+  // What a sweep does first comes too early for this space.
+  await maintenance.moveClicks()
+  await removeSpace(storage, account, red, null)
+  await maintenance.deleteRemoved()
+  await store.write(2, [click(one), click(one, 102)])
+  await maintenance.moveClicks()
+  await maintenance.deleteRemoved()
+  const days = await keptDays(storage)
+  assert.deepEqual(
+    days.filter(({ scope }) => scope === scopes.space),
+    [],
+  )
+  assert.equal(peopleIn(days, scopes.account, account), 4)
+  assert.equal((await storage.all(removalsLeft, {})).length, 0)
+})
+
+const removalsLeft = statement((db: Kysely<{ click_removals: { scope: number; id: number } }>) =>
+  db.selectFrom('click_removals').selectAll(),
+)
+
+test('visitors and salts of days that are over are deleted, as often as that takes; facts beyond the retention too', async (t) => {
+  const { storage, links, store, maintenance } = await here(t)
+  const [one = 0] = links
+  const salts: string[] = []
+  const telling = (each: Click): Click => ({
+    ...each,
+    visitorUnder: (salt) => {
+      salts.push(Buffer.from(salt).toString('hex'))
+      return each.visitorUnder?.(salt) ?? 0
+    },
+  })
+  await store.write(1, [...Array.from({ length: 1_200 }, () => click(one, 100)), telling(click(one, 101))])
+  await maintenance.deleteVisitorsBefore(101)
+  assert.deepEqual(
+    [(await keptSalts(storage)).map(({ day }) => day), (await keptVisitors(storage)).map(({ day }) => day)],
+    [[101], [101]],
+  )
+  await store.write(2, [telling(click(one, 101))])
+  await maintenance.deleteVisitorsBefore(102)
+  await store.write(3, [telling(click(one, 101))])
+  assert.equal(salts[0], salts[1])
+  assert.notEqual(salts[1], salts[2])
+  await maintenance.deleteDaysBefore(101)
+  assert.deepEqual([...new Set((await keptDays(storage)).map(({ day }) => day))], [101])
+  assert.equal((await keptTotals(storage))[0]?.clicks, 1_203)
+})
+
+function peopleIn(days: readonly KeptDay[], scope: number, id: number): number {
+  const own = days.filter((each) => each.scope === scope && each.id === id)
+  return own.reduce((sum, { facts }) => sum + sumsOf(facts).people, 0)
+}
+
+function clicksOf(totals: readonly { readonly clicks: number }[]): number {
+  return totals.reduce((sum, { clicks }) => sum + clicks, 0)
+}
+
+const steps = fc.array(
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        do: fc.constant('click' as const),
+        link: fc.nat(2),
+        day: fc.integer({ min: 88, max: 102 }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('forget' as const), link: fc.nat(2), day: fc.constant(0) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('move' as const), link: fc.nat(2), day: fc.nat(2) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constantFrom('settle' as const, 'step' as const, 'step' as const),
+        link: fc.constant(0),
+        day: fc.constant(0),
+      }),
+    },
+  ),
+  { maxLength: 25 },
+)
+
+test('whatever is clicked, forgotten and moved: spaces, domains and the account have what their links have', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (taken) => {
+      await using ending = new AsyncDisposableStack()
+      const { storage, account, links, spaces, database, store, maintenance } = await library(
+        (work) => void ending.defer(async () => void (await work())),
+      )
+      // More days than move or are forgotten at once.
+      await store.write(
+        1,
+        links.flatMap((link) => Array.from({ length: 12 }, (_, n) => click(link, 90 + n))),
+      )
+      for (const [at, { do: what, link, day }] of taken.entries()) {
+        const id = links[link] as number
+        const doing = {
+          click: () => store.write(at + 2, [click(id, day)]),
+          forget: () => maintenance.deleteClicks(account, id),
+          move: () => storage.writeOne(setSpace, { id, space: spaces[day] ?? null }),
+          settle: () => maintenance.moveClicks(),
+          step: () => database.write(moveNext),
+        }
+        await doing[what]()
+      }
+      await maintenance.moveClicks()
+      const totals = await keptTotals(storage)
+      const days = await keptDays(storage)
+      for (const { link_id, clicks } of totals) assert.equal(peopleIn(days, scopes.link, link_id), clicks)
+      for (const space of spaces) {
+        const own = totals.filter(({ space_id }) => space_id === space)
+        assert.equal(peopleIn(days, scopes.space, space), clicksOf(own))
+      }
+      assert.equal(peopleIn(days, scopes.account, account), clicksOf(totals))
+      for (const { facts } of days.filter(({ scope }) => scope !== scopes.link)) {
+        assert.deepEqual(sumsOf(facts).addUp, dimensions)
+      }
+    }),
+    { numRuns: 15 },
+  )
+})

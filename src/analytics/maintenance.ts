@@ -1,0 +1,281 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { BatchWriter, Db } from '../storage/port.ts'
+import { restorableSince } from '../storage/restoring.ts'
+import { query } from '../storage/schema.ts'
+import { addDay, addPeople, type DayFacts, peopleOf, subtractDay } from './day.ts'
+import {
+  type DayKey,
+  Days,
+  daysOfLink,
+  daysOfScope,
+  deleteDays,
+  groupKeys,
+  type LinkTotals,
+  lockAccounts,
+  lockLinks,
+  makeStatusDue,
+  parts,
+  type Scope,
+  saveTotals,
+  scopes,
+} from './tables.ts'
+
+/** Days that one transaction moves or subtracts: full ones take some milliseconds each. */
+const dayBatchSize = 8
+/** Rows that one transaction deletes. */
+const rowBatchSize = 1_000
+/** Deleted records whose days are deleted together, and days of one transaction. */
+const [removalBatchSize, removedDays] = [512, 16]
+/** The pause after each of many transactions: other writers of SQLite look for the lock every 2 ms. Milliseconds. */
+const pauseMs = 5
+
+/** Days since 1970-01-01: older rows are deleted. */
+export interface Bounds {
+  /** Of visitors and salts. */
+  readonly visitorsBefore: number
+  /** Of daily aggregates. */
+  readonly daysBefore: number
+}
+
+/** Returns whether there is work for `ClickMaintenance.run`. Only reads. */
+export async function isMaintenanceDue(db: Db, { visitorsBefore, daysBefore }: Bounds): Promise<boolean> {
+  const [row] = await db.execute(
+    query.selectNoFrom(({ exists, or }) =>
+      or([
+        exists(query.selectFrom('click_salts').select('day').where('day', '<', visitorsBefore)),
+        exists(query.selectFrom('click_visitors').select('day').where('day', '<', visitorsBefore)),
+        ...Object.values(scopes).map((scope) => exists(oldDays(scope, daysBefore))),
+        exists(query.selectFrom('click_moves').select('link_id')),
+        exists(query.selectFrom('click_removals').select('id')),
+      ]).as('isDue'),
+    ),
+  )
+  // SQLite returns 0 or 1.
+  return Boolean(row?.isDue)
+}
+
+/** Deletes the links of every account that were deleted in the dashboard, and can't be restored any more at `now`. */
+export async function deleteExpiredLinks(db: Db, now: number): Promise<void> {
+  const until = restorableSince(now)
+  // Usually there are none, and reads wait for no other writer.
+  const expired = query.selectFrom('deleted_links').select('id').where('deleted_at', '<=', until).limit(1)
+  if ((await db.execute(expired)).length === 0) return
+  await db.execute(query.deleteFrom('deleted_links').where('deleted_at', '<=', until))
+}
+
+function oldDays(scope: Scope, before: number) {
+  return query.selectFrom('click_days').select(['day', 'id']).where('scope', '=', scope).where('day', '<', before)
+}
+
+/**
+ * Deletes and moves stored clicks, in many transactions, so that other writers never wait for long. Work that a stop
+ * interrupts continues after the next start. Throws `database_unavailable`.
+ */
+export class ClickMaintenance {
+  readonly #database: BatchWriter
+
+  constructor(database: BatchWriter) {
+    this.#database = database
+  }
+
+  /** Does all maintenance that is due. */
+  async run({ visitorsBefore, daysBefore }: Bounds): Promise<void> {
+    await this.moveClicks()
+    await this.deleteRemoved()
+    await this.deleteDaysBefore(daysBefore)
+    await this.deleteVisitorsBefore(visitorsBefore)
+  }
+
+  /**
+   * Deletes the clicks of the account's link: its totals, its days, and its share of the days of its domain, space and
+   * account. They agree after each transaction. Returns false if there is no such link.
+   */
+  async deleteClicks(account: number, link: number): Promise<boolean> {
+    let isFound = false
+    await this.#repeat(async (tx) => {
+      const totals = await lockOwnLink(tx, account, link)
+      isFound = totals !== undefined
+      return totals !== undefined && deleteSomeClicks(tx, totals)
+    })
+    // The rows are gone, even if the engine still stores them somewhere.
+    if (isFound) await this.#database.scrub('click_salts').catch(() => undefined)
+    return isFound
+  }
+
+  /** Moves the clicks of links that have moved to another space. */
+  moveClicks(): Promise<void> {
+    return this.#repeat(moveNext)
+  }
+
+  /** Deletes the days of deleted links, domains and spaces. */
+  async deleteRemoved(): Promise<void> {
+    const next = query.selectFrom('click_removals').selectAll().orderBy('scope').orderBy('id').limit(removalBatchSize)
+    for (;;) {
+      const removals = await this.#database.write((tx) => tx.execute(next))
+      if (removals.length === 0) return
+      // Links have left a deleted space before, but some of their days may still have to follow.
+      await this.moveClicks()
+      for (const scope of Object.values(scopes)) {
+        const ids = removals.filter((removal) => removal.scope === scope).map(({ id }) => id)
+        if (ids.length > 0) await this.#deleteAllDays(scope, ids)
+      }
+    }
+  }
+
+  /** Deletes the daily aggregates of days before `day`. Totals stay. */
+  async deleteDaysBefore(day: number): Promise<void> {
+    for (const scope of Object.values(scopes)) {
+      await this.#repeat(async (tx) => {
+        const rows = await tx.execute(oldDays(scope, day).orderBy('day').orderBy('id').limit(rowBatchSize))
+        for (const each of new Set(rows.map((row) => row.day))) {
+          const ids = rows.filter((row) => row.day === each).map(({ id }) => id)
+          for (const some of parts(ids)) await deleteDays(tx, scope, [each], some)
+        }
+        return rows.length === rowBatchSize
+      })
+    }
+  }
+
+  /** Deletes the visitors and salts of days before `day`, and overwrites the salts where the engine still stores them. */
+  async deleteVisitorsBefore(day: number): Promise<void> {
+    await this.#repeat(async (tx) => {
+      const visitors = query
+        .deleteFrom('click_visitors')
+        .where(({ eb, refTuple, selectFrom }) =>
+          eb(
+            refTuple('day', 'link_id', 'visitor'),
+            'in',
+            selectFrom('click_visitors')
+              .select(['day', 'link_id', 'visitor'])
+              .where('day', '<', day)
+              .limit(rowBatchSize)
+              .$asTuple('day', 'link_id', 'visitor'),
+          ),
+        )
+      return (await tx.execute(visitors.returning('day'))).length === rowBatchSize
+    })
+    // Salts are deleted last: as long as they exist, the next run repeats steps that failed.
+    const emptied = query.updateTable('click_salts').set({ salt: new Uint8Array() }).where('day', '<', day)
+    const isDue = (await this.#database.write((tx) => tx.execute(emptied.returning('day')))).length > 0
+    if (isDue) await this.#database.scrub('click_salts')
+    await this.#database.write(async (tx) => {
+      await tx.execute(query.deleteFrom('click_batches').where('day', '<', day))
+      await tx.execute(query.deleteFrom('click_salts').where('day', '<', day))
+    })
+  }
+
+  /** Deletes all days of records, and then the removals. */
+  async #deleteAllDays(scope: Scope, ids: readonly number[]): Promise<void> {
+    const days = await this.#database.write((tx) => daysOfScope(tx, scope))
+    for (const some of parts(days, removedDays)) {
+      await this.#database.write((tx) => deleteDays(tx, scope, some, ids))
+      await wait(pauseMs)
+    }
+    await this.#database.write((tx) =>
+      tx.execute(query.deleteFrom('click_removals').where('scope', '=', scope).where('id', 'in', ids)),
+    )
+  }
+
+  /** Runs a step in transactions until it returns false. */
+  async #repeat(step: (tx: Db) => Promise<boolean>): Promise<void> {
+    while (await this.#database.write(step)) await wait(pauseMs)
+  }
+}
+
+/** Locks the account's link. Links of a domain that is being removed are gone. */
+async function lockOwnLink(tx: Db, account: number, link: number): Promise<LinkTotals | undefined> {
+  const totals = (await lockLinks(tx, [link])).get(link)
+  if (totals?.account !== account) return undefined
+  const domain = query.selectFrom('domains').select('id').where('id', '=', totals.domain)
+  return (await tx.execute(domain.where('account_id', '=', account))).length > 0 ? totals : undefined
+}
+
+/** Returns whether there are more. */
+async function deleteSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
+  const all = await daysOfLink(tx, totals.link)
+  const some = all.slice(0, dayBatchSize)
+  const deleted = await regroup(
+    tx,
+    totals,
+    some.map(({ day, space_id: space }) => ({ day, from: groupKeys(totals, { day, space }), to: [] })),
+  )
+  for (const { hours } of deleted) {
+    for (const { people, bots, previews } of hours.values()) {
+      totals.clicks = Math.max(0, totals.clicks - people)
+      totals.bots = Math.max(0, totals.bots - bots)
+      totals.previews = Math.max(0, totals.previews - previews)
+    }
+  }
+  const days = some.map(({ day }) => day)
+  if (days.length > 0) await deleteDays(tx, scopes.link, days, [totals.link])
+  if (all.length <= dayBatchSize) await clearTotals(tx, totals.link)
+  else await saveTotals(tx, [totals])
+  return all.length > dayBatchSize
+}
+
+/** Clears what is left of a link without days. A link whose limit was reached works again. */
+async function clearTotals(tx: Db, link: number): Promise<void> {
+  const none = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null, forgotten_ms: Date.now() }
+  await tx.execute(query.updateTable('link_clicks').set(none).where('link_id', '=', link))
+  const days = query.selectFrom('click_salts').select('day')
+  await tx.execute(query.deleteFrom('click_visitors').where('link_id', '=', link).where('day', 'in', days))
+  const limited = query.selectFrom('links').select('id').where('id', '=', link).where('clicks_limit', 'is not', null)
+  if ((await tx.execute(limited)).length === 0) return
+  await makeStatusDue(tx, [link])
+  await tx.execute(query.insertInto('changes').values({ resource: 'links', record_id: link }))
+}
+
+/** Moves some clicks of one link. Returns false if there are no links to move. */
+export async function moveNext(tx: Db): Promise<boolean> {
+  const [job] = await tx.execute(query.selectFrom('click_moves').select('link_id').orderBy('link_id').limit(1))
+  if (job === undefined) return false
+  const totals = (await lockLinks(tx, [job.link_id])).get(job.link_id)
+  const isMore = totals !== undefined && (await moveSomeClicks(tx, totals))
+  if (!isMore) await tx.execute(query.deleteFrom('click_moves').where('link_id', '=', job.link_id))
+  return true
+}
+
+/** Moves the newest of the days that are in another space than the link. Returns whether there are more. */
+async function moveSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
+  const left = (await daysOfLink(tx, totals.link)).filter(({ space_id }) => space_id !== totals.space)
+  const keys = (day: number, space: number | null): DayKey[] =>
+    space === null ? [] : [{ scope: scopes.space, day, id: space }]
+  const moves = left
+    .slice(-dayBatchSize)
+    .map(({ day, space_id }) => ({ day, from: keys(day, space_id), to: keys(day, totals.space) }))
+  await regroup(tx, totals, moves)
+  return left.length > dayBatchSize
+}
+
+/** A day of a link whose clicks leave the days of some groups for those of others. */
+interface Move {
+  readonly day: number
+  readonly from: readonly DayKey[]
+  readonly to: readonly DayKey[]
+}
+
+/** Moves clicks of a link between groups. The link's days are then in its space. Returns these days. */
+async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Promise<DayFacts[]> {
+  await lockAccounts(tx, [totals.account])
+  const days = new Days(tx)
+  const keyOf = (day: number): DayKey => ({ scope: scopes.link, day, id: totals.link })
+  await days.read(moves.flatMap(({ day, from, to }) => [keyOf(day), ...from, ...to]))
+  const moved = moves.map(({ day, from, to }) => {
+    const own = days.get(keyOf(day))
+    own.space = totals.space
+    const share = shareOf(own.facts, totals.link)
+    for (const key of from) subtractDay(days.get(key).facts, share)
+    for (const key of to) addDay(days.get(key).facts, share)
+    return own.facts
+  })
+  await days.save()
+  return moved
+}
+
+/** Returns the clicks of a link's day as the days of groups contain them. */
+function shareOf(facts: DayFacts, link: number): DayFacts {
+  const share = { hours: facts.hours, breakdowns: { ...facts.breakdowns, links: new Map() } }
+  const people = peopleOf(facts)
+  if (people > 0) addPeople(share.breakdowns.links, link, people)
+  return share
+}

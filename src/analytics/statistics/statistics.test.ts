@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../../../test/app.ts'
+import { addClicks, dayOf, dayWith, manyPeople, storeDay, type TestClick } from '../../../test/days.ts'
+import { newPlace } from '../../../test/links-api.ts'
+import { dimensions, emptyDay, hourOf, maxValues } from '../day.ts'
+import { dailyClicksOf } from './statistics.ts'
+
+const app = await startApp()
+const db = app.storage
+const person: TestClick = { hour: 9, kind: 'people' }
+const last = dayOf('2026-11-22')
+const range = { from: last - 29, to: last }
+const none = Array.from({ length: 30 }, () => 0)
+
+test('each link has the clicks of people on each day of the range, and zero where there are none', async () => {
+  const { account, link } = await newPlace(app)
+  const [busy, quiet] = [(await link()).id, (await link()).id]
+  await addClicks(db, busy, last, dayWith([person, { ...person, hour: 23 }, { hour: 1, kind: 'bots' }]))
+  await addClicks(db, busy, last - 20, dayWith([{ hour: 3, kind: 'previews' }]))
+  await addClicks(db, busy, range.from, dayWith([person]))
+  for (const outside of [range.from - 1, last + 1]) await addClicks(db, busy, outside, dayWith([person]))
+  assert.deepEqual(
+    await dailyClicksOf(db, account, [busy, quiet], range),
+    new Map([
+      [busy, [1, ...none.slice(2), 2]],
+      [quiet, none],
+    ]),
+  )
+})
+
+test('a link of another account, and one that is unknown, has zeros', async () => {
+  const [own, other] = [await newPlace(app), await newPlace(app)]
+  const theirs = (await other.link()).id
+  await addClicks(db, theirs, last, dayWith([person]))
+  const unknown = 9_999_999
+  assert.deepEqual(
+    await dailyClicksOf(db, own.account, [theirs, unknown], range),
+    new Map([
+      [theirs, none],
+      [unknown, none],
+    ]),
+  )
+})
+
+test('any number of links, and none, over one day or more than a statement reads', async () => {
+  const { account, link } = await newPlace(app)
+  const ids: number[] = []
+  for (let n = 0; n < 60; n++) {
+    const { id } = await link()
+    ids.push(id)
+    await storeDay(db, 0, last - (n % 30), id, manyPeople(n + 1, 'countries', 'DE'))
+  }
+  const clicks = await dailyClicksOf(db, account, ids, range)
+  for (const [n, id] of ids.entries()) assert.deepEqual(clicks.get(id), none.with(29 - (n % 30), n + 1))
+  assert.deepEqual((await dailyClicksOf(db, account, ids, { from: last, to: last })).get(ids[0] as number), [1])
+  assert.equal((await dailyClicksOf(db, account, [], range)).size, 0)
+})
+
+test('a day that is as long as days can be has its clicks', async () => {
+  const { account, link } = await newPlace(app)
+  const { id } = await link()
+  const facts = emptyDay()
+  const most = 2 ** 48
+  for (let hour = 0; hour < 24; hour++) {
+    Object.assign(hourOf(facts, hour), { people: most, unique: most - 1, bots: 2 ** 52, previews: 2 ** 52 })
+  }
+  for (const dimension of dimensions.filter((each) => each !== 'links')) {
+    for (let n = 0; n < maxValues; n++) facts.breakdowns[dimension].set(`value-${n}.example.com`, most)
+  }
+  await storeDay(db, 0, last, id, facts)
+  assert.deepEqual(await dailyClicksOf(db, account, [id], range), new Map([[id, none.with(29, 24 * most)]]))
+})

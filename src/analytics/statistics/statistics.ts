@@ -1,0 +1,79 @@
+/** Clicks over time and by value. */
+import type { Db } from '../../storage/port.ts'
+import type { Dimension } from '../day.ts'
+import type { DayRange, Interval } from './day-range.ts'
+import { Ranking } from './ranking.ts'
+import type { StatsQuery } from './schema.ts'
+import { Series } from './series.ts'
+import { readBreakdowns, readHours, readHoursOfLinks, type Subject } from './store.ts'
+
+/** Returns the clicks over time. */
+export async function seriesOf(
+  db: Db,
+  account: number,
+  subject: Subject,
+  range: DayRange,
+  interval: Interval,
+): Promise<Series> {
+  const series = new Series(range, interval)
+  for await (const { day, hours } of readHours(db, account, subject, range)) series.add(day, hours)
+  return series
+}
+
+/** Classes of clicks and their counts. All of them are returned, even at zero. */
+const classes = [
+  ['person', 'clicks'],
+  ['bot', 'bots'],
+  ['preview', 'previews'],
+] as const
+
+/** Returns the clicks by value. */
+export async function rankingOf(
+  db: Db,
+  account: number,
+  subject: Subject,
+  range: DayRange,
+  name: Exclude<StatsQuery['name'], 'clicks'>,
+): Promise<Ranking> {
+  if (name !== 'classes' && !(name === 'links' && subject.scope === 'link')) {
+    return (await rankingsOf(db, account, subject, range, [name]))[name]
+  }
+  const ranking = new Ranking()
+  const { totals } = await seriesOf(db, account, subject, range, 'month')
+  // The days of a link do not name the link.
+  if (name === 'links' && totals.clicks > 0) ranking.add(subject.id, totals.clicks)
+  if (name === 'classes') for (const [value, counter] of classes) ranking.add(value, totals[counter])
+  return ranking
+}
+
+/** Returns the clicks by value of several dimensions, whose days are read together. */
+export async function rankingsOf<Name extends Dimension>(
+  db: Db,
+  account: number,
+  subject: Subject,
+  range: DayRange,
+  names: readonly Name[],
+): Promise<Record<Name, Ranking>> {
+  const rankings = Object.fromEntries(names.map((name) => [name, new Ranking()])) as Record<Name, Ranking>
+  for await (const { name, breakdown } of readBreakdowns(db, account, subject, range, names)) {
+    for (const [value, clicks] of breakdown) rankings[name].add(value, clicks)
+  }
+  return rankings
+}
+
+/** Returns the human clicks of each of the account's links on each day of the range. Unknown links have zeros. */
+export async function dailyClicksOf(
+  db: Db,
+  account: number,
+  linkIds: readonly number[],
+  range: DayRange,
+): Promise<Map<number, number[]>> {
+  const clicks = new Map(linkIds.map((id) => [id, Array.from({ length: range.to - range.from + 1 }, () => 0)]))
+  for await (const { link, day, hours } of readHoursOfLinks(db, account, linkIds, range)) {
+    let people = 0
+    for (const [, counts] of hours) people += counts.people
+    const days = clicks.get(link) as number[]
+    days[day - range.from] = people
+  }
+  return clicks
+}

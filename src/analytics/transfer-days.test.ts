@@ -1,0 +1,243 @@
+/** Days of links that are imported without the links: what `waymark export clicks` writes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type KeptDay, keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
+import { addClicks, dayWith } from '../../test/days.ts'
+import type { Later } from '../../test/engine.ts'
+import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
+import { createAccount } from '../accounts/store.ts'
+import { transferables } from '../app/app.ts'
+import type { Db } from '../storage/port.ts'
+import { importRecords } from '../transfer/import.ts'
+import { dayText } from './calendar.ts'
+import { scopes } from './tables.ts'
+import { clickTexts } from './texts.ts'
+import { raiseTotals } from './transfer-store.ts'
+
+const day = 20_000
+const forever = { from: undefined, to: undefined }
+
+/** A database with two links on one domain. */
+async function newPlace(later: Later) {
+  const { storage, account, domain } = await twoNodes(later)
+  const links = [
+    await newLink(storage, { account, domain }, 'Sale'),
+    await newLink(storage, { account, domain }, 'straße/ab'),
+  ]
+  return { storage, account, domain, links }
+}
+
+async function textOf(storage: Db, format: 'jsonl' | 'csv' = 'jsonl'): Promise<string> {
+  return (await Array.fromAsync(clickTexts(storage, 1, format, forever))).join('')
+}
+
+/** Imports a file into account 1, and returns what was counted and why lines were refused. */
+async function bringIn(storage: Db, text: string, kinds: typeof transferables = transferables) {
+  const reasons: string[] = []
+  const file = async function* () {
+    yield Buffer.from(text)
+  }
+  const listener = { refused: (line: number, reason: string) => reasons.push(`${line}: ${reason}`), progressed() {} }
+  const imported = await importRecords(storage, { account: 1, asNew: false, transferables: kinds }, file(), listener)
+  return { ...imported, reasons }
+}
+
+const people = dayWith([
+  { hour: 1, kind: 'people', isFirst: true, values: { countries: 'DE', referrers: 'a.example' } },
+  { hour: 3, kind: 'people', values: { countries: 'FR' } },
+  { hour: 3, kind: 'bots' },
+])
+
+const countsOf = async (storage: Db) =>
+  (await keptTotals(storage)).map(({ clicks, bots, previews }) => [clicks, bots, previews])
+
+test('what export clicks writes is taken back whole: by links with the same domain and alias, whatever their ids', async (t) => {
+  const later: Later = (work) => t.after(work)
+  const [here, there] = [await newPlace(later), await twoNodes(later)]
+  for (const [at, link] of here.links.entries()) await addClicks(here.storage, link, day - at, people)
+  await addClicks(here.storage, here.links[0] as number, day - 7, people)
+  // There, the ids are others, an alias is written in another case, and another account has such a link, too.
+  const { account, domain, storage } = there
+  const { id: other } = await createAccount(storage, 'Other')
+  const strange = await newLink(
+    storage,
+    { account: other, domain: await newDomain(storage, other, 'x.example') },
+    'sale',
+  )
+  const links = [
+    await newLink(storage, { account, domain }, 'STRASSE/AB'),
+    await newLink(storage, { account, domain }, 'sale'),
+  ]
+  const text = await textOf(here.storage)
+  const whole = { refused: 0, missing: null, reasons: [] }
+  assert.deepEqual(await bringIn(storage, text), { ...whole, stored: 3, known: 0 })
+  const shape = (days: readonly KeptDay[], of: readonly number[]) =>
+    days
+      .filter(({ scope }) => scope === scopes.link)
+      .map(({ day, id, facts: { hours, breakdowns } }) => ({ day, link: of.indexOf(id), hours, breakdowns }))
+      .sort((a, b) => a.day - b.day)
+  assert.deepEqual(shape(await keptDays(storage), links.toReversed()), shape(await keptDays(here.storage), here.links))
+  assert.deepEqual(await countsOf(storage), [[0, 0, 0], ...(await countsOf(here.storage)).toReversed()])
+  assert.equal((await keptTotals(storage))[0]?.link_id, strange)
+  assert.deepEqual(await bringIn(storage, text), { ...whole, stored: 0, known: 3 })
+})
+
+test('refused: days of a link that is not here, or is another account’s, with what to do', async (t) => {
+  const { storage, links } = await newPlace((work) => t.after(work))
+  await addClicks(storage, links[0] as number, day, people)
+  const { id: other } = await createAccount(storage, 'Other')
+  await newLink(storage, { account: other, domain: await newDomain(storage, other, 'x.example') }, 'Sale')
+  const text = (await textOf(storage)).replace('go.acme.com/', 'x.example/')
+  const { refused, reasons } = await bringIn(storage, text)
+  assert.equal(refused, 1)
+  assert.deepEqual(reasons, [
+    '2: short_link: This account has no link x.example/Sale. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.',
+  ])
+})
+
+test('refused once: CSV, with the way out', async (t) => {
+  const { storage, links } = await newPlace((work) => t.after(work))
+  await addClicks(storage, links[0] as number, day, people)
+  await assert.rejects(bringIn(storage, await textOf(storage, 'csv')), {
+    message:
+      'The file has clicks as CSV, which is for spreadsheets and leaves out the hours. Export them as JSON Lines, which is what "export clicks" writes without --format, and import those.',
+  })
+})
+
+const someDays = fc.uniqueArray(
+  fc.record({
+    link: fc.nat(1),
+    day: fc.integer({ min: day - 3, max: day }),
+    hours: fc.uniqueArray(
+      fc.record({
+        hour: fc.nat(23),
+        clicks: fc.nat(5),
+        bots: fc.integer({ min: 1, max: 3 }),
+        previews: fc.nat(2),
+      }),
+      { minLength: 1, maxLength: 3, selector: ({ hour }) => hour },
+    ),
+  }),
+  { maxLength: 8, selector: ({ link, day: of }) => `${link} ${of}` },
+)
+
+type Days = typeof someDays extends fc.Arbitrary<infer All> ? All : never
+
+const aliases = ['sale', 'STRASSE/ab']
+
+function fileOf(days: Days): string {
+  const lines = days.map(({ link, day: of, hours }) => ({
+    click_day: {
+      ...{ link_id: link + 70, short_link: `go.acme.com/${aliases[link]}`, day: dayText(of) },
+      hours: hours.map((hour) => ({ ...hour, unique_clicks: 0 })),
+    },
+  }))
+  const all = [{ waymark_export: 1, source: 'elsewhere' }, ...lines, { end: { click_days: days.length } }]
+  return all.map((line) => `${JSON.stringify(line)}\n`).join('')
+}
+
+/** The sums of a link's days, as its totals have them. */
+function sumOf(days: readonly KeptDay[], of: number): number[] {
+  const sums = days.filter(({ scope, id }) => scope === scopes.link && id === of).map(({ facts }) => sumsOf(facts))
+  return (['people', 'bots', 'previews'] as const).map((name) => sums.reduce((sum, each) => sum + each[name], 0))
+}
+
+test('after any imports into links that have clicks, totals are the sums of the days, and no day is counted twice', async () => {
+  await fc.assert(
+    fc.asyncProperty(someDays, fc.array(someDays, { maxLength: 3 }), async (own, files) => {
+      await using ending = new AsyncDisposableStack()
+      const { storage, links } = await newPlace((work) => void ending.defer(async () => void (await work())))
+      const model = new Map<string, Days[0]>()
+      const visited = own.map((each) => ({ ...each, hours: [{ hour: 5, clicks: 1, bots: 1, previews: 0 }] }))
+      for (const each of visited) {
+        model.set(`${each.link} ${each.day}`, each)
+        const clicks = [{ hour: 5, kind: 'people' } as const, { hour: 5, kind: 'bots' } as const]
+        await addClicks(storage, links[each.link] as number, each.day, dayWith(clicks))
+      }
+      for (const file of files) {
+        const { stored } = await bringIn(storage, fileOf(file))
+        const fresh = file.filter(({ link, day: of }) => !model.has(`${link} ${of}`))
+        assert.equal(stored, fresh.length)
+        for (const each of fresh) model.set(`${each.link} ${each.day}`, each)
+      }
+      const kept = await keptDays(storage)
+      const sums = links.map((link) => sumOf(kept, link))
+      assert.deepEqual(await countsOf(storage), sums)
+      const hours = [...model.values()].flatMap((each) => each.hours)
+      const expected = (['clicks', 'bots', 'previews'] as const).map((name) =>
+        hours.reduce((sum, hour) => sum + hour[name], 0),
+      )
+      const ofAll = (scope: number) => {
+        const days = kept.filter((each) => each.scope === scope).map(({ facts }) => sumsOf(facts))
+        return (['people', 'bots', 'previews'] as const).map((name) => days.reduce((sum, each) => sum + each[name], 0))
+      }
+      for (const scope of [scopes.link, scopes.domain, scopes.account]) assert.deepEqual(ofAll(scope), expected)
+    }),
+    { numRuns: 12 },
+  )
+})
+
+test('an import that was stopped leaves links whose days follow them to another space, and go with them', async (t) => {
+  const { storage, links } = await newPlace((work) => t.after(work))
+  const [sale = 0, other = 0] = links
+  const space = await newSpace(storage, 1, 'Red')
+  const file = fileOf([0, 1].map((link) => ({ link, day, hours: [{ hour: 1, clicks: 3, bots: 0, previews: 0 }] })))
+  const stopped = transferables.map((kind) =>
+    'complete' in kind ? { ...kind, complete: () => Promise.reject(new Error('stopped')) } : kind,
+  )
+  await assert.rejects(bringIn(storage, file, stopped), { message: 'stopped' })
+  await storage.writeOne(setSpace, { id: sale, space })
+  await storage.writeOne(deleteLink, { id: other })
+  const { maintenance } = await openClicks(storage.location, (work) => t.after(work))
+  await maintenance.moveClicks()
+  await maintenance.deleteRemoved()
+  const kept = (await keptDays(storage)).map(({ scope, id }) => [scope, id])
+  assert.deepEqual(kept, [
+    [scopes.link, sale],
+    [scopes.domain, 1],
+    [scopes.space, space],
+    [scopes.account, 1],
+  ])
+})
+
+test('totals are raised by the days of their own links: those of others between them are not read', async (t) => {
+  const { storage, account, links } = await newPlace((work) => t.after(work))
+  const between = await newLink(storage, { account, domain: 1 }, 'between')
+  const last = await newLink(storage, { account, domain: 1 }, 'last')
+  for (const link of [...links, between, last]) await addClicks(storage, link, day, people)
+  const read: number[] = []
+  const ids = [links[0] as number, last]
+  await storage.write(async (tx) => {
+    const execute: typeof tx.execute = async (asked) => {
+      const rows = await tx.execute(asked)
+      for (const row of rows)
+        if (typeof row === 'object' && row !== null && 'hours' in row && 'id' in row) read.push(Number(row.id))
+      return rows
+    }
+    await raiseTotals({ ...tx, execute }, account, ids)
+  }, 'serializable')
+  assert.deepEqual(read, ids)
+})
+
+test('a total with clicks whose days are no longer kept stays, until its days have more; a limit is then due', async (t) => {
+  const { storage, account, domain } = await twoNodes((work) => t.after(work))
+  const limited = await newLink(storage, { account, domain }, 'sale', 4)
+  const line = (of: number, clicks: number) => ({
+    link: 0,
+    day: of,
+    hours: [{ hour: 1, clicks, bots: 0, previews: 0 }],
+  })
+  const link = { id: 70, domain_id: 1, alias: 'old', url: 'https://acme.com', clicks: 9 }
+  const records = [{ domain: { id: 1, name: 'go.acme.com' } }, { link }].map((each) => `${JSON.stringify(each)}\n`)
+  const [header, ...days] = fileOf([line(day, 3), line(day - 1, 2)]).split(/(?<=\n)/)
+  assert.deepEqual((await bringIn(storage, [header, ...records, ...days].join(''))).reasons, [])
+  assert.deepEqual((await countsOf(storage))[1], [9, 0, 0])
+  assert.equal((await storage.all(dueOf, { id: limited }))[0]?.status_due_at, null)
+  await bringIn(storage, fileOf([line(day, 3), line(day - 1, 2)]))
+  assert.deepEqual(await countsOf(storage), [
+    [5, 0, 0],
+    [9, 0, 0],
+  ])
+  assert.equal((await storage.all(dueOf, { id: limited }))[0]?.status_due_at, '')
+})

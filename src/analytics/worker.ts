@@ -1,0 +1,90 @@
+/** The worker thread that classifies and stores visits, with its own connection to the database. */
+import { workerData } from 'node:worker_threads'
+import { Failure } from '../errors.ts'
+import { sendNotice, serveRequests } from '../lib/worker-client.ts'
+import { openBatchWriter } from '../storage/open.ts'
+import { startOfHour } from './calendar.ts'
+import { openCountries } from './capture/country-file.ts'
+import { FactReader } from './capture/facts.ts'
+import type { Visit } from './capture/visit.ts'
+import { visitorOf } from './capture/visitor.ts'
+import { type Click, ClickStore, type CountedClick } from './click-store.ts'
+import type { ClickNotice, ClickRequest, ClickWorkerData, SentOutage, SinkProblem } from './click-worker.ts'
+import { ClickMaintenance } from './maintenance.ts'
+import { openSink } from './sink/open.ts'
+import { rowsOf } from './sink/row.ts'
+import { Dropped, SpoolUnusable } from './sink/sink.ts'
+
+const metersEveryMs = 1_000
+
+const { location, process, geoipDb, clicksSink } = workerData as ClickWorkerData
+const notify = (notice: ClickNotice) => sendNotice(notice)
+const countries = await openCountries(geoipDb, (report) => notify({ kind: 'country file', report }))
+const database = await openBatchWriter(location)
+const store = new ClickStore(database, process)
+const maintenance = new ClickMaintenance(database)
+const sink = openSink(clicksSink, (error) => {
+  notify({ kind: 'sink problem', error: String(error), problem: sinkProblemOf(error) })
+})
+sink?.begin()
+if (sink !== null) setInterval(() => notify({ kind: 'sink meters', values: sink.measured }), metersEveryMs).unref()
+
+serveRequests<ClickRequest, boolean>({
+  handle,
+  close: async () => {
+    await database.close()
+    await sink?.close()
+  },
+  toCloneable: (error) => {
+    if (!(error instanceof Failure)) return error
+    return { isOutage: true, cause: error.facts.cause, reason: error.facts.reason } satisfies SentOutage
+  },
+})
+
+async function handle(request: ClickRequest): Promise<boolean> {
+  switch (request.work) {
+    case 'start':
+      return true
+    case 'write':
+      await store.write(request.batch, clicksOf(JSON.parse(request.visits)), sendToSink)
+      return true
+    case 'take':
+      return store.take(clicksOf([request.visit])[0] as Click, sendToSink)
+    case 'delete':
+      return maintenance.deleteClicks(request.account, request.link)
+    case 'maintain':
+      await maintenance.run(request.bounds)
+      return true
+    case 'stop':
+      await database.close()
+      return true
+  }
+}
+
+/** Before the commit, so that a kill loses no raw click. The sink may get clicks whose commit fails. */
+function sendToSink(clicks: readonly CountedClick[]): void {
+  sink?.put(clicks.flatMap(rowsOf))
+}
+
+function clicksOf(visits: readonly Visit[]): Click[] {
+  const facts = new FactReader(countries)
+  return visits.map((visit) => {
+    const { link, atMs, count, isPrivate, class: of } = visit
+    const isKnown = of === 'person' && !isPrivate
+    return {
+      link,
+      // Only the hour of private visits is stored.
+      atMs: isPrivate ? startOfHour(atMs) : atMs,
+      seenMs: atMs,
+      count,
+      class: of,
+      facts: isKnown ? facts.of(visit) : null,
+      visitorUnder: isKnown ? (salt) => visitorOf(visit, salt) : null,
+    }
+  })
+}
+
+function sinkProblemOf(error: unknown): SinkProblem {
+  if (error instanceof SpoolUnusable) return 'unusable spool'
+  return error instanceof Dropped ? 'dropped' : 'waiting'
+}

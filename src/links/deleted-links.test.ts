@@ -1,0 +1,345 @@
+/** Links that come back: everything that was stored of them, for their own account, in time, or not at all. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import type { Kysely } from 'kysely'
+import { keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
+import { newDomain, newSpace, setSpace, takeDomainAway, twoNodes } from '../../test/links.ts'
+import { deleteExpiredLinks } from '../analytics/maintenance.ts'
+import { scopes } from '../analytics/tables.ts'
+import { removeSpace } from '../spaces/store.ts'
+import type { Db } from '../storage/port.ts'
+import { statement } from '../storage/statement.ts'
+import { removeLinkForNow, restoreLink } from './deleted-links.ts'
+import { findLink, insertLink, type LinkValues } from './store.ts'
+
+const now = Date.parse('2026-11-22T12:00:00.000Z')
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
+type Rows = Record<string, Record<string, unknown>>
+
+const rowsOf = (table: string, ...order: readonly string[]) =>
+  statement((db: Kysely<Rows>) =>
+    order.reduce((query, column) => query.orderBy(column), db.selectFrom(table).selectAll()),
+  )
+
+const deleted = rowsOf('deleted_links', 'id')
+const removals = rowsOf('click_removals', 'scope', 'id')
+const totalOfLinks = statement((db: Kysely<Rows>) =>
+  db
+    .selectFrom('record_counts')
+    .select(({ fn }) => fn.sum('total').as('total'))
+    .where('resource', '=', 'links'),
+)
+const kept = [
+  ...[rowsOf('links', 'id'), rowsOf('link_clicks', 'link_id'), rowsOf('click_days', 'scope', 'day', 'id')],
+  ...[rowsOf('click_moves', 'link_id'), removals, deleted, totalOfLinks],
+]
+
+/** All that a link consists of. */
+async function stateOf(db: Db): Promise<unknown> {
+  const state: unknown[] = []
+  for (const each of kept) state.push((await db.all(each, {})).map((row) => ({ ...row })))
+  return state
+}
+
+const plain: LinkValues = {
+  ...{ space_id: null, url: 'https://acme.com/', title: null, disabled: false, active_period_start_at: null },
+  ...{ active_period_end_at: null, clicks_limit: null, expiration_url: null, redirect_password: null },
+  ...{ forward_query: false, redirect_status: 302 },
+}
+
+let batches = 0
+
+async function place(t: TestContext) {
+  const nodes = await twoNodes((work) => t.after(work))
+  const { storage, account, domain } = nodes
+  const { store, maintenance } = await openClicks(storage.location, (work) => t.after(work))
+  const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')] as const
+  const link = async (alias: string, values: Partial<LinkValues> = {}) => {
+    const on = { id: domain, name: 'go.acme.com' }
+    return (await insertLink(storage, account, on, { ...plain, ...values, alias })).record.id
+  }
+  const click = async (id: number, ...days: number[]) => {
+    batches += 1
+    const clicks = days.map((day) => ({ atMs: day * dayMs, count: 1, class: 'person' as const, facts: null }))
+    await store.write(
+      batches,
+      clicks.map((each) => ({ ...each, link: id, visitorUnder: () => 7 })),
+    )
+  }
+  const maintain = async (at: number) => {
+    await deleteExpiredLinks(storage, at)
+    await maintenance.deleteRemoved()
+  }
+  return { ...nodes, maintenance, spaces, link, click, maintain }
+}
+
+/** The days of a link's own that are kept. */
+async function daysOf(db: Db, link: number): Promise<number[]> {
+  return (await keptDays(db)).filter(({ scope, id }) => scope === scopes.link && id === link).map(({ day }) => day)
+}
+
+const text = (maxLength: number) => fc.string({ unit: 'grapheme', minLength: 1, maxLength }).map(storable)
+const storable = (chars: string) => chars.replaceAll('\0', 'x').toWellFormed()
+const time = fc
+  .date({ min: new Date('1970-01-01'), max: new Date('2400-01-01'), noInvalidDate: true })
+  .map((date) => date.toISOString())
+const period = fc.tuple(fc.option(time), fc.option(time)).map(([one, other]) => {
+  const inOrder = one === null || other === null || one < other
+  return inOrder ? ([one, other] as const) : ([null, null] as const)
+})
+const count = fc.integer({ min: 0, max: 9_000_000_000 })
+
+const randomLink = fc.record({
+  alias: text(12),
+  url: text(40),
+  title: fc.option(text(20)),
+  disabled: fc.boolean(),
+  period,
+  clicks_limit: fc.option(fc.integer({ min: 1, max: 1_000_000_000 })),
+  expiration_url: fc.option(text(40)),
+  redirect_password: fc.option(text(40)),
+  forward_query: fc.boolean(),
+  redirect_status: fc.constantFrom(301, 302, 307, 308),
+  isInSpace: fc.boolean(),
+  past: fc.record({
+    ...{ clicks: count, bots: count, previews: count, last_clicked_ms: fc.option(count) },
+    ...{ created_at: time, updated_at: time },
+  }),
+})
+
+test('every column of a link comes back as it was', async (t) => {
+  const { storage, account, domain, spaces } = await place(t)
+  await fc.assert(
+    fc.asyncProperty(randomLink, async ({ period: [from, to], isInSpace, past, ...values }) => {
+      const space_id = isInSpace ? spaces[0] : null
+      const link = { ...values, space_id, active_period_start_at: from, active_period_end_at: to }
+      const stored = await insertLink(storage, account, { id: domain, name: 'go.acme.com' }, link, past)
+      const { id } = stored.record
+      const before = await stateOf(storage)
+      await removeLinkForNow(storage, account, id, null, now)
+      assert.equal(await findLink(storage, account, id), undefined)
+      assert.deepEqual(await restoreLink(storage, account, id, now + minuteMs - 1), stored)
+      assert.deepEqual(await stateOf(storage), before)
+      await removeLinkForNow(storage, account, id, null, now)
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('the days of a link wait for a minute, and are deleted once it cannot come back', async (t) => {
+  const { storage, account, link, click, maintain } = await place(t)
+  const [sale, other, plainOne] = [await link('sale'), await link('other'), await link('plain')]
+  await click(sale, 100, 101)
+  await click(other, 100)
+  for (const id of [sale, plainOne]) await removeLinkForNow(storage, account, id, null, now)
+  await maintain(now + minuteMs - 1)
+  assert.deepEqual(await daysOf(storage, sale), [100, 101])
+  assert.equal((await storage.all(deleted, {})).length, 2)
+  await maintain(now + minuteMs)
+  assert.deepEqual(await daysOf(storage, sale), [])
+  assert.deepEqual(await daysOf(storage, other), [100])
+  assert.deepEqual([await storage.all(deleted, {}), await storage.all(removals, {})], [[], []])
+  assert.equal(await restoreLink(storage, account, sale, now), undefined)
+})
+
+test('a link that is back keeps its days, and its totals are their sum', async (t) => {
+  const { storage, account, link, click, maintain } = await place(t)
+  const sale = await link('sale')
+  await click(sale, 100, 101, 101)
+  const before = await stateOf(storage)
+  await removeLinkForNow(storage, account, sale, null, now)
+  // Those find no link.
+  await click(sale, 101)
+  await restoreLink(storage, account, sale, now)
+  await maintain(now + 10 * minuteMs)
+  assert.deepEqual(await stateOf(storage), before)
+  await click(sale, 102)
+  assert.deepEqual(await daysOf(storage, sale), [100, 101, 102])
+  assert.equal((await keptTotals(storage))[0]?.clicks, 4)
+})
+
+test('nothing comes back after a minute, though it is still stored', async (t) => {
+  const { storage, account, link } = await place(t)
+  const sale = await link('sale')
+  await removeLinkForNow(storage, account, sale, null, now)
+  assert.equal(await restoreLink(storage, account, sale, now + minuteMs), undefined)
+  assert.equal((await restoreLink(storage, account, sale, now + minuteMs - 1))?.record.id, sale)
+})
+
+test('another account neither deletes a link nor brings it back', async (t) => {
+  const { storage, account, link } = await place(t)
+  const sale = await link('sale')
+  await assert.rejects(removeLinkForNow(storage, account + 1, sale, null, now), { code: 'not_found' })
+  await removeLinkForNow(storage, account, sale, null, now)
+  await assert.rejects(removeLinkForNow(storage, account, sale, null, now), { code: 'not_found' })
+  assert.equal(await restoreLink(storage, account + 1, sale, now), undefined)
+  assert.equal(await findLink(storage, account, sale), undefined)
+  assert.equal((await restoreLink(storage, account, sale, now))?.record.id, sale)
+})
+
+test('a link in another version than expected is not deleted', async (t) => {
+  const { storage, account, link } = await place(t)
+  const sale = await link('sale')
+  const found = await findLink(storage, account, sale)
+  const seen: string[] = []
+  const refusal = new Error('another version')
+  const check = (version: string) => {
+    seen.push(version)
+    throw refusal
+  }
+  await assert.rejects(removeLinkForNow(storage, account, sale, { check }, now), refusal)
+  assert.deepEqual(seen, [found?.version])
+  assert.deepEqual(await findLink(storage, account, sale), found)
+  assert.deepEqual(await storage.all(deleted, {}), [])
+})
+
+test('alias_taken while another link has the alias, in any case; the link can come back when that is gone', async (t) => {
+  const { storage, account, link } = await place(t)
+  const sale = await link('Sale')
+  await removeLinkForNow(storage, account, sale, null, now)
+  const next = await link('SALE')
+  await assert.rejects(restoreLink(storage, account, sale, now), { code: 'alias_taken' })
+  await removeLinkForNow(storage, account, next, null, now)
+  assert.equal((await restoreLink(storage, account, sale, now))?.record.alias, 'Sale')
+  await assert.rejects(restoreLink(storage, account, next, now), { code: 'alias_taken' })
+})
+
+test('a link whose domain goes meanwhile does not come back, nor is it deleted when the domain is on its way out', async (t) => {
+  const { storage, account, link, domain } = await place(t)
+  const [sale, other] = [await link('sale'), await link('other')]
+  await removeLinkForNow(storage, account, sale, null, now)
+  await storage.writeOne(takeDomainAway, { id: domain, name: '-gone' })
+  assert.equal(await restoreLink(storage, account, sale, now), undefined)
+  await assert.rejects(removeLinkForNow(storage, account, other, null, now), { code: 'not_found' })
+  // A new domain of the same name is another one.
+  await newDomain(storage, account, 'go.acme.com')
+  assert.equal(await restoreLink(storage, account, sale, now), undefined)
+})
+
+test('a link whose space goes meanwhile comes back without it, in a new version, and its clicks leave the space', async (t) => {
+  const { storage, account, link, click, spaces, maintenance } = await place(t)
+  const sale = await link('sale', { space_id: spaces[0] })
+  await click(sale, 100)
+  const before = await findLink(storage, account, sale)
+  await removeLinkForNow(storage, account, sale, null, now)
+  await removeSpace(storage, account, spaces[0], null)
+  const back = await restoreLink(storage, account, sale, now)
+  assert.notEqual(back?.version, before?.version)
+  const { updated_at = '' } = back?.record ?? {}
+  assert.deepEqual(back?.record, { ...before?.record, space_id: null, updated_at })
+  assert.ok(updated_at >= (before?.record.updated_at ?? ''))
+  await maintenance.moveClicks()
+  assert.deepEqual(
+    (await keptTotals(storage)).map(({ clicks, space_id }) => [clicks, space_id]),
+    [[1, null]],
+  )
+  assert.deepEqual(
+    (await keptDays(storage)).filter(({ scope, id }) => scope === scopes.space && id === spaces[0]),
+    [],
+  )
+})
+
+test('clicks that had yet to follow their link to another space do so after it is back', async (t) => {
+  const { storage, account, link, click, spaces, maintenance, maintain } = await place(t)
+  const [red, blue] = spaces
+  const sale = await link('sale', { space_id: red })
+  await click(sale, 100)
+  await storage.writeOne(setSpace, { id: sale, space: blue })
+  await removeLinkForNow(storage, account, sale, null, now)
+  await maintain(now)
+  await restoreLink(storage, account, sale, now)
+  await maintenance.moveClicks()
+  const ofSpaces = (await keptDays(storage)).filter(({ scope }) => scope === scopes.space)
+  assert.deepEqual(
+    ofSpaces.map(({ id, day }) => [id, day]),
+    [[blue, 100]],
+  )
+  assert.equal((await keptTotals(storage))[0]?.space_id, blue)
+})
+
+test('of those who bring a link back at once, all get it, and it is there once', async (t) => {
+  const { storage, other, account, link, click } = await place(t)
+  const sale = await link('sale')
+  await click(sale, 100)
+  const before = await stateOf(storage)
+  await removeLinkForNow(storage, account, sale, null, now)
+  const both = await Promise.all([storage, other, storage].map((db) => restoreLink(db, account, sale, now)))
+  assert.deepEqual(
+    both.map((each) => each?.record.id),
+    [sale, sale, sale],
+  )
+  assert.deepEqual(await stateOf(storage), before)
+})
+
+test('totals and days agree, however clicks, deletions and returns come together', async (t) => {
+  const { storage, other, account, link, click } = await place(t)
+  const sale = await link('sale')
+  let left = 60
+  const clicking = async () => {
+    for (; left > 0; left--) await click(sale, 100, 101)
+  }
+  const deleting = async () => {
+    while (left > 0) {
+      await removeLinkForNow(storage, account, sale, null, now)
+      await restoreLink(other, account, sale, now)
+    }
+  }
+  await Promise.all([clicking(), deleting()])
+  await click(sale, 102)
+  const days = (await keptDays(storage)).filter(({ scope }) => scope === scopes.link).map(({ facts }) => sumsOf(facts))
+  const sum = days.reduce((people, day) => people + day.people, 0)
+  assert.equal((await keptTotals(storage))[0]?.clicks, sum)
+})
+
+/** The database, which fails at the statement with this number. */
+function failingAt(real: Db, number: number): Db {
+  let ran = 0
+  const count = () => {
+    ran += 1
+    if (ran === number) throw new Error('cut off')
+  }
+  const failing = (tx: Db): Db => ({
+    execute: async (...args) => {
+      count()
+      return tx.execute(...args)
+    },
+    all: async (...args) => {
+      count()
+      return tx.all(...args)
+    },
+    write: (work) => work(failing(tx)),
+    writeOne: (...args) => failing(tx).all(...args),
+  })
+  return { ...failing(real), write: (work) => real.write((tx) => work(failing(tx))) }
+}
+
+test('what is cut off between two statements has changed nothing', async (t) => {
+  const { storage, account, link, click, spaces } = await place(t)
+  const sale = await link('sale', { space_id: spaces[0] })
+  await click(sale, 100)
+  await storage.writeOne(setSpace, { id: sale, space: spaces[1] })
+  const works = [
+    (db: Db) => removeLinkForNow(db, account, sale, null, now),
+    (db: Db) => restoreLink(db, account, sale, now),
+  ]
+  const cut: number[] = []
+  for (const work of works) {
+    const before = await stateOf(storage)
+    for (let number = 1; ; number++) {
+      const error = await work(failingAt(storage, number)).then(
+        () => null,
+        (thrown: Error) => thrown.message,
+      )
+      if (error === null) {
+        cut.push(number - 1)
+        break
+      }
+      assert.equal(error, 'cut off')
+      assert.deepEqual(await stateOf(storage), before)
+    }
+  }
+  assert.deepEqual(cut, [5, 11])
+})

@@ -1,0 +1,156 @@
+/** Links that were deleted in the dashboard, and can be restored for a minute. */
+import { daysOfLink, scopes } from '../analytics/tables.ts'
+import { aliasTaken, notFound } from '../errors.ts'
+import type { Db } from '../storage/port.ts'
+import { restorableSince } from '../storage/restoring.ts'
+import { query, type Row } from '../storage/schema.ts'
+import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
+
+import { findLink, type LinkRow } from './store.ts'
+
+/** A deleted link and its totals, as `deleted_links` stores them. */
+interface WholeLink {
+  readonly link: Row<'links'>
+  readonly totals: Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms' | 'forgotten_ms'>
+}
+
+/**
+ * Deletes the account's link so that `restoreLink` can restore it. `now` is in Unix milliseconds. Throws `not_found`, and
+ * what `precondition` throws for the current version.
+ */
+export async function removeLinkForNow(
+  db: Db,
+  account: number,
+  id: number,
+  precondition: Precondition | null,
+  now: number,
+): Promise<void> {
+  await db.write(async (tx) => {
+    const [link] = await tx.execute(
+      query
+        .selectFrom('links')
+        .selectAll()
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('domains').select('id').whereRef('id', '=', 'links.domain_id').where('account_id', '=', account),
+          ),
+        )
+        .forUpdate(),
+    )
+    if (link === undefined) throw notFound('link')
+    precondition?.check(versionOf(link.revision, link.updated_at))
+    // Locked, so that no click is counted before the link is gone.
+    const totals = query
+      .selectFrom('link_clicks')
+      .select(['clicks', 'bots', 'previews', 'last_clicked_ms', 'forgotten_ms'])
+      .where('link_id', '=', id)
+    const whole = { link, totals: (await tx.execute(totals.forUpdate()))[0] } as WholeLink
+    await tx.execute(
+      query.insertInto('deleted_links').values({
+        id,
+        account_id: account,
+        deleted_at: new Date(now).toISOString(),
+        clicks: whole.totals.clicks + whole.totals.bots + whole.totals.previews,
+        link: JSON.stringify(whole),
+      }),
+    )
+    await tx.execute(query.deleteFrom('links').where('id', '=', id).where('account_id', '=', account))
+    // Its days are deleted when it can't be restored any more.
+    await tx.execute(query.deleteFrom('click_removals').where('scope', '=', scopes.link).where('id', '=', id))
+  })
+}
+
+/**
+ * Returns the alias and the domain of the account's link that can be restored at `now`, in Unix milliseconds. Returns
+ * undefined if there is none, or its domain is gone.
+ */
+export async function findRemovedLink(
+  db: Db,
+  account: number,
+  id: number,
+  now: number,
+): Promise<Pick<LinkRow, 'alias' | 'domain_name'> | undefined> {
+  const [deleted] = await db.execute(restorable(account, id, now))
+  if (deleted === undefined) return undefined
+  const { alias, domain_id } = (JSON.parse(deleted.link) as WholeLink).link
+  const [domain] = await db.execute(owned('domains', account, domain_id).select('name'))
+  return domain && { alias, domain_name: domain.name }
+}
+
+/**
+ * Restores the account's link, without its space if that is gone. `now` is in Unix milliseconds. Returns the link, also if it
+ * was restored before. Returns undefined if it can't be restored any more, never existed, or its domain is gone. Throws
+ * `alias_taken` if another link has the alias by now.
+ */
+export async function restoreLink(
+  db: Db,
+  account: number,
+  id: number,
+  now: number,
+): Promise<Versioned<LinkRow> | undefined> {
+  return db.write(async (tx) => {
+    const [deleted] = await tx.execute(restorable(account, id, now).forUpdate())
+    if (deleted !== undefined) {
+      const { link, totals }: WholeLink = JSON.parse(deleted.link)
+      // Locked, so that it is not deleted before the link is restored.
+      const [domain] = await tx.execute(owned('domains', account, link.domain_id).select('id').forUpdate())
+      if (domain === undefined) return undefined
+      await insertWhole(tx, await inExistingSpace(tx, link, now), totals)
+      await tx.execute(query.deleteFrom('deleted_links').where('id', '=', id).where('account_id', '=', account))
+    }
+    return findLink(tx, account, id)
+  })
+}
+
+function restorable(account: number, id: number, now: number) {
+  return query
+    .selectFrom('deleted_links')
+    .select('link')
+    .where('id', '=', id)
+    .where('account_id', '=', account)
+    .where('deleted_at', '>', restorableSince(now))
+}
+
+function owned(table: 'domains' | 'spaces', account: number, id: number) {
+  return query.selectFrom(table).where('id', '=', id).where('account_id', '=', account)
+}
+
+/** Returns the link in a new version without its space if that is gone. */
+async function inExistingSpace(tx: Db, link: WholeLink['link'], now: number): Promise<WholeLink['link']> {
+  if (link.space_id === null) return link
+  const space = owned('spaces', link.account_id, link.space_id).select('id')
+  if ((await tx.execute(space.forUpdate())).length > 0) return link
+  // Clicks may be added to the space's days before the link's days have left them.
+  await tx.execute(
+    query
+      .insertInto('click_removals')
+      .values({ scope: scopes.space, id: link.space_id })
+      .onConflict((conflict) => conflict.doNothing()),
+  )
+  const time = new Date(now).toISOString()
+  // The time of an update never decreases.
+  const updated_at = link.updated_at < time ? time : link.updated_at
+  return { ...link, space_id: null, revision: link.revision + 1, updated_at }
+}
+
+async function insertWhole(tx: Db, link: WholeLink['link'], totals: WholeLink['totals']): Promise<void> {
+  const inserted = await tx.execute(
+    query
+      .insertInto('links')
+      .values(link)
+      .onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing())
+      .returning('id'),
+  )
+  if (inserted.length === 0) throw aliasTaken(link.alias)
+  await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', link.id))
+  const isElsewhere = (await daysOfLink(tx, link.id)).some(({ space_id }) => space_id !== link.space_id)
+  if (!isElsewhere) return
+  await tx.execute(
+    query
+      .insertInto('click_moves')
+      .values({ link_id: link.id })
+      .onConflict((conflict) => conflict.doNothing()),
+  )
+}

@@ -1,0 +1,119 @@
+/** A link that is deleted so that it can come back: what its owner, its visitors and other nodes see of it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startApp } from '../../test/app.ts'
+import type { Json } from '../../test/client.ts'
+import { fresh, newPlace, type Place } from '../../test/links-api.ts'
+import { Directory } from '../redirect/directory.ts'
+import { openStorage } from '../storage/open.ts'
+
+const app = await startApp()
+const { links } = app.actions
+
+async function statsOf({ send }: Place, query: Json): Promise<unknown> {
+  const answers = ['clicks', 'countries', 'browsers'].map(async (name) => {
+    const { status, body } = await send('GET', `/stats?${new URLSearchParams({ name, ...query })}`)
+    return [status, body.data]
+  })
+  return Promise.all(answers)
+}
+
+/** How many links there are, and which of them a search for `text` finds. */
+async function foundBy({ send }: Place, text: string): Promise<[total: number, ...ids: number[]]> {
+  const [all, found] = await Promise.all([
+    send('GET', '/links'),
+    send('GET', `/links?${new URLSearchParams({ search: text })}`),
+  ])
+  return [all.body.meta.total, ...found.body.data.map(({ id }: Json) => id)]
+}
+
+test('gone at once for all who ask; and back, whole, at once', async () => {
+  const own = await newPlace(app)
+  const space = await own.stored('/spaces', { name: 'Sales' })
+  const alias = fresh('Sommer')
+  const link = await own.link({ alias, space_id: space.id, title: 'Straßenfest', forward_query: true, clicks_limit: 9 })
+  await own.link({ title: 'Another' })
+  const path = `/links/${link.id}`
+  const url = `http://${own.domain.name}/${alias}`
+  assert.equal((await app.visit(url)).status, 302)
+  const before = await own.send('GET', path)
+  assert.equal(before.body.data.clicks, 1)
+  assert.deepEqual(await foundBy(own, 'straßenfest'), [2, link.id])
+
+  await links.removeForNow(own.account, link.id, null)
+  assert.equal((await app.visit(url)).status, 404)
+  assert.equal((await own.send('GET', path)).status, 404)
+  assert.equal((await own.send('DELETE', path)).status, 404)
+  assert.deepEqual(await foundBy(own, 'straßenfest'), [1])
+
+  const back = await links.restore(own.account, link.id)
+  assert.equal(back?.record.alias, alias)
+  assert.equal((await app.visit(url)).status, 302)
+  assert.deepEqual(await foundBy(own, 'straßenfest'), [2, link.id])
+  const after = await own.send('GET', path)
+  assert.deepEqual(after.body.data, {
+    ...before.body.data,
+    clicks: 2,
+    last_clicked_at: after.body.data.last_clicked_at,
+  })
+})
+
+test('statistics are the same before and after, with clicks that were about to be written', async () => {
+  const own = await newPlace(app)
+  const link = await own.link({ alias: fresh('sale') })
+  const url = `http://${own.domain.name}/${link.alias}`
+  for (let visits = 0; visits < 3; visits++) assert.equal((await app.visit(url)).status, 302)
+  await links.removeForNow(own.account, link.id, null)
+  await links.restore(own.account, link.id)
+  assert.equal((await own.send('GET', `/links/${link.id}`)).body.data.clicks, 3)
+  const stats = await statsOf(own, { link_id: String(link.id) })
+  const ofDomain = await statsOf(own, { domain_id: String(own.domain.id) })
+  await links.removeForNow(own.account, link.id, null)
+  const [[status]] = (await statsOf(own, { link_id: String(link.id) })) as [[number]]
+  assert.equal(status, 422)
+  await links.restore(own.account, link.id)
+  assert.deepEqual(await statsOf(own, { link_id: String(link.id) }), stats)
+  assert.deepEqual(await statsOf(own, { domain_id: String(own.domain.id) }), ofDomain)
+})
+
+test('409 for the alias of a link that is back, 201 while it was gone', async () => {
+  const own = await newPlace(app)
+  const link = await own.link({ alias: fresh('sale') })
+  await links.removeForNow(own.account, link.id, null)
+  const next = await own.link({ alias: link.alias })
+  await assert.rejects(links.restore(own.account, link.id), { code: 'alias_taken' })
+  await own.send('DELETE', `/links/${next.id}`)
+  await links.restore(own.account, link.id)
+  const refused = await own.send('POST', '/links', { json: { url: 'https://acme.com', alias: link.alias } })
+  assert.equal(refused.status, 409)
+})
+
+test('a link that was deleted through the API does not come back', async () => {
+  const own = await newPlace(app)
+  const link = await own.link()
+  assert.equal((await own.send('DELETE', `/links/${link.id}`)).status, 204)
+  assert.equal(await links.restore(own.account, link.id), undefined)
+})
+
+test('another node redirects again within a second', async (t) => {
+  const own = await newPlace(app)
+  const link = await own.link({ alias: fresh('sale') })
+  const storage = await openStorage(app.storage.location)
+  t.after(() => storage.close())
+  let now = 0
+  const directory = new Directory(storage, { staleForMs: 3_600_000, onProblem: assert.ifError, now: () => now })
+  t.after(() => directory.close())
+  await directory.start()
+  const served = async () => {
+    await directory.domainsChanged()
+    const domain = directory.domainNamed(own.domain.name)
+    assert.ok(domain)
+    return (await directory.linkOf(domain, link.alias))?.id
+  }
+  assert.equal(await served(), link.id)
+  await links.removeForNow(own.account, link.id, null)
+  assert.equal(await served(), undefined)
+  await links.restore(own.account, link.id)
+  now += 1_000
+  assert.equal(await served(), link.id)
+})

@@ -1,0 +1,28 @@
+import { databaseUnavailable } from '../../errors.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
+import type { BatchWriter } from '../port.ts'
+import { Pool } from './pool.ts'
+import { runText } from './run.ts'
+import { transact } from './transaction.ts'
+
+/** Opens a database that has been migrated, with one connection. */
+export function openPostgresBatchWriter(url: string): BatchWriter {
+  const pool = new Pool(url, 1)
+  const closed = () => databaseUnavailable(new Error('The connection is closed.'))
+  const turns = new Semaphore({ concurrency: 1, rejection: closed })
+  let isClosed = false
+  const next = async <T>(task: () => Promise<T>): Promise<T> => {
+    if (isClosed) throw closed()
+    return turns.run(task)
+  }
+  return {
+    write: (work) => next(() => transact(pool, 'default', work)),
+    // A deleted row stays in its page until the table is written again.
+    scrub: (table) => next(() => pool.with(async (client) => void (await runText(client, `vacuum full ${table}`, [])))),
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await turns.run(() => pool.close())
+    },
+  }
+}

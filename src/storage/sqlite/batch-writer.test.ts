@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { openClicks } from '../../../test/clicks.ts'
+import { newLink, twoNodes } from '../../../test/links.ts'
+import { openSqliteBatchWriter } from './batch-writer.ts'
+
+test('a salt that was forgotten is in no file any more, also if the log was being read', async (t) => {
+  const { storage, ...own } = await twoNodes((work) => t.after(work), 'sqlite')
+  const { location } = storage
+  assert.ok(location.engine === 'sqlite')
+  const link = await newLink(storage, own, 'sale')
+  const { store, maintenance } = await openClicks(location, (work) => t.after(work))
+  let salt: Buffer | undefined
+  const visitorUnder = (bytes: Uint8Array) => {
+    salt = Buffer.from(bytes)
+    return 1
+  }
+  await store.write(1, [{ link, atMs: 0, count: 1, class: 'person', facts: null, visitorUnder }])
+  const files = [location.path, `${location.path}-wal`]
+  const holds = () => files.some((file) => salt !== undefined && readFileSync(file).includes(salt))
+  assert.ok(holds())
+  using reader = new DatabaseSync(location.path, { readOnly: true })
+  reader.exec('begin; select * from click_salts')
+  const forgotten = maintenance.deleteVisitorsBefore(1)
+  await wait(50)
+  reader.exec('commit')
+  await forgotten
+  assert.ok(!holds())
+})
+
+test('database_unavailable for a log that others keep reading: it is cut off another time', async (t) => {
+  const { storage } = await twoNodes((work) => t.after(work), 'sqlite')
+  const { location } = storage
+  assert.ok(location.engine === 'sqlite')
+  using reader = new DatabaseSync(location.path, { readOnly: true })
+  reader.exec('begin; select * from click_salts')
+  const connection = openSqliteBatchWriter(location.path)
+  t.after(() => connection.close())
+  await assert.rejects(connection.scrub('click_salts'), { code: 'database_unavailable' })
+  reader.exec('commit')
+  await connection.scrub('click_salts')
+})

@@ -1,0 +1,51 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { databaseUnavailable } from '../../errors.ts'
+import type { BatchWriter } from '../port.ts'
+import { transactionOf } from '../transaction.ts'
+import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
+import { GroupCommit } from './group-commit.ts'
+import { query } from './prepared.ts'
+
+/**
+ * The log is copied back sooner than by the writer on the event loop, so that this connection does it and not that one.
+ * Deleted rows are overwritten: salts must not be found in free pages.
+ */
+const pragmas =
+  'pragma cache_size = -12000; pragma wal_autocheckpoint = 3500; pragma journal_size_limit = 33554432; pragma secure_delete = on'
+
+/** How often the log is truncated in vain, because others read it, and the pause between two attempts. Milliseconds. */
+const maxAttempts = 100
+const pauseMs = 2
+
+/** Opens a file that has been migrated. */
+export function openSqliteBatchWriter(path: string): BatchWriter {
+  const connection = new Connection(openDatabase(path, 0, pragmas))
+  const transaction = transactionOf(
+    async (statement) => connection.execute(compiledForSqlite(statement)),
+    async (declared, params) => connection.all(declared, params),
+  )
+  const commits = new GroupCommit(connection, transaction)
+  let isClosed = false
+  return {
+    async write(work) {
+      if (isClosed) throw databaseUnavailable(new Error('The connection is closed.'))
+      return commits.write(work)
+    },
+    // Deleted rows are in the log until it is written again from its start.
+    async scrub() {
+      for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+        await commits.drained()
+        const [[isBusy] = []] = query(connection.database, 'pragma wal_checkpoint(truncate)')
+        if (isBusy === 0) return
+        await wait(pauseMs)
+      }
+      throw databaseUnavailable(new Error('The log is being read, and could not be truncated.'))
+    },
+    async close() {
+      if (isClosed) return
+      isClosed = true
+      await commits.drained()
+      connection.database.close()
+    },
+  }
+}
