@@ -29,7 +29,7 @@ declare module 'autocannon' {
   }
 
   export interface Result {
-    /** Requests that were sent, and those of them that were answered before the time was over. */
+    /** Sent requests, and responses within the time. */
     readonly totalRequests: number
     readonly totalCompletedRequests: number
     readonly errors: number

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: how fast Waymark is, next to a server that does nothing. See README.md here.
+ * `npm run bench`: the speed of Waymark relative to a bare HTTP server. See README.md in this folder.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ function printed(figures: Figures, { json, markdown }: Options): string {
   return markdown ? asMarkdown(figures, new Date()) : asText(figures)
 }
 
-/** One kind of database after the other, so that the servers of one do not work beside those of another. */
+/** Measures one kind of database after the other, so that only the servers of one kind run. */
 async function run(chosen: readonly Case[], folder: string, options: Options): Promise<Figures> {
   const postgres = options.postgres ? await benchServer() : null
   const raw = await Server.raw()
@@ -79,7 +79,7 @@ async function run(chosen: readonly Case[], folder: string, options: Options): P
   }
 }
 
-/** The databases of a kind, and how to remove those that do not end with the folder of the run. */
+/** Creates the databases of a kind. `drop` removes databases on PostgreSQL. */
 async function seedsOf(
   kind: SeedKind,
   folder: string,
@@ -162,7 +162,7 @@ async function processFigures({ stock, server }: Site, startMs: readonly number[
   return { kind: stock.kind, records: stock.records, rssMb: rss / 1e6, peakRssMb: peakRss / 1e6, startMs }
 }
 
-/** One line on stderr: on a terminal it replaces the one before, elsewhere it is left out when they come too fast. */
+/** Prints a line of progress on stderr. It replaces the previous line on a terminal; otherwise some lines are skipped. */
 function say(line: string): void {
   const now = performance.now()
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)

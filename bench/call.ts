@@ -2,23 +2,23 @@ import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Answer } from './raw-server.ts'
 
-/** One request to Waymark. */
+/** A request to Waymark. */
 export interface Call {
   readonly method: string
   readonly path: string
   readonly host: string
-  /** Whole lines of headers, as they go over the wire. */
+  /** Complete header lines. */
   readonly head: string
   /** The body, URL-encoded; empty for none. */
   readonly form: string
 }
 
-/** What every call of the API begins with. */
+/** Returns the host and the headers of an API call. */
 export function withKey(secret: string): Pick<Call, 'host' | 'head'> {
   return { host: '127.0.0.1', head: `Authorization: Bearer ${secret}\r\n` }
 }
 
-/** The request as it goes over the wire. Its text is ASCII. */
+/** Encodes a request. Its text is ASCII. */
 export function onTheWire({ method, path, host, head, form }: Call): Buffer {
   const body = form === '' ? '\r\n' : `${contentType}Content-Length: ${form.length}\r\n\r\n${form}`
   const first = `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: keep-alive\r\n`
@@ -27,7 +27,7 @@ export function onTheWire({ method, path, host, head, form }: Call): Buffer {
 
 const contentType = 'Content-Type: application/x-www-form-urlencoded\r\n'
 
-/** Makes one call and returns what was answered, without the headers that Node adds to every answer. */
+/** Sends one request. Returns the response without the headers that Node adds. */
 export async function call(port: number, { method, path, host, head, form }: Call): Promise<Answer> {
   const headers: Record<string, string | number> = { host, connection: 'keep-alive' }
   for (const line of `${head}${form === '' ? '' : contentType}`.split('\r\n').slice(0, -1)) {

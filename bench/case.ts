@@ -1,45 +1,42 @@
 /**
- * What a case is, and what its requests are made of.
+ * Measured cases and their requests.
  */
 import { type Call, withKey } from './call.ts'
 import { below } from './records.ts'
 import type { Seed, SeedKind } from './seed.ts'
 import type { ListenerName } from './servers.ts'
 
-/** A prepared database while it is measured. */
+/** A prepared database during a measurement. */
 export interface Stock extends Seed {
-  /** Ids of domains that a case may use up. */
+  /** Ids of domains that a case may delete. */
   readonly spare: number[]
 }
 
 export interface Case {
   readonly name: string
   readonly title: string
-  /** The databases that it is measured on. */
+  /** The kind of database. */
   readonly seed: SeedKind
   readonly listener: ListenerName
   readonly status: number
-  /** Measured in a quick run too. */
+  /** Whether quick runs measure it. */
   readonly main: boolean
-  /**
-   * What a round leaves behind, which the next one waits for: questions that wait for a thread, records that the search
-   * index does not hold yet, or clicks that are not written yet: one for each answer.
-   */
+  /** Work after the responses, for which the next round waits. `clicks`: one per response. */
   readonly leaves: 'nothing' | 'questions' | 'unindexed records' | 'clicks'
-  /** Whether each request takes one of the spare records. */
+  /** Whether each request deletes a spare record. */
   readonly usesUp: boolean
   /**
-   * `full`: the next request when the last is answered. `half`: half as many requests a second as each round sees at full
-   * pace, whether the last ones are answered or not.
+   * `full`: each connection sends the next request after a response. `half`: requests are due at even intervals, at half the
+   * rate of full pace.
    */
   readonly pace: 'full' | 'half'
-  /** The case that it is compared with, in the same rounds. */
-  readonly beside?: string
-  /** Makes the requests, each of them another where that matters. */
+  /** The case to compare with in the same rounds. */
+  readonly comparedWith?: string
+  /** Returns a generator of requests. */
   readonly calls: (stock: Stock) => () => Call
 }
 
-/** What most cases are like. */
+/** Defaults of cases. */
 export const read = {
   seed: 'domains',
   listener: 'api',
@@ -58,7 +55,7 @@ export function send({ secret }: { secret: string }, method: string, path: strin
   return { ...withKey(secret), method, path, form }
 }
 
-/** The number of any record of the database's kind. */
+/** Returns the number of a random record. */
 export function anyRecord({ records }: Stock): number {
   return 1 + below(records)
 }
@@ -70,7 +67,7 @@ export function anyOf<T>(list: readonly T[]): T {
 const started = Date.now().toString(36)
 let calls = 0
 
-/** Never the same twice, in other runs neither. */
+/** Returns a text that is unique across runs. */
 export function serial(): string {
   calls += 1
   return `${started}-${calls.toString(36)}`

@@ -5,7 +5,7 @@ import type { StorageLocation } from '../src/storage/location.ts'
 import { UnexpectedAnswers } from './load.ts'
 
 const pollMs = 50
-/** Clicks are to be written within a second; a machine under load may take longer. */
+/** A timeout for a busy machine; clicks are normally written within a second. */
 const patienceMs = 20_000
 
 const sumOfClicks = 'select coalesce(sum(clicks), 0) as clicks from link_clicks'
@@ -15,11 +15,11 @@ interface Sums {
   close(): Promise<void>
 }
 
-/** Watches from outside of the server how many clicks the database holds: a redirect that is not counted costs less. */
+/** Counts the clicks in the database, because an uncounted redirect would cost less. */
 export class ClickWatch {
   readonly #sums: Sums
   #last: number
-  /** Visits that may have been counted although their answers were not awaited. */
+  /** Visits without a response that may have been counted. */
   #open = 0
 
   private constructor(sums: Sums, last: number) {

@@ -1,9 +1,9 @@
 /**
- * Years of clicks: what they take on the disk, and how long statistics of them take.
+ * Measures the disk space of clicks over years, and the time of requests for statistics.
  *
  *   npm run bench:clicks                              10 million clicks over 100 000 links and two years: some minutes
  *   npm run bench:clicks -- --clicks 100000 --links 1000 --days 100
- *   npm run bench:clicks -- --postgres                on PostgreSQL: the server at TEST_POSTGRES_URL, or one that the bench starts
+ *   npm run bench:clicks -- --postgres                on PostgreSQL: the server at TEST_POSTGRES_URL, or a new server
  *   npm run bench:clicks -- --gate                    exit code 1 if a target in targets.ts is missed
  */
 import { randomUUID } from 'node:crypto'
@@ -86,7 +86,7 @@ async function putIntoSpace(): Promise<void> {
     delete from click_moves`)
 }
 
-/** Bytes of the pages that are in use. Visitors are gone by the end, as they are after each day. */
+/** Returns the bytes of used pages. */
 async function bytesInUse(): Promise<number> {
   if (seed.location.engine === 'postgres') {
     await run('vacuum full')
@@ -96,7 +96,7 @@ async function bytesInUse(): Promise<number> {
   return ((await number('page_count')) - (await number('freelist_count'))) * (await number('page_size'))
 }
 
-/** Runs SQL of the bench's own; the rows are those of its one statement. */
+/** Runs SQL. Returns the rows of a single statement. */
 async function run(text: string): Promise<Record<string, unknown>[]> {
   const { location } = seed
   if (location.engine === 'postgres') return execute(location.url, text)
@@ -106,7 +106,7 @@ async function run(text: string): Promise<Record<string, unknown>[]> {
   return []
 }
 
-/** Writes as the server does, day after day, links visited by Zipf's law. Returns how many seconds that took. */
+/** Writes clicks day by day like the server. Links are visited by Zipf's law. Returns seconds. */
 async function writeAll(): Promise<number> {
   const database = await openBatchWriter(seed.location)
   const store = new ClickStore(database, randomUUID())

@@ -58,7 +58,7 @@ export const domainCases: readonly Case[] = [
     name: 'new-key',
     title: 'refused: a key never seen',
     calls: () => {
-      // Several times as many as are remembered, in turn: each is forgotten before it comes again.
+      // More keys than the cache holds, so that each is evicted before its next use.
       const keys = Array.from({ length: 50_000 }, generateKey)
       let next = 0
       return () => get({ secret: keys[next++ % keys.length] as string }, `${domains}/1`)

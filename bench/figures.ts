@@ -196,7 +196,9 @@ function growthFigures(results: readonly Result[], sizes: readonly number[]): Gr
 /** Compares each case with the case that it names. */
 function shareFigures(results: readonly Result[]): ShareFigures[] {
   return results.flatMap((other) => {
-    const own = results.find(({ case: { name }, records }) => name === other.case.beside && records === other.records)
+    const own = results.find(
+      ({ case: { name }, records }) => name === other.case.comparedWith && records === other.records,
+    )
     if (own === undefined) return []
     const share = (of: (own: Round, other: Round) => number) =>
       median(own.rounds.map((round, at) => of(round, other.rounds[at] as Round)))

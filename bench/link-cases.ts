@@ -33,7 +33,7 @@ export const linkCases: readonly Case[] = [
     ...ofLinks,
     main: false,
     name: 'link-of-domain',
-    title: 'link: those of a domain',
+    title: 'link: list of a domain',
     calls: (stock) => () => get(stock, `${links}?domain_id=${anyDomain(stock)}`),
   },
   {

@@ -38,7 +38,7 @@ const slugs = [
 ]
 const campaigns = ['', '', '?ref=mail', '?utm_source=newsletter&utm_medium=email', '?utm_campaign=launch&utm_source=x']
 
-/** Where a link leads: 46 to 121 characters. */
+/** Returns the destination of a link, with 46 to 121 characters. */
 export function targetOf(link: number): string {
   const site = `https://www.${brands[link % 15]}-shop.example/${slugs[link % slugs.length]}`
   return `${site}/${link.toString(36).padStart(8, '0')}${campaigns[(link >> 3) % campaigns.length]}`
@@ -62,7 +62,7 @@ export function linkOf(link: number): LinkValues & { readonly alias: string } {
   }
 }
 
-/** The clicks that a link has had: of half of the links one, and of one link in n more than n. */
+/** Returns the past of a link. Half of the links have one click, and one link in n has more than n. */
 export function pastOf(link: number): LinkPast {
   const clicks = Math.floor(modulus / tokenNumberOf(link))
   return {
@@ -77,7 +77,7 @@ export function pastOf(link: number): LinkPast {
 
 const storedAt = '2026-11-01T08:00:00.000Z'
 
-/** The names of domains, each of them put together only once: that takes longer than to send a request. */
+/** Caches host names, because building a name takes longer than sending a request. */
 export class HostNames {
   readonly #names: string[] = []
 
@@ -88,10 +88,7 @@ export class HostNames {
   }
 }
 
-/**
- * Draws numbers from 1 to `count` as visits fall: the one of rank r is r times as rare as the first (Zipf's law, exponent
- * 1). Ranks are scattered over the numbers.
- */
+/** Returns a generator of numbers from 1 to `count` by Zipf's law with exponent 1. Ranks are scattered over the numbers. */
 export function zipf(count: number): () => number {
   const upTo = new Float64Array(count)
   let sum = 0
@@ -102,9 +99,9 @@ export function zipf(count: number): () => number {
   return () => numberOfRank(indexAbove(upTo, Math.random() * sum), count)
 }
 
-/** Spreads ranks, which count from 0, over the numbers 1 to `count`: each rank has a number of its own. */
+/** Maps ranks, which start at 0, to different numbers from 1 to `count`. */
 export function numberOfRank(rank: number, count: number): number {
-  // A prime that is bigger than any count, so that no two ranks have the same number.
+  // The prime is larger than any count, so the numbers are unique.
   return 1 + ((rank * (modulus % count)) % count)
 }
 
@@ -118,7 +115,7 @@ function indexAbove(upTo: Float64Array, value: number): number {
 
 const eulersConstant = 0.5772156649
 
-/** Draws numbers from 1 to `count`, all of them as often. */
+/** Returns a generator of uniform numbers from 1 to `count`. */
 export function evenly(count: number): () => number {
   return () => 1 + below(count)
 }

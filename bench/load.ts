@@ -1,36 +1,32 @@
 import autocannon, { type Result } from 'autocannon'
 import { type Call, onTheWire } from './call.ts'
 
-/** What one run of the load generator saw. */
+/** The result of one run. */
 export interface Load {
-  /** Requests that were sent, and those that were answered before the time was over. */
+  /** Sent requests, and responses within the time. */
   readonly sent: number
   readonly answered: number
   readonly seconds: number
-  /** Milliseconds of each answer, ascending. */
+  /** Milliseconds of each response, ascending. */
   readonly latencies: Float64Array
 }
 
 export interface LoadOptions {
-  /** Of the servers, all of which answer alike; their number divides that of the connections. */
+  /** Ports of equal servers. The number of ports divides the number of connections. */
   readonly ports: readonly number[]
   readonly seconds: number
-  /** The status that every answer must have. */
+  /** The expected status. */
   readonly status: number
   readonly next: () => Call
-  /** Ends the run early after so many requests. */
+  /** The maximum number of requests. */
   readonly most?: number | undefined
 }
 
 export const connections = 32
-/** Long past what any answer takes: whoever is not answered by then never will be. */
 const timeoutSeconds = 60
 const lookMs = 20
 
-/**
- * Sends requests over 32 connections, shared out among the ports, the next one on each as soon as the last is answered.
- * Throws `UnexpectedAnswers`.
- */
+/** Sends requests over 32 connections. Each sends the next request after a response. Throws `UnexpectedAnswers`. */
 export async function drive({ ports, seconds, status, next, most }: LoadOptions): Promise<Load> {
   const latencies: number[] = []
   const start = performance.now()
@@ -69,16 +65,13 @@ function refuseOthers({ statusCodeStats, errors }: Result, status: number): void
   const statuses = Object.entries(statusCodeStats)
   if (errors === 0 && statuses.length > 0 && statuses.every(([seen]) => Number(seen) === status)) return
   const seen = statuses.map(([code, { count }]) => `${count} × ${code}`)
-  throw new UnexpectedAnswers(`expected ${status} alone, saw ${[...seen, `${errors} failed connections`].join(', ')}`)
+  throw new UnexpectedAnswers(`expected only ${status}, saw ${[...seen, `${errors} failed connections`].join(', ')}`)
 }
 
-/** The run measured something else than it says. */
+/** The server sent other responses than the case expects. */
 export class UnexpectedAnswers extends Error {}
 
-/**
- * In place of autocannon's own iterator, which takes twice as long to make a request: a generator that is slower than
- * what it measures flatters whoever is compared with the fastest.
- */
+/** Replaces autocannon's iterator, which takes twice as long and would slow down the load on the fastest server. */
 class Endless {
   readonly #next: () => Call
   readonly resetted = false

@@ -1,5 +1,5 @@
 /**
- * Rounds in which Waymark and the raw server take turns, so that both meet the same neighbours on the machine.
+ * Alternates between Waymark and the raw server, so that other processes on the machine affect both.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Call, call } from './call.ts'
@@ -13,7 +13,7 @@ import type { Answer } from './raw-server.ts'
 import { storeMore } from './seed.ts'
 import type { Measured, Server } from './servers.ts'
 
-/** Waymark over one prepared database, which fills up while it is measured. */
+/** A running Waymark on one prepared database. */
 export interface Site {
   readonly stock: Stock
   readonly server: Measured
@@ -21,19 +21,19 @@ export interface Site {
   readonly clicks: ClickWatch
 }
 
-/** What one server did in one round. */
+/** The measurement of one server in one round. */
 export interface Reading {
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate: number
-  /** Microseconds of processor time that a request took, on all threads and on that of the event loop. */
+  /** CPU time per request in microseconds, on all threads and on the event loop. */
   readonly cpu: number
   readonly loopCpu: number
-  /** How much of the time the thread of the event loop was at work: 1 when it was the bottleneck; of several nodes, the sum. */
+  /** Utilization of the event loop, from 0 to 1; the sum for several nodes. */
   readonly busy: number
   /** Milliseconds. */
   readonly p50: number
   readonly p99: number
-  /** Up to the end of what the requests left to do. */
+  /** The longest event-loop tick in milliseconds, including work after the responses. */
   readonly longestTick: number
 }
 
@@ -48,12 +48,12 @@ export interface Result {
   readonly rounds: readonly Round[]
 }
 
-/** Deletions that a round has records for, per second. */
+/** Spare records per second of a round. */
 const deletionsPerSecond = 20_000
 
 type Pace = Pick<Options, 'rounds' | 'roundSeconds' | 'warmUpSeconds'>
 
-/** Measures cases on every site, all of them in turn, round by round. Throws `UnexpectedAnswers`. */
+/** Measures cases on every site in alternating rounds. Throws `UnexpectedAnswers`. */
 export async function measure(
   cases: readonly Case[],
   sites: readonly Site[],
@@ -73,7 +73,7 @@ export async function measure(
   return measured.map(({ result }) => result)
 }
 
-/** Waymark and the raw server over one case. */
+/** Measures Waymark and the raw server with one case. */
 class Duel {
   readonly site: Site
   readonly #case: Case
@@ -83,7 +83,7 @@ class Duel {
   readonly #next: () => Call
   readonly #sample: { readonly call: Call; readonly answer: Answer }
 
-  /** Warms both up, with what one real answer looks like. */
+  /** Warms up both servers. The raw server sends a real response of Waymark. */
   static async between(measured: Case, site: Site, raw: Server, pace: Pace): Promise<Duel> {
     const most = measured.usesUp ? Math.floor(deletionsPerSecond * pace.roundSeconds) : undefined
     if (most !== undefined) await stockUp(site, most * (pace.rounds + 1) + 2)
@@ -128,7 +128,7 @@ class Duel {
     return this.#reading(server, this.#next, seconds, (load) => this.#settle(load))
   }
 
-  /** Always the same request: what it says makes no difference to this server. */
+  /** Sends the same request each time, because the raw server ignores it. */
   async #rawServer(seconds: number): Promise<Reading> {
     const raw = this.#raw
     await raw.answerWith(this.#sample.answer)
@@ -149,7 +149,7 @@ class Duel {
     return reading(server, () => drivePaced({ ...load, perSecond: full.answered / full.seconds / 2 }), settled)
   }
 
-  /** Waits for what the requests left to do, so that it is counted as their processor time and nobody else's. */
+  /** Waits for work after the responses, so that its CPU time counts for these requests. */
   async #settle({ answered, sent }: Load): Promise<void> {
     const { leaves, listener } = this.#case
     if (leaves === 'clicks') await this.site.clicks.grown(answered, sent)
@@ -159,7 +159,7 @@ class Duel {
   }
 }
 
-/** Resolves when what a load left to do is done. */
+/** Waits for work after the responses of a load. */
 type Settled = (load: Load) => Promise<void>
 
 async function reading(server: Measured, run: () => Promise<Load>, settled: Settled): Promise<Reading> {
@@ -179,7 +179,7 @@ async function reading(server: Measured, run: () => Promise<Load>, settled: Sett
   }
 }
 
-/** Fills the spare records up to `count`. */
+/** Stores spare records. */
 async function stockUp({ stock, index, server }: Site, count: number): Promise<void> {
   const ids = await storeMore(stock, firstSpare, count)
   firstSpare += count
@@ -188,21 +188,21 @@ async function stockUp({ stock, index, server }: Site, count: number): Promise<v
   await atRest(server)
 }
 
-/** Longer than the search index waits between two looks at what there is to do. */
-const lookMs = 2_500
-const maxLooks = 3
+/** Longer than the interval of the search index. */
+const idleCheckMs = 2_500
+const maxIdleChecks = 3
 
-/** Waits until the server has put in order what was stored, which it does when there is nothing else to do. */
+/** Waits until the server is idle. */
 async function atRest(server: Measured): Promise<void> {
-  for (let look = 0; look < maxLooks; look++) {
+  for (let check = 0; check < maxIdleChecks; check++) {
     const before = await server.usage()
-    await sleep(lookMs)
+    await sleep(idleCheckMs)
     const after = await server.usage()
-    if (after.cpu - before.cpu < lookMs * 1e3 * 0.02) return
+    if (after.cpu - before.cpu < idleCheckMs * 1e3 * 0.02) return
   }
 }
 
-/** Numbers of records above those of any prepared database. */
+/** Higher than the record numbers of any prepared database. */
 let firstSpare = 100_000_000
 
 function at(ascending: Float64Array, share: number): number {

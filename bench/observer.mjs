@@ -1,10 +1,10 @@
 /**
- * Runs inside a measured server, before its own code, and tells the bench over IPC what the process has used. Ends the
- * server when the bench is gone. Not TypeScript, so that what strips types takes no memory on its account.
+ * Runs inside a measured server before its code, and reports the used resources to the bench over IPC. Ends the server when
+ * the bench exits. This is JavaScript, because the type stripper would add memory.
  */
 import { isMainThread } from 'node:worker_threads'
 
-/** A hold is known to be at least as long as measured, and at most this much longer. */
+/** The precision of measured event-loop ticks. */
 const sampleEveryMs = 2
 
 // Threads of the server run this file too.

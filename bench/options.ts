@@ -1,6 +1,3 @@
-/**
- * What the command line may ask for.
- */
 import { parseArgs } from 'node:util'
 
 export interface Options {
@@ -29,9 +26,9 @@ export const usage = `npm run bench -- [options]
 
   --quick             1 000 records, the main cases, three short rounds: about a minute
   --records 1000,…    numbers of records (default: 1000,1000000)
-  --only show,list    these cases alone; "search" stands for every case whose name begins with it
+  --only show,list    only these cases; "search" includes every case whose name starts with it
   --rounds 5          rounds per case
-  --postgres          on PostgreSQL: the server at TEST_POSTGRES_URL, or one that the bench starts
+  --postgres          on PostgreSQL: the server at TEST_POSTGRES_URL, or a new server
   --nodes 2           several Waymark processes per database, which share the 32 connections
   --json              figures as JSON on stdout
   --markdown          figures on stdout, as in bench/README.md

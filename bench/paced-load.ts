@@ -5,19 +5,17 @@ import { type Call, onTheWire } from './call.ts'
 import { connections, type Load, type LoadOptions, UnexpectedAnswers } from './load.ts'
 
 export interface PacedOptions extends Omit<LoadOptions, 'most'> {
-  /** Requests a second, of all connections together. */
+  /** Requests per second on all connections. */
   readonly perSecond: number
 }
 
 const tickMs = 1
-/** For answers that are still to come when the time is over. */
+/** Time for the last responses. */
 const patienceMs = 10_000
 
 /**
- * Sends requests at an even pace, whether the last ones are answered or not, over the same connections as `drive`. The
- * latency of each begins when it was due, not when a connection was free to send it: a server that stops for a moment
- * is late for all who would have come meanwhile. (autocannon sends what is due of a second at once, and waits for the next
- * second.) Throws `UnexpectedAnswers`.
+ * Sends requests at even intervals over as many connections as `drive`. A latency starts when the request is due, even if no
+ * connection is free. (autocannon sends all requests of a second together.) Throws `UnexpectedAnswers`.
  */
 export async function drivePaced({ ports, seconds, status, next, perSecond }: PacedOptions): Promise<Load> {
   const lines = await Promise.all(
@@ -36,9 +34,9 @@ export async function drivePaced({ ports, seconds, status, next, perSecond }: Pa
       const line = idle.pop() as Line
       const due = dueAt(sent)
       sent += 1
-      line.ask(next(), (seen) => {
+      line.send(next(), (seen) => {
         last = performance.now()
-        if (seen !== status) throw new UnexpectedAnswers(`expected ${status} alone, saw ${seen}`)
+        if (seen !== status) throw new UnexpectedAnswers(`expected only ${status}, saw ${seen}`)
         latencies.push(last - due)
         idle.push(line)
         sendDue(last)
@@ -49,7 +47,7 @@ export async function drivePaced({ ports, seconds, status, next, perSecond }: Pa
   try {
     const deadline = start + seconds * 1000 + patienceMs
     while (latencies.length < total) {
-      for (const { trouble } of lines) if (trouble !== undefined) throw trouble
+      for (const { error } of lines) if (error !== undefined) throw error
       const now = performance.now()
       if (now > deadline) throw new UnexpectedAnswers(`${total - latencies.length} requests were not answered`)
       sendDue(now)
@@ -62,13 +60,13 @@ export async function drivePaced({ ports, seconds, status, next, perSecond }: Pa
   return { sent, answered: latencies.length, seconds: span, latencies: Float64Array.from(latencies).sort() }
 }
 
-/** A connection on which one request at a time is under way. */
+/** A connection with at most one active request. */
 class Line {
   readonly #socket: Socket
   #received: Buffer = Buffer.alloc(0)
   #answered: (status: number) => void = () => undefined
-  /** What went wrong, which ends the run. */
-  trouble: Error | undefined
+  /** The error that ends the run. */
+  error: Error | undefined
 
   static async to(port: number): Promise<Line> {
     const socket = connect({ host: '127.0.0.1', port, noDelay: true })
@@ -79,20 +77,20 @@ class Line {
   private constructor(socket: Socket) {
     this.#socket = socket
     const failed = (error?: Error) => {
-      this.trouble ??= new UnexpectedAnswers(`a connection failed: ${error?.message ?? 'the server closed it'}`)
+      this.error ??= new UnexpectedAnswers(`a connection failed: ${error?.message ?? 'the server closed it'}`)
     }
     socket.on('error', failed).on('end', failed)
     socket.on('data', (chunk: Buffer) => {
       try {
         this.#receive(chunk)
       } catch (error) {
-        this.trouble ??= error as Error
+        this.error ??= error as Error
       }
     })
   }
 
-  /** `answered` hears of the status when the whole answer is there. */
-  ask(call: Call, answered: (status: number) => void): void {
+  /** Sends a request. Calls `answered` with the status of the complete response. */
+  send(call: Call, answered: (status: number) => void): void {
     this.#answered = answered
     this.#socket.write(onTheWire(call))
   }
@@ -107,7 +105,7 @@ class Line {
     if (end < 0) return
     const head = this.#received.toString('latin1', 0, end)
     const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
-    if (length === undefined) throw new UnexpectedAnswers('an answer does not tell its length')
+    if (length === undefined) throw new UnexpectedAnswers('a response has no Content-Length')
     if (this.#received.length < end + 4 + Number(length)) return
     this.#received = Buffer.alloc(0)
     this.#answered(Number(head.slice(9, 12)))

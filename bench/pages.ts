@@ -1,6 +1,6 @@
 /**
- * `npm run bench:pages`: how long the server takes for pages of the dashboard with a million links, and what a browser on a
- * slow machine makes of them. See README.md here.
+ * `npm run bench:pages`: response times of dashboard pages with a million links, and rendering times in a browser on a slow
+ * machine. See README.md in this folder.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,14 +16,14 @@ import { Server } from './servers.ts'
 const records = Number(process.argv[2] ?? 1_000_000)
 const requests = 300
 const rounds = 7
-/** How many times slower the browser's processor is than this machine's. */
+/** The browser's CPU is slower than this machine's by this factor. */
 const slowdown = 4
-/** Milliseconds for which the browser is watched after the page has loaded. */
+/** Milliseconds of observation after the page has loaded. */
 const watched = 1_000
 
 const works: (() => unknown)[] = []
 const run = { after: (work: () => unknown) => void works.push(work) }
-/** Pages in turn, the next when the last has arrived whole. */
+/** Measures pages one after the other. */
 async function serverTimes(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'waymark-pages-'))
   run.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -53,7 +53,7 @@ async function serverTimes(): Promise<void> {
   }
 }
 
-/** The cookie of a session that the key begins. */
+/** Signs in with the key. Returns the cookie. */
 async function signedIn(origin: string, key: string): Promise<string> {
   const body = new URLSearchParams({ api_key: key })
   const answer = await fetch(`${origin}/app/sign-in`, { method: 'POST', body, headers: { origin }, redirect: 'manual' })
@@ -62,7 +62,7 @@ async function signedIn(origin: string, key: string): Promise<string> {
   return cookie.replace(/;.*/, '')
 }
 
-/** On an account of 40 links with two months of clicks; nothing is in the browser's cache. */
+/** Measures an account with 40 links and two months of clicks, with an empty browser cache. */
 async function browserTimes(): Promise<void> {
   const { path, variables } = newDatabase(run)
   const server = await startServer(run, { ...variables, RATE_LIMIT: '0', LOG_LEVEL: 'warn' })
@@ -90,7 +90,7 @@ async function browserTimes(): Promise<void> {
 interface Vitals {
   /** Milliseconds from the start of the navigation to the largest paint. */
   readonly paint: number
-  /** Milliseconds of long tasks beyond the first 50 of each, from the first paint on. */
+  /** Milliseconds of tasks beyond 50 ms each, after the first paint. */
   readonly blocking: number
   readonly shift: number
 }

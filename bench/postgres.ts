@@ -1,6 +1,5 @@
 /**
- * PostgreSQL under the bench: the server that TEST_POSTGRES_URL names, else one of its own, which writes as durably as
- * one in production.
+ * PostgreSQL for the bench: the server at TEST_POSTGRES_URL, or a new server that is as durable as in production.
  */
 import pg from 'pg'
 import { createAccount } from '../src/accounts/store.ts'
@@ -15,7 +14,7 @@ import { contentsOf, type Seed, type SeedKind } from './seed.ts'
 
 type Say = (line: string) => void
 
-const rowsAtOnce = 5_000
+const batchSize = 5_000
 const poolSize = 10
 
 export interface BenchServer {
@@ -23,13 +22,13 @@ export interface BenchServer {
   stop(): Promise<void>
 }
 
-/** Finds the server, or starts one. */
+/** Returns the server, or starts one. */
 export async function benchServer(): Promise<BenchServer> {
   const given = process.env.TEST_POSTGRES_URL
   return given ? { url: given, stop: async () => undefined } : startPostgres({ isDurable: true })
 }
 
-/** A database with the records 1 to `records`, and a key that may do everything. It is made anew for each run. */
+/** Creates a database with the records 1 to `records`, and a key with every scope. */
 export async function seededDatabase(
   { url }: BenchServer,
   kind: SeedKind,
@@ -55,7 +54,7 @@ export async function seededDatabase(
   }
 }
 
-/** Past the stores: one by one, a million records would take as many turns of the network. */
+/** Inserts in batches, because the stores would need a round trip per record. */
 async function fill(
   url: string,
   account: number,
@@ -76,8 +75,8 @@ async function inGroups(
   say: Say,
   insert: (numbers: readonly number[]) => Promise<void>,
 ): Promise<void> {
-  for (let from = 1; from <= count; from += rowsAtOnce) {
-    const size = Math.min(rowsAtOnce, count - from + 1)
+  for (let from = 1; from <= count; from += batchSize) {
+    const size = Math.min(batchSize, count - from + 1)
     await insert(Array.from({ length: size }, (_, at) => from + at))
     say(`Storing ${count} ${what} on PostgreSQL: ${Math.round(((from + size - 1) / count) * 100)} %`)
   }

@@ -1,14 +1,13 @@
 /**
- * The yardstick: `node:http` alone, which answers every request with the bytes that it is told over IPC, once the
- * request's body has been read to its end.
+ * The raw server: plain `node:http`. It reads the request body, and sends the response that it received over IPC.
  */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 
-/** An answer of Waymark, with the headers that Node does not add by itself. */
+/** A response of Waymark, without the headers that Node adds. */
 export interface Answer {
   readonly status: number
-  /** Names and values in turn, as they came. */
+  /** Alternating names and values. */
   readonly headers: readonly string[]
   readonly body: string
 }

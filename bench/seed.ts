@@ -1,5 +1,5 @@
 /**
- * Databases with a given number of records in one account, made through the stores and kept between runs.
+ * Prepared databases with records in one account. They are created through the stores and cached between runs.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -27,20 +27,20 @@ import { IndexWatch } from './index-watch.ts'
 import { domainOf, domainsFor, HostNames, linkOf, pastOf } from './link-records.ts'
 import { hostNameOf, urlsOf } from './records.ts'
 
-/** What a prepared database is about: domains alone, or links and a tenth as many domains. */
+/** A database has only domains, or links and a tenth as many domains. */
 export type SeedKind = 'domains' | 'links'
 
-/** A database with the records 1 to `records`, whose ids are their numbers, and a key that may do everything. */
+/** A database with the records 1 to `records`, whose ids are their numbers, and a key with every scope. */
 export interface Seed {
   readonly kind: SeedKind
   readonly location: StorageLocation
-  /** How many there are of its kind. */
+  /** The number of records of its kind. */
   readonly records: number
   readonly account: number
   readonly secret: string
 }
 
-/** How many records each table has in a database of `records` records of a kind. */
+/** Returns the number of records per table. */
 export function contentsOf(kind: SeedKind, records: number): { domains: number; links: number } {
   return kind === 'domains' ? { domains: records, links: 0 } : { domains: domainsFor(records), links: records }
 }
@@ -52,7 +52,7 @@ export const benchFolder = join(tmpdir(), 'waymark-bench')
 
 type Say = (line: string) => void
 
-/** A fresh copy of the prepared database, in `folder`; prepares it when there is none for this schema. */
+/** Copies the prepared database into `folder`. Prepares it first if this schema has none. */
 export async function seededCopy(kind: SeedKind, records: number, folder: string, say: Say): Promise<Seed> {
   const seed = readSeed(kind, records) ?? (await prepare(kind, records, say))
   const path = join(folder, `${kind}-${records}.db`)
@@ -61,7 +61,7 @@ export async function seededCopy(kind: SeedKind, records: number, folder: string
   return { kind, location: { engine: 'sqlite', path }, records, account, secret }
 }
 
-/** Stores `count` domains more, from another process than the server's, and returns their ids. */
+/** Stores `count` more domains from this process. Returns their ids. */
 export async function storeMore(seed: Seed, first: number, count: number): Promise<number[]> {
   const storage = await openStorage(seed.location)
   try {

@@ -10,34 +10,34 @@ import type { Answer } from './raw-server.ts'
 import type { Seed } from './seed.ts'
 
 const observer = pathToFileURL(join(import.meta.dirname, 'observer.mjs')).href
-/** What Waymark's own start asks of Node, so that both have it: everything but what it preloads. */
+/** Node options of Waymark's start script, for both servers. */
 const nodeFlags = serverArguments.filter((argument) => argument.startsWith('--') && argument !== '--import')
-/** How often a starting server is asked whether it is there. */
+/** The interval of requests to a starting server. */
 const askMs = 2
 const startsWithinMs = 20_000
 
-/** What a process has used since it started, in microseconds and bytes. */
+/** Resources that a process has used since its start, in microseconds and bytes. */
 export interface Usage {
-  /** Processor time of all its threads. */
+  /** CPU time of all threads. */
   readonly cpu: number
-  /** Processor time of the thread with the event loop. */
+  /** CPU time of the event loop. */
   readonly loopCpu: number
   readonly rss: number
   readonly peakRss: number
-  /** The longest that the event loop was held since the question before, in milliseconds. */
+  /** The longest event-loop tick since the previous call, in milliseconds. */
   readonly longestTick: number
 }
 
-/** The listeners that are measured. */
+/** The measured listeners. */
 export type ListenerName = 'api' | 'redirect'
 
 /** A port for each process. */
 type Ports = readonly [number, ...number[]]
 
-/** What is under measurement: a server process, or several that share the load. */
+/** A server process, or several that share the load. */
 export interface Measured {
   readonly ports: Readonly<Record<ListenerName, Ports>>
-  /** What the processes have used since they started. */
+  /** Returns the used resources. */
   usage(): Promise<Usage>
   stop(): Promise<void>
 }
@@ -65,7 +65,7 @@ export class Fleet implements Measured {
     return new Fleet(first, others)
   }
 
-  /** Processor time is added up; of memory and holds it is the most that one of them has. */
+  /** Returns the sum of CPU times, and the maximum of memory and ticks. */
   async usage(): Promise<Usage> {
     const usages = await Promise.all(this.#servers.map((server) => server.usage()))
     const sum = (name: 'cpu' | 'loopCpu') => usages.reduce((total, usage) => total + usage[name], 0)
@@ -84,7 +84,7 @@ export class Fleet implements Measured {
   }
 }
 
-/** A server process under measurement. */
+/** A measured server process. */
 export class Server implements Measured {
   readonly ports: Readonly<Record<ListenerName, Ports>>
   readonly #child: ChildProcess
@@ -94,7 +94,7 @@ export class Server implements Measured {
     this.ports = { api: [api], redirect: [redirect] }
   }
 
-  /** Waymark as it is started in production, over a prepared database. Resolves once it answers. */
+  /** Starts Waymark as in production on a prepared database. Resolves when it responds. */
   static async waymark(seed: Seed): Promise<Server> {
     const ports = await freePorts()
     const args = ['--import', observer, ...serverArguments]
@@ -109,12 +109,12 @@ export class Server implements Measured {
     return new Server(start(args, {}, true), { api: port, redirect: port })
   }
 
-  /** What the process has used since it started. */
+  /** Returns the used resources. */
   async usage(): Promise<Usage> {
     return (await this.#ask('usage')) as Usage
   }
 
-  /** Makes a raw server answer so from now on. */
+  /** Sets the response of a raw server. */
   async answerWith(answer: Answer): Promise<void> {
     await this.#ask(answer)
   }
@@ -130,7 +130,7 @@ export class Server implements Measured {
   }
 }
 
-/** Milliseconds from the start of the process, with nothing of the bench in it, to its first 200. */
+/** Measures milliseconds from the start of an unobserved process to its first 200. */
 export async function timeToFirstAnswer(seed: Seed): Promise<number> {
   const ports = await freePorts()
   const begun = performance.now()
@@ -141,7 +141,7 @@ export async function timeToFirstAnswer(seed: Seed): Promise<number> {
   return taken
 }
 
-/** Logs go where they cost the writing and nothing else. */
+/** Starts a process that logs to /dev/null. */
 function start(args: readonly string[], env: Record<string, string>, observed: boolean): ChildProcess {
   return spawn(process.execPath, args, {
     cwd: repository,
@@ -150,7 +150,7 @@ function start(args: readonly string[], env: Record<string, string>, observed: b
   })
 }
 
-/** Visitors are listened to where there are links. */
+/** Enables the redirect server only for databases with links. */
 function environment(seed: Seed, { api, redirect }: Record<ListenerName, number>): Record<string, string> {
   return {
     HOST: '127.0.0.1',
@@ -173,7 +173,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await exited
 }
 
-/** Resolves once all that is measured of it answers. */
+/** Resolves when all measured listeners respond. */
 async function untilAnswered(
   child: ChildProcess,
   { api, redirect }: Record<ListenerName, number>,
