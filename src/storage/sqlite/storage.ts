@@ -10,13 +10,13 @@ import type { ChangePosition, Changes, DatabaseCondition, Db, Listing, Meter, Pa
 import { isRead, type Query } from '../schema.ts'
 import { type Statement, statement } from '../statement.ts'
 import { transactionOf } from '../transaction.ts'
+import { BatchReader } from './batch-reader.ts'
 import { changesAfter, pruneSome } from './changes.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { OpenedFile } from './opened-file.ts'
 import { Readers } from './readers.ts'
 import { type IndexedTables, SqliteLists } from './search.ts'
-import { TurnReader } from './turn-reader.ts'
 
 interface InternalTables {
   instance: { database_id: string }
@@ -31,7 +31,7 @@ export class SqliteStorage implements Storage {
   readonly #folder: string
   readonly #file: OpenedFile
   readonly #condition = new Condition()
-  readonly #reader: TurnReader
+  readonly #reader: BatchReader
   readonly #writer: Connection
   readonly #commits: GroupCommit
   readonly #readers: Readers
@@ -44,7 +44,7 @@ export class SqliteStorage implements Storage {
     this.location = { engine: 'sqlite', path }
     // The writer does not wait for locks, so it is opened first: if it throws, nothing stays open.
     this.#writer = new Connection(openDatabase(path, 0, writerPragmas), this.#condition)
-    this.#reader = new TurnReader(path, this.#condition)
+    this.#reader = new BatchReader(path, this.#condition)
     this.#folder = dirname(path)
     this.#file = new OpenedFile(path)
     this.#readers = new Readers(path, tables, (error) => this.#onProblem(error))

@@ -11,8 +11,8 @@ import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { findDomain, insertDomain } from '../../domains/store.ts'
 import { Failure } from '../../errors.ts'
 import { statement } from '../statement.ts'
+import { BatchReader } from './batch-reader.ts'
 import { openSqlite } from './open.ts'
-import { TurnReader } from './turn-reader.ts'
 
 const names = statement((db: Kysely<{ accounts: { id: number; name: string } }>) =>
   db.selectFrom('accounts').select('name').where('id', '>', 0),
@@ -27,7 +27,7 @@ async function opened(t: TestContext) {
   return { path, storage }
 }
 
-test('a read right after a write sees it, also when the turn had begun to read before', async (t) => {
+test('shows a write to the next read, even if reads were already queued', async (t) => {
   const { storage } = await opened(t)
   for (let round = 1; round <= 20; round++) {
     const before = listAccounts(storage)
@@ -37,9 +37,9 @@ test('a read right after a write sees it, also when the turn had begun to read b
   }
 })
 
-test('the reads of one turn see one state; what another process committed is seen in the next turn', async (t) => {
+test('reads one state in each tick, and commits of other processes in the next tick', async (t) => {
   const { path } = await opened(t)
-  const reader = new TurnReader(path)
+  const reader = new BatchReader(path)
   t.after(() => reader.close())
   const other = new DatabaseSync(path)
   t.after(() => other.close())
@@ -51,7 +51,7 @@ test('the reads of one turn see one state; what another process committed is see
   assert.equal(await count(), 1)
 })
 
-test('what lies on a damaged page is unavailable, the rest is read as before', async (t) => {
+test('rejects reads of a damaged page only', async (t) => {
   const { path, storage } = await opened(t)
   const { id } = await createAccount(storage, 'Acme')
   const places = Array.from({ length: 1_000 }, (_, n) => n)
@@ -82,9 +82,9 @@ test('what lies on a damaged page is unavailable, the rest is read as before', a
   assert.ok(unavailable.length < 200, String(unavailable.length))
 })
 
-test('a read that fails fails alone', async (t) => {
+test('a failed read does not affect others', async (t) => {
   const { path } = await opened(t)
-  const reader = new TurnReader(path)
+  const reader = new BatchReader(path)
   t.after(() => reader.close())
 
   const [before, broken, after] = await Promise.allSettled([
@@ -96,9 +96,9 @@ test('a read that fails fails alone', async (t) => {
   assert.deepEqual([before.status, broken.status, after.status], ['fulfilled', 'rejected', 'fulfilled'])
 })
 
-test("a failure to begin is that of every read, and a transaction that has ended is nobody's", async (t) => {
+test('rejects every read if the transaction cannot start, and survives a rollback within a read', async (t) => {
   const { path } = await opened(t)
-  const reader = new TurnReader(path)
+  const reader = new BatchReader(path)
   t.after(() => reader.close())
   const count = () => reader.read((connection) => connection.all(names, {}).length)
   const database = await reader.read((connection) => connection.database)
@@ -112,9 +112,9 @@ test("a failure to begin is that of every read, and a transaction that has ended
   assert.equal(await count(), 0)
 })
 
-test('it cannot write', async (t) => {
+test('cannot write', async (t) => {
   const { path } = await opened(t)
-  const reader = new TurnReader(path)
+  const reader = new BatchReader(path)
   t.after(() => reader.close())
 
   await assert.rejects(
@@ -123,9 +123,9 @@ test('it cannot write', async (t) => {
   )
 })
 
-test('it closes after the reads that wait', async (t) => {
+test('closes after the queued reads', async (t) => {
   const { path } = await opened(t)
-  const reader = new TurnReader(path)
+  const reader = new BatchReader(path)
 
   const count = reader.read((connection) => connection.all(names, {}).length)
   await reader.close()
