@@ -1,8 +1,8 @@
-/** All pages of the dashboard, and an account on which they show much. */
+/** All dashboard pages, and an account with data for each of them. */
 import type { TestApp } from './app.ts'
 import { demoApp, storedIn } from './dashboard-browser.ts'
 
-/** All pages, by what their pictures are called, on an account that has 43 links and records with odd names; the last link is the oddest. */
+/** All pages by screenshot name, for an account with 43 links and odd names. The last link is the oddest. */
 export const paths: Readonly<Record<string, string>> = {
   overview: '/app',
   'overview-year': '/app?period=12m',
@@ -31,14 +31,14 @@ export const paths: Readonly<Record<string, string>> = {
   about: '/app/about',
   'not-found': '/app/nothing',
 }
-/** An app with that account. */
+/** Returns an app with that account. */
 export async function fullApp(): Promise<TestApp> {
   const app = await demoApp()
   await storeOddities(app)
   return app
 }
 
-/** Names as long as they may be, from right to left, and in pictures. */
+/** Stores names of the maximum length, right-to-left names and emoji. */
 async function storeOddities(app: TestApp): Promise<void> {
   const stored = storedIn(app)
   const long = 'ä'.repeat(255)

@@ -1,4 +1,4 @@
-/** An account that has everything that the dashboard can show. */
+/** An account with everything that the dashboard can show. */
 import { insertLoginToken } from '../src/sessions/store.ts'
 import type { TestApp } from './app.ts'
 import type { Json } from './client.ts'
@@ -10,7 +10,7 @@ export interface Furnished extends Place {
   readonly space: Json
 }
 
-/** Records of every kind and state, with clicks; the words are those that people may choose. */
+/** Stores records of every kind and state, with clicks. `words` fills the free-text fields. */
 export async function furnish(app: TestApp, words: string = 'Plain'): Promise<Furnished> {
   const place = await newPlace(app)
   const space = await place.stored('/spaces', { name: words, color: 3 })

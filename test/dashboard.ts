@@ -1,23 +1,23 @@
 /**
- * A browser without scripts, for the dashboard: it keeps cookies, sends forms as they stand in the page, and holds every answer
- * against what all answers of the dashboard promise.
+ * A browser without scripts: it stores cookies, submits forms, and checks every response for the properties of
+ * dashboard responses.
  */
 import assert from 'node:assert/strict'
 import type { TestApp } from './app.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 import { allOf, type Element, elementsIn, readHtml, textOf } from './html-page.ts'
 
-/** The fields of a form. */
+/** Form fields by name. */
 export type Form = Readonly<Record<string, string>>
 
 export interface Visited extends Answer {
-  /** The document; throws for an answer that is none. */
+  /** The parsed page. Throws if the response has none. */
   readonly page: Page
 }
 
-/** A browser on the dashboard of the app. */
+/** A browser for the dashboard of a test app. */
 export class Browser {
-  /** Sent with each request, over what a browser would send. */
+  /** Headers of every request, which override a browser's own. */
   headers: Record<string, string> = {}
   readonly cookies = new Map<string, string>()
   readonly #app: Pick<TestApp, 'port'>
@@ -30,38 +30,38 @@ export class Browser {
     return this.ask('GET', path, request)
   }
 
-  /** Sends a form, as from a page of the dashboard unless headers say otherwise. */
+  /** Posts a form from a dashboard page, unless `headers` override that. */
   post(path: string, form: Form = {}, { headers, ...request }: Request = {}): Promise<Visited> {
     return this.ask('POST', path, { form, ...request, headers: { 'sec-fetch-site': 'same-origin', ...headers } })
   }
 
-  /** The page at the path, which must be there. */
+  /** Returns the page at the path, which must exist. */
   async open(path: string): Promise<Page> {
     const answer = await this.get(path)
     assert.equal(answer.status, 200, `${path}: ${answer.text}`)
     return answer.page
   }
 
-  /** Sends the form of the page that goes to this address, with these values typed in; undefined takes a control away. */
+  /** Submits the page's form for this path with changed values. Undefined removes a control. */
   submit(page: Page, action: string, typed: Readonly<Record<string, string | undefined>> = {}): Promise<Visited> {
     const all = Object.entries({ ...page.form(action), ...typed })
     return this.post(action, Object.fromEntries(all.filter((each): each is [string, string] => each[1] !== undefined)))
   }
 
-  /** Goes where a 303 leads. */
+  /** Follows a 303. */
   follow({ status, headers, text }: Answer): Promise<Visited> {
     assert.equal(status, 303, text)
     return this.get(String(headers.location))
   }
 
-  /** Signs in with the key. */
+  /** Signs in with a key. */
   async signIn(key: string): Promise<this> {
     const { status, text } = await this.post('/app/sign-in', { api_key: key })
     assert.equal(status, 303, text)
     return this
   }
 
-  /** Sends any request; takes the cookies of its answer. */
+  /** Sends any request and stores the cookies of its response. */
   async ask(method: string, path: string, { headers, ...request }: Request): Promise<Visited> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const sent = { ...(cookie !== '' && { cookie }), ...this.headers, ...headers }
@@ -90,12 +90,12 @@ export class Browser {
   }
 }
 
-/** A browser that has signed in to the app's own account, or with this key. */
+/** Returns a browser signed in to the app's own account, or with the given key. */
 export function signedIn(app: Pick<TestApp, 'port' | 'key'>, key = app.key): Promise<Browser> {
   return new Browser(app).signIn(key)
 }
 
-/** Throws when an answer breaks a promise that all answers of the dashboard keep. Returns the page, if it is one. */
+/** Throws if a response lacks a property that all dashboard responses have. Returns the page, if there is one. */
 export function checkVisited({ method, path }: { method: string; path: string }, answer: Answer): Page | undefined {
   const { status, headers, text } = answer
   const asked = `${method} ${path} → ${status}`
@@ -118,11 +118,11 @@ export function checkVisited({ method, path }: { method: string; path: string },
   return new Page(text)
 }
 
-/** A document, and what people find in it. */
+/** A parsed page. */
 export class Page {
   readonly root: Element
 
-  /** Throws if the document is not well-formed, or leads where no page may lead. */
+  /** Throws if the document is malformed or has a forbidden URL. */
   constructor(source: string) {
     this.root = readHtml(source)
     for (const { name, attributes } of elementsIn(this.root)) {
@@ -138,12 +138,12 @@ export class Page {
     return this.#textOf('h1')
   }
 
-  /** All that people can read. */
+  /** The visible text. */
   get text(): string {
     return this.#textOf('body')
   }
 
-  /** The text of what is told at once: notices and errors. */
+  /** The text of notices and errors. */
   get said(): string[] {
     const all = elementsIn(this.root).filter(({ attributes }) =>
       ['status', 'alert'].includes(attributes.get('role') ?? ''),
@@ -151,12 +151,12 @@ export class Page {
     return all.map(textOf)
   }
 
-  /** The addresses that links lead to. */
+  /** The targets of all links. */
   get links(): string[] {
     return allOf(this.root, 'a').flatMap(({ attributes }) => attributes.get('href') ?? [])
   }
 
-  /** The addresses that forms are sent to by POST. */
+  /** The paths of all POST forms. */
   get actions(): string[] {
     return elementsIn(this.root).flatMap(({ name, attributes }) =>
       name === 'form' && attributes.get('method') === 'post'
@@ -165,7 +165,7 @@ export class Page {
     )
   }
 
-  /** The control of this name. */
+  /** Returns the control with this name. */
   control(name: string): Element {
     const found = this.controls().filter(({ attributes }) => attributes.get('name') === name)
     const one = found.find(({ attributes }) => attributes.has('checked')) ?? found[0]
@@ -173,12 +173,12 @@ export class Page {
     return one
   }
 
-  /** What the control of this name would send. */
+  /** Returns the value that a control would send. */
   value(name: string): string {
     return sentBy(this.control(name)) ?? ''
   }
 
-  /** What stands beside the control that was refused: its error and its help. Throws if the control is not marked. */
+  /** Returns the error and the help of an invalid control. Throws if it is not marked as invalid. */
   errorOf(name: string): string {
     const of = this.controls().filter(({ attributes }) => attributes.get('name') === name)
     const refused = of.find(({ attributes }) => attributes.get('aria-invalid') === 'true')
@@ -190,13 +190,13 @@ export class Page {
       .join(' ')
   }
 
-  /** The names of the controls that are marked as refused. */
+  /** The names of invalid controls. */
   get refused(): string[] {
     const marked = this.controls().filter(({ attributes }) => attributes.get('aria-invalid') === 'true')
     return [...new Set(marked.map(({ attributes }) => attributes.get('name') ?? ''))]
   }
 
-  /** The form that is sent by POST to this address, and all that it would send, were its first button pressed that has no name. */
+  /** Returns the fields that the POST form for this path sends with its first unnamed button. */
   form(action: string): Form {
     const [form] = allOf(this.root, 'form', { method: 'post', action })
     assert.ok(form, `the page has no form for ${action}`)
@@ -211,7 +211,7 @@ export class Page {
     return elementsIn(within).filter(({ name }) => ['input', 'select', 'textarea'].includes(name))
   }
 
-  /** A control may stand outside of its form, and name it. */
+  /** Includes controls outside the form that refer to it by id. */
   #controlsOf(form: Element): Element[] {
     const id = form.attributes.get('id')
     const inside = this.controls(form).filter(({ attributes }) => !attributes.has('form'))
@@ -223,7 +223,7 @@ export class Page {
   }
 }
 
-/** Null for what sends nothing: a box that is not checked. */
+/** Returns null for an unchecked box. */
 function sentBy(control: Element): string | null {
   const { name, attributes } = control
   if (name === 'textarea') return control.children.join('')
@@ -239,7 +239,7 @@ function sentBy(control: Element): string | null {
 
 const own = 'http://own.invalid'
 
-/** A page leads to the web, and to nothing that a browser would run; forms and files are our own. */
+/** Pages link only to web URLs. Forms and files are on the same host. */
 function checkAddress(name: string, key: string, value: string | undefined): void {
   if (value === undefined) return
   const url = URL.parse(value, `${own}/app/x`)

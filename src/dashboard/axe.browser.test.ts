@@ -1,4 +1,4 @@
-/** What axe finds on every page in a real browser, and what the browser itself complains of. */
+/** Axe issues and console messages of every page in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
@@ -8,7 +8,7 @@ import { fullApp, paths } from '../../test/dashboard-pages.ts'
 const openWindow = browserForTests()
 const empty = ['/app', '/app/links', '/app/links/new', '/app/domains', '/app/spaces', '/app/keys']
 
-/** None of the tests changes it. */
+/** Tests only read it. */
 const app = await fullApp()
 
 test('axe reports no serious issue on any page, light or dark, and the console has no errors', { skip }, async () => {

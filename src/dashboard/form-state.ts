@@ -24,7 +24,7 @@ export class FormState {
     return { value: typeof value === 'string' || typeof value === 'number' ? String(value) : '', error }
   }
 
-  /** Renders the controls with their errors above them. Errors without a control come first. */
+  /** Renders the controls with their errors above them, starting with errors that belong to no control. */
   withErrors(controls: Html): Html {
     const { shown = [], others = [] } = Object.groupBy(this.violations, ({ field }) =>
       this.#shown.has(field) ? 'shown' : 'others',

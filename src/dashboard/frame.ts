@@ -4,7 +4,7 @@ import { assetAddress } from './assets.ts'
 import { attributes, hiddenFields } from './parts/buttons.ts'
 import { type IconName, icon } from './parts/icons.ts'
 
-/** The color scheme of the browser, or the one that the user chose. */
+/** `system` follows the browser; users can choose a fixed scheme. */
 export type Scheme = 'system' | 'light' | 'dark'
 
 interface BareDocument {
@@ -20,7 +20,7 @@ interface BareDocument {
 
 export interface FramedDocument extends BareDocument {
   readonly place: Place
-  /** The name of the account. */
+  /** The account name. */
   readonly account: string
   /** The primary action of the page. */
   readonly action?: Html
@@ -151,7 +151,7 @@ const contentSecurityPolicy = [
   "style-src 'self'",
 ].join('; ')
 
-/** The header fields of every response. */
+/** Header fields of all responses. */
 export const responseHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   'content-security-policy': contentSecurityPolicy,
@@ -160,7 +160,7 @@ export const responseHeaders: Readonly<Record<string, string>> = {
   'x-robots-tag': 'noindex',
 }
 
-/** The header fields of every page. */
+/** Header fields of HTML pages. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   ...responseHeaders,

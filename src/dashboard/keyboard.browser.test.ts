@@ -1,4 +1,4 @@
-/** The dashboard by the keyboard alone, and without scripts. */
+/** The dashboard with only the keyboard, and without scripts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -43,7 +43,7 @@ test('creates, finds, deletes and restores records with only the keyboard, with 
   assert.deepEqual(complaints, [])
 })
 
-/** By the menu of the row, with a look at the dialog that Esc closes. */
+/** Deletes through the row menu, after closing the dialog once with Esc. */
 async function deletesByMenu(page: Page): Promise<void> {
   const menu = 'Actions for localhost:3080/summer'
   await tabTo(page, menu)
@@ -87,14 +87,14 @@ test('? lists the shortcuts, which can be turned off', { skip }, async () => {
   assert.equal(await dialog.count(), 0)
 })
 
-/** What has the focus: its name, and whether that can be seen. */
+/** Returns the name of the focused element, and whether the focus is visible. */
 interface Stop {
   readonly tag: string
   readonly name: string
   readonly isSeen: boolean
 }
 
-/** The ring may be that of what surrounds it. */
+/** A parent element may show the focus ring. */
 function stopOf(page: Page): Promise<Stop> {
   return page.evaluate(`(() => {
     const element = document.activeElement
@@ -108,7 +108,7 @@ function stopOf(page: Page): Promise<Stop> {
   })()`)
 }
 
-/** Presses Tab until what has the name has the focus; every stop on the way can be seen. */
+/** Presses Tab until the named element is focused. Every stop must be visible. */
 async function tabTo(page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
   for (let presses = 0; presses < 60; presses++) {
     await page.keyboard.press(key)
@@ -119,7 +119,7 @@ async function tabTo(page: Page, name: string, key: 'Tab' | 'Shift+Tab' = 'Tab')
   assert.fail(`Tab does not lead to "${name}"`)
 }
 
-/** The page has this heading, and its scripts, which wait for the whole document, have run. */
+/** Waits for the heading and the scripts of the page. */
 async function arrived(page: Page, heading: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
   await page.waitForLoadState('domcontentloaded')

@@ -52,12 +52,12 @@ export class ListState {
     return text === '' ? this.#path : `${this.#path}?${text}`
   }
 
-  /** The URL of this page of the list. */
+  /** The current URL. */
   get currentHref(): string {
     return this.pageHref(this.page)
   }
 
-  /** Returns the URL of another page of the same list. */
+  /** Returns the URL with another page number. */
   pageHref(page: number): string {
     return this.href({ page: page === 1 ? null : String(page) })
   }
@@ -78,10 +78,7 @@ export function emptyPageMessage(list: ListState): Html {
   return html`<p data-count>This page of the list is empty. <a href="${list.pageHref(1)}">Go to the first page</a></p>`
 }
 
-/**
- * Returns the rows on the requested page of a list that is already in memory, and the pagination. A list of one page
- * has no pagination.
- */
+/** Returns the requested rows of an in-memory list, and the pagination. A list of one page has no pagination. */
 export function slicePage<Row>(
   all: readonly Row[],
   path: string,

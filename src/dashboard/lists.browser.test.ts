@@ -1,4 +1,4 @@
-/** Keys, lists, spaces, colours and the end of a session in a real browser. */
+/** Keys, lists, spaces, color schemes and sessions in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -66,7 +66,7 @@ async function disablesTwo(page: Page, shot: Shot): Promise<void> {
   assert.equal(await page.getByText('Disabled', { exact: true }).locator('visible=true').count(), 2)
 }
 
-/** What can be done to the selected rows, which a phone has in a menu. */
+/** Presses a button of the selection bar, which phones show as a menu. */
 async function openActions(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Actions', exact: true })
   if (await button.isVisible()) await button.click()
@@ -88,7 +88,7 @@ async function movesThemIntoSpace(page: Page): Promise<void> {
   assert.equal(await page.getByRole('cell', { name: 'Seasons' }).count(), 2)
 }
 
-/** The address follows what is typed and chosen, and back and reload bring the same list again. */
+/** The URL follows the search and filters; back and reload restore the list. */
 async function searches(page: Page, shot: Shot): Promise<void> {
   const rows = page.getByRole('rowheader')
   const search = page.getByRole('searchbox', { name: 'Search links' })
@@ -138,7 +138,7 @@ async function signsOut({ origin }: TestApp, page: Page): Promise<void> {
   assert.deepEqual([url, status], [`${origin}/app/sign-in?next=%2Fapp%2Flinks`, 200])
 }
 
-/** Presses a button of the navigation, which a phone has in a menu. */
+/** Presses a button in the navigation, which phones show as a menu. */
 async function press(page: Page, name: string): Promise<void> {
   const button = page.getByRole('navigation', { name: 'Main' }).getByRole('button', { name, exact: true })
   if (!(await button.isVisible())) await page.getByRole('button', { name: 'Menu', exact: true }).click()

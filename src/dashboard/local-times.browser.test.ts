@@ -1,4 +1,4 @@
-/** Dates and times of forms in a browser that is not in UTC. */
+/** Dates and times in forms, in a browser outside UTC. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { browserForTests, demoApp, signIn, skip } from '../../test/dashboard-browser.ts'
@@ -35,7 +35,7 @@ test('shows and edits times in the time zone of the browser, and stores them in 
     /^2 Jul 2090, 09:30 (?:GMT-4|EDT)$/,
   )
   await open()
-  // A part of the date is taken away: the field has no value, and is not empty.
+  // An incomplete date: the field has no value but is not empty.
   await stops?.press('Delete')
   assert.equal(await stops?.inputValue(), '')
   await page.getByRole('button', { name: 'Save' }).click()

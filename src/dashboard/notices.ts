@@ -45,7 +45,7 @@ export interface NoticeContext {
 interface Facts {
   readonly count: number
   readonly failed: number
-  /** Returns the name of the record, or the fallback if it is not found. */
+  /** Returns the record name, or the fallback if it is unknown. */
   readonly nameOr: (fallback: string) => Part
 }
 
@@ -86,7 +86,7 @@ const messages = {
 /** Codes of requests that changed nothing. */
 const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-gone', 'links-not-restored', 'key-created-before']
 
-/** Stores a notice for the next page of this browser. */
+/** Stores a notice that the browser's next page shows. */
 export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
   const { code, count = 0, failed = 0, ids = [] } = notice
   setCookie(exchange, cookie, [code, count, failed, ...ids].join('.'), { isSecure, maxAge })

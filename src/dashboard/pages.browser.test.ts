@@ -1,4 +1,4 @@
-/** Every page in a real browser: how wide it gets, what it weighs, how high its targets are, and whether it keeps still. */
+/** Width, weight, touch targets and motion of every page in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -6,7 +6,7 @@ import { browserForTests, phone, shoot, signIn, skip } from '../../test/dashboar
 import { fullApp, paths } from '../../test/dashboard-pages.ts'
 
 const openWindow = browserForTests()
-/** None of the tests changes it. */
+/** Tests only read it. */
 const app = await fullApp()
 
 async function signedIn(options: Parameters<typeof openWindow>[0] = {}) {
@@ -64,7 +64,7 @@ test('touch targets are 44 pixels high', { skip }, async () => {
   assert.deepEqual(low, [])
 })
 
-/** Links within a sentence are as high as their text; boxes are pressed on their labels, some links on their row. */
+/** Excludes links inside a sentence, boxes with a large label, and links that cover their row. */
 const lowTargets = `[...document.querySelectorAll('a, button, input, select, summary')].flatMap((element) => {
   const isRow = getComputedStyle(element, '::after').position === 'absolute'
   const pressed = isRow ? element.closest('tr') : /^(checkbox|radio)$/.test(element.type) ? element.labels[0] : element

@@ -8,7 +8,7 @@ import { eventually } from '../../test/processes.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { maxPages, type PageHandler, Pages } from './pages.ts'
 
-/** Adds a page to the app that is rendered when the test says so, and counts how many are being rendered. */
+/** Adds a page that renders when the test releases it. Counts concurrent renderings. */
 function slowPage({ router, storage }: TestApp) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const rendering = { now: 0, most: 0, begun: 0, release: resolve }
@@ -35,7 +35,7 @@ function slowPage({ router, storage }: TestApp) {
 const ask = (browser: Browser, times: number) =>
   Array.from({ length: times }, () => browser.get('/app/slow', { seesOverload: true }))
 
-/** Signs in to another account. */
+/** Returns a browser signed in to another account. */
 async function strangerOf(app: TestApp): Promise<Browser> {
   return signedIn(app, await app.createKey({ account: await app.createAccount() }))
 }
@@ -88,7 +88,7 @@ test('does not render pages for clients that left while they waited', async () =
     await once(socket, 'close')
   }
   const last = browser.get('/app/slow')
-  // The server has seen that the others left once it has read a later request.
+  // After reading a later request, the server knows about closed connections.
   await eventually(() => app.measured.counts.underWay === served.length + left.length + 1)
   rendering.release()
   for (const { status } of await Promise.all([...served, last])) assert.equal(status, 200)

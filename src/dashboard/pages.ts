@@ -1,6 +1,6 @@
 /**
- * Routes for pages. Each page handler gets the session and the fields of a request, and returns content or a redirect.
- * Every page requires a session, and no other site can post its forms.
+ * Routes for pages. A page handler gets a session and form fields, and returns content or a redirect. Every page
+ * requires a session, and no other site can post its forms.
  */
 
 import { Failure, found, overloaded } from '../errors.ts'
@@ -21,12 +21,9 @@ import { consumeNotice, type Notice, type NoticeContext, setNotice } from './not
 import { shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'
 
-/**
- * The maximum size of a form in bytes. The URLs of a link have 10,240 characters in total, of up to 12 bytes when
- * encoded.
- */
+/** The maximum form size in bytes. A link's URLs have up to 10,240 characters, of up to 12 bytes when encoded. */
 const maxFormBytes = 160 * 1024
-/** The maximum size of a form that needs no session, in bytes: a secret and a return path. */
+/** The maximum form size in bytes without a session: a secret and a return path. */
 const maxPublicFormBytes = 4 * 1024
 /** The maximum number of fields in a form. A list has a checkbox for each row, and a few other fields. */
 const maxFormFields = 200
@@ -45,7 +42,7 @@ export interface PageRequest {
   readonly account: number
   /** The fields of the query string. */
   readonly query: Fields
-  /** The fields of the submitted form; empty for GET. */
+  /** The submitted fields; empty for GET. */
   readonly fields: Fields
 }
 
@@ -85,7 +82,7 @@ export interface PagesOptions {
   readonly shortUrl: NoticeContext['shortUrl']
   /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
-  /** Counts a request against the rate limit of the session. Returns a failure if the limit is exceeded. */
+  /** Counts a request against the session's rate limit. Returns a failure if the limit is exceeded. */
   readonly countRequest: (session: number, exchange: Exchange) => Failure | undefined
 }
 
@@ -158,7 +155,7 @@ export class Pages {
     this.#options.router.add(method, path, handler, { formatFailure: renderFailurePage })
   }
 
-  /** Returns the session of the request. */
+  /** Returns the session that the cookie identifies. */
   async sessionOf(exchange: Exchange): Promise<Session | undefined> {
     const secret = readSessionCookie(exchange, this.isSecure(exchange))
     const session = secret === undefined ? undefined : await findSession(this.#options.db, secret)
@@ -234,7 +231,7 @@ export function idParam({ exchange }: PageRequest, what: string): number {
   return found(positiveInteger(exchange.params.id ?? ''), what)
 }
 
-/** Reads the fields of a form. */
+/** Reads a form. */
 async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | Failure> {
   const bytes = await receiveBody(exchange, maxBytes)
   if (bytes instanceof Failure) return bytes

@@ -1,4 +1,4 @@
-/** The choice of a period in a browser. */
+/** The period menu in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { browserForTests, demoApp, hasFocus, phone, signIn, skip } from '../../test/dashboard-browser.ts'

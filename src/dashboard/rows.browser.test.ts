@@ -1,4 +1,4 @@
-/** The rows of lists in a real browser: how high they are, which columns stay, and what is in reach. */
+/** List rows in a real browser: heights, columns and reachable controls. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContextOptions, Page } from 'playwright-core'
@@ -6,7 +6,7 @@ import { browserForTests, phone, shoot, signIn, skip } from '../../test/dashboar
 import { fullApp } from '../../test/dashboard-pages.ts'
 
 const openWindow = browserForTests()
-/** None of the tests changes it. */
+/** Tests only read it. */
 const app = await fullApp()
 
 async function listOn(options?: BrowserContextOptions, query = ''): Promise<Page> {
@@ -17,10 +17,10 @@ async function listOn(options?: BrowserContextOptions, query = ''): Promise<Page
 }
 
 interface Measures {
-  /** Of the highest row, and of the lead column, in CSS pixels. */
+  /** The height of the highest row and the width of the lead column, in CSS pixels. */
   readonly height: number
   readonly lead: number
-  /** Of the columns that are shown. */
+  /** The headers of visible columns. */
   readonly heads: readonly string[]
   readonly edges: readonly number[]
 }

@@ -1,4 +1,4 @@
-/** What a real browser makes of frame, parts, styles and scripts, under the policy that pages have. */
+/** Frame, parts, styles and scripts in a real browser, under the CSP of pages. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ const policy =
 let browser: Browser
 let server: Server
 let origin: string
-/** What was posted, by path. */
+/** Posted forms by path. */
 const posted: string[] = []
 
 const page: Omit<FramedDocument, 'title' | 'body'> = {
@@ -49,7 +49,7 @@ const links = ['summer', 'x'.repeat(255), 'קיץ', 'sale-🏖️', 'winter'].ma
   ...{ shortUrl: `https://go.acme.com/${alias}`, url: `https://acme.com/${'path/'.repeat(40)}${alias}` },
 }))
 
-/** The list of links, in so far as they match. */
+/** The link list, filtered by the search. */
 function linksPage(search: string): string {
   const found = links.filter(({ alias }) => alias.includes(search))
   const bar = filterBar({

@@ -205,7 +205,7 @@ interface GroupQuery {
   readonly path: string
 }
 
-/** Returns the statistics of a domain or a space, and the page status: 422 if the period is invalid. */
+/** Renders group statistics. The page status is 422 if the period is invalid. */
 export async function groupStatistics(group: GroupQuery): Promise<{ readonly part: Html; readonly status: number }> {
   const { query, subject, shortUrl } = group
   const reading = periodFrom(query)
@@ -249,7 +249,7 @@ export async function topLinks({ db, account, subject, reading }: StatisticsQuer
  */
 function periodBar({ period, typed, violations }: PeriodReading, path: string, hasFile: boolean): Html {
   const links = periods.map(({ name, label }) => {
-    // The browser reserves the width of the bold label for the plain one.
+    // The browser reserves the width of the bold label for the regular weight.
     const shown = html`<span data-label="${label}">${label}</span>`
     return name === period.name && violations.length === 0
       ? html`<a href="${path}?period=${name}" aria-current="true">${shown}</a>`

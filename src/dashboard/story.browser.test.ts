@@ -1,4 +1,4 @@
-/** The life of a first link in a real browser, from the sign-in link to its deletion, and back. */
+/** The life of a first link in a real browser, from signing in to deleting and restoring it. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -67,13 +67,13 @@ async function makesLink(page: Page, target: string): Promise<void> {
   await eventually(() => code.evaluate(({ naturalWidth }: { naturalWidth: number }) => naturalWidth > 0))
 }
 
-/** A visit in a window of its own, and what the link's page says of it. */
+/** Visits the link in another window and checks the link page. */
 async function followsLink({ visitPort }: TestApp, page: Page, target: string): Promise<void> {
   const visitor = await page.context().newPage()
   await visitor.goto(`http://localhost:${visitPort}/summer`)
   assert.equal(visitor.url(), target)
   await visitor.close()
-  // It comes by itself, and answers to keys.
+  // The chart appears without a reload and responds to keys.
   await page.getByRole('slider', { name: /: 1 click\./ }).waitFor()
   const figure = page.getByRole('term').filter({ hasText: /^Clicks$/ })
   assert.match(await figure.locator('xpath=following-sibling::dd').innerText(), /^1\b/)
@@ -103,7 +103,7 @@ async function savesIt(page: Page, site: string): Promise<void> {
   assert.equal(await page.getByRole('link', { name: `${site}/winter` }).count(), 1)
 }
 
-/** Another saves in between: both values are on the page, and what was typed is saved when it is sent again. */
+/** A conflict: the page shows both values, and saving again keeps the input. */
 async function collides(app: TestApp, page: Page, site: string): Promise<void> {
   await page.getByRole('link', { name: 'Edit' }).click()
   await page.getByLabel('Alias').waitFor()
@@ -141,12 +141,12 @@ async function deletesAndRestores(page: Page, shot: (step: string) => Promise<vo
   assert.equal(await page.getByRole('rowheader').count(), 1)
 }
 
-/** The name of the field that has the focus. */
+/** Returns the name of the focused field. */
 function focused(page: Page): Promise<string> {
   return page.evaluate('document.activeElement.name')
 }
 
-/** A site that links lead to. */
+/** A destination site. */
 async function startSite(): Promise<string> {
   const server = createServer((_request, response) => void response.end('Here.')).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -13,7 +13,7 @@ interface Stored<Result> {
 
 /** Stores the results of recently submitted forms, in this process. */
 export class Submissions<Result> {
-  /** By the hash of session, path and `once`. The oldest result comes first. */
+  /** By the hash of session, path and `once`, oldest first. */
   readonly #stored = new Map<string, Stored<Result>>()
 
   get size(): number {
@@ -51,7 +51,10 @@ export class Submissions<Result> {
     }
   }
 
-  /** Drops expired results and makes room for a new one. Keeps running work, because a repeat would do it again. */
+  /**
+   * Drops expired results, and the oldest one if the store is full. Keeps running work, because a repeat would do it
+   * again.
+   */
   #dropOldest(): void {
     const now = performance.now()
     for (const [key, { until }] of this.#stored) {

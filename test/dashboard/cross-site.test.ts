@@ -1,4 +1,4 @@
-/** Another site that makes a browser send forms: none of them does anything. Every POST route of the dashboard is tried. */
+/** Forms posted from another site change nothing, on every POST route. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listKeys } from '../../src/keys/store.ts'
@@ -12,7 +12,7 @@ type Headers = Readonly<Record<string, string>>
 
 const publicAddress = 'https://links.example.com'
 
-/** An account, its browser, and a form for each route, which would be done if the right page had sent it. */
+/** An account, its browser, and a valid form for each route. */
 async function target(options: StartOptions = {}) {
   const app = await startApp(options)
   const own = await furnish(app)
@@ -61,7 +61,7 @@ async function formsFor(app: TestApp, { account, domain, space, links, key }: Fu
   } as const satisfies Forms as Forms
 }
 
-/** All that the account has. */
+/** Returns all records of the account. */
 async function stateOf(app: TestApp, { account, send }: Furnished): Promise<unknown> {
   const lists = ['links', 'domains', 'spaces'].map(async (name) => (await send('GET', `/${name}?per_page=100`)).body)
   const keys = (await listKeys(app.storage, account)).map(({ id, revoked_at }) => [id, revoked_at])
@@ -69,7 +69,7 @@ async function stateOf(app: TestApp, { account, send }: Furnished): Promise<unkn
   return [await Promise.all(lists), keys, sessions]
 }
 
-/** Sends a form with nothing but these headers beside the cookie. */
+/** Sends a form with only these headers and the cookie. */
 function postAs(browser: Browser, [path, form]: readonly [string, Form], headers: Headers) {
   return browser.ask('POST', path, { form, headers })
 }

@@ -1,4 +1,4 @@
-/** The forms of the dashboard: what they refuse, in the words of the API, and what becomes of what was typed. */
+/** Dashboard forms: their errors match the API, and rejected input is preserved. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
@@ -11,17 +11,17 @@ const place = await newPlace(app)
 const browser = await signedIn(app, place.key)
 
 interface Refusal {
-  /** The page with the form, where it is sent, and the API's operation. */
+  /** The page with the form, its path, and the API operation. */
   readonly page: string
   readonly action: string
   readonly asks: readonly [method: string, path: string]
-  /** What is typed, over what the form has. */
+  /** The input, in addition to the values of the form. */
   readonly typed: Form
-  /** What makes a request to the API whole. */
+  /** Additional fields for a valid API request. */
   readonly besides?: Form
 }
 
-/** Sends both; holds what stands beside each field against what the API says of it. */
+/** Sends both requests and compares the errors next to the fields with the API's violations. */
 async function assertRefusedAlike({ page, action, asks, typed, besides = {} }: Refusal, of = browser): Promise<void> {
   const said = await place.send(...asks, { form: { ...besides, ...typed } })
   assert.ok([409, 422].includes(said.status), `${JSON.stringify(typed)}: ${said.text}`)
@@ -32,7 +32,7 @@ async function assertRefusedAlike({ page, action, asks, typed, besides = {} }: R
   for (const { field, message } of said.body.violations) assert.ok(again.errorOf(field).includes(message), message)
   const written = Object.entries(typed).filter(([name]) => again.control(name).name !== 'select')
   for (const [name, value] of written) assert.equal(again.value(name), value)
-  // With several refusals, each stands above the form too, and leads to its field.
+  // Several errors also appear in a summary with links to their fields.
   if (fields.length > 1) {
     for (const field of fields) assert.ok(again.links.includes(`#${again.control(field).attributes.get('id')}`), field)
   }
@@ -305,7 +305,7 @@ describe('the link form', () => {
   })
 })
 
-/** The first page of an account that has nothing, and the steps that it names. */
+/** The empty states and their next steps. */
 test('guides an account without domains to its first domain and its first link', async () => {
   const own = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
   const led = async (path: string): Promise<Page> =>

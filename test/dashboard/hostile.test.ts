@@ -1,6 +1,6 @@
 /**
- * Words that would be markup or scripts, wherever somebody may choose words: a page with them has the elements and the attributes
- * of a page with plain ones, and leads nowhere else.
+ * Hostile words in all free-text fields: pages have the same elements and attributes as with plain words, and no other
+ * links.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -78,7 +78,7 @@ const hostile = fc
   .map((parts) => parts.join('').trim())
   .filter((text) => text.length > 2)
 
-/** An account whose every word is `words`, where the rules allow it, and a browser of it. */
+/** Returns an account with `words` in all fields that allow them, and its browser. */
 async function furnished(words: string) {
   const { id: account } = await createAccount(app.storage, words)
   const { secret, key: record } = await createKey(app.storage, {
@@ -88,7 +88,7 @@ async function furnished(words: string) {
     lifetimeMs: null,
   })
   const send = (path: string, json: Json) => app.send('POST', `/api/v1${path}`, { key: secret, json })
-  /** What the rules do not allow of the risky fields is left out. */
+  /** Drops fields whose rules reject the words. */
   const stored = async (path: string, json: Json, risky: Json): Promise<Json> => {
     const { status, body, text } = await send(path, { ...json, ...risky })
     if (status === 201) return body.data
@@ -133,7 +133,7 @@ async function furnished(words: string) {
 
 type Furnished = Awaited<ReturnType<typeof furnished>>
 
-/** Every page that has any of the words, as it is answered. */
+/** Returns the responses of all pages that show the words. */
 async function* pagesOf(
   { browser, link, domain, space, key }: Furnished,
   words: string,
@@ -146,7 +146,7 @@ async function* pagesOf(
   for (const path of paths) yield [path, await browser.get(path)]
   const asked = encodeURIComponent(words)
   for (const name of ['links', 'domains', 'spaces']) {
-    // So that nothing is found.
+    // Makes the search find nothing.
     yield [`search ${name}`, await browser.get(`/app/${name}?search=zz${asked}zz`)]
     yield [`sort ${name}`, await browser.get(`/app/${name}?sort_by=${asked}`)]
     yield [`unknown ${name}`, await browser.get(`/app/${name}?zz${asked}=${asked}`)]
@@ -159,7 +159,7 @@ async function* pagesOf(
   yield* refusedOf(browser, { link, domain, space }, words)
 }
 
-/** Forms that are refused, and shown again with what was typed. */
+/** Rejected forms, which show their input again. */
 async function* refusedOf(
   browser: Browser,
   { link, domain, space }: Pick<Furnished, 'link' | 'domain' | 'space'>,
@@ -195,7 +195,7 @@ async function* refusedOf(
   }
 }
 
-/** What each page is made of. */
+/** Returns the elements and attributes of each page. */
 async function shapesOf(words: string): Promise<Map<string, string>> {
   const shapes = new Map<string, string>()
   for await (const [name, { status, page }] of pagesOf(await furnished(words), words)) {

@@ -1,7 +1,4 @@
-/**
- * Two accounts, each with everything, and every page and form of the dashboard with the ids of the other: none shows or changes
- * anything of it. The forms are those of the routes that there are.
- */
+/** Two accounts with full data: no page or form shows or changes the other account, for every existing route. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -19,10 +16,10 @@ const app = await startApp()
 interface Owner {
   readonly browser: Browser
   readonly account: number
-  /** A word that stands in everything that the account has, and nowhere else. */
+  /** A word that appears in all records of the account, and nowhere else. */
   readonly mark: string
   readonly ids: Readonly<Record<'links' | 'domains' | 'spaces' | 'keys' | 'sessions', readonly number[]>>
-  /** All that it has, by its own key. */
+  /** Returns all records of the account, through its own key. */
   state(): Promise<unknown>
 }
 
@@ -76,7 +73,7 @@ const routes = app.router.declared.filter(
 )
 const withId = routes.filter(({ template }) => template.includes(':id'))
 
-/** The ids of the other that a path may stand for. */
+/** Ids of the other account for each path parameter. */
 function idsFor(template: string): readonly number[] {
   const [, , resource = ''] = template.split('/')
   const ids = theirs.ids[resource as keyof Owner['ids']]
@@ -97,7 +94,7 @@ test('returns 404 for every page and form with an id of another account', async 
       const path = template.replace(':id', String(id))
       const answer =
         method === 'GET' ? await mine.browser.get(path) : await mine.browser.post(path, { version: '1', name: 'x' })
-      // What is deleted cannot be told from what never was.
+      // Deleted records look like records that never existed.
       if (template.endsWith('/restore')) assert.equal(answer.headers.location, '/app/links')
       else assert.equal(answer.status, 404, `${method} ${path}`)
       assertNothingOf(theirs, answer, path)
@@ -132,7 +129,7 @@ test('every page shows only the records of its account', async () => {
   }
 })
 
-/** Forms and addresses without an id in the path, that name records of the other. */
+/** Forms and URLs that refer to records of the other account by a field. */
 const { links, domains, spaces } = theirs.ids
 const idText = fc.constantFrom(...[...links, ...domains, ...spaces].map(String))
 const query = fc
@@ -166,7 +163,7 @@ const value = fc.oneof(
   fc.constantFrom('move', 'delete', 'restore', 'disable', 'enable', 'true', 'https://acme.com/', '1', 'fresh'),
 )
 const typed = fc.array(fc.tuple(field, value), { maxLength: 6 }).map((pairs) => Object.fromEntries(pairs))
-// A session that ends, and a page that needs none, tell nothing.
+// A closed session and a public page prove nothing.
 const open = routes.filter(({ template }) => !/:id|sign-|end-others|end-all|static|scheme$/.test(template))
 
 test('no request shows or changes records of another account', async () => {
@@ -175,7 +172,7 @@ test('no request shows or changes records of another account', async () => {
     fc.asyncProperty(fc.constantFrom(...open), query, typed, async ({ method, template }, query, form) => {
       const path = method === 'GET' && query !== '' ? `${template}?${query}` : template
       const answer = method === 'GET' ? await mine.browser.get(path) : await mine.browser.post(path, form)
-      // A search is shown again; nothing else may be.
+      // Only the search term may be repeated.
       if (!path.includes(theirs.mark)) assertNothingOf(theirs, answer, path)
       assert.ok(answer.status < 500)
     }),

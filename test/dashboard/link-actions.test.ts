@@ -1,4 +1,4 @@
-/** What is done to links from their list: to one, or to all that are selected; and how it is undone. */
+/** Actions on one link and on selected links, and undo. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { databaseUnavailable } from '../../src/errors.ts'
@@ -18,7 +18,7 @@ const selected = '/app/links/selected'
 const rows = (...links: Json[]): Form => Object.fromEntries(links.map(({ id }) => [`row-${id}`, 'on']))
 const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
 const nameOf = ({ short_url }: Json) => short_url.replace('http://', '')
-/** The page that a form leads to, with what it says. */
+/** Returns the page after a form, with its notices. */
 async function after(answer: Visited): Promise<Page> {
   return (await browser.follow(answer)).page
 }
@@ -105,13 +105,13 @@ describe('selected links', () => {
     assert.equal(status, 200)
     assert.match(page.heading, /Delete 2 links\?/)
     assert.match(page.text, /Visitors will see a 404 at once/)
-    // The colours can be chosen there too.
+    // The color scheme can be changed on this page too.
     const list = await browser.follow(
       await browser.follow(await browser.submit(page, '/app/scheme', { scheme: 'dark' })),
     )
     assert.equal(list.page.heading, 'Links')
     assert.equal((await shown(one)).id, one.id)
-    // One is gone meanwhile.
+    // One link no longer exists.
     await place.send('DELETE', `/links/${two.id}`)
     assert.match((await after(await browser.submit(page, selected))).said.join(), /^Undo|is deleted\./)
     assert.equal(await shown(one), undefined)

@@ -1,4 +1,4 @@
-/** What is done from lists and confirmed on pages of their own; and what pages say of it. */
+/** Lists, their figures, and actions with a confirmation. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -17,7 +17,7 @@ const place = await newPlace(app)
 const browser = await signedIn(app, place.key)
 
 const shown = async ({ id }: Json) => (await place.send('GET', `/links/${id}`)).body.data
-/** The page that a form leads to, with what it says. */
+/** Returns the page after a form, with its notices. */
 async function after(answer: Visited): Promise<Page> {
   return (await browser.follow(answer)).page
 }

@@ -1,4 +1,4 @@
-/** The line that says what a change came to, and the colours that a browser has chosen: what cookies may say. */
+/** Notices and color schemes in cookies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../app.ts'

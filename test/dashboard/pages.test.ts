@@ -1,4 +1,4 @@
-/** What holds for all pages: where they lead without a session, and what every answer says to browsers. */
+/** Properties of all pages: redirects without a session, links and header fields. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Failure } from '../../src/errors.ts'
@@ -152,14 +152,14 @@ describe('with a session', () => {
   })
 })
 
-/** The pages of the dashboard that this one leads to. */
+/** Returns the dashboard pages that this page links to. */
 async function leadsFrom(browser: Browser, path: string): Promise<string[]> {
   const answer = await browser.get(path)
   assert.equal(answer.status, 200, `${path}: ${answer.text}`)
   if (!String(answer.headers['content-type']).startsWith('text/html')) return []
   for (const action of answer.page.actions) assertRouted('POST', action)
   const all = answer.page.links.map((link) => new URL(link, `${app.origin}${path}`))
-  // Checks ask the DNS, which is not there.
+  // Checks need a resolver, which tests lack.
   const own = all.filter((url) => url.href.startsWith(`${app.origin}/app`) && !url.searchParams.has('check'))
   return own.map(({ pathname, search }) => pathname + search)
 }

@@ -1,4 +1,4 @@
-/** Signing in and out of the dashboard, and how sessions end. */
+/** Sign-in, sign-out and sessions. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { insertLoginToken } from '../../src/sessions/store.ts'
@@ -13,7 +13,7 @@ const browser = () => new Browser(app)
 const token = (lifetime?: number) => insertLoginToken(app.storage, app.account, lifetime)
 const signIn = '/app/sign-in'
 
-/** What an answer sets, by the names of the cookies. */
+/** Returns the cookies of a response by name. */
 function cookiesOf({ headers }: Answer): Record<string, string> {
   return Object.fromEntries((headers['set-cookie'] ?? []).map((text) => text.split(/=(.*)/s).slice(0, 2)))
 }
@@ -24,7 +24,7 @@ async function isOpen(of: Browser): Promise<boolean> {
   return status === 200
 }
 
-/** The row of the browser's own session. */
+/** Returns the row of the current session. */
 async function ownSession(of: Browser): Promise<string> {
   const rows = allOf((await of.open('/app/sessions')).root, 'tr').map(textOf)
   return rows.find((row) => row.includes('(this one)')) ?? ''
@@ -257,7 +257,7 @@ describe('a session ends immediately', () => {
     const page = await own.open('/app/sessions')
     const ends = page.actions.filter((action) => /sessions\/\d+\/end$/.test(action))
     assert.equal(ends.length, 4)
-    // Ids rise with time.
+    // Later sessions have higher ids.
     const [, secondEnd = ''] = ends.toSorted()
     const after = await own.follow(await own.submit(page, secondEnd))
     assert.match(after.page.said.join(), /The session is ended/)

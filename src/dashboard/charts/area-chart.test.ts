@@ -18,7 +18,7 @@ import {
 const today = Date.parse('2026-11-22') / 86_400_000
 const week = { from: today - 6, to: today }
 
-/** Buckets with these clicks, from the first on, and zero after them. */
+/** Returns buckets with these clicks, followed by zeros. */
 function bucketsOf(range: DayRange, interval: Interval, clicks: readonly number[]): Bucket[] {
   return new Series(range, interval).buckets.map((bucket, place) => {
     const people = clicks[place] ?? 0
@@ -26,7 +26,7 @@ function bucketsOf(range: DayRange, interval: Interval, clicks: readonly number[
   })
 }
 
-/** The chart of a period that is over, unless said otherwise. */
+/** Renders the chart of a past period by default. */
 const areaChart = (chart: Partial<ClicksChart> & Pick<ClicksChart, 'buckets' | 'interval' | 'title'>) =>
   areaChartOf({ started: chart.buckets.length, currentHour: null, ...chart })
 
@@ -57,7 +57,7 @@ const charts = fc
     return { buckets, started, currentHour: hour, interval, title, ...(before && { before }) }
   })
 
-/** Points of lines, columns and what stands at a share of the width. */
+/** Checks lines, columns and relative positions. */
 function assertWithinFrame({ text }: Html): void {
   for (const [, path = ''] of text.matchAll(/ d="(M[^"]*)"/g)) {
     const numbers = path.match(/-?\d+(\.\d+)?/g)?.map(Number) ?? []

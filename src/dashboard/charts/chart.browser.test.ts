@@ -1,4 +1,4 @@
-/** `scripts/chart.js` in a browser: the figure under the pointer, a finger or the arrow keys. */
+/** `scripts/chart.js` in a browser: pointer, touch and arrow keys. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, afterEach, before, test } from 'node:test'
@@ -44,7 +44,7 @@ const files: Readonly<Record<string, readonly [type: string, body: string]>> = {
   '/page.js': ['text/javascript', "import { watchCharts } from './chart.js'\nwatchCharts()"],
 }
 
-/** The page with a chart of five days, and what the browser complained of. */
+/** Returns a page with a chart of five days, and its console messages. */
 async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
   const page = await (await browser.newContext(options)).newPage()
   const complaints: string[] = []

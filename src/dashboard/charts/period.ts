@@ -39,7 +39,7 @@ export interface PeriodReading {
   /** The default period if there are violations. */
   readonly period: Period
   readonly violations: readonly Violation[]
-  /** The dates in the form: as typed, or those of the period. */
+  /** The dates in the form: as typed, or the bounds of the period. */
   readonly typed: { readonly from: string; readonly to: string }
 }
 

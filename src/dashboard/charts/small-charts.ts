@@ -42,10 +42,7 @@ const devices: ReadonlyMap<string, string> = new Map([
   ['tv', 'TV'],
 ])
 
-/**
- * Formats a value of a breakdown. The id of a link becomes a number, which callers with access to the link replace by
- * its URL.
- */
+/** Formats a breakdown value. Link ids become numbers, which callers with access to the link replace by its URL. */
 export function valueLabel(name: string, value: string | number | null): Html {
   if (value === null) return html`${name === 'referrers' ? 'Direct or unknown' : 'Unknown'}`
   if (typeof value === 'number') return html`#${value}`

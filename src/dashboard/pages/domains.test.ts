@@ -15,7 +15,7 @@ const storage = {
   changesAfter: async (): Promise<Changes> => ({ position: { database: 'a', seq: 0, snapshot: '' }, changes: [] }),
 }
 
-/** Checks of names that all lead to a server here, which answers as this instance does. */
+/** Returns checks whose names all resolve to a local server, which responds like this instance. */
 async function checksWith(t: TestContext, dns: Awaited<ReturnType<typeof startDns>>): Promise<DomainChecks> {
   const server = createServer((_, response) => void response.end(fingerprintOf('a'))).listen(0, 'localhost')
   await once(server, 'listening')

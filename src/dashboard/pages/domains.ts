@@ -131,7 +131,7 @@ function newPage(state: FormState): PageContent {
   return { title: 'Add a domain', place: 'domains', body }
 }
 
-/** The URL fields of a domain. */
+/** Renders both URL fields. */
 function urlFields(state: FormState): Html {
   return html`${textField({
     name: 'homepage_url',
@@ -251,7 +251,7 @@ function deletePage({ id, name_unicode }: Domain, { total, totalIsExact }: Page<
 
 interface DnsQuery {
   readonly domain: Domain
-  /** The public host of the dashboard; null if it is unknown. */
+  /** The public host; null if it is unknown. */
   readonly publicHost: string | null
   readonly checks: DomainChecks
   readonly isCheckRequested: boolean

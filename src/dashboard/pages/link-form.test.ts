@@ -48,7 +48,7 @@ test('lists only differences in submitted fields, with time zones', () => {
   } as Link
   const differences = (form: Fields) => linkDifferences(form, stored, { domains: [], spaces })
   const no = { label: 'Disabled: visitors see that there is no such link', yours: '', theirs: 'Yes' }
-  // A box that is not checked is not sent.
+  // Browsers don't send unchecked boxes.
   assert.deepEqual(differences({}), [no])
   assert.deepEqual(differences({ disabled: 'true', url, active_period_end_at: '2027-01-01T23:30' }), [])
   const stops = (yours: string) =>

@@ -139,7 +139,7 @@ interface Control {
 /** The maximum length of a name in a collapsed section. */
 const maxSummaryCharacters = 24
 
-/** The optional fields of a link, in collapsible sections. */
+/** Optional fields, in collapsible sections. */
 const sections: readonly { readonly title: string; readonly controls: readonly Control[] }[] = [
   {
     title: 'Name and space',
@@ -280,7 +280,7 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
   return html`${textField({ ...field, ...password, label: 'New password', help })}${checkbox(remove)}`
 }
 
-/** Returns the form values of a link. */
+/** Converts a link to form values. */
 function formValues(link: Link): Fields {
   const named: readonly Pick<Control, 'name' | 'kind'>[] = [{ name: 'url' }, { name: 'alias' }, ...controls]
   return Object.fromEntries(

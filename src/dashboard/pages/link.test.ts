@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { titleAndHeading } from './link.ts'
 
-/** The title, and the heading as it is read. */
+/** Returns the title and the text of the heading. */
 function wordsOf(short_url: string): readonly [title: string, heading: string] {
   const { title, heading } = titleAndHeading({ short_url, status: 'active' })
   return [

@@ -123,7 +123,7 @@ function linkFacts(link: Link, space: Space | undefined, path: string): Html {
   )}</dl>${qrSection(link, path)}</div>`
 }
 
-/** Returns the labels and values of all facts that are set. */
+/** Returns labels and values, without empty facts. */
 function factRows(link: Link, space: Space | undefined): (readonly [label: string, fact: Part])[] {
   const now = Date.now()
   const { url, title, active_period_start_at: start, active_period_end_at: end, clicks_limit } = link
@@ -161,7 +161,7 @@ export interface LinkServices {
   readonly storage: Storage
   readonly actions: LinkActions
   readonly shortUrl: ShortUrl
-  /** Deletes the clicks of the account's link. Returns false if the link does not exist. */
+  /** Deletes all clicks of a link. Returns false if the account has no such link. */
   readonly deleteClicks: (account: number, link: number) => Promise<boolean>
 }
 

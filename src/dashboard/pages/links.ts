@@ -237,7 +237,7 @@ ${what('delete', 'Delete', 'danger')}`
 /** The form value for "no space"; an empty value means no choice. */
 const noSpace = '0'
 
-/** Adds the form of the list, `/app/links/selected`. */
+/** Adds `/app/links/selected`, the form for selected rows. */
 export function addSelectedLinkPages(pages: Pages, parts: LinkServices): void {
   const { storage, shortUrl } = parts
   // Changing the color scheme on the confirmation page returns to this path.
@@ -256,7 +256,7 @@ export function addSelectedLinkPages(pages: Pages, parts: LinkServices): void {
   })
 }
 
-/** Returns the ids of the selected links. */
+/** Returns the selected ids. */
 function selectedIn(fields: Fields): number[] {
   return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
 }

@@ -83,7 +83,7 @@ function listPage(sessions: readonly Listed[], own: number, query: Fields): Page
   return { title: 'Sessions', place: 'sessions', action: html`<div class="actions">${others}${all}</div>`, body }
 }
 
-/** Renders the sign-in time and the key of a session. The session ends with its key. */
+/** Renders the sign-in time and the key, because the session ends with its key. */
 function signedIn({ created_at, key_name }: Listed, now: number): Html {
   const withKey = key_name === null ? null : html` <span class="muted">with the key <bdi>${key_name}</bdi></span>`
   return html`${timeAgo(created_at, now)}${withKey}`

@@ -47,7 +47,7 @@ export function addSignInPages(pages: Pages, { db, keyring, countFailedSignIn }:
       const page = signInPage(exchange, { next, account: before?.account.name ?? null }, begun.violations)
       return pages.send(exchange, 422, page)
     }
-    // Ends the previous session of the browser: secrets never outlive a sign-in.
+    // Ends the browser's previous session: secrets never outlive a sign-in.
     if (before !== undefined) await removeSession(db, before.account.id, before.id)
     setSessionCookie(exchange, pages.isSecure(exchange), begun.secret)
     return pages.redirect(exchange, new Redirect(next))

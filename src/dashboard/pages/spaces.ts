@@ -100,7 +100,7 @@ function newPage(state: FormState): PageContent {
   return { title: 'New space', place: 'spaces', body }
 }
 
-/** The fields of the space form. */
+/** Renders the name and the color. */
 function spaceFields(state: FormState): Html {
   const name = textField({
     name: 'name',

@@ -46,7 +46,7 @@ export function submitButton(button: SubmitButton): Html {
 
 interface PostButton extends SubmitButton {
   readonly action: string
-  /** Hidden fields of the form. */
+  /** Hidden form fields. */
   readonly fields?: Readonly<Record<string, string>>
 }
 

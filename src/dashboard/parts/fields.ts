@@ -39,7 +39,7 @@ export function textField(field: TextField): Html {
   const { type = 'text', placeholder = null, autocomplete = 'off', prefix } = field
   const isCode = field.isCode === true || type === 'url'
   const input = html`<input${attributes({
-    // A number input would discard an invalid value, which should come back with its error.
+    // A number input would discard an invalid value. The form shows it again with its error.
     type: type === 'number' ? 'text' : type,
     ...commonAttributes(field),
     value: field.state.value,
@@ -136,7 +136,7 @@ interface CollapsibleSection {
   readonly title: string
   /** A short summary of the values inside: "Expires 3 March". */
   readonly set?: string
-  /** Whether the section is open, as it must be if a field inside has an error. */
+  /** Whether the section is open. It must be if a field inside has an error. */
   readonly isOpen?: boolean
   readonly body: Part
 }

@@ -119,7 +119,7 @@ export function statusBadge(status: string): Html {
   return html`<span class="state ${status}">${icon(name)}${word}</span>`
 }
 
-/** Renders the name of a space with its color. */
+/** Renders a space name with its color. */
 export function spaceLabel(space: { readonly name: string; readonly color: number }): Html {
   return html`<span class="space">${dot(space.color)}<bdi>${space.name}</bdi></span>`
 }

@@ -12,7 +12,7 @@ export function notice(kind: 'done' | 'warning', text: Part, action: Html | null
 
 interface Empty {
   readonly title: string
-  /** Explains what belongs here and why it is missing. */
+  /** Explains the purpose of the page and why it is empty. */
   readonly why: Part
   /** The next step. */
   readonly action?: Html
@@ -37,7 +37,7 @@ export interface Confirmation {
   readonly fields?: Readonly<Record<string, string>>
 }
 
-/** Renders a confirmation of a destructive action. The title of its page names the thing. */
+/** Renders a confirmation of a destructive action. The page title names the thing. */
 export function confirmation({ action, consequences, things = [], verb, cancel, fields = {} }: Confirmation): Html {
   const sentences = consequences.map((each) => html`<p>${each}</p>`)
   const list =

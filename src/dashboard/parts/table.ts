@@ -9,11 +9,11 @@ export interface Column<Row> {
   readonly label: string
   readonly cell: (row: Row) => Part
   /**
-   * A `lead` cell names the row, and its first link is the target of the row. `menu` and `select` columns have no
-   * visible header.
+   * A `lead` cell names the row, and its first link covers the row. `menu` and `select` columns have no visible
+   * header.
    */
   readonly kind?: 'lead' | 'text' | 'number' | 'menu' | 'select'
-  /** The sort key of the column; without it, the column is not sortable. */
+  /** The sort key; without it, the column is not sortable. */
   readonly sortBy?: string
   /** Whether the value has no label where rows are blocks. */
   readonly isPlain?: boolean

@@ -71,7 +71,7 @@ function readable(plot, output) {
 }
 
 /**
- * Returns the points of a plot. Removes the titles of its columns, because the browser would show them as tooltips.
+ * Returns a plot's points. Removes the column titles, because the browser would show them as tooltips.
  * @param {SVGSVGElement} plot
  * @returns {Point[]}
  */

@@ -78,7 +78,7 @@ function addressOf(form) {
   return address
 }
 
-/** Counts the selected rows of a list, and selects all rows of the page. */
+/** Counts selected rows, and selects all rows on the page. */
 export function watchSelection() {
   document.addEventListener('change', ({ target }) => {
     const list = target instanceof HTMLInputElement ? target.closest('[data-select]') : null

@@ -1,4 +1,4 @@
-/** Shows and edits dates and times in the time zone of the browser. Forms send them in UTC, as they do without scripts. */
+/** Shows and edits dates and times in the time zone of the browser. Forms send UTC with and without scripts. */
 
 const exact = new Intl.DateTimeFormat('en-GB', {
   year: 'numeric',

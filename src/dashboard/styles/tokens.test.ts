@@ -5,7 +5,7 @@ import { test } from 'node:test'
 const source = readFileSync(new URL('tokens.css', import.meta.url), 'utf8')
 const pair = /--([\w-]+): light-dark\(oklch\(([\d.]+)% ([\d.]+) ([\d.]+)\), oklch\(([\d.]+)% ([\d.]+) ([\d.]+)\)\)/g
 
-/** The relative luminance (WCAG 2.2) of each colour, in the light scheme and in the dark one. */
+/** The relative luminance (WCAG 2.2) of each color in the light and the dark scheme. */
 const luminances = new Map(
   [...source.matchAll(pair)].map(([, name = '', ...values]) => {
     const [l1 = 0, c1 = 0, h1 = 0, l2 = 0, c2 = 0, h2 = 0] = values.map(Number)
@@ -13,7 +13,7 @@ const luminances = new Map(
   }),
 )
 
-/** Of an OKLCH colour, by Björn Ottosson's matrices; what sRGB cannot show is cut off. */
+/** Returns the luminance of an OKLCH color with Björn Ottosson's matrices, clipped to sRGB. */
 function luminance(lightness: number, chroma: number, hue: number): number {
   const [a, b] = [chroma * Math.cos((hue * Math.PI) / 180), chroma * Math.sin((hue * Math.PI) / 180)]
   const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
@@ -26,7 +26,7 @@ function luminance(lightness: number, chroma: number, hue: number): number {
   return 0.2126 * shown(red) + 0.7152 * shown(green) + 0.0722 * shown(blue)
 }
 
-/** The smaller contrast of both schemes. */
+/** The lower contrast of both schemes. */
 function contrast(front: string, back: string): number {
   const [first, second] = [luminances.get(front), luminances.get(back)]
   assert.ok(first && second, `${front} or ${back} is not among the tokens`)
