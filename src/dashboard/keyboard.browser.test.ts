@@ -138,7 +138,7 @@ test('all forms work without scripts, including selection, deletion, undo and co
   await page.getByLabel('Host name').fill('localhost')
   await page.getByRole('button', { name: 'Add domain' }).click()
   await page.getByRole('link', { name: 'New link' }).click()
-  const target = page.getByRole('textbox', { name: 'Leads to', exact: true })
+  const target = page.getByRole('textbox', { name: 'Destination', exact: true })
   await target.fill('//acme.com')
   await page.getByRole('button', { name: 'Create link' }).click()
   await page.getByText('write https://acme.com').waitFor()

@@ -51,7 +51,7 @@ interface Facts {
 
 const messages = {
   'link-created': () => 'The link is created.',
-  'link-saved': () => 'The link is saved. Visitors see the change at once.',
+  'link-saved': () => 'The link is saved. Visitors see the change immediately.',
   'link-deleted': ({ nameOr }) => html`${nameOr('The link')} is deleted.`,
   'link-restored': ({ nameOr }) => html`${nameOr('The link')} is back.`,
   'too-late': () => 'The link could not be brought back: more than a minute has passed, or its domain is gone.',

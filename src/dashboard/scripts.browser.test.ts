@@ -93,7 +93,7 @@ function formPage(error: string | null): string {
   const state = { value: 'a', error }
   const body = html`<form class="form" method="post" action="/made" novalidate data-guard>
 ${error === null ? null : errorSummary(['url', 'limit'].map((field) => ({ field, message: error })))}
-${textField({ name: 'url', label: 'Leads to', type: 'url', state, help: 'Any page.', hasFocus: true })}
+${textField({ name: 'url', label: 'Destination', type: 'url', state, help: 'Any page.', hasFocus: true })}
 ${collapsibleSection({ title: 'When', isOpen: error !== null, body: textField({ name: 'limit', label: 'Limit', type: 'number', state }) })}
 ${colorField({ name: 'color', state })}${submitButton({ label: 'Create link' })}</form>`
   return renderFramed({ ...page, title: 'New link', body })
@@ -214,7 +214,7 @@ test('a confirmation dialog focuses Cancel, closes with Esc, and returns the foc
 test('a form in a dialog asks before discarding changes, and posts to its own path', { skip }, async () => {
   const { page } = await open('/app/links')
   await page.keyboard.press('c')
-  const field = page.getByLabel('Leads to')
+  const field = page.getByLabel('Destination')
   await field.fill('https://acme.com')
   const asked = page.waitForEvent('dialog')
   const closing = page.getByRole('button', { name: 'Close' }).click()
@@ -228,7 +228,7 @@ test('a form in a dialog asks before discarding changes, and posts to its own pa
 test('ignores reverted input, and detects changed selections', { skip }, async () => {
   const { page } = await open('/app/links')
   await page.keyboard.press('c')
-  const [field, dialog] = [page.getByLabel('Leads to'), page.locator('dialog')]
+  const [field, dialog] = [page.getByLabel('Destination'), page.locator('dialog')]
   await field.fill('https://acme.com')
   await field.fill('a')
   await page.getByRole('button', { name: 'Close' }).click()
@@ -244,7 +244,7 @@ test('ignores reverted input, and detects changed selections', { skip }, async (
 
 test('adds https to a URL on blur and on submit', { skip }, async () => {
   const { page } = await open('/app/links/new')
-  const field = page.getByLabel('Leads to')
+  const field = page.getByLabel('Destination')
   await field.fill('acme.com/left')
   await field.blur()
   assert.equal(await field.inputValue(), 'https://acme.com/left')

@@ -87,7 +87,7 @@ export async function clicksOverTime(query: StatisticsQuery): Promise<Html> {
     buckets: now.buckets,
     ...progress,
     interval,
-    title: 'Clicks of people over time',
+    title: 'Human clicks over time',
     ...(earlier && { before: earlier.buckets.map(({ clicks }) => clicks) }),
     ...(compared && { beforeUntilNow: compared.totals.clicks }),
   })
@@ -219,7 +219,7 @@ export async function groupStatistics(group: GroupQuery): Promise<{ readonly par
           topLinks(statistics, shortUrl),
           breakdownBars(statistics, allBreakdowns),
         ])
-      : [html`<p class="muted">None of its links has been followed in the last 12 months.</p>`]
+      : [html`<p class="muted">None of its links has been visited in the last 12 months.</p>`]
   const words = subject.scope === 'domain' ? 'Clicks on this domain' : 'Clicks in this space'
   return { part: html`<section id="clicks"><h2>${words}</h2>${parts}</section>`, status: isRefused ? 422 : 200 }
 }

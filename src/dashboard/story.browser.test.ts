@@ -83,12 +83,12 @@ async function followsLink({ visitPort }: TestApp, page: Page, target: string): 
 
 async function isToldWhatIsWrong(page: Page, site: string): Promise<void> {
   await page.getByRole('link', { name: 'Edit' }).click()
-  await page.getByRole('textbox', { name: 'Leads to', exact: true }).fill('//acme.com')
+  await page.getByRole('textbox', { name: 'Destination', exact: true }).fill('//acme.com')
   await page.getByLabel('Alias').fill('Winter')
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The URL must be absolute').waitFor()
   assert.equal(await focused(page), 'url')
-  const field = page.getByRole('textbox', { name: 'Leads to', exact: true })
+  const field = page.getByRole('textbox', { name: 'Destination', exact: true })
   assert.equal(await field.getAttribute('aria-invalid'), 'true')
   const described = await field.getAttribute('aria-describedby')
   assert.match(await page.locator(`#${described}`).innerText(), /write https:\/\/acme\.com/)
@@ -117,7 +117,7 @@ async function collides(app: TestApp, page: Page, site: string): Promise<void> {
   assert.equal(await hasFocus(alert), true, 'what happened is out of sight')
   assert.match(await alert.innerText(), /changed since you opened it[\s\S]*Mine[\s\S]*Theirs/)
   assert.equal(await page.getByLabel('Title').inputValue(), 'Mine')
-  assert.equal(await page.getByRole('textbox', { name: 'Leads to', exact: true }).inputValue(), `${site}/winter`)
+  assert.equal(await page.getByRole('textbox', { name: 'Destination', exact: true }).inputValue(), `${site}/winter`)
 }
 
 async function deletesAndRestores(page: Page, shot: (step: string) => Promise<void>): Promise<void> {
@@ -127,7 +127,7 @@ async function deletesAndRestores(page: Page, shot: (step: string) => Promise<vo
   await button.click()
   const dialog = page.getByRole('dialog', { name: 'Delete localhost:3080/Winter?' })
   await dialog.waitFor()
-  assert.match(await dialog.innerText(), /It has been followed 1 time\./)
+  assert.match(await dialog.innerText(), /It has been visited 1 time\./)
   await shot('7-dialog')
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })

@@ -104,7 +104,7 @@ describe('selected links', () => {
     const { status, page } = await browser.post(selected, { ...rows(one, two), what: 'delete' })
     assert.equal(status, 200)
     assert.match(page.heading, /Delete 2 links\?/)
-    assert.match(page.text, /Visitors will see a 404 at once/)
+    assert.match(page.text, /Visitors will see a 404 immediately/)
     // The color scheme can be changed on this page too.
     const list = await browser.follow(
       await browser.follow(await browser.submit(page, '/app/scheme', { scheme: 'dark' })),
@@ -130,8 +130,8 @@ describe('selected links', () => {
       (await browser.post(selected, { ...rows(...links), what: 'delete' })).page.text
     assert.match(await asks(...here), /many-5: 0 clicks\s*and 1 more/)
     assert.doesNotMatch(await asks(...here.slice(0, 5)), /more/)
-    assert.match(await asks(there), /Visitors will be led to acme\.com\/nothing-here at once/)
-    assert.match(await asks(there, here[0]), /a 404 at once, or the page that the domain has for unknown links/)
+    assert.match(await asks(there), /Visitors will be redirected to acme\.com\/nothing-here immediately/)
+    assert.match(await asks(there, here[0]), /immediately see a 404, or the not-found page of the domain/)
   })
 
   test('are restored together, as far as possible', async () => {

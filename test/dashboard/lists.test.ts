@@ -44,7 +44,7 @@ describe('deletes', () => {
       /deleted/,
     )
     const ofSpace = await browser.open(`/app/spaces/${space.id}/delete`)
-    assert.match(ofSpace.text, /1 link stays/)
+    assert.match(ofSpace.text, /1 link keeps working/)
     assert.match(
       (await after(await browser.submit(ofSpace, `/app/spaces/${space.id}/delete`))).said.join(),
       /Its links stay/,
@@ -219,7 +219,7 @@ describe('figures', () => {
     }
     const bare = await own.stored('/spaces', { name: 'Bare' })
     const page = await browser.open(`/app/spaces/${bare.id}`)
-    assert.match(page.text, /None of its links has been followed/)
+    assert.match(page.text, /None of its links has been visited/)
     assert.ok(page.links.includes(`/app/links/new?space_id=${bare.id}`))
     assert.equal((await browser.open(`/app/links/new?space_id=${bare.id}`)).value('space_id'), String(bare.id))
   })
@@ -257,7 +257,7 @@ describe('figures', () => {
     const page = await browser.open(`/app/links/${id}`)
     assert.equal(page.links.filter((link) => link === `/app/links/${id}/delete`).length, 1)
     assert.doesNotMatch(page.text, /404/)
-    assert.match((await browser.open(`/app/links/${id}/delete`)).text, /will be led to acme\.com\/gone/)
+    assert.match((await browser.open(`/app/links/${id}/delete`)).text, /will be redirected to acme\.com\/gone/)
   })
 
   test('returns the same QR code as the API, as an image or a file', async () => {

@@ -242,7 +242,7 @@ function deletePage({ id, name_unicode }: Domain, { total, totalIsExact }: Page<
   const title = total === 0 ? `Delete ${name_unicode}?` : `Delete ${name_unicode} and its ${links}?`
   const body = confirmation({
     action: `${home}/${id}/delete`,
-    consequences: ['Visitors will see a 404 at once. This cannot be undone.'],
+    consequences: ['Visitors will see a 404 immediately. This cannot be undone.'],
     verb: html`Delete ${name_unicode}`,
     cancel: `${home}/${id}`,
   })
@@ -262,9 +262,9 @@ const verdicts: Readonly<Record<Reachability['answer'], string>> = {
   elsewhere:
     'Something else answers: another server, or a proxy that does not reach this one. If you have just changed the records, wait until the old ones expire.',
   'no answer': 'The name has an address, but nothing answers there. Check that the ports of this server are open.',
-  'certificate error': 'It answers, but its certificate is not valid for this name. Get one that is.',
+  'certificate error': 'It answers, but its certificate is not valid for this name. Get a valid certificate.',
   'no DNS':
-    'The name has no address yet. Set what stands below, then check again: a new record can take an hour to reach everyone.',
+    'The name has no address yet. Set the records below, then check again. A new record can take up to an hour to take effect.',
 }
 
 /** Renders the DNS records to set, and the result of a check. */

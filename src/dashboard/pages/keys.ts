@@ -173,7 +173,7 @@ const nameRule: Rule<string> = {
     boundedNfc(text, maxName) ?? new Refusal('too_long', `The name must be at most ${maxName} characters long.`),
 }
 
-const lifetimeRule = oneOf(Object.keys(lifetimes) as Lifetime[], 'How long the key is good.')
+const lifetimeRule = oneOf(Object.keys(lifetimes) as Lifetime[], 'The lifetime of the key.')
 const scopeRule = oneOf(['true'], 'Whether the key has the scope.')
 
 /** One checkbox for each scope, because forms reject repeated fields. */
@@ -190,7 +190,7 @@ const keyForm = form<KeyFields & Readonly<Record<string, unknown>>>(
   (values) =>
     grantedScopes(values).length > 0
       ? []
-      : [{ field: '*', code: 'required', message: 'The key needs a scope: choose what it may do.' }],
+      : [{ field: '*', code: 'required', message: 'The key needs at least one scope.' }],
 )
 
 /** Returns the selected scopes; `*` includes all others. */

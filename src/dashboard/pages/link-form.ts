@@ -54,7 +54,7 @@ function newLinkContent(state: FormState, choices: Choices): PageContent {
   }
   const url = textField({
     name: 'url',
-    label: 'Leads to',
+    label: 'Destination',
     type: 'url',
     placeholder: 'https://',
     state: state.field('url'),
@@ -112,7 +112,7 @@ export function addLinkEditPages(pages: Pages, { storage, actions, shortUrl }: L
 function editLinkContent(link: Link, state: FormState, choices: Choices, clash: Html | null): PageContent {
   const path = `${home}/${link.id}`
   const words = shortUrlText(link.short_url)
-  const url = textField({ name: 'url', label: 'Leads to', type: 'url', state: state.field('url'), isRequired: true })
+  const url = textField({ name: 'url', label: 'Destination', type: 'url', state: state.field('url'), isRequired: true })
   const alias = textField({
     name: 'alias',
     label: 'Alias',
@@ -172,12 +172,12 @@ const sections: readonly { readonly title: string; readonly controls: readonly C
         name: 'clicks_limit',
         label: 'Clicks until it expires',
         kind: 'number',
-        help: 'Only clicks of people count, not those of bots.',
+        help: 'Only human clicks count, not bots.',
         summary: (limit) => `${limit} ${limit === '1' ? 'click' : 'clicks'}`,
       },
       {
         name: 'expiration_url',
-        label: 'Leads to after it has expired',
+        label: 'Destination after it expires',
         kind: 'url',
         help: 'Leave it empty to send visitors to the domain’s page for unknown links.',
         summary: (url) => `then ${URL.parse(url)?.hostname ?? 'elsewhere'}`,
@@ -321,7 +321,7 @@ export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices)
   const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? formatValue(id)
   const [yours, theirs] = [apiFields(form), apiFields(formValues(stored))]
   const named: readonly Pick<Control, 'name' | 'label' | 'kind'>[] = [
-    { name: 'url', label: 'Leads to' },
+    { name: 'url', label: 'Destination' },
     { name: 'alias', label: 'Alias' },
     ...controls,
   ]

@@ -85,7 +85,7 @@ function clicksSection(link: Link, stats: readonly Html[] | null): Html {
 /** Renders the deletion links. Confirmation pages name the consequences. */
 function deletionSection({ id }: Link, hasStatistics: boolean): Html {
   const path = `${home}/${id}`
-  const forget = html`<div><p>Its clicks go back to 0. The link goes on working.</p>${confirmLink('Delete the statistics', `${path}/forget`)}</div>`
+  const forget = html`<div><p>Its clicks go back to 0. The link keeps working.</p>${confirmLink('Delete the statistics', `${path}/forget`)}</div>`
   return html`<section id="delete"><h2>Delete</h2><div class="removals">${hasStatistics ? forget : null}
 <div>${confirmLink('Delete the link', `${path}/delete`)}</div></div></section>`
 }
@@ -129,7 +129,7 @@ function factRows(link: Link, space: Space | undefined): (readonly [label: strin
   const { url, title, active_period_start_at: start, active_period_end_at: end, clicks_limit } = link
   const all: readonly (readonly [label: string, fact: Part | null])[] = [
     [
-      'Leads to',
+      'Destination',
       html`<a href="${url}" title="${url}" rel="noreferrer"><bdi>${truncateMiddle(url, shownUrl)}</bdi></a>`,
     ],
     ['Title', title && html`<bdi>${title}</bdi>`],
@@ -243,7 +243,7 @@ interface DeletionContext {
 async function deletePage(of: DeletionContext, link: LinkRow, next: string | null): Promise<PageContent> {
   const shortUrl = shortUrlOf(of, link)
   const counts =
-    link.clicks === 0 ? 'No one has followed it yet.' : `It has been followed ${quantity(link.clicks, 'time')}.`
+    link.clicks === 0 ? 'It has not been visited yet.' : `It has been visited ${quantity(link.clicks, 'time')}.`
   const body = confirmation({
     action: `${home}/${link.id}/delete`,
     consequences: [html`${await describeEffect(of, [link])} ${counts}`, undoable],
@@ -286,7 +286,7 @@ async function describeEffect({ storage, account }: DeletionContext, links: read
   const domains = [...new Set(links.map(({ domain_id }) => domain_id))]
   const found = await Promise.all(domains.map((id) => findDomain(storage, account, id)))
   const [address = null, ...others] = new Set(found.map((domain) => domain?.record.not_found_url ?? null))
-  if (others.length > 0) return 'Visitors will see a 404 at once, or the page that the domain has for unknown links.'
-  if (address === null) return 'Visitors will see a 404 at once.'
-  return html`Visitors will be led to ${destination(address)} at once.`
+  if (others.length > 0) return 'Visitors will immediately see a 404, or the not-found page of the domain.'
+  if (address === null) return 'Visitors will see a 404 immediately.'
+  return html`Visitors will be redirected to ${destination(address)} immediately.`
 }

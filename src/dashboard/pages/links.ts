@@ -81,7 +81,7 @@ function emptyPage({ domains }: Choices, action: Html): PageContent {
         })
       : emptyState({
           title: 'No links yet',
-          why: 'A link leads from a short address on your domain to any page.',
+          why: 'A link redirects a short URL on your domain to any page.',
           action,
         })
   return { title: 'Links', place: 'links', body: first }
@@ -156,7 +156,7 @@ ${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
 function noMatch(list: ListState, filters: readonly string[]): Html {
   const { search } = list.query
   const among = `Only links with these filters were searched: ${filters.join(', ')}.`
-  const why = filters.length > 0 ? among : 'The search looks at aliases, titles, and the addresses that links lead to.'
+  const why = filters.length > 0 ? among : 'The search covers aliases, titles and destinations.'
   const action = html`<div class="actions">
 ${search === null ? null : linkButton({ label: 'Clear search', href: list.href({ search: null }) })}
 ${filters.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) })}

@@ -57,7 +57,7 @@ const firstDomain = emptyState({
 
 const firstLink = emptyState({
   title: 'Now the first link',
-  why: 'Paste where it leads. You get a short link, its QR code, and a count of everyone who follows it.',
+  why: 'Paste its destination. You get a short link, its QR code, and a count of its visitors.',
   action: newLink,
 })
 
@@ -100,7 +100,7 @@ async function clicksSections(query: StatisticsQuery, shortUrl: ShortUrl): Promi
     breakdownBars(query, ['countries', 'referrers']),
   ])
   return html`<section id="clicks" data-arrived="The first click is here"><h2>Clicks</h2>${overTime}</section>
-<section id="where"><h2>What is followed, and from where</h2>${top}${bars}</section>`
+<section id="where"><h2>Top links and sources</h2>${top}${bars}</section>`
 }
 
 /** Renders a warning if links have expired. */

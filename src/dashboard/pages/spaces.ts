@@ -191,9 +191,7 @@ function differences(sent: Fields, stored: Space): Difference[] {
 function deletePage(space: Space, { total, totalIsExact }: Page<unknown>): PageContent {
   const links = `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`
   const consequences =
-    total === 0
-      ? ['It has no links.']
-      : [`Its ${links} ${total === 1 ? 'stays and goes' : 'stay and go'} on working, without a space.`]
+    total === 0 ? ['It has no links.'] : [`Its ${links} ${total === 1 ? 'keeps' : 'keep'} working, without a space.`]
   const body = confirmation({
     action: `${home}/${space.id}/delete`,
     consequences,

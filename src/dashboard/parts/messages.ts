@@ -67,7 +67,7 @@ export function conflictMessage(differences: readonly Difference[]): Html {
     differences.length === 0
       ? html`<p>You both entered the same values.</p>`
       : table({
-          caption: 'Your values and those that are stored now',
+          caption: 'Your values and the stored values',
           columns: [
             { label: 'Field', kind: 'lead', cell: ({ label }: Difference) => label },
             { label: 'Yours', width: 'rest', cell: ({ yours }) => html`<bdi>${yours}</bdi>` },
