@@ -18,7 +18,7 @@ import { checkAnswer } from './answer.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 import { newStorage } from './engine.ts'
 import { exchange } from './raw-socket.ts'
-import { type VisitRequest, visit } from './visitors.ts'
+import { isOverloaded, type VisitRequest, visit } from './visitors.ts'
 
 export interface StartOptions
   extends Partial<
@@ -154,7 +154,14 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     visitPort,
     directory: app.directory,
     actions: app.actions,
-    visit: (url, request) => visit(visitPort, url, request),
+    visit: async (url, request) => {
+      let answer = await visit(visitPort, url, request)
+      while (isOverloaded(answer)) {
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        answer = await visit(visitPort, url, request)
+      }
+      return answer
+    },
     logs,
     createAccount: async () => (await createAccount(storage, 'Another')).id,
     createKey: async (wanted) => (await issueKey(wanted)).secret,
@@ -164,7 +171,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
       const target = { agent, port, method, path }
       let answer = await sendRequest(target, { key, ...request })
       // A busy machine makes any app shed load now and then; a test that is about that asks to see it.
-      while (answer.status === 503 && !request.seesOverload && isOverloaded(answer, method)) {
+      while (answer.status === 503 && !request.seesOverload && isRejected(answer, method)) {
         await new Promise((resolve) => setTimeout(resolve, 100))
         answer = await sendRequest(target, { key, ...request })
       }
@@ -176,7 +183,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
   }
 }
 
-function isOverloaded({ body }: Answer, method: string): boolean {
+function isRejected({ body }: Answer, method: string): boolean {
   return method === 'HEAD' || body?.code === 'overloaded'
 }
 

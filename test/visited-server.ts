@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Answer, type Json, type Request, sendRequest } from './client.ts'
 import { newDatabase as newPostgresDatabase } from './postgres-database.ts'
 import { type Bench, freePort, newDatabase, type RunningServer, startServer, type Variables } from './processes.ts'
-import { type VisitRequest, visit } from './visitors.ts'
+import { isOverloaded, type VisitRequest, visit } from './visitors.ts'
 
 /** The pause between two visits of one visitor in a crowd, in milliseconds. */
 const pauseMs = 5
@@ -55,11 +55,6 @@ export async function startVisited(t: Bench, variables: Variables, key?: string)
       return answer.body.data
     },
   }
-}
-
-/** A machine that is busy with other tests makes any server shed load now and then. */
-export function isOverloaded({ status, text }: Answer): boolean {
-  return status === 503 && text.includes('more work than it can do')
 }
 
 /** The variables of a new database on the engine. */
