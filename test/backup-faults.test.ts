@@ -109,7 +109,7 @@ test('a backup in which one bit has changed, or whose end is missing, replaces n
   assert.deepEqual(readFileSync(path), before)
 })
 
-test('a backup of an older version, which has no checksum, is restored with a warning', async (t) => {
+test('restores a backup of an older version, which has no checksum, with a warning', async (t) => {
   const { backup, say, file, path } = await backedUp(t, 'Old')
   writeFileSync(file('old.db'), pagesOf(backup))
   const { code, stdout, stderr } = await say('restore', file('old.db'))
@@ -117,7 +117,7 @@ test('a backup of an older version, which has no checksum, is restored with a wa
   assert.match(stdout, /^The database is restored from /)
   assert.equal(
     stderr,
-    `${file('old.db')} has no checksum, since an older version wrote it: a change inside a text would not have been noticed.\n`,
+    `${file('old.db')} has no checksum, because an older version wrote it. Changed text can't be detected.\n`,
   )
   assert.deepEqual(namesIn(path), ['Old'])
 })
