@@ -64,10 +64,10 @@ test('one key sent fifty times at once to two processes on one database makes on
     }
   }
   t.diagnostic(`10 keys, 500 requests, ${waited} of which were first told to wait`)
-  assert.deepEqual(contentsOf(path), { domains: 5, spaces: 5, kept: 10 })
+  assert.deepEqual(contentsOf(path), { domains: 5, spaces: 5, responses: 10 })
 })
 
-test('a kept answer survives a restart', async (t) => {
+test('replays a stored response after a restart', async (t) => {
   const { variables } = newDatabase(t)
   const agent = new Agent({ keepAlive: false })
   const before = await startServer(t, { ...variables, ...quiet })
@@ -87,7 +87,7 @@ const rounds = runs(10, 3)
 const writers = 12
 const maxWrites = 200
 
-test('after a SIGKILL there is a record for each kept answer and an answer for each record, and no key is blocked', async (t) => {
+test('has a record for each stored response and a response for each record after SIGKILL, and blocks no key', async (t) => {
   const { path, variables } = newDatabase(t)
   const start = () => startServer(t, { ...variables, ...quiet })
   const all: Wanted[] = []
@@ -111,8 +111,8 @@ test('after a SIGKILL there is a record for each kept answer and an answer for e
       assert.equal(answer.text, text)
     }
     agent.destroy()
-    const { domains, spaces, kept } = contentsOf(path)
-    assert.deepEqual([domains + spaces, kept], [all.length, all.length])
+    const { domains, spaces, responses } = contentsOf(path)
+    assert.deepEqual([domains + spaces, responses], [all.length, all.length])
   }
   t.diagnostic(`${all.length} requests in ${rounds} rounds; ${found} had been carried out without an answer`)
 })
@@ -143,11 +143,11 @@ function whenCut(error: Error & { code?: string }): undefined {
 }
 
 /** What the file has, as SQLite sees it. */
-function contentsOf(path: string): Record<Resource | 'kept', number> {
+function contentsOf(path: string): Record<Resource | 'responses', number> {
   const file = new DatabaseSync(path, { readOnly: true })
   try {
     const count = (table: string) => Number(file.prepare(`select count(*) as n from ${table}`).get()?.n)
-    return { domains: count('domains'), spaces: count('spaces'), kept: count('kept_answers') }
+    return { domains: count('domains'), spaces: count('spaces'), responses: count('stored_responses') }
   } finally {
     file.close()
   }
@@ -163,7 +163,7 @@ function checkWhole(path: string): void {
     const answers = file
       .prepare(
         `select body ->> '$.data.id' as id, body ->> '$.data.name' as name, status,
-          case when location like '%/domains/%' then 'domains' else 'spaces' end as kind from kept_answers`,
+          case when location like '%/domains/%' then 'domains' else 'spaces' end as kind from stored_responses`,
       )
       .all()
     const written = (row: Record<string, unknown>) => `${row.kind} ${row.id} ${row.name}`

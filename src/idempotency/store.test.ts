@@ -57,13 +57,13 @@ function start(t: TestContext, storage: Storage, everyMs?: number): IdempotentRe
 
 const never = async (): Promise<StoredResponse> => assert.fail('run again')
 const expired = new Date(Date.now() - 1).toISOString()
-const countIn = (file: DatabaseSync) => Number(file.prepare('select count(*) as n from kept_answers').get()?.n)
+const countIn = (file: DatabaseSync) => Number(file.prepare('select count(*) as n from stored_responses').get()?.n)
 
 test('stores a response for 24 hours', async (t) => {
   const { storage, file, claim } = await opened(t)
   const before = Date.now()
   await start(t, storage).run(claim('a'), async () => response)
-  const { expires_at } = file.prepare('select expires_at from kept_answers').get() as { expires_at: string }
+  const { expires_at } = file.prepare('select expires_at from stored_responses').get() as { expires_at: string }
   const kept = Date.parse(expires_at) - day
   assert.ok(kept >= before && kept <= Date.now(), expires_at)
 })
@@ -72,7 +72,7 @@ test('frees the key of an expired response, even before it is purged', async (t)
   const { storage, file, claim } = await opened(t)
   const requests = start(t, storage)
   await requests.run(claim('a'), async () => response)
-  file.prepare('update kept_answers set expires_at = ?').run(expired)
+  file.prepare('update stored_responses set expires_at = ?').run(expired)
   const other = { ...response, body: '{}' }
   const claimAgain = { ...claim('a'), fingerprint: fingerprintOf(['g'], 'secret') }
   assert.deepEqual(await requests.run(claimAgain, async () => other), { ...other, isReplayed: false })
@@ -109,7 +109,7 @@ test('purges expired responses in batches, and no others', async (t) => {
   const first = start(t, storage)
   const keys = Array.from({ length: 2 * purgeBatchSize + 10 }, (_, n) => `k${n}`)
   await Promise.all(keys.map((key) => first.run(claim(key), async () => response)))
-  file.prepare(`update kept_answers set expires_at = ? where idempotency_key <> 'k7'`).run(expired)
+  file.prepare(`update stored_responses set expires_at = ? where idempotency_key <> 'k7'`).run(expired)
   assert.equal(await purgeExpired(storage), purgeBatchSize)
   start(t, storage, 5)
   await eventually(() => countIn(file) === 1)
@@ -119,8 +119,8 @@ test('purges expired responses in batches, and no others', async (t) => {
 test('purges again after a failed purge', async (t) => {
   const { storage, file, claim } = await opened(t)
   await start(t, storage).run(claim('a'), async () => response)
-  file.prepare('update kept_answers set expires_at = ?').run(expired)
-  file.exec(`create trigger broken before delete on kept_answers begin select raise(abort, 'broken'); end`)
+  file.prepare('update stored_responses set expires_at = ?').run(expired)
+  file.exec(`create trigger broken before delete on stored_responses begin select raise(abort, 'broken'); end`)
   await assert.rejects(purgeExpired(storage), /broken/)
   let failures = 0
   const noted: Db = {

@@ -106,7 +106,7 @@ function runOnce(db: Db, claim: Claim, work: (tx: Db) => Promise<StoredResponse>
     const id = await claimKey(tx, claim, Date.now())
     if (id === undefined) return findResponse(tx, claim)
     const { status, location, etag, body } = await work(tx)
-    await tx.execute(query.updateTable('kept_answers').set({ status, location, etag, body }).where('id', '=', id))
+    await tx.execute(query.updateTable('stored_responses').set({ status, location, etag, body }).where('id', '=', id))
     return { status, location, etag, body, isReplayed: false }
   })
 }
@@ -119,7 +119,7 @@ async function claimKey(tx: Db, { fingerprint, ...claim }: Claim, now: number): 
   const expires_at = new Date(now + retentionMs).toISOString()
   const [claimed] = await tx.execute(
     query
-      .insertInto('kept_answers')
+      .insertInto('stored_responses')
       .values({ ...claim, fingerprint, expires_at })
       .onConflict((conflict) =>
         conflict
@@ -127,8 +127,8 @@ async function claimKey(tx: Db, { fingerprint, ...claim }: Claim, now: number): 
           .doUpdateSet({ fingerprint, expires_at })
           .where((row) =>
             row.or([
-              row('kept_answers.expires_at', '<=', new Date(now).toISOString()),
-              row('kept_answers.fingerprint', 'not like', `${fingerprintVersion}:%`),
+              row('stored_responses.expires_at', '<=', new Date(now).toISOString()),
+              row('stored_responses.fingerprint', 'not like', `${fingerprintVersion}:%`),
             ]),
           ),
       )
@@ -140,18 +140,18 @@ async function claimKey(tx: Db, { fingerprint, ...claim }: Claim, now: number): 
 /** Deletes up to `purgeBatchSize` expired responses. Returns their number. */
 export async function purgeExpired(db: Db): Promise<number> {
   const expired = query
-    .selectFrom('kept_answers')
+    .selectFrom('stored_responses')
     .select('id')
     .where('expires_at', '<=', new Date().toISOString())
     .orderBy('expires_at')
     .limit(purgeBatchSize)
-  return (await db.execute(query.deleteFrom('kept_answers').where('id', 'in', expired).returning('id'))).length
+  return (await db.execute(query.deleteFrom('stored_responses').where('id', 'in', expired).returning('id'))).length
 }
 
 async function findResponse(tx: Db, claim: Claim): Promise<OnceResult> {
   const [row] = await tx.execute(
     query
-      .selectFrom('kept_answers')
+      .selectFrom('stored_responses')
       .select(['fingerprint', 'status', 'location', 'etag', 'body'])
       .where('key_id', '=', claim.key_id)
       .where('idempotency_key', '=', claim.idempotency_key)

@@ -186,7 +186,7 @@ export interface SessionsTable {
 }
 
 /** Responses to requests with an `Idempotency-Key`. The response is null while its transaction is open. */
-interface KeptAnswersTable {
+interface StoredResponsesTable {
   id: Generated<number>
   account_id: number
   key_id: number
@@ -228,7 +228,7 @@ export interface Database {
   keys: KeysTable
   login_tokens: LoginTokensTable
   sessions: SessionsTable
-  kept_answers: KeptAnswersTable
+  stored_responses: StoredResponsesTable
   request_counts: RequestCountsTable
   domains: DomainsTable
   spaces: SpacesTable

@@ -50,9 +50,9 @@ async function countOf(to: TestApp, path: string, name: string): Promise<number>
 /** Gives a stored response the fingerprint that another release of Waymark computed. */
 const storedByAnotherRelease = statement(
   (
-    db: Kysely<{ kept_answers: Claim }>,
+    db: Kysely<{ stored_responses: Claim }>,
     { idempotency_key, fingerprint }: Record<'idempotency_key' | 'fingerprint', string>,
-  ) => db.updateTable('kept_answers').set({ fingerprint }).where('idempotency_key', '=', idempotency_key),
+  ) => db.updateTable('stored_responses').set({ fingerprint }).where('idempotency_key', '=', idempotency_key),
 )
 
 const others = {

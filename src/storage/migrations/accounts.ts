@@ -72,7 +72,7 @@ const tables = ({ id, responseId, integer, bytes, text, end, keyedEnd }: Types) 
 
   // Responses to requests with an Idempotency-Key. `status` is null only while the transaction that stores the record
   // is open.
-  `create table kept_answers (
+  `create table stored_responses (
     ${responseId},
     account_id ${integer} not null references accounts (id),
     key_id ${integer} not null references keys (id),
@@ -85,7 +85,7 @@ const tables = ({ id, responseId, integer, bytes, text, end, keyedEnd }: Types) 
     body text,
     unique (key_id, idempotency_key)
   )${end}`,
-  'create index kept_answers_by_expiry on kept_answers (expires_at)',
+  'create index stored_responses_by_expiry on stored_responses (expires_at)',
 
   // Requests of each key and IP address, as counted by each process.
   `create table request_counts (
