@@ -4,18 +4,18 @@ import { type TestContext, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { pino } from 'pino'
 import { startProgram } from '../../test/processes.ts'
-import { terminalStream } from './terminal-log.ts'
+import { terminalStream } from './log.ts'
 
-/** The lines that people see of what `log` writes. */
-function seen(log: (logger: pino.Logger) => void): string[] {
+/** Returns the lines at a terminal. */
+async function linesOf(log: (logger: pino.Logger) => void): Promise<string[]> {
   const texts: string[] = []
   const terminal = { write: (text: string) => texts.push(text) > 0 }
-  log(pino({}, terminalStream(terminal)))
+  log(pino({}, await terminalStream(terminal)))
   return stripVTControlCharacters(texts.join('')).trimEnd().split('\n')
 }
 
-test('prints a request as one readable line', () => {
-  const [line, ...more] = seen((logger) =>
+test('prints a request as one readable line', async () => {
+  const [line, ...more] = await linesOf((logger) =>
     logger.info(
       { request_id: 'r1', method: 'GET', route: '/api/v1/spaces', status: 200, ms: 1.234, key: 7 },
       'request',
@@ -28,8 +28,8 @@ test('prints a request as one readable line', () => {
   assert.deepEqual(more, [])
 })
 
-test('prints other messages as one line', () => {
-  const lines = seen((logger) => {
+test('prints other messages as one line', async () => {
+  const lines = await linesOf((logger) => {
     logger.info({ method: 'GET', route: null, status: 404, ms: 0.5 }, 'request')
     logger.info({ status: 400, code: 'malformed_request' }, 'refused')
     logger.info('stopped')
@@ -40,8 +40,8 @@ test('prints other messages as one line', () => {
   )
 })
 
-test('prints errors with their stacks', () => {
-  const lines = seen((logger) => logger.error({ err: new Error('boom') }, 'internal error')).join('\n')
+test('prints errors with their stacks', async () => {
+  const lines = (await linesOf((logger) => logger.error({ err: new Error('boom') }, 'internal error'))).join('\n')
   assert.match(lines, /ERROR: internal error *\n[\s\S]*"message": "boom"[\s\S]*at \S*terminal-log\.test\.ts/)
 })
 
@@ -52,8 +52,8 @@ test('prints colors, and every line before the process exits', {
 }, async (t: TestContext) => {
   const source = `
     import { pino } from 'pino'
-    const { terminalStream } = await import('${new URL('terminal-log.ts', import.meta.url)}')
-    pino({}, terminalStream()).info('stopped')
+    const { terminalStream } = await import('${new URL('log.ts', import.meta.url)}')
+    pino({}, await terminalStream()).info('stopped')
     process.exit(0)`
   const command = `'${process.execPath}' --input-type=module --eval "$SOURCE"`
   const line = [script as string, '--quiet', '--return', '--command', command, '/dev/null']
