@@ -78,7 +78,7 @@ test('the health check fails while the server is not ready', async (t) => {
 test('the health check fails with a sentence when there is no ops listener, or the configuration is wrong', async (t) => {
   const sentences = {
     '0': 'OPS_PORT=0 turns off the ops listener. Disable the health check, too.',
-    x: 'OPS_PORT must be an integer from 0 to 65529, not "x".',
+    '65530': 'OPS_PORT must be an integer from 0 to 65529, not "65530".',
   }
   for (const [OPS_PORT, sentence] of Object.entries(sentences)) {
     const { code, stdout, stderr } = await checkHealth(t, { OPS_PORT, WORKERS: '7' })

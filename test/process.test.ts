@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateKey } from '../src/keys/key.ts'
 import { runHere } from './command-line.ts'
-import { pathWithCurl, pathWithStandIn } from './path.ts'
+import { pathWithCurl } from './path.ts'
 import {
   eventually,
   freePort,
@@ -37,20 +37,15 @@ test('the first npm start prints one key and a curl line that works when pasted'
   assert.deepEqual((await pasteCurl(server, pathWithCurl(t))).data, [])
 })
 
-for (const [program, pathWith] of [
-  ['curl', pathWithCurl],
-  ['the stand-in for curl', pathWithStandIn],
-] as const) {
-  test(`what the first npm start tells to try ends with a visit when it is pasted, with ${program}`, async (t) => {
-    const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()) }
-    const server = await listening(runNpm(t, ['start'], { ...ports, ...newDatabase(t).variables }))
-    const text = await pasteTrial(server, pathWith(t))
-    const visited = new RegExp(`HTTP/1.1 302\\b[^]*^location: http://localhost:${server.port}/docs\\r$`, 'im')
-    assert.match(text, visited)
-    const [link] = (await server.send('GET', '/api/v1/links')).body.data
-    assert.equal(link.short_url, `http://localhost:${ports.REDIRECT_PORT}/docs`)
-  })
-}
+test('the commands that the first npm start suggests end with a visit', async (t) => {
+  const ports = { PORT: '0', REDIRECT_PORT: String(await freePort()) }
+  const server = await listening(runNpm(t, ['start'], { ...ports, ...newDatabase(t).variables }))
+  const text = await pasteTrial(server, pathWithCurl(t))
+  const visited = new RegExp(`HTTP/1.1 302\\b[^]*^location: http://localhost:${server.port}/docs\\r$`, 'im')
+  assert.match(text, visited)
+  const [link] = (await server.send('GET', '/api/v1/links')).body.data
+  assert.equal(link.short_url, `http://localhost:${ports.REDIRECT_PORT}/docs`)
+})
 
 test('npm start means the same in a shell that has exec and in one that has not', async () => {
   const [posix, windows, ...more] = scripts.start.split(' || ')
@@ -122,14 +117,6 @@ test('BOOTSTRAP_KEY is registered at the first start, and never printed; the sig
   const again = await startServer(t, variables)
   assert.equal((await again.send('GET', domains, { key })).status, 200)
   assert.doesNotMatch((await again.end('SIGTERM')).stdout, /BOOTSTRAP_KEY|wml_/)
-})
-
-test('BOOTSTRAP_KEY_FILE names a file that holds the key', async (t) => {
-  const file = join(newFolder(t), 'key')
-  const key = generateKey()
-  writeFileSync(file, `${key}\n`)
-  const server = await startServer(t, { ...newDatabase(t).variables, BOOTSTRAP_KEY_FILE: file })
-  assert.equal((await server.send('GET', domains, { key })).status, 200)
 })
 
 test('a BOOTSTRAP_KEY that the database does not know is warned of, and not logged', async (t) => {
