@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorCode, Failure } from '../errors.ts'
 import type { ByteBudget } from './byte-budget.ts'
-import type { Proxies } from './client-address.ts'
 import type { Fields, MalformedForm } from './form-encoding.ts'
+import type { Proxies } from './proxies.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

@@ -4,10 +4,10 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
-import { Proxies } from './client-address.ts'
 import type { Handler, Match } from './exchange.ts'
 import { fail, Listener } from './listener.ts'
 import { problemOf } from './problem.ts'
+import { Proxies } from './proxies.ts'
 import { addHeader, send } from './response.ts'
 
 const faulty: Readonly<Record<string, Handler>> = {

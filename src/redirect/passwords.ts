@@ -1,5 +1,5 @@
 import { Failure, overloaded } from '../errors.ts'
-import { networkOf } from '../http/client-address.ts'
+import { networkOf } from '../lib/ip-address.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import { SlidingWindow } from '../limits/sliding-window.ts'
 import { verifyPassword } from '../links/password.ts'

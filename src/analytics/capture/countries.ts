@@ -2,7 +2,7 @@ import { constants, readFileSync, type Stats, statSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { BlockList, isIP } from 'node:net'
 import { type CountryResponse, Reader } from 'mmdb-lib'
-import { addressIn } from '../../http/client-address.ts'
+import { addressIn } from '../../lib/ip-address.ts'
 
 /** Built by `scripts/build-countries.ts`. NOTICE names the source. */
 const bundled = new URL('countries.mmdb', import.meta.url)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { addressIn } from '../../http/client-address.ts'
+import { addressIn } from '../../lib/ip-address.ts'
 import type { Visit } from './visit.ts'
 
 /** 48 bits: among a million visitors of a link, two have the same number once in 500 days. */
