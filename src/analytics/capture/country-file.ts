@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { Periodic } from '../../lib/periodic.ts'
 import { Countries, type UnusableCountries } from './countries.ts'
 
 /** The outcome of reading the file, for the log. `isUsed` is false if the file is unusable. */
@@ -73,7 +74,8 @@ export async function openCountries(
 ): Promise<Pick<Countries, 'of'>> {
   if (path === null) return Countries.readBundled()
   const file = await CountryFile.open(path, report)
-  setInterval(() => void file.check(), checkEveryMs).unref()
+  const onError = (error: unknown) => report({ isUsed: false, message: String(error) })
+  new Periodic(() => file.check(), { everyMs: checkEveryMs, onError }).start()
   return file
 }
 
