@@ -105,6 +105,19 @@ test('scans only for short terms, deep pages, and many matches in another order 
   ok((await check({ ...base, offset: 15_000 })).includes('scan'))
 })
 
+test('compares the texts of what a long term may match', async () => {
+  const long = nameOf(30_499)
+  records.insertAscii(4, `${long.repeat(2)}.example`)
+  records.insertAscii(4, `${long.slice(12)}.${long.slice(0, 18)}.${long.slice(6)}`)
+  for (const isIndexed of [false, true]) {
+    if (isIndexed) indexAll()
+    for (const search of [long, `${long}${long.slice(0, 9)}`, `${long.slice(1)}.example`, `x${long}`]) {
+      ok(search.length > 24)
+      for (const account of [1, 4]) await check({ ...base, account, search, direction: 'asc' })
+    }
+  }
+})
+
 test('continues after an id, through few matches and through more than are counted', async () => {
   for (const search of ['late', 'many', 'comb', '-123', 'none', null]) {
     for (const direction of ['asc', 'desc'] as const) {

@@ -28,6 +28,12 @@ const maxId = 2 ** idBits - 1
 
 /** Terms of fewer characters have no trigram. */
 const trigramLength = 3
+/**
+ * Longer terms, mostly URLs, are searched by their parts of `partLength`, and the records are compared. As one phrase, a URL
+ * takes four times as long, because FTS5 then reads where each of its trigrams is in each candidate.
+ */
+const maxPhrase = 24
+const partLength = 6
 /** With more records to index, a search takes about as long as a scan. */
 const maxBacklog = 1_000
 
@@ -66,7 +72,8 @@ export class SqliteLists implements ListEngine {
     const sources = [...byFilter, ...bySearch]
     const sizes = await this.#sizesOf(listing, isIndexed, cost)
     const size = Math.min(...sizes)
-    const source = sources[sizes.indexOf(size)] as Plan['source']
+    // If there are many of each, the search index needs no comparison of texts.
+    const source = sources[sizes.lastIndexOf(size)] as Plan['source']
     return { source, cost: size <= countedMatches ? cost : 'scan' }
   }
 
@@ -104,7 +111,7 @@ export class SqliteLists implements ListEngine {
       union all
       select document from search_changes cross join ${table} on id = ${sql.raw(idOf)}
         where ${pending} and account_id = ${account} and ${containsAny(this, listing, term)}`
-    const where = filtersOf(listing)
+    const where = [...filtersOf(listing), ...(isPhrase(term) ? [] : [containsAny(this, listing, term)])]
     const join = where.length === 0 ? sql`` : sql` cross join ${table} on id = ${sql.raw(idOf)}`
     return { from: sql`(${matches}) as matches${join}`, id: sql.raw(idOf), sortedBy: sql`document`, where }
   }
@@ -127,10 +134,26 @@ function isPending(table: string, range: Sql): Sql {
   return all([sql`resource = ${sql.lit(table)}`, sql`document ${range}`])
 }
 
-/** An FTS5 query for the records that contain the term, in which every character is literal. */
+function isPhrase(term: string): boolean {
+  return [...term].length <= maxPhrase
+}
+
+/** Returns an FTS5 query in which every character of the term is literal. It finds more than the matches of a long term. */
 function matchOf({ of, search, searchIn }: AnyListing): string {
-  const phrase = `"${(search ?? '').replaceAll('"', '""')}"`
-  return searchIn.length === Object.keys(of.searched).length ? phrase : `{${searchIn.join(' ')}} : ${phrase}`
+  const term = search ?? ''
+  const phrases = (isPhrase(term) ? [term] : partsOf(term)).map((part) => `"${part.replaceAll('"', '""')}"`)
+  const query = phrases.join(' AND ')
+  return searchIn.length === Object.keys(of.searched).length ? query : `{${searchIn.join(' ')}} : (${query})`
+}
+
+/** Returns parts that cover the term. The last two may overlap. */
+function partsOf(term: string): string[] {
+  const points = [...term]
+  const starts = points.keys().filter((at) => at % partLength === 0)
+  return [...starts].map((start) => {
+    const from = Math.min(start, points.length - partLength)
+    return points.slice(from, from + partLength).join('')
+  })
 }
 
 /** The tables whose records are indexed, by their names. */
