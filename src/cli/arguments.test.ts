@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseDuration } from './arguments.ts'
+import { parseDuration, recordName, required, requiredFile } from './arguments.ts'
 
 test('parses durations in s, m, h and d', () => {
   assert.equal(parseDuration('30s'), 30_000)
@@ -36,4 +36,12 @@ test('returns integers that keep dates valid', () => {
       assert.match(new Date(Date.now() + milliseconds).toISOString(), /^2\d{3}-/)
     }),
   )
+})
+
+test('trims required values, but not the names of files', () => {
+  assert.equal(required('NAME', '', recordName).parse(' ci ', '--name'), 'ci')
+  assert.equal(requiredFile('').parse(' a.db ', 'The FILE'), ' a.db ')
+  for (const text of [undefined, '', '-']) {
+    assert.throws(() => requiredFile('').parse(text, 'The FILE'), { message: 'The FILE is missing.' })
+  }
 })

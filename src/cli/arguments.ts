@@ -34,7 +34,7 @@ export function withDefault<T>(placeholder: string, help: string, fallback: stri
   return { placeholder, help, isRequired: false, parse: (text = fallback, label) => parse(text, label) }
 }
 
-/** An argument that must have a value. */
+/** An argument that must have a value, which is trimmed. */
 export function required<T>(placeholder: string, help: string, parse: Parse<T>): Argument<T> {
   return {
     placeholder,
@@ -54,8 +54,13 @@ export function optionalFile(help: string): Argument<string | undefined> {
 }
 
 export function requiredFile(help: string): Argument<string> {
-  const parse: Parse<string> = (text, label) => (text === '-' ? fail(`${label} is missing.`) : text)
-  return { ...required('FILE', help, parse), isFile: true }
+  return {
+    placeholder: 'FILE',
+    help,
+    isRequired: true,
+    isFile: true,
+    parse: (text = '', label) => (text === '' || text === '-' ? fail(`${label} is missing.`) : text),
+  }
 }
 
 export const text: Parse<string> = (text) => text
