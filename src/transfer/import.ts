@@ -1,7 +1,6 @@
 import { StartupFailure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { type Entry, readEntry, sourceIn, type Totals } from './format.ts'
-import { type Line, readLines } from './lines.ts'
+import { type Entry, type Line, readEntry, readLines, sourceIn, type Totals } from './format.ts'
 import { databaseId } from './origins.ts'
 import { type Detail, InvalidRecord, type Stored, type Target, type Transferable } from './transferable.ts'
 
