@@ -1,7 +1,3 @@
-/**
- * What can be done to domains, for the API and the dashboard alike: fields in, checked and written, and told to those who
- * serve visitors.
- */
 import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound, Refusal, type Violation, validationFailed } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -20,10 +16,11 @@ import {
 
 export interface DomainParts {
   readonly removals: Removals
-  /** Hears of each change before its answer leaves, so that visitors of this process see it at once. */
+  /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: () => Promise<void>
 }
 
+/** Validates and stores changes of domains, for the API and the dashboard. */
 export class DomainActions {
   readonly #storage: Storage
   readonly #parts: DomainParts
@@ -33,14 +30,17 @@ export class DomainActions {
     this.#parts = parts
   }
 
-  /** Stores a domain of these fields. Throws `validation_failed` with all that is wrong, and `name_taken`. */
+  /** Stores a domain. Throws `validation_failed` and `name_taken`. */
   async insert(account: number, fields: Fields): Promise<Versioned<Domain>> {
     const domain = await this.insertion(account, fields)(this.#storage)
     await this.announce()
     return domain
   }
 
-  /** The insertion for a transaction of the caller's, who then announces it. Throws `validation_failed` at once. */
+  /**
+   * Validates the fields, and returns a function that stores the domain in a transaction of the caller. The caller must call
+   * `announce` after the commit. Throws `validation_failed` before it returns.
+   */
   insertion(account: number, fields: Fields): (db: Db) => Promise<Versioned<Domain>> {
     const values = storeDomain.check(fields)
     if (values instanceof Failure) throw values
@@ -49,8 +49,8 @@ export class DomainActions {
   }
 
   /**
-   * Changes where the account's domain leads; fields that were not sent stay as they are. Throws `not_found`, what the
-   * precondition throws, and `validation_failed` with all that is wrong.
+   * Changes the URLs of the account's domain. Omitted fields stay unchanged. Throws `not_found`, `validation_failed` and the
+   * failure of the precondition.
    */
   async change(
     account: number,
@@ -71,8 +71,8 @@ export class DomainActions {
   }
 
   /**
-   * Deletes the account's domain; with `links=delete` in the query, its links with it. Throws `not_found`, what the
-   * precondition throws, `validation_failed`, and `domain_in_use` if it has links that are to stay.
+   * Deletes the account's domain, and its links if the query has `links=delete`. Throws `not_found`, `validation_failed`,
+   * `domain_in_use` and the failure of the precondition.
    */
   async remove(account: number, id: number, query: Fields, precondition: Precondition | null): Promise<void> {
     const checked = removeDomainQuery.check(query)
@@ -90,15 +90,15 @@ export class DomainActions {
     }
   }
 
-  /** Tells those who serve visitors that domains have changed. */
+  /** Reports a change to the redirect server. */
   announce(): Promise<void> {
     return this.#parts.onChange()
   }
 }
 
-/** A name that is sent back is no rename; any other would look like one that worked. */
+/** Returns a violation for a new name, which could otherwise seem to be stored. The current name may be sent back. */
 function renaming(domain: Domain, sent: string | undefined): Violation[] {
-  // A record that was stored under older rules may be sent back as well.
+  // The name may be invalid under the current rules.
   if (sent === undefined || sent === domain.name || sent === domain.name_unicode) return []
   const name = parseHostName(sent)
   if (!(name instanceof Refusal) && name.name === domain.name) return []

@@ -23,7 +23,7 @@ const hostName: Rule<HostName> = {
 const homepage = 'Where the bare domain leads: an absolute http or https URL.'
 const notFound = 'Where unknown links of the domain lead: an absolute http or https URL.'
 
-/** A domain as it is stored and answered. */
+/** A domain in the database and in responses. */
 export const domainSchema = Type.Object(
   {
     id: idSchema,
@@ -49,7 +49,7 @@ export const storeDomain = form(
   assigned,
 )
 
-/** Written out, not derived from `storeDomain`: what is absent must stay as it is. */
+/** Not derived from `storeDomain`, because absent fields must stay unchanged. */
 export const updateDomain = form(
   {
     name: fixed(Type.String({ readOnly: true, description: 'Cannot be changed; the present name may be sent back.' })),

@@ -1,4 +1,3 @@
-/** What can be done to spaces, for the API and the dashboard alike: fields in, checked and written. */
 import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
@@ -7,6 +6,7 @@ import type { Precondition, Versioned } from '../storage/version.ts'
 import { type Space, storeSpace, updateSpace } from './schema.ts'
 import { changeSpace, findSpace, insertSpace, removeSpace } from './store.ts'
 
+/** Validates and stores changes of spaces, for the API and the dashboard. */
 export class SpaceActions {
   readonly #storage: Storage
   readonly #removals: Removals
@@ -16,12 +16,15 @@ export class SpaceActions {
     this.#removals = removals
   }
 
-  /** Stores a space of these fields. Throws `validation_failed` with all that is wrong. */
+  /** Stores a space. Throws `validation_failed`. */
   async insert(account: number, fields: Fields): Promise<Versioned<Space>> {
     return this.insertion(account, fields)(this.#storage)
   }
 
-  /** The insertion for a transaction of the caller's. Throws `validation_failed` at once. */
+  /**
+   * Validates the fields, and returns a function that stores the space in a transaction of the caller. Throws
+   * `validation_failed` before it returns.
+   */
   insertion(account: number, fields: Fields): (db: Db) => Promise<Versioned<Space>> {
     const values = storeSpace.check(fields)
     if (values instanceof Failure) throw values
@@ -29,8 +32,8 @@ export class SpaceActions {
   }
 
   /**
-   * Changes the account's space; fields that were not sent stay as they are. Throws `not_found`, what the precondition
-   * throws, and `validation_failed` with all that is wrong.
+   * Changes the account's space. Omitted fields stay unchanged. Throws `not_found`, `validation_failed` and the failure of the
+   * precondition.
    */
   async change(
     account: number,
@@ -47,7 +50,7 @@ export class SpaceActions {
     return found(await changeSpace(this.#storage, account, id, change, precondition), 'space')
   }
 
-  /** Deletes the account's space; its links stay. Throws `not_found`, and what the precondition throws. */
+  /** Deletes the account's space, but not its links. Throws `not_found` and the failure of the precondition. */
   async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
     const wait: Parameters<typeof removeSpace>[4] = (finish) => this.#removals.run(finish)
     if (!(await removeSpace(this.#storage, account, id, precondition, wait))) throw notFound('space')

@@ -22,7 +22,7 @@ const color: Rule<number> = {
   parse: (text, label) => integerUpTo(colors.length, text, label),
 }
 
-/** A space as it is stored and answered. */
+/** A space in the database and in responses. */
 export const spaceSchema = Type.Object(
   { id: idSchema, name: nameSchema, color: colorSchema, ...timestamps },
   { $id: 'Space', additionalProperties: false },
@@ -32,7 +32,7 @@ export type Space = Static<typeof spaceSchema>
 
 export const storeSpace = form({ name: required(spaceName), color: optional(color, 1) }, assignedFields)
 
-/** Written out, not derived from `storeSpace`: a rename must not repaint. */
+/** Not derived from `storeSpace`, because a rename must not change the color. */
 export const updateSpace = form({ name: change(spaceName), color: change(color) }, assignedFields)
 
 export const listSpacesQuery = listQueryOf(resources.spaces)
