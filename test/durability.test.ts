@@ -7,7 +7,7 @@ import { newDatabase, type RunningServer, startServer } from './processes.ts'
 import { runs } from './runs.ts'
 
 /** How often the server is killed amid writes, and by how many writers at once. */
-const rounds = runs(16, 6)
+const rounds = runs(16, 4)
 const writers = 16
 /** The server is killed after this many acknowledged writes of a round, at most. */
 const maxWrites = 400

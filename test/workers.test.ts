@@ -41,13 +41,6 @@ async function untilAnswered(server: RunningServer, count: number): Promise<numb
   return answering(server)
 }
 
-test('every worker answers, and one key is printed', async (t) => {
-  const server = await startWorkers(t)
-  await untilAnswered(server, workers)
-  assert.equal(server.stdout().match(/is listening on/g)?.length, 1)
-  assert.equal(server.stdout().match(/^ +wm_\w+$/gm)?.length, 1)
-})
-
 test('exit code 0 when told to stop while workers are still starting, wherever they are', async (t) => {
   const { variables } = newDatabase(t)
   for (const afterMs of [0, 200]) {
@@ -165,21 +158,18 @@ test('an OPS_PORT that another program has is said in one sentence, that of any 
   )
 })
 
-test('PORT and OPS_PORT may come from files', async (t) => {
+test('every worker serves on the ports in files, one key is printed, and SIGTERM ends all with exit code 0', async (t) => {
   const folder = newFolder(t)
   const [port, ops] = [join(folder, 'port'), join(folder, 'ops')]
   writeFileSync(port, '0')
   writeFileSync(ops, String(await freePortRow(workers)))
-  const variables = { ...newDatabase(t).variables, WORKERS: String(workers), PORT_FILE: port }
+  const variables = { ...measured(), ...newDatabase(t).variables, WORKERS: String(workers), PORT_FILE: port }
   const server = await listening(run(t, { ...variables, OPS_PORT: '', OPS_PORT_FILE: ops }))
-  await untilAnswered(server, workers)
-})
-
-test('SIGTERM ends all of them, with exit code 0', async (t) => {
-  const server = await startWorkers(t, measured())
   await untilAnswered(server, workers)
   const { code, stdout } = await server.end('SIGTERM')
   assert.equal(code, 0)
+  assert.equal(stdout.match(/is listening on/g)?.length, 1)
+  assert.equal(stdout.match(/^ +wm_\w+$/gm)?.length, 1)
   assert.equal(stdout.match(/"msg":"stopped"/g)?.length, workers)
 })
 
