@@ -1,4 +1,4 @@
-/** Where the records are kept, as configuration names it. */
+/** The database, as configuration names it. */
 export type StorageLocation = SqliteLocation | PostgresLocation
 
 export interface SqliteLocation {
@@ -9,8 +9,14 @@ export interface SqliteLocation {
 
 export interface PostgresLocation {
   readonly engine: 'postgres'
-  /** `postgres://…`, as libpq knows it; it may contain a password. */
+  /** A `postgres://` URL as libpq accepts it, which may contain a password. */
   readonly url: string
-  /** Connections at most. */
+  /** The maximum number of connections. */
   readonly pool: number
+}
+
+/** Returns the host and the name of a PostgreSQL database, without the password. */
+export function placeOfPostgres(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host || 'localhost'}${pathname}`
 }

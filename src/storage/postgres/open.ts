@@ -1,11 +1,11 @@
 import { Kysely } from 'kysely'
 import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
+import { placeOfPostgres } from '../location.ts'
 import { type MigrationState, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
 import { MigrationDialect, migrateAlone } from './migrating.ts'
-import { placeOfPostgres } from './place.ts'
 import { settingsOf, unlimited } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
 

@@ -4,7 +4,6 @@ import type { BatchWriter } from '../port.ts'
 import { transactionOf } from '../transaction.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
-import { query } from './prepared.ts'
 
 /**
  * The log is copied back sooner than by the writer on the event loop, so that this connection does it and not that one.
@@ -35,8 +34,9 @@ export function openSqliteBatchWriter(path: string): BatchWriter {
     async scrub() {
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
         await commits.drained()
-        const [[isBusy] = []] = query(connection.database, 'pragma wal_checkpoint(truncate)')
-        if (isBusy === 0) return
+        const checkpoint = { sql: 'pragma wal_checkpoint(truncate)', parameters: [] }
+        const [row] = connection.execute<{ busy: number }>(checkpoint)
+        if (row?.busy === 0) return
         await wait(pauseMs)
       }
       throw databaseUnavailable(new Error('The log is being read, and could not be truncated.'))

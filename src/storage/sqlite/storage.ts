@@ -94,17 +94,15 @@ export class SqliteStorage implements Storage {
   }
 
   changesAfter(position: ChangePosition | null): Promise<Changes> {
-    return this.#reader.read((connection) =>
-      connection.run((database) => {
-        // In a deleted file, no more changes would ever appear.
-        this.#file.check()
-        return changesAfter(database, position)
-      }),
-    )
+    return this.#reader.read((connection) => {
+      // In a deleted file, no more changes would ever appear.
+      this.#file.check()
+      return changesAfter(connection, position)
+    })
   }
 
   async pruneChanges(position: ChangePosition): Promise<void> {
-    const prune = () => this.#writer.run((database) => pruneSome(database, position))
+    const prune = () => pruneSome(this.#writer, position)
     while (this.#closed === undefined && (await this.#commits.writeOne(prune)));
   }
 
