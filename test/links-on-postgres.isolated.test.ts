@@ -5,7 +5,7 @@ await runOnPostgres([
   'src/links/*.contract.test.ts',
   'src/analytics/statistics/*.contract.test.ts',
   'src/links/store.test.ts',
-  'src/links/deleted/*.test.ts',
+  'src/links/deleted-links.test.ts',
   'test/contract/visitors.test.ts',
   'test/removals.test.ts',
 ])

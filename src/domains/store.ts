@@ -66,9 +66,9 @@ export async function insertDomain(
   const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
   const stored = { name, name_unicode: nameUnicode, homepage_url, not_found_url, created_at, updated_at }
   const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
-  const taken = query.selectFrom('domains').select('id').where('name', '=', name)
+  const isFree = sql<boolean>`not exists (select 1 from domains where name = ${name})`
   const values = { account_id: account, search_text, ...stored }
-  const id = await domains.insertIf(db, values, (e) => e.not(e.exists(taken)))
+  const id = await domains.insertIf(db, values, isFree)
   if (id === undefined) throw nameTaken(name)
   return domains.toVersioned({ id, ...stored, revision: firstRevision })
 }

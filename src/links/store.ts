@@ -142,12 +142,15 @@ export function linksAfter(db: Db, account: number, after: number, limit: number
 
 /** Finds the account's link with this alias on the domain, case-insensitively. */
 export async function findLinkByAlias(db: Db, account: number, domain: number, alias: string) {
-  const [found] = await db.execute(linkWithAlias(domain, foldCase(alias)).where('account_id', '=', account))
+  const [found] = await db.execute(
+    query
+      .selectFrom('links')
+      .select('id')
+      .where('domain_id', '=', domain)
+      .where('alias_folded', '=', foldCase(alias))
+      .where('account_id', '=', account),
+  )
   return found && findLink(db, account, found.id)
-}
-
-function linkWithAlias(domain: number, aliasFolded: string) {
-  return query.selectFrom('links').select('id').where('domain_id', '=', domain).where('alias_folded', '=', aliasFolded)
 }
 
 /** Lists ids and domains of the account's links with this alias, case-insensitively, on any domain; `limit` at most. */
@@ -216,11 +219,8 @@ export async function findLinkDomain(db: Db, account: number, id: number | null)
 
 /** Returns whether the account has this space. */
 export async function hasSpace(db: Db, account: number, id: number): Promise<boolean> {
-  return (await db.execute(ownRecord('spaces', account, id))).length > 0
-}
-
-function ownRecord(table: 'domains' | 'spaces', account: number, id: number) {
-  return query.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', account)
+  const spaces = query.selectFrom('spaces').select('id').where('id', '=', id).where('account_id', '=', account)
+  return (await db.execute(spaces)).length > 0
 }
 
 /** Returns the violation for a domain that the account does not have, whether or not another account has it. */
@@ -285,13 +285,12 @@ async function tryInsert(
     status: statusOf(lifetime, now),
     status_due_at: dueAt(lifetime, now),
   }
-  const insert = (to: Db) =>
-    links.insertIf(to, row, (e) => {
-      const hasDomain = e.exists(ownRecord('domains', account, domain.id))
-      const isFree = e.not(e.exists(linkWithAlias(domain.id, foldCase(alias))))
-      if (values.space_id === null) return e.and([hasDomain, isFree])
-      return e.and([hasDomain, isFree, e.exists(ownRecord('spaces', account, values.space_id))])
-    })
+  const condition = sql<boolean>`
+    exists (select 1 from domains where id = ${domain.id} and account_id = ${account})
+    and (cast(${values.space_id} as bigint) is null
+      or exists (select 1 from spaces where id = ${values.space_id} and account_id = ${account}))
+    and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded = ${foldCase(alias)})`
+  const insert = (to: Db) => links.insertIf(to, row, condition)
   try {
     const id = past === undefined ? await insert(db) : await insertWithTotals(db, insert, totals)
     if (id === undefined) return undefined
