@@ -102,5 +102,5 @@ test('exit code 2 for a format, a day or a period that there is not; --help expl
   }
   const { code, stdout } = await say('--help')
   assert.equal(code, 0)
-  assert.match(stdout, /^Write the clicks of links by day, /)
+  assert.match(stdout, /^Write clicks by link and day, /)
 })

@@ -22,7 +22,7 @@ export const keyCommands = {
       name: argument.required('NAME', 'its name in lists, 1 to 255 characters', argument.recordName),
       scopes: argument.withDefault(
         'LIST',
-        `what it may do, separated by commas (default *, which is everything):\n${scopes.join(', ')}`,
+        `permissions, separated by commas (default *, which includes all):\n${scopes.join(', ')}`,
         '*',
         argument.scopeList,
       ),
@@ -44,7 +44,7 @@ export const keyCommands = {
   list: recordCommand({
     summary: 'List the keys, without their secrets.',
     arguments: {
-      account: argument.optional('ID', 'only the keys of this account', argument.accountId),
+      account: argument.optional('ID', 'only this account', argument.accountId),
       json: argument.flag('print the records as JSON, with "status": active, expired or revoked'),
     },
     run: async (db, { account, json: isJson }) => {
@@ -66,7 +66,7 @@ export const keyCommands = {
       json: argument.flag('print the whole new record as JSON, with the key as "secret"'),
     },
     notes: `The new key gets the lifetime that the old one was issued with. While the old key is valid it can be rotated again,
-for instance if the new one is lost. Each rotation issues another key and never extends the old one.`,
+for instance if the new key is lost. Each rotation issues another key and never extends the old one.`,
     run: async (db, { operand, overlap, json: isJson }) =>
       formatIssued(await rotateKey(db, (await chooseKey(db, operand)).id, overlap), isJson),
   }),

@@ -146,7 +146,7 @@ async function chooseSpace(db: Db, account: number, text: string): Promise<numbe
 }
 
 /**
- * Returns the link with this alias on this domain or, without a domain, on the only one that has it. Throws
+ * Returns the link with this alias on this domain or, without a domain, on the only domain with the alias. Throws
  * `StartupFailure` if there is none, and `WrongUse` if several domains have it.
  */
 async function chooseLink(db: Db, account: number, alias: string, domain: string | undefined): Promise<LinkRow> {

@@ -112,7 +112,7 @@ test('returns 1 when a value conflicts with existing records', async (t) => {
   assert.match(unsaid.stderr, /^There is more than one account\. Choose one with --account ID\. /)
 })
 
-test('accepts the ID or the unique name of a space', async (t) => {
+test('accepts a space by ID or unique name', async (t) => {
   const { run, say, storage } = await newPlace(t)
   await insertSpace(storage, 1, { name: '3', color: 1 })
   await insertSpace(storage, 1, { name: '2026', color: 1 })

@@ -14,7 +14,7 @@ export const linkCommands = {
       operand: required('URL', 'the destination', text),
       alias: optional('ALIAS', 'the path of the short URL (default: generated)', text),
       domain: optional('NAME', 'its domain (default: the oldest of the account)', text),
-      space: optional('SPACE', 'the ID or the name of its space', text),
+      space: optional('SPACE', 'its space, by ID or name', text),
       title: optional('TEXT', 'a title for people who manage the link', text),
       account,
       json: flag('print the whole record as JSON'),

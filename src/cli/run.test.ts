@@ -147,7 +147,7 @@ test('returns 1 for an unknown account or key and explains where to look', async
   }
 })
 
-test('accepts the name of a key unless several keys have it', async (t) => {
+test('accepts a key by name unless several keys have it', async (t) => {
   const { say, refused } = onFreshDatabase(t)
   await say('accounts', 'create', '--name', 'Acme')
   for (const name of ['ci', 'my phone']) await say('keys', 'create', '--name', name)

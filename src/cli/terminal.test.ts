@@ -74,7 +74,7 @@ test('an export to standard output waits for slow readers', async (t) => {
   assert.equal(withoutHeader(readFileSync(file, 'utf8')), withoutHeader(out))
 })
 
-test('an import from a terminal explains what it waits for', async (t) => {
+test('an import from a terminal prints a hint', async (t) => {
   const { variables, say } = await onBigDatabase(t)
   const waits = 'Waiting for the lines of an export. End with Ctrl-D, or name a file: npx waymark import FILE\n'
   const typed = await say(['import'], Object.assign(Readable.from([]), { isTTY: true }))

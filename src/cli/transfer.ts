@@ -18,7 +18,7 @@ export const transferCommands = {
   export: recordCommand({
     summary: `Write the ${resourceList} of an account as JSON Lines.`,
     arguments: { operand: optionalFile('the file to write; standard output if it is missing or "-"'), account, force },
-    notes: `The file has a header, one line for each record, and an end. The clicks of links follow, one line for each day. It has no
+    notes: `The file has a header, one line for each record, and an end. Clicks follow, one line for each link and day. It has no
 keys and no accounts. "${program} export clicks" writes only the clicks.`,
     run: async (db, { operand: file, account, force }, terminal) => {
       const { exportRecords, transferables } = await loadTransfer()
@@ -28,7 +28,7 @@ keys and no accounts. "${program} export clicks" writes only the clicks.`,
   }),
 
   'export clicks': recordCommand({
-    summary: 'Write the clicks of links by day, as JSON Lines or for spreadsheets.',
+    summary: 'Write clicks by link and day, as JSON Lines or for spreadsheets.',
     arguments: {
       operand: optionalFile('the file to write; standard output if it is missing or "-"'),
       format: withDefault(

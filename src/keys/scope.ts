@@ -6,7 +6,7 @@ export type NeededScope = `${ResourceName}:${'read' | 'write'}` | 'stats:read'
 /** A permission of a key. `*` includes all present and future scopes. */
 export type Scope = NeededScope | '*'
 
-/** The API key of a request, with its account. */
+/** The API key and the account that sent a request. */
 export interface Caller {
   readonly key: number
   readonly account: number

@@ -51,7 +51,7 @@ test('rotates an old key again without extending it', async (t) => {
   }
 })
 
-test('revokes only keys of the account, otherwise throws not_found', async (t) => {
+test('throws not_found for another account’s key', async (t) => {
   const storage = await withKey(t, null)
   const { id: other } = await createAccount(storage, 'Other')
   for (const [account, id] of [

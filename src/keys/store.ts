@@ -71,7 +71,7 @@ interface OwnKey extends Pick<Key, 'id' | 'name' | 'scopes' | 'expires_at'> {
   readonly account: { readonly id: number; readonly name: string }
 }
 
-/** Finds a key of the account. */
+/** Finds one of the account's keys. */
 export async function findOwnKey(db: Db, account: number, id: number): Promise<OwnKey | undefined> {
   const [row] = await db.execute(
     query
@@ -123,7 +123,7 @@ export function revokeKey(db: Db, id: number): Promise<Key> {
   })
 }
 
-/** Revokes a key of the account. Revoking it again changes nothing. Throws `not_found`. */
+/** Revokes one of the account's keys. Revoking it again changes nothing. Throws `not_found`. */
 export async function revokeOwnKey(db: Db, account: number, id: number): Promise<Key> {
   return db.write(async (tx) => {
     if ((await findOwnKey(tx, account, id)) === undefined) throw notFound('key')

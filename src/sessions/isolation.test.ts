@@ -150,7 +150,7 @@ async function newKey(storage: Storage, account: number): Promise<number> {
   return (await createKey(storage, { account, name: 'mine', scopes: ['*'], lifetimeMs: null })).key.id
 }
 
-test('isolates the sessions of accounts', async (t) => {
+test('isolates sessions by account', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {

@@ -114,7 +114,7 @@ test('stores only the SHA-256 of secrets', async (t) => {
   assert.deepEqual(await stored(storage, 'sessions'), [hashToken(secret).toString('hex')])
 })
 
-test('an expired session is neither found nor listed, and is deleted at the next sign-in', async (t) => {
+test('deletes expired sessions at the next sign-in, and hides them before', async (t) => {
   const storage = await opened(t)
   const secret = await signedIn(storage)
   const end = start + sessionLifetimeMs
@@ -160,7 +160,7 @@ test('ends a session when its key expires', async (t) => {
   assert.equal(await findSession(storage, secret, after + 60 * minute), undefined)
 })
 
-test('finds no session with a key of another account', async (t) => {
+test('finds no session with another account’s key', async (t) => {
   const storage = await opened(t)
   const { secret } = await signInByKey(storage, 1, await newKey(storage, 2), firefox, start)
   assert.equal(await findSession(storage, secret, start), undefined)
@@ -195,7 +195,7 @@ test('finds a session even if its use cannot be stored', async (t) => {
   await assert.rejects(findSession(failing(new TypeError('a bug')), secret, later), TypeError)
 })
 
-test('lists the sessions of the account by last use', async (t) => {
+test('lists sessions by last use', async (t) => {
   const storage = await opened(t)
   const secrets = [await signedIn(storage), await signedIn(storage), await signedIn(storage)]
   await signInByKey(storage, 2, await newKey(storage, 2), firefox, start)
@@ -214,7 +214,7 @@ test('only the account can end its session', async (t) => {
   assert.equal(await removeSession(storage, 1, 1), false)
 })
 
-test('ends all sessions of an account, or all except one', async (t) => {
+test('ends an account’s sessions, or all except one', async (t) => {
   const storage = await opened(t)
   const secrets = [await signedIn(storage), await signedIn(storage), await signedIn(storage)]
   const other = await signInByKey(storage, 2, await newKey(storage, 2), firefox, start)
@@ -229,7 +229,7 @@ test('ends all sessions of an account, or all except one', async (t) => {
   assert.notEqual(await findSession(storage, other.secret, start), undefined)
 })
 
-test('ends the oldest session of the account at the limit', async (t) => {
+test('ends the account’s oldest session at the limit', async (t) => {
   const storage = await opened(t)
   const [key, others] = [await newKey(storage, 1), await newKey(storage, 2)]
   const other = await signInByKey(storage, 2, others, firefox)

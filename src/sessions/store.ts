@@ -7,7 +7,7 @@ import { generateToken, hashToken, isWellFormedToken } from './token.ts'
 /** A session as its account sees it, without the secret. Times are RFC 3339 in UTC. */
 export interface ListedSession
   extends Readonly<Pick<Selectable<SessionsTable>, 'id' | 'browser' | 'created_at' | 'last_used_at' | 'expires_at'>> {
-  /** The name of the key that the session was started with; null if it was started with a sign-in link. */
+  /** The key's name if the session was started with a key; null if it was started with a sign-in link. */
   readonly key_name: string | null
 }
 
@@ -78,7 +78,7 @@ export async function signInByToken(
   })
 }
 
-/** Starts a session with a valid key of the account. The session ends when the key is revoked or expires. */
+/** Starts a session with one of the account's valid keys. The session ends when the key is revoked or expires. */
 export function signInByKey(
   db: Db,
   account: number,
@@ -107,7 +107,7 @@ export async function findSession(db: Db, secret: string, now = Date.now()): Pro
   return { ...session, account: { id: account_id, name: account_name } }
 }
 
-/** Lists the open sessions of the account, most recently used first. */
+/** Lists the account's open sessions, most recently used first. */
 export function listSessions(db: Db, account: number, now = Date.now()): Promise<ListedSession[]> {
   return db.execute(
     openAt(now)
@@ -145,7 +145,7 @@ function openAt(now: number) {
     )
 }
 
-/** Ends a session of the account. Returns false if it does not exist. */
+/** Ends one of the account's sessions. Returns false if it does not exist. */
 export async function removeSession(db: Db, account: number, id: number): Promise<boolean> {
   const removed = await db.execute(
     query.deleteFrom('sessions').where('id', '=', id).where('account_id', '=', account).returning('id'),
@@ -153,7 +153,7 @@ export async function removeSession(db: Db, account: number, id: number): Promis
   return removed.length > 0
 }
 
-/** Ends all sessions of the account except `except`, or all if null. Returns their number. */
+/** Ends the account's sessions except `except`, or all if null. Returns their number. */
 export async function removeSessions(db: Db, account: number, except: number | null): Promise<number> {
   // No session has the id 0.
   const others = query

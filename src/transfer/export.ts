@@ -7,8 +7,8 @@ import type { Detail, Members, Transferable } from './transferable.ts'
 const pageSize = 500
 
 /**
- * Yields the lines of all records of the account, by kind and id. Returns the totals. A record that is stored, changed or
- * deleted during the export may or may not be included.
+ * Yields the lines of all records of the account, by kind and id. Returns the totals. Changes during the
+ * export may or may not be included.
  */
 export async function* exportRecords(
   db: Db,

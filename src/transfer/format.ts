@@ -1,6 +1,6 @@
 /**
  * The format of exports: JSON Lines with a header, one line for each record and each detail, and a last line with totals.
- * Records have the fields of the API.
+ * Records have their API fields.
  */
 import { type Detail, InvalidRecord, idIn, type Members, type Store, type Transferable } from './transferable.ts'
 
@@ -21,7 +21,7 @@ export function lineOf(members: object): string {
   return `${JSON.stringify(members)}\n`
 }
 
-/** Returns the id of the source database from the header. Throws `InvalidRecord`. */
+/** Returns the source database's id from the header. Throws `InvalidRecord`. */
 export function sourceIn(text: string, transferables: readonly (Transferable | Detail)[]): string {
   for (const kind of transferables) {
     if ('spreadsheet' in kind && text.startsWith(kind.spreadsheet.head))

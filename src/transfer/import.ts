@@ -144,7 +144,7 @@ function refused({ message }: InvalidRecord): Outcome {
 /** A line that is not a detail. */
 type Single = Exclude<Entry, { readonly detail: Detail }> | InvalidRecord
 
-/** Local ids of the file's records, by kind. */
+/** Local ids by kind and source id. */
 class Ids {
   readonly #committed = new Map<string, Map<number, number>>()
   /** Ids of the current transaction, which may run again. */

@@ -8,7 +8,7 @@ interface Origin {
   readonly id: number
 }
 
-/** Returns the id of this database, which only its copies share. */
+/** Returns this database's id, which only copies share. */
 export async function databaseId(db: Db): Promise<string> {
   const [instance] = await db.execute(query.selectFrom('instance').select('database_id'))
   return instance?.database_id as string
@@ -29,7 +29,7 @@ export class Origins {
     this.#record = `${singular}_id` as 'space_id'
   }
 
-  /** Returns the id of the account's record that was imported from `origin`. */
+  /** Finds the record imported from `origin`. Returns its id. */
   async find(db: Db, account: number, { source, id }: Origin): Promise<number | undefined> {
     const [found] = await db.execute(
       query

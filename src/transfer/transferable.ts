@@ -1,6 +1,6 @@
 /**
- * Exports and imports of one kind of record. This folder knows no resource: callers pass the list of kinds, each after the
- * kinds that it refers to.
+ * Exports and imports of one kind of record. This folder is independent of resources: callers pass the list of kinds, each
+ * after the kinds that it refers to.
  */
 
 import type { Violation } from '../errors.ts'
@@ -37,13 +37,13 @@ export interface Stored {
 /** The account that imports a file. */
 export interface Target {
   readonly account: number
-  /** The id of the source database. */
+  /** The source database's id. */
   readonly source: string
   /** Whether the source is this database or the original of this copy. */
   readonly isOwn: boolean
   /** Whether a conflicting record is stored under a new id if possible. */
   readonly asNew: boolean
-  /** Returns the local id of a record of the file; undefined if it was rejected or comes later. */
+  /** Returns a record's local id; undefined if the record was rejected or comes later. */
   readonly idOf: (plural: string, sourceId: number) => number | undefined
   /** Local ids of records with stored details, for `Detail.complete`. */
   readonly changed: Set<number>
@@ -88,7 +88,7 @@ function sentence({ field, message }: Violation): string {
   return `${field}: ${message}`
 }
 
-/** Returns the local id of the record that a line refers to as `<singular>_id`. Throws `InvalidRecord`. */
+/** Resolves the `<singular>_id` of a line to a local id. Throws `InvalidRecord`. */
 export function localIdOf(
   { idOf }: Pick<Target, 'idOf'>,
   { plural, singular }: Pick<Transferable, 'plural' | 'singular'>,
@@ -121,7 +121,7 @@ export function isTime(value: unknown): value is string {
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Returns the id of the record at its source; undefined if the line has none. */
+/** Returns the record's id at its source; undefined if the line has none. */
 export function idIn({ id }: Members): number | undefined {
   return Number.isSafeInteger(id) && Number(id) > 0 ? Number(id) : undefined
 }
