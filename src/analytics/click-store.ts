@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { BatchWriter, Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { dayAndHourOf, dayOf } from './calendar.ts'
-import { addPeople, type DayFacts, type Dimension, dimensions, hourOf } from './day.ts'
+import { addPeople, type DayFacts, type Dimension, dimensionsOfLinks, hourOf } from './day.ts'
 import {
   type DayKey,
   Days,
@@ -44,7 +44,6 @@ export type OnCounted = (clicks: readonly CountedClick[]) => void
 
 const saltBytes = 16
 const counters = { person: 'people', bot: 'bots', preview: 'previews' } as const
-const dimensionsOfVisits = dimensions.filter((dimension) => dimension !== 'links')
 
 /**
  * Stores the clicks of one process: totals, visitors and days in one transaction, so that they always agree. Throws
@@ -234,7 +233,7 @@ function addClick(facts: DayFacts, click: Click, isFirst: boolean): void {
   counts[counters[click.class]] += click.count
   if (click.class !== 'person') return
   if (isFirst) counts.unique += 1
-  for (const dimension of dimensionsOfVisits) {
+  for (const dimension of dimensionsOfLinks) {
     addPeople(facts.breakdowns[dimension], click.facts?.[dimension] ?? null, click.count)
   }
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Db } from '../../storage/port.ts'
 import { query } from '../../storage/schema.ts'
-import { type Dimension, decodeBreakdown, decodeHours, type HourCounts, type Value } from '../day.ts'
+import { type Dimension, decodeBreakdown, decodeHours, dimensions, type HourCounts, type Value } from '../day.ts'
 import { parts, scopes } from '../tables.ts'
 import type { DayRange } from './day-range.ts'
 
@@ -68,7 +68,7 @@ export async function* readBreakdowns<Name extends Dimension>(
   range: DayRange,
   names: readonly Name[],
 ): AsyncGenerator<{ readonly name: Name; readonly breakdown: Iterable<[Value, number]> }> {
-  const columns = names.map((name) => sql<string | null>`breakdowns ->> ${sql.lit(name)}`.as(name))
+  const columns = names.map((name) => sql<string | null>`breakdowns ->> ${sql.lit(dimensions.indexOf(name))}`.as(name))
   for await (const days of batchesOf(range)) {
     const rows = await db.execute<Readonly<Record<string, string | null>>>(
       daysAmong(account, subject, days).select(columns),
