@@ -14,7 +14,7 @@ import {
   peopleOf,
   type Value,
 } from '../src/analytics/day.ts'
-import { Days, groupKeys, lockAccounts, lockLinks, saveTotals, scopes } from '../src/analytics/tables.ts'
+import { type Day, Days, groupKeys, lockAccounts, lockLinks, saveTotals, scopes } from '../src/analytics/tables.ts'
 import type { Db } from '../src/storage/port.ts'
 import { query } from '../src/storage/schema.ts'
 
@@ -65,15 +65,13 @@ export async function addClicks(db: Db, link: number, day: number, facts: DayFac
     assert.ok(own)
     await lockAccounts(tx, [own.account])
     const people = peopleOf(facts)
-    const key = { scope: scopes.link, day, id: link }
-    const groups = groupKeys(own, { day, space: own.space })
     const days = new Days(tx)
-    await days.read([key, ...groups])
-    days.get(key).space = own.space
-    gatherDay(days.get(key).facts, facts)
-    for (const group of groups) {
-      gatherDay(days.get(group).facts, facts)
-      if (people > 0) addPeople(days.get(group).facts.breakdowns.links, link, people)
+    const [ofLink] = (await days.read([{ scope: scopes.link, day, id: link }])) as [Day]
+    ofLink.space = own.space
+    gatherDay(ofLink.facts, facts)
+    for (const group of await days.read(groupKeys(own, ofLink))) {
+      gatherDay(group.facts, facts)
+      if (people > 0) addPeople(group.facts.breakdowns.links, link, people)
     }
     await days.save()
     own.clicks += people

@@ -4,6 +4,7 @@ import { query } from '../storage/schema.ts'
 import { dayAndHourOf, dayOf } from './calendar.ts'
 import { addPeople, type DayFacts, type Dimension, dimensionsOfLinks, hourOf } from './day.ts'
 import {
+  type Day,
   type DayKey,
   Days,
   groupKeys,
@@ -206,17 +207,17 @@ async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void>
     clicks.map(({ link }) => link.account),
   )
   const days = new Days(tx)
-  await days.read(clicks.map(({ click }) => linkKey(click)))
-  for (const { click, link } of clicks) {
-    const day = days.get(linkKey(click))
+  const own = await days.read(clicks.map(({ click }) => linkKey(click)))
+  for (const [at, { link }] of clicks.entries()) {
+    const day = own[at] as Day
     if (day.facts.hours.size === 0) day.space = link.space
   }
-  await days.read(clicks.flatMap(({ click, link }) => groupKeys(link, days.get(linkKey(click)))))
-  for (const { click, link, isFirst } of clicks) {
-    const own = days.get(linkKey(click))
-    addClick(own.facts, click, isFirst)
-    for (const key of groupKeys(link, own)) {
-      const { facts } = days.get(key)
+  const keys = clicks.map(({ link }, at) => groupKeys(link, own[at] as Day))
+  const groups = (await days.read(keys.flat())).values()
+  for (const [at, { click, link, isFirst }] of clicks.entries()) {
+    addClick((own[at] as Day).facts, click, isFirst)
+    for (const _ of keys[at] as DayKey[]) {
+      const { facts } = groups.next().value as Day
       addClick(facts, click, isFirst)
       if (click.class === 'person') addPeople(facts.breakdowns.links, link.link, click.count)
     }

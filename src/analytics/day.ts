@@ -185,7 +185,7 @@ function byRarity(breakdown: Breakdown): Value[] {
 
 /** A day as the database stores it: two JSON texts. */
 export interface DayJson {
-  /** By hour: human clicks, unique ones, bots and previews, without zeros at the end. */
+  /** By hour: human clicks, unique ones, bots and previews, without the last two if they are 0. */
   readonly hours: string
   /**
    * For each of the `dimensions`: human clicks by value. `""` is the unknown value, `"…"` stands for `other`. Names instead
@@ -199,21 +199,26 @@ const [unknownKey, otherKey] = ['', '…']
 
 /** Returns the JSON of a day. */
 export function encodeDay({ hours, breakdowns }: DayFacts): DayJson {
-  const hasLinks = breakdowns.links.size > 0
-  const stored = hasLinks ? dimensions : dimensionsOfLinks
+  const counts = Array.from(hours, ([hour, each]) => `"${hour}":[${encodeCounts(each)}]`)
+  const stored = breakdowns.links.size > 0 ? dimensions : dimensionsOfLinks
   return {
-    hours: JSON.stringify(Object.fromEntries([...hours].map(([hour, counts]) => [hour, encodeCounts(counts)]))),
-    breakdowns: JSON.stringify(stored.map((dimension) => encodeBreakdown(breakdowns[dimension]))),
+    hours: `{${counts.join()}}`,
+    breakdowns: `[${stored.map((dimension) => encodeBreakdown(breakdowns[dimension])).join()}]`,
   }
 }
 
-function encodeCounts({ people, unique, bots, previews }: HourCounts): number[] {
-  const counts = [people, unique, bots, previews]
-  return counts.slice(0, 1 + counts.findLastIndex((count) => count > 0))
+function encodeCounts({ people, unique, bots, previews }: HourCounts): string {
+  if (previews > 0) return `${people},${unique},${bots},${previews}`
+  return bots > 0 ? `${people},${unique},${bots}` : `${people},${unique}`
 }
 
-function encodeBreakdown(breakdown: Breakdown): Readonly<Record<string, number>> {
-  return Object.fromEntries(sortedValues(breakdown).map(([value, people]) => [keyOf(value), people]))
+function encodeBreakdown(breakdown: Breakdown): string {
+  return `{${sortedValues(breakdown).map(([value, people]) => `${encodeKey(value)}:${people}`)}}`
+}
+
+function encodeKey(value: Value): string {
+  if (value === null) return '""'
+  return value === other ? `"${otherKey}"` : JSON.stringify(String(value))
 }
 
 /**
@@ -222,13 +227,8 @@ function encodeBreakdown(breakdown: Breakdown): Readonly<Record<string, number>>
  */
 export function sortedValues(breakdown: Breakdown): [Value, number][] {
   const values = [...breakdown]
-  if (values.length === 1) return values
+  if (values.length < 2) return values
   return values.sort(([a, some], [b, more]) => more - some || (String(a) < String(b) ? -1 : 1))
-}
-
-function keyOf(value: Value): string {
-  if (value === null) return unknownKey
-  return value === other ? otherKey : String(value)
 }
 
 /** Returns the day of its JSON. */
@@ -238,8 +238,7 @@ export function decodeDay({ hours, breakdowns }: DayJson): DayFacts {
   const parsed: readonly JsonBreakdown[] = JSON.parse(breakdowns)
   for (const [at, dimension] of dimensions.entries()) {
     const breakdown = facts.breakdowns[dimension]
-    for (const [key, people] of Object.entries(parsed[at] ?? {}))
-      breakdown.set(valueOfKey(dimension, key), people)
+    for (const [key, people] of Object.entries(parsed[at] ?? {})) breakdown.set(valueOfKey(dimension, key), people)
   }
   return facts
 }

@@ -4,6 +4,7 @@ import { restorableSince } from '../storage/restoring.ts'
 import { query } from '../storage/schema.ts'
 import { addDay, addPeople, type DayFacts, peopleOf, subtractDay } from './day.ts'
 import {
+  type Day,
   type DayKey,
   Days,
   daysOfLink,
@@ -258,18 +259,16 @@ interface Move {
 async function regroup(tx: Db, totals: LinkTotals, moves: readonly Move[]): Promise<DayFacts[]> {
   await lockAccounts(tx, [totals.account])
   const days = new Days(tx)
-  const keyOf = (day: number): DayKey => ({ scope: scopes.link, day, id: totals.link })
-  await days.read(moves.flatMap(({ day, from, to }) => [keyOf(day), ...from, ...to]))
-  const moved = moves.map(({ day, from, to }) => {
-    const own = days.get(keyOf(day))
+  const all = await days.read(moves.map(({ day }): DayKey => ({ scope: scopes.link, day, id: totals.link })))
+  for (const [at, { from, to }] of moves.entries()) {
+    const own = all[at] as Day
     own.space = totals.space
     const share = shareOf(own.facts, totals.link)
-    for (const key of from) subtractDay(days.get(key).facts, share)
-    for (const key of to) addDay(days.get(key).facts, share)
-    return own.facts
-  })
+    for (const { facts } of await days.read(from)) subtractDay(facts, share)
+    for (const { facts } of await days.read(to)) addDay(facts, share)
+  }
   await days.save()
-  return moved
+  return all.map(({ facts }) => facts)
 }
 
 /** Returns the clicks of a link's day as the days of groups contain them. */

@@ -20,7 +20,7 @@ export interface DayKey {
 export interface Day extends DayKey {
   /** Of a link's day: the space whose day contains its clicks. Null for other scopes. */
   space: number | null
-  readonly facts: DayFacts
+  facts: DayFacts
 }
 
 /** The totals of a link, and the records that it belongs to. */
@@ -149,25 +149,25 @@ export class Days {
     this.#tx = tx
   }
 
-  /** Reads the days with these keys. Days that are not stored are empty. */
-  async read(keys: Iterable<DayKey>): Promise<void> {
-    const groups = new Map<string, { readonly scope: Scope; readonly day: number; readonly ids: number[] }>()
-    for (const { scope, day, id } of keys) {
-      const name = nameOf(scope, day, id)
-      if (this.#days.has(name)) continue
-      this.#days.set(name, { scope, day, id, space: null, facts: emptyDay() })
-      const group = groups.get(`${scope} ${day}`) ?? { scope, day, ids: [] }
-      groups.set(`${scope} ${day}`, group)
-      group.ids.push(id)
+  /** Returns the days with these keys, in their order. Days that are not stored are empty. */
+  async read(keys: readonly DayKey[]): Promise<Day[]> {
+    const groups = new Map<string, Day[]>()
+    const days = keys.map(({ scope, day, id }) => {
+      const name = `${scope} ${day} ${id}`
+      const known = this.#days.get(name)
+      if (known !== undefined) return known
+      const fresh: Day = { scope, day, id, space: null, facts: emptyDay() }
+      this.#days.set(name, fresh)
+      const group = groups.get(`${scope} ${day}`)
+      if (group === undefined) groups.set(`${scope} ${day}`, [fresh])
+      else group.push(fresh)
+      return fresh
+    })
+    for (const group of groups.values()) {
+      group.sort((a, b) => a.id - b.id)
+      for (const some of parts(group)) await this.#readSome(some)
     }
-    for (const { scope, day, ids } of groups.values()) {
-      for (const some of parts(ids.sort((a, b) => a - b))) await this.#readSome(scope, day, some)
-    }
-  }
-
-  /** Returns a day that was read. */
-  get({ scope, day, id }: DayKey): Day {
-    return this.#days.get(nameOf(scope, day, id)) as Day
+    return days
   }
 
   /** Stores all days. Deletes the empty ones. */
@@ -197,21 +197,25 @@ export class Days {
     }
   }
 
-  async #readSome(scope: Scope, day: number, ids: readonly number[]): Promise<void> {
+  /** Reads days of one scope and day into `days`, which are sorted by id. */
+  async #readSome(days: readonly Day[]): Promise<void> {
+    const [{ scope, day }] = days as [Day]
+    const ids = days.map(({ id }) => id)
     const stored = query
       .selectFrom('click_days')
       .select(['id', 'space_id', 'hours', 'breakdowns'])
       .where('scope', '=', scope)
       .where('day', '=', day)
       .where('id', 'in', ids)
-    for (const { id, space_id, ...json } of await this.#tx.execute(stored.orderBy('id').forUpdate())) {
-      this.#days.set(nameOf(scope, day, id), { scope, day, id, space: space_id, facts: decodeDay(json) })
+    const rows = await this.#tx.execute(stored.orderBy('id').forUpdate())
+    let at = 0
+    for (const row of rows) {
+      while (days[at]?.id !== row.id) at += 1
+      const found = days[at] as Day
+      found.space = row.space_id
+      found.facts = decodeDay(row)
     }
   }
-}
-
-function nameOf(scope: Scope, day: number, id: number): string {
-  return `${scope} ${day} ${id}`
 }
 
 /** Deletes days of some ids of a scope. */

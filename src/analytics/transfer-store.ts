@@ -4,6 +4,7 @@ import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { addPeople, type DayFacts, decodeDay, decodeHours, gatherDay, isSameDay, peopleOf } from './day.ts'
 import {
+  type Day,
   type DayKey,
   Days,
   daysOfScope,
@@ -122,13 +123,12 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
   const ids = days.map(({ link }) => link)
   const links = await lockOwnLinks(tx, account, ids)
   await lockAccounts(tx, [account])
-  const before = new Days(tx)
-  await before.read(days.map(keyOf))
+  const stored = await new Days(tx).read(days.map(keyOf))
   const added: { readonly link: LinkTotals; readonly day: LinkDay }[] = []
-  const outcomes = days.map((day): DayStored => {
+  const outcomes = days.map((day, at): DayStored => {
     const link = links.get(day.link)
     if (link === undefined) return 'gone'
-    const { facts } = before.get(keyOf(day))
+    const { facts } = stored[at] as Day
     if (facts.hours.size > 0) return isSameDay(facts, day.facts) ? 'known' : 'other'
     gatherDay(facts, day.facts)
     added.push({ link, day })
@@ -145,15 +145,12 @@ function keyOf({ link, day }: LinkDay): DayKey {
 
 async function addDays(tx: Db, added: readonly { readonly link: LinkTotals; readonly day: LinkDay }[]): Promise<void> {
   const days = new Days(tx)
-  const groupsOf = (link: LinkTotals, { day }: LinkDay) => groupKeys(link, { day, space: link.space })
-  await days.read(added.flatMap(({ link, day }) => [keyOf(day), ...groupsOf(link, day)]))
   for (const { link, day } of added) {
-    const own = days.get(keyOf(day))
+    const [own] = (await days.read([keyOf(day)])) as [Day]
     own.space = link.space
     gatherDay(own.facts, day.facts)
     const people = peopleOf(day.facts)
-    for (const key of groupsOf(link, day)) {
-      const { facts } = days.get(key)
+    for (const { facts } of await days.read(groupKeys(link, own))) {
       gatherDay(facts, day.facts)
       if (people > 0) addPeople(facts.breakdowns.links, link.link, people)
     }
