@@ -1,6 +1,6 @@
 /**
- * The storage engine of the tests in this process. Tests that open their database here run on SQLite, and those listed in
- * `*on-postgres.isolated.test.ts` also on PostgreSQL.
+ * The storage engine of the tests in this process. Tests that open their database here run on SQLite. The
+ * files `*on-postgres.isolated.test.ts` run some of them again on PostgreSQL.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

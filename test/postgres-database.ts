@@ -15,7 +15,7 @@ export type NewDatabase = PostgresLocation & { drop(): Promise<void> }
 
 let own: Promise<TestServer> | undefined
 
-/** Returns the server of this run. If there is none, starts one that ends with this process. */
+/** Returns the server of this run, or starts one until this process ends. */
 async function testServer(): Promise<Pick<TestServer, 'url' | 'template'>> {
   const url = process.env[urlVariable]
   const template = process.env[templateVariable]
@@ -97,7 +97,7 @@ async function stateOf(url: string): Promise<State> {
   return state as unknown as State
 }
 
-/** Ends other connections, deletes all rows but those of a new database, and restarts all sequences. */
+/** Ends other connections, deletes all rows except the row of `instance`, and restarts all sequences. */
 const emptied = `select pg_terminate_backend(pid, 5000) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid();
   set session_replication_role = replica;

@@ -1,4 +1,4 @@
-/** What holds for every operation on one record, whatever the resource. `test/contract/records.test.ts` has ids. */
+/** The contract that all resources share. `records.test.ts` tests their ids. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
@@ -13,7 +13,7 @@ function freshName(): string {
 }
 
 interface Resource {
-  /** The fields of a new record. No other record has them. */
+  /** Returns unused values for a new record. */
   fresh(): Record<string, string | number>
   readonly fields: readonly string[]
   readonly defaults: Json
