@@ -7,9 +7,23 @@ import { type StaticContent, sendStatic, staticContent } from '../http/static-co
 
 /** In cascade order; the first file declares the layers. */
 const sheets = [
-  ...['reset', 'tokens', 'base', 'parts/frame', 'parts/phone', 'parts/buttons', 'parts/floating', 'parts/forms'],
-  ...['parts/lists', 'parts/tables', 'parts/blocks', 'parts/content', 'parts/charts', 'parts/bars'],
-  ...['parts/statistics', 'parts/links', 'pages'],
+  'reset',
+  'tokens',
+  'base',
+  'parts/frame',
+  'parts/phone',
+  'parts/buttons',
+  'parts/floating',
+  'parts/forms',
+  'parts/lists',
+  'parts/tables',
+  'parts/blocks',
+  'parts/content',
+  'parts/charts',
+  'parts/bars',
+  'parts/statistics',
+  'parts/links',
+  'pages',
 ]
 
 const texts = new Map([

@@ -120,23 +120,23 @@ ${schemeForm(scheme, path)}
 }
 
 function navigationLink([name, [label, href]]: [string, readonly [string, string]], place: Place): Html {
-  const all = attributes({ href, 'aria-current': name === place ? 'page' : null })
-  return html`<li><a${all}>${icon(name as IconName)}${label}</a></li>`
+  const buttonAttributes = attributes({ href, 'aria-current': name === place ? 'page' : null })
+  return html`<li><a${buttonAttributes}>${icon(name as IconName)}${label}</a></li>`
 }
 
 function schemeForm(chosen: Scheme, path: string): Html {
   const buttons = (['system', 'light', 'dark'] as const).map((scheme) => {
     const label = { system: 'As the system', light: 'Light', dark: 'Dark' }[scheme]
-    const all = {
+    const buttonAttributes = {
       name: 'scheme',
       value: scheme,
       title: label,
       'aria-label': label,
       'aria-pressed': `${scheme === chosen}`,
     }
-    return html`<button${attributes(all)}>${icon(scheme)}</button>`
+    return html`<button${attributes(buttonAttributes)}>${icon(scheme)}</button>`
   })
-  return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Colours">${buttons}</div></form>`
+  return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Colors">${buttons}</div></form>`
 }
 
 /** Allows only resources of this server: no inline scripts or styles, and no framing. */

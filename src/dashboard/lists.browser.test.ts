@@ -32,7 +32,7 @@ for (const { name, options } of screens) {
     await disablesTwo(page, shot)
     await movesThemIntoSpace(page)
     await searches(page, shot)
-    await choosesColours(page)
+    await choosesScheme(page)
     await signsOut(app, page)
     assert.deepEqual(complaints, [])
   })
@@ -114,7 +114,7 @@ async function searches(page: Page, shot: Shot): Promise<void> {
   assert.equal(await rows.count(), 4)
 }
 
-async function choosesColours(page: Page): Promise<void> {
+async function choosesScheme(page: Page): Promise<void> {
   for (const [button, scheme] of [
     ['Dark', 'dark'],
     ['Light', 'light'],

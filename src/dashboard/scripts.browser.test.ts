@@ -45,15 +45,20 @@ const newLink = linkButton({
   inDialog: true,
 })
 const links = ['summer', 'x'.repeat(255), 'קיץ', 'sale-🏖️', 'winter'].map((alias, index) => ({
-  ...{ id: index + 1, alias, status: ['active', 'disabled', 'scheduled', 'expired'][index] ?? 'active' },
-  ...{ shortUrl: `https://go.acme.com/${alias}`, url: `https://acme.com/${'path/'.repeat(40)}${alias}` },
+  id: index + 1,
+  alias,
+  status: ['active', 'disabled', 'scheduled', 'expired'][index] ?? 'active',
+  shortUrl: `https://go.acme.com/${alias}`,
+  url: `https://acme.com/${'path/'.repeat(40)}${alias}`,
 }))
 
 /** The link list, filtered by the search. */
 function linksPage(search: string): string {
   const found = links.filter(({ alias }) => alias.includes(search))
   const bar = filterBar({
-    ...{ action: '/app/links', search: { name: 'search', label: 'Search links', value: search }, results: 'results' },
+    action: '/app/links',
+    search: { name: 'search', label: 'Search links', value: search },
+    results: 'results',
     filters: [{ name: 'status', label: 'Status', value: '', options: [{ value: '', label: 'Any status' }] }],
   })
   const count = resultCount(`${found.length} links`, '/app/links')
@@ -64,14 +69,17 @@ function linksPage(search: string): string {
     columns: [
       { label: 'Select', kind: 'select', cell: ({ id, alias }) => selectRow(id, alias) },
       {
-        ...{ label: 'Short link', kind: 'lead', sortBy: 'alias' },
+        label: 'Short link',
+        kind: 'lead',
+        sortBy: 'alias',
         cell: ({ id, shortUrl, url, status }) =>
           html`${shortUrlLink({ shortUrl, href: `/app/links/${id}`, coversRow: true })} ${statusBadge(status)}<br>${destination(url)}`,
       },
       { label: 'Space', cell: ({ id, alias }) => spaceLabel({ name: alias, color: id }) },
       { label: 'Created', sortBy: 'id', cell: () => timeAgo(0, Date.now()) },
       {
-        ...{ label: 'Actions', kind: 'menu' },
+        label: 'Actions',
+        kind: 'menu',
         cell: ({ id, alias }) =>
           menu(`menu-${id}`, `Actions for ${alias}`, [
             { label: 'Disable', href: '/disabled', icon: 'off', fields: { id: String(id) } },

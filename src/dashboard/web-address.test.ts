@@ -18,8 +18,19 @@ test('adds https to a host name', () => {
 
 test('returns other text unchanged', () => {
   for (const text of [
-    ...['', 'summer', '/summer', '//acme.com', 'https://acme.com', 'http://acme.com', 'mailto:ana@acme.com'],
-    ...['ana@acme.com', 'javascript:alert(1.5)', 'data:text/html,a.b', 'localhost:4000/docs', 'a b.com', 'C:\\a.txt'],
+    '',
+    'summer',
+    '/summer',
+    '//acme.com',
+    'https://acme.com',
+    'http://acme.com',
+    'mailto:ana@acme.com',
+    'ana@acme.com',
+    'javascript:alert(1.5)',
+    'data:text/html,a.b',
+    'localhost:4000/docs',
+    'a b.com',
+    'C:\\a.txt',
   ]) {
     assert.equal(withHttps(text), text)
   }

@@ -40,28 +40,38 @@ async function assertRefusedAlike({ page, action, asks, typed, besides = {} }: R
 
 const long = (length: number) => 'x'.repeat(length)
 const web = [
-  ...[{ homepage_url: 'nope' }, { homepage_url: 'javascript:alert(1)' }, { not_found_url: 'ftp://acme.com/' }],
-  ...[{ homepage_url: 'acme.com' }, { not_found_url: 'acme.com/nothing' }],
+  { homepage_url: 'nope' },
+  { homepage_url: 'javascript:alert(1)' },
+  { not_found_url: 'ftp://acme.com/' },
+  { homepage_url: 'acme.com' },
+  { not_found_url: 'acme.com/nothing' },
 ]
 const badLinks: readonly Form[] = [
-  ...[
-    { url: '' },
-    { url: 'acme' },
-    { url: 'acme.com/x' },
-    { url: 'javascript:alert(1)' },
-    { url: `https://acme.com/${long(9_000)}` },
-  ],
-  ...[{ alias: 'two words' }, { alias: 'robots.txt' }, { alias: '/x' }, { alias: '../x' }, { alias: 'x+' }],
-  ...[{ alias: 'taken' }, { alias: 'TAKEN' }, { alias: long(129) }, { title: long(256) }],
-  ...[{ clicks_limit: '0' }, { clicks_limit: '-1' }, { clicks_limit: 'many' }, { clicks_limit: '1e3' }],
-  ...[
-    { expiration_url: 'nope' },
-    { expiration_url: 'acme.com/over' },
-    { redirect_status: '303' },
-    { space_id: '99999' },
-    { redirect_password: long(129) },
-  ],
-  ...[{ active_period_start_at: '2026-02-30T10:00' }, { active_period_end_at: 'tomorrow' }],
+  { url: '' },
+  { url: 'acme' },
+  { url: 'acme.com/x' },
+  { url: 'javascript:alert(1)' },
+  { url: `https://acme.com/${long(9_000)}` },
+  { alias: 'two words' },
+  { alias: 'robots.txt' },
+  { alias: '/x' },
+  { alias: '../x' },
+  { alias: 'x+' },
+  { alias: 'taken' },
+  { alias: 'TAKEN' },
+  { alias: long(129) },
+  { title: long(256) },
+  { clicks_limit: '0' },
+  { clicks_limit: '-1' },
+  { clicks_limit: 'many' },
+  { clicks_limit: '1e3' },
+  { expiration_url: 'nope' },
+  { expiration_url: 'acme.com/over' },
+  { redirect_status: '303' },
+  { space_id: '99999' },
+  { redirect_password: long(129) },
+  { active_period_start_at: '2026-02-30T10:00' },
+  { active_period_end_at: 'tomorrow' },
   { active_period_start_at: '2030-01-02 10:00', active_period_end_at: '2030-01-01 10:00' },
   { url: 'nope', alias: 'two words', title: long(256), clicks_limit: 'many' },
 ]
@@ -219,7 +229,7 @@ describe('returns 409 with both versions after someone else saved', () => {
     const address = 'https://acme.com/kept'
     const domain = await place.stored('/domains', { name: 'kept.example.com', homepage_url: address })
     const sent = [
-      [`/app/spaces/${space.id}`, { color: '2' }, ['Colour']],
+      [`/app/spaces/${space.id}`, { color: '2' }, ['Color']],
       [`/app/spaces/${space.id}`, { name: 'Mine' }, ['Name']],
       [`/app/domains/${domain.id}`, { not_found_url: address }, ['For unknown links']],
       [`/app/domains/${domain.id}`, { homepage_url: '' }, ['Homepage']],
@@ -227,7 +237,7 @@ describe('returns 409 with both versions after someone else saved', () => {
     for (const [path, form, labels] of sent) {
       const { status, page } = await browser.post(path, { version: 'x', ...form })
       assert.equal(status, 409)
-      const all = ['Name', 'Colour', 'Homepage', 'For unknown links']
+      const all = ['Name', 'Color', 'Homepage', 'For unknown links']
       const told = page.said.join().replace(/.*Stored now/s, '')
       assert.deepEqual(
         all.filter((label) => told.includes(label)),
@@ -262,9 +272,16 @@ test('saves a form without a version, like the API without If-Match', async () =
 describe('the link form', () => {
   test('changes nothing if nothing was edited', async () => {
     const link = await place.link({
-      ...{ title: 'Größe "1" & <b>', url: 'https://acme.com/?a=1&b=%22', clicks_limit: 9, forward_query: true },
-      ...{ active_period_start_at: '2026-01-02T03:04:05.678Z', active_period_end_at: '2090-01-01T00:00:00Z' },
-      ...{ expiration_url: 'https://acme.com/over', redirect_status: 308, redirect_password: 'secret', disabled: true },
+      title: 'Größe "1" & <b>',
+      url: 'https://acme.com/?a=1&b=%22',
+      clicks_limit: 9,
+      forward_query: true,
+      active_period_start_at: '2026-01-02T03:04:05.678Z',
+      active_period_end_at: '2090-01-01T00:00:00Z',
+      expiration_url: 'https://acme.com/over',
+      redirect_status: 308,
+      redirect_password: 'secret',
+      disabled: true,
     })
     const path = `/app/links/${link.id}`
     const { page } = await browser.follow(await browser.submit(await browser.open(`${path}/edit`), path))

@@ -135,8 +135,13 @@ const idText = fc.constantFrom(...[...links, ...domains, ...spaces].map(String))
 const query = fc
   .record(
     {
-      ...{ search: fc.constantFrom(theirs.mark, 'example', 'a'), domain_id: idText, space_id: idText, link_id: idText },
-      ...{ sort_by: fc.constantFrom('alias', 'name', 'clicks'), page: fc.constantFrom('1', '2'), after: idText },
+      search: fc.constantFrom(theirs.mark, 'example', 'a'),
+      domain_id: idText,
+      space_id: idText,
+      link_id: idText,
+      sort_by: fc.constantFrom('alias', 'name', 'clicks'),
+      page: fc.constantFrom('1', '2'),
+      after: idText,
     },
     { requiredKeys: [] },
   )

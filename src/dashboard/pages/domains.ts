@@ -73,13 +73,13 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Row>): Pa
     return { title: 'Domains', place: 'domains', body: emptyState({ title: 'No domains yet', why, action }) }
   }
   const search = { name: 'search', label: 'Search domains', value: query.search ?? '' }
-  const kept = { sort_by: list.valueOf('sort_by'), sort: list.valueOf('sort') }
+  const preserved = { sort_by: list.valueOf('sort_by'), sort: list.valueOf('sort') }
   const pages = { page: list.page, perPage: query.per_page, total, totalIsExact }
   const results =
     rows.length === 0
       ? noRowsMessage(list, 'No domain has this in its name.')
       : html`${domainTable(rows, list)}${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
-  const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
+  const body = html`${filterBar({ action: home, search, filters: [], preserved, results: 'results' })}
 <div id="results" class="results">${results}</div>`
   return { title: 'Domains', place: 'domains', action, body }
 }
@@ -155,7 +155,7 @@ export function addDomainPages(
 ): void {
   pages.get(`${home}/:id`, async (request) => {
     const { account, query, exchange } = request
-    const { record } = await domainAsked(request)
+    const { record } = await requestedDomain(request)
     const path = `${home}/${record.id}`
     const subject = { scope: 'domain', id: record.id } as const
     const publicHost = URL.parse(dashboardUrl(exchange))?.hostname ?? null
@@ -173,7 +173,7 @@ export function addDomainPages(
   })
 
   pages.get(`${home}/:id/edit`, async (request) => {
-    const { record, version } = await domainAsked(request)
+    const { record, version } = await requestedDomain(request)
     return editPage(record, new FormState({ ...record, version }), null)
   })
 
@@ -183,14 +183,14 @@ export function addDomainPages(
     const id = idParam(request, 'domain')
     const saved = await attempt(() => actions.change(account, id, sent, preconditionFrom(version)))
     if (!(saved instanceof Rejection)) return new Redirect(`${home}/${id}`, { code: 'domain-saved' })
-    const now = await domainAsked(request)
+    const now = await requestedDomain(request)
     const state = new FormState({ ...fields, version: now.version }, saved.violations)
-    const clash = saved.isConflict ? conflictMessage(differences(sent, now.record)) : null
-    return { ...editPage(now.record, state, clash), status: saved.isConflict ? 409 : 422 }
+    const conflict = saved.isConflict ? conflictMessage(differences(sent, now.record)) : null
+    return { ...editPage(now.record, state, conflict), status: saved.isConflict ? 409 : 422 }
   })
 
   pages.get(`${home}/:id/delete`, async (request) => {
-    const { record } = await domainAsked(request)
+    const { record } = await requestedDomain(request)
     const filter = { domain_id: String(record.id), per_page: '10' }
     const list = new ListState('', filter, listLinksQuery, resources.links)
     return deletePage(record, await listLinks(storage, request.account, list.request))
@@ -201,7 +201,7 @@ export function addDomainPages(
     return new Redirect(home, { code: 'domain-deleted' })
   })
 
-  async function domainAsked(request: PageRequest) {
+  async function requestedDomain(request: PageRequest) {
     return found(await findDomain(storage, request.account, idParam(request, 'domain')), 'domain')
   }
 }
@@ -220,9 +220,9 @@ ${menu('domain-menu', `More actions for ${name_unicode}`, [
 ])}</div>`
 }
 
-function editPage(domain: Domain, state: FormState, clash: Html | null): PageContent {
+function editPage(domain: Domain, state: FormState, conflict: Html | null): PageContent {
   const path = `${home}/${domain.id}`
-  const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
+  const body = html`${conflict}<form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.field('version').value })}${state.withErrors(urlFields(state))}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
   const { title, heading } = titleAndHeading(domain)

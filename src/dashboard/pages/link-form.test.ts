@@ -18,9 +18,16 @@ test('a closed section summarizes its values', () => {
     'Redirect',
   ])
   const all = {
-    ...{ title: 'x'.repeat(60), space_id: '2', active_period_start_at: '2026-12-01T10:00' },
-    ...{ active_period_end_at: '2026-12-02T10:00', clicks_limit: '500', expiration_url: 'https://acme.com/over' },
-    ...{ disabled: 'true', redirect_password: 'x', forward_query: 'true', redirect_status: '308' },
+    title: 'x'.repeat(60),
+    space_id: '2',
+    active_period_start_at: '2026-12-01T10:00',
+    active_period_end_at: '2026-12-02T10:00',
+    clicks_limit: '500',
+    expiration_url: 'https://acme.com/over',
+    disabled: 'true',
+    redirect_password: 'x',
+    forward_query: 'true',
+    redirect_status: '308',
   }
   assert.deepEqual(saidOf(all), [
     `Name and space ${'x'.repeat(12)}…${'x'.repeat(11)}, Sales`,

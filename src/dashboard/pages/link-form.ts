@@ -86,7 +86,7 @@ function address(state: FormState, { domains }: Choices): Html {
 /** Adds the form for an existing link. */
 export function addLinkEditPages(pages: Pages, { storage, actions, shortUrl }: LinkServices): void {
   pages.get(`${home}/:id/edit`, async (request) => {
-    const { link, version } = await linkAsked(request)
+    const { link, version } = await requestedLink(request)
     const choices = await loadChoices(storage, request.account, { spaces: [link.space_id] })
     return editLinkContent(link, new FormState({ ...formValues(link), version }), choices, null)
   })
@@ -96,20 +96,20 @@ export function addLinkEditPages(pages: Pages, { storage, actions, shortUrl }: L
     const id = idParam(request, 'link')
     const saved = await attempt(() => actions.change(account, id, apiFields(fields), preconditionFrom(fields.version)))
     if (!(saved instanceof Rejection)) return new Redirect(`${home}/${id}`, { code: 'link-saved' })
-    const { link, version } = await linkAsked(request)
+    const { link, version } = await requestedLink(request)
     const choices = await loadChoices(storage, account, { spaces: [link.space_id, fields.space_id] })
     const state = new FormState({ ...fields, version }, saved.violations)
-    const clash = saved.isConflict ? conflictMessage(linkDifferences(fields, link, choices)) : null
-    return { ...editLinkContent(link, state, choices, clash), status: saved.isConflict ? 409 : 422 }
+    const conflict = saved.isConflict ? conflictMessage(linkDifferences(fields, link, choices)) : null
+    return { ...editLinkContent(link, state, choices, conflict), status: saved.isConflict ? 409 : 422 }
   })
 
-  async function linkAsked(request: PageRequest): Promise<{ readonly link: Link; readonly version: string }> {
+  async function requestedLink(request: PageRequest): Promise<{ readonly link: Link; readonly version: string }> {
     const { record, version } = found(await findLink(storage, request.account, idParam(request, 'link')), 'link')
     return { link: linkOf(record, shortUrl), version }
   }
 }
 
-function editLinkContent(link: Link, state: FormState, choices: Choices, clash: Html | null): PageContent {
+function editLinkContent(link: Link, state: FormState, choices: Choices, conflict: Html | null): PageContent {
   const path = `${home}/${link.id}`
   const words = shortUrlText(link.short_url)
   const url = textField({ name: 'url', label: 'Destination', type: 'url', state: state.field('url'), isRequired: true })
@@ -120,7 +120,7 @@ function editLinkContent(link: Link, state: FormState, choices: Choices, clash: 
     isCode: true,
     isRequired: true,
   })
-  const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
+  const body = html`${conflict}<form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.field('version').value })}${state.withErrors(html`${url}${alias}${linkSections(state, choices, link.has_redirect_password)}`)}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
   return { title: `Edit ${words}`, heading: html`Edit <bdi>${words}</bdi>`, place: 'links', body }

@@ -37,17 +37,17 @@ const home = '/app/links'
 export function addLinkPages(pages: Pages, { storage, shortUrl }: Pick<LinkServices, 'storage' | 'shortUrl'>): void {
   pages.get(`${home}/:id`, async (request) => {
     const { account, query } = request
-    const link = await linkAsked(request)
+    const link = await requestedLink(request)
     const reading = periodFrom(query)
     const path = `${home}/${link.id}`
     const subject = { scope: 'link', id: link.id } as const
-    const of = { db: storage, account, subject, reading, path }
+    const context = { db: storage, account, subject, reading, path }
     const isRefused = reading.violations.length > 0
     // An invalid period is reported above the figures.
-    const isQuiet = !isRefused && link.clicks === 0 && !(await hasVisits(of))
+    const isQuiet = !isRefused && link.clicks === 0 && !(await hasVisits(context))
     const [space, stats] = await Promise.all([
       link.space_id === null ? undefined : findSpace(storage, account, link.space_id),
-      isQuiet ? null : Promise.all([clicksOverTime(of), breakdownBars(of, allBreakdowns)]),
+      isQuiet ? null : Promise.all([clicksOverTime(context), breakdownBars(context, allBreakdowns)]),
     ])
     const body = html`${linkFacts(link, space?.record, `${path}/qr`)}
 ${clicksSection(link, stats)}
@@ -57,19 +57,19 @@ ${deletionSection(link, stats !== null)}`
   })
 
   pages.getFile(`${home}/:id/clicks.csv`, async (request) => {
-    const { id, alias } = await linkAsked(request)
+    const { id, alias } = await requestedLink(request)
     return sendClicksCsv(request, storage, { scope: 'link', id }, `${alias}-clicks.csv`)
   })
 
   pages.getFile(`${home}/:id/qr`, async (request) => {
-    const { alias: name, short_url: address } = await linkAsked(request)
+    const { alias: name, short_url: address } = await requestedLink(request)
     const { download, ...query } = request.query
     const disposition = download === undefined ? 'inline' : 'attachment'
     const headers = { 'cache-control': 'no-store' }
     return sendQr(request.exchange, { name, shortUrl: address, query, disposition, headers }, null)
   })
 
-  async function linkAsked(request: PageRequest): Promise<Link> {
+  async function requestedLink(request: PageRequest): Promise<Link> {
     const { record } = found(await findLink(storage, request.account, idParam(request, 'link')), 'link')
     return linkOf(record, shortUrl)
   }
@@ -85,8 +85,8 @@ function clicksSection(link: Link, stats: readonly Html[] | null): Html {
 /** Renders the deletion links. Confirmation pages name the consequences. */
 function deletionSection({ id }: Link, hasStatistics: boolean): Html {
   const path = `${home}/${id}`
-  const forget = html`<div><p>Its clicks go back to 0. The link keeps working.</p>${confirmLink('Delete the statistics', `${path}/forget`)}</div>`
-  return html`<section id="delete"><h2>Delete</h2><div class="removals">${hasStatistics ? forget : null}
+  const statistics = html`<div><p>Its clicks go back to 0. The link keeps working.</p>${confirmLink('Delete the statistics', `${path}/forget`)}</div>`
+  return html`<section id="delete"><h2>Delete</h2><div class="removals">${hasStatistics ? statistics : null}
 <div>${confirmLink('Delete the link', `${path}/delete`)}</div></div></section>`
 }
 
@@ -166,8 +166,8 @@ export interface LinkServices {
 }
 
 /** Adds the actions on one link. Each returns to the list in its previous state, or to the link page. */
-export function addLinkActionPages(pages: Pages, parts: LinkServices): void {
-  const { storage, actions, shortUrl, deleteClicks } = parts
+export function addLinkActionPages(pages: Pages, services: LinkServices): void {
+  const { storage, actions, shortUrl, deleteClicks } = services
   for (const [name, disabled, code] of switches) {
     pages.post(`${home}/:id/${name}`, async (request) => {
       const id = idParam(request, 'link')
@@ -179,7 +179,7 @@ export function addLinkActionPages(pages: Pages, parts: LinkServices): void {
   pages.get(`${home}/:id/delete`, async (request) => {
     const { account, query } = request
     const next = query.next === undefined ? null : linkListReturnPath(query.next)
-    return deletePage({ storage, account, shortUrl }, await linkAsked(request), next)
+    return deletePage({ storage, account, shortUrl }, await requestedLink(request), next)
   })
 
   pages.post(`${home}/:id/delete`, async (request) => {
@@ -197,7 +197,7 @@ export function addLinkActionPages(pages: Pages, parts: LinkServices): void {
   })
 
   pages.get(`${home}/:id/forget`, async (request) => {
-    const { id, domain_name, alias, clicks } = await linkAsked(request)
+    const { id, domain_name, alias, clicks } = await requestedLink(request)
     return deleteStatisticsPage(id, shortUrlText(shortUrl(domain_name ?? '', alias)), clicks)
   })
 
@@ -207,7 +207,7 @@ export function addLinkActionPages(pages: Pages, parts: LinkServices): void {
     return new Redirect(`${home}/${id}`, { code: 'clicks-deleted' })
   })
 
-  async function linkAsked(request: PageRequest) {
+  async function requestedLink(request: PageRequest) {
     return found(await findLink(storage, request.account, idParam(request, 'link')), 'link').record
   }
 }
@@ -240,13 +240,13 @@ interface DeletionContext {
 }
 
 /** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
-async function deletePage(of: DeletionContext, link: LinkRow, next: string | null): Promise<PageContent> {
-  const shortUrl = shortUrlOf(of, link)
+async function deletePage(context: DeletionContext, link: LinkRow, next: string | null): Promise<PageContent> {
+  const shortUrl = shortUrlOf(context, link)
   const counts =
     link.clicks === 0 ? 'It has not been visited yet.' : `It has been visited ${quantity(link.clicks, 'time')}.`
   const body = confirmation({
     action: `${home}/${link.id}/delete`,
-    consequences: [html`${await describeEffect(of, [link])} ${counts}`, undoable],
+    consequences: [html`${await describeEffect(context, [link])} ${counts}`, undoable],
     verb: html`Delete ${shortUrl}`,
     cancel: next ?? `${home}/${link.id}`,
     ...(next !== null && { fields: { next } }),
@@ -256,20 +256,20 @@ async function deletePage(of: DeletionContext, link: LinkRow, next: string | nul
 
 /** Asks whether to delete several links. Names the most visited ones. */
 export async function deleteManyPage(
-  of: DeletionContext,
+  context: DeletionContext,
   links: readonly LinkRow[],
   next: string,
 ): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
   const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
   const things: Part[] = named.map(
-    (link) => html`<bdi>${shortUrlOf(of, link)}</bdi>: ${quantity(link.clicks, 'click')}`,
+    (link) => html`<bdi>${shortUrlOf(context, link)}</bdi>: ${quantity(link.clicks, 'click')}`,
   )
   if (links.length > namedLinks) things.push(`and ${links.length - namedLinks} more`)
   const body = confirmation({
     action: `${home}/selected`,
     things,
-    consequences: [await describeEffect(of, links), undoable],
+    consequences: [await describeEffect(context, links), undoable],
     verb: `Delete ${counts}`,
     cancel: next,
     fields: { what: 'delete', confirmed: 'true', next, ...selectedRows(links.map(({ id }) => id)) },

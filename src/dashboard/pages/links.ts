@@ -119,7 +119,7 @@ function filters(list: ListState, { domains, spaces }: Choices): Html {
         options: [any('Any state'), ...statuses.map((status) => ({ value: status, label: statusLabels[status] }))],
       },
     ],
-    kept: Object.fromEntries(
+    preserved: Object.fromEntries(
       ['sort_by', 'sort'].flatMap((name) => (list.valueOf(name) === '' ? [] : [[name, list.valueOf(name)]])),
     ),
     results: 'results',
@@ -238,8 +238,8 @@ ${what('delete', 'Delete', 'danger')}`
 const noSpace = '0'
 
 /** Adds `/app/links/selected`, the form for selected rows. */
-export function addSelectedLinkPages(pages: Pages, parts: LinkServices): void {
-  const { storage, shortUrl } = parts
+export function addSelectedLinkPages(pages: Pages, services: LinkServices): void {
+  const { storage, shortUrl } = services
   // Changing the color scheme on the confirmation page returns to this path.
   pages.get(`${home}/selected`, async () => new Redirect(home))
 
@@ -249,10 +249,10 @@ export function addSelectedLinkPages(pages: Pages, parts: LinkServices): void {
     const list = linkListReturnPath(fields.next)
     if (ids.length === 0) return new Redirect(list)
     if (fields.what !== 'delete' || fields.confirmed === 'true')
-      return new Redirect(list, await applyToAll(ids, request, parts))
+      return new Redirect(list, await applyToAll(ids, request, services))
     const links = await Promise.all(ids.map((id) => findLink(storage, account, id)))
-    const there = links.flatMap((link) => link?.record ?? [])
-    return there.length === 0 ? new Redirect(list) : deleteManyPage({ storage, account, shortUrl }, there, list)
+    const existing = links.flatMap((link) => link?.record ?? [])
+    return existing.length === 0 ? new Redirect(list) : deleteManyPage({ storage, account, shortUrl }, existing, list)
   })
 }
 
@@ -265,9 +265,9 @@ function selectedIn(fields: Fields): number[] {
 async function applyToAll(
   ids: readonly number[],
   { account, fields }: PageRequest,
-  parts: LinkServices,
+  services: LinkServices,
 ): Promise<Notice> {
-  const { apply, notice } = actionFrom(fields, account, parts)
+  const { apply, notice } = actionFrom(fields, account, services)
   const done: number[] = []
   for (const id of ids) {
     try {
@@ -285,7 +285,7 @@ async function applyToAll(
 interface LinkAction {
   /** Returns false if the action was not possible. */
   readonly apply: (id: number) => Promise<unknown>
-  readonly notice: (done: readonly number[], others: number) => Notice
+  readonly notice: (done: readonly number[], failed: number) => Notice
 }
 
 function actionFrom({ what, space_id }: Fields, account: number, { actions }: LinkServices): LinkAction {
@@ -310,24 +310,24 @@ function actionFrom({ what, space_id }: Fields, account: number, { actions }: Li
 }
 
 function switchNotice(to: 'enabled' | 'disabled'): LinkAction['notice'] {
-  return (done, others) => {
-    if (done.length === 1 && others === 0) return { code: `link-${to}`, ids: done }
-    return noticeForMany({ code: `links-${to}` }, done, others)
+  return (done, failed) => {
+    if (done.length === 1 && failed === 0) return { code: `link-${to}`, ids: done }
+    return noticeForMany({ code: `links-${to}` }, done, failed)
   }
 }
 
-const deletionNotice: LinkAction['notice'] = (done, others) => {
-  if (done.length === 1 && others === 0) return { code: 'link-deleted', ids: done }
-  return noticeForMany({ code: 'links-deleted', ids: done }, done, others)
+const deletionNotice: LinkAction['notice'] = (done, failed) => {
+  if (done.length === 1 && failed === 0) return { code: 'link-deleted', ids: done }
+  return noticeForMany({ code: 'links-deleted', ids: done }, done, failed)
 }
 
-const restoreNotice: LinkAction['notice'] = (done, others) => {
-  if (done.length === 0) return { code: 'links-not-restored', count: others }
-  return { code: 'links-restored', count: done.length, failed: others }
+const restoreNotice: LinkAction['notice'] = (done, failed) => {
+  if (done.length === 0) return { code: 'links-not-restored', count: failed }
+  return { code: 'links-restored', count: done.length, failed: failed }
 }
 
-function noticeForMany(notice: Notice, done: readonly number[], others: number): Notice {
-  return done.length === 0 ? { code: 'links-gone' } : { ...notice, count: done.length, failed: others }
+function noticeForMany(notice: Notice, done: readonly number[], failed: number): Notice {
+  return done.length === 0 ? { code: 'links-gone' } : { ...notice, count: done.length, failed: failed }
 }
 
 function moveTo(space: unknown, change: (fields: Fields) => LinkAction['apply']): LinkAction {

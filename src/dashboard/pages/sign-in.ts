@@ -36,20 +36,20 @@ export function addSignInPages(pages: Pages, { db, keyring, countFailedSignIn }:
 
   pages.publicPost('/app/sign-in', async (exchange, fields) => {
     const next = shortReturnPath(fields.next)
-    const begun = await begin(fields, browserLabel(exchange.headers['user-agent']))
+    const result = await begin(fields, browserLabel(exchange.headers['user-agent']))
     const before = await pages.sessionOf(exchange)
-    if (begun instanceof NotSignedIn) {
+    if (result instanceof NotSignedIn) {
       // A browser that opens the link a second time is already signed in.
       if (before !== undefined && fields.token !== undefined)
         return pages.redirect(exchange, new Redirect(next, { code: 'signed-in' }))
       const tooMany = countFailedSignIn(exchange)
       if (tooMany !== undefined) return tooMany
-      const page = signInPage(exchange, { next, account: before?.account.name ?? null }, begun.violations)
+      const page = signInPage(exchange, { next, account: before?.account.name ?? null }, result.violations)
       return pages.send(exchange, 422, page)
     }
     // Ends the browser's previous session: secrets never outlive a sign-in.
     if (before !== undefined) await removeSession(db, before.account.id, before.id)
-    setSessionCookie(exchange, pages.isSecure(exchange), begun.secret)
+    setSessionCookie(exchange, pages.isSecure(exchange), result.secret)
     return pages.redirect(exchange, new Redirect(next))
   })
 

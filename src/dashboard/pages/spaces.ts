@@ -60,17 +60,17 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Row>): Pa
   const { query } = list
   const action = linkButton({ label: 'New space', href: `${home}/new`, weight: 'primary', icon: 'plus' })
   if (total === 0 && query.search === null) {
-    const why = 'A space groups links under a name and a colour: a campaign, a team, a client.'
+    const why = 'A space groups links under a name and a color: a campaign, a team, a client.'
     return { title: 'Spaces', place: 'spaces', body: emptyState({ title: 'No spaces yet', why, action }) }
   }
   const search = { name: 'search', label: 'Search spaces', value: query.search ?? '' }
-  const kept = { sort_by: list.valueOf('sort_by'), sort: list.valueOf('sort') }
+  const preserved = { sort_by: list.valueOf('sort_by'), sort: list.valueOf('sort') }
   const results =
     rows.length === 0
       ? noRowsMessage(list, 'No space has this in its name.')
       : html`${spaceTable(rows, list)}
 ${pagination({ page: list.page, perPage: query.per_page, total, totalIsExact, href: (page) => list.pageHref(page) })}`
-  const body = html`${filterBar({ action: home, search, filters: [], kept, results: 'results' })}
+  const body = html`${filterBar({ action: home, search, filters: [], preserved, results: 'results' })}
 <div id="results" class="results">${results}</div>`
   return { title: 'Spaces', place: 'spaces', action, body }
 }
@@ -115,7 +115,7 @@ function spaceFields(state: FormState): Html {
 export function addSpacePages(pages: Pages, { storage, actions, shortUrl }: SpaceServices): void {
   pages.get(`${home}/:id`, async (request) => {
     const { account, query } = request
-    const { record } = await spaceOf(request)
+    const { record } = await requestedSpace(request)
     const path = `${home}/${record.id}`
     const subject = { scope: 'space', id: record.id } as const
     const { part, status } = await groupStatistics({ db: storage, shortUrl, account, subject, query, path })
@@ -124,7 +124,7 @@ export function addSpacePages(pages: Pages, { storage, actions, shortUrl }: Spac
   })
 
   pages.get(`${home}/:id/edit`, async (request) => {
-    const { record, version } = await spaceOf(request)
+    const { record, version } = await requestedSpace(request)
     return editPage(record, new FormState({ ...record, version }), null)
   })
 
@@ -134,14 +134,14 @@ export function addSpacePages(pages: Pages, { storage, actions, shortUrl }: Spac
     const id = idParam(request, 'space')
     const saved = await attempt(() => actions.change(account, id, sent, preconditionFrom(version)))
     if (!(saved instanceof Rejection)) return new Redirect(`${home}/${id}`, { code: 'space-saved' })
-    const now = await spaceOf(request)
+    const now = await requestedSpace(request)
     const state = new FormState({ ...fields, version: now.version }, saved.violations)
-    const clash = saved.isConflict ? conflictMessage(differences(sent, now.record)) : null
-    return { ...editPage(now.record, state, clash), status: saved.isConflict ? 409 : 422 }
+    const conflict = saved.isConflict ? conflictMessage(differences(sent, now.record)) : null
+    return { ...editPage(now.record, state, conflict), status: saved.isConflict ? 409 : 422 }
   })
 
   pages.get(`${home}/:id/delete`, async (request) => {
-    const { record } = await spaceOf(request)
+    const { record } = await requestedSpace(request)
     const filter = { space_id: String(record.id), per_page: '10' }
     const list = new ListState('', filter, listLinksQuery, resources.links)
     return deletePage(record, await listLinks(storage, request.account, list.request))
@@ -152,7 +152,7 @@ export function addSpacePages(pages: Pages, { storage, actions, shortUrl }: Spac
     return new Redirect(home, { code: 'space-deleted' })
   })
 
-  async function spaceOf(request: PageRequest) {
+  async function requestedSpace(request: PageRequest) {
     return found(await findSpace(storage, request.account, idParam(request, 'space')), 'space')
   }
 }
@@ -167,9 +167,9 @@ ${menu('space-menu', `More actions for ${name}`, [
 ])}</div>`
 }
 
-function editPage(space: Space, state: FormState, clash: Html | null): PageContent {
+function editPage(space: Space, state: FormState, conflict: Html | null): PageContent {
   const path = `${home}/${space.id}`
-  const body = html`${clash}<form method="post" action="${path}" class="form" data-guard novalidate>
+  const body = html`${conflict}<form method="post" action="${path}" class="form" data-guard novalidate>
 ${hiddenFields({ version: state.field('version').value })}${spaceFields(state)}
 <div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
   return { title: `Edit ${space.name}`, heading: html`Edit <bdi>${space.name}</bdi>`, place: 'spaces', body }
@@ -180,7 +180,7 @@ function differences(sent: Fields, stored: Space): Difference[] {
     { field: 'name', label: 'Name', yours: String(sent.name), theirs: stored.name },
     {
       field: 'color',
-      label: 'Colour',
+      label: 'Color',
       yours: colors[Number(sent.color) - 1] ?? '',
       theirs: colors[stored.color - 1] ?? '',
     },

@@ -130,7 +130,7 @@ export function colorField(field: Omit<Field, 'label'>): Html {
     value: String(index + 1),
     label: html`${dot(index + 1)}${word.replace(/^./, (letter) => letter.toUpperCase())}`,
   }))
-  return radioGroup({ ...field, label: 'Colour', options })
+  return radioGroup({ ...field, label: 'Color', options })
 }
 
 function dot(color: number): Html {

@@ -17,13 +17,13 @@ interface Filters {
   readonly search: { readonly name: string; readonly label: string; readonly value: string }
   readonly filters: readonly Filter[]
   /** Other query fields to preserve, such as the order. */
-  readonly kept?: Readonly<Record<string, string>>
+  readonly preserved?: Readonly<Record<string, string>>
   /** The `id` of the results, which scripts update while people type. */
   readonly results: string
 }
 
 /** Renders the search and filter form above a list. */
-export function filterBar({ action, search, filters, kept = {}, results }: Filters): Html {
+export function filterBar({ action, search, filters, preserved = {}, results }: Filters): Html {
   const selects = filters.map(({ name, label, value, options }) => {
     const all = attributes({ id: `filter-${name}`, name, 'data-set': value !== (options[0]?.value ?? '') })
     return html`<div class="select"><label class="hidden-text" for="filter-${name}">${label}</label><select${all}>${optionsOf(options, value)}</select></div>`
@@ -31,7 +31,7 @@ export function filterBar({ action, search, filters, kept = {}, results }: Filte
   return html`<form class="filters" method="get" action="${action}" role="search" data-live="${results}">
 <div class="search">${icon('search')}<label class="hidden-text" for="filter-${search.name}">${search.label}</label>
 <input type="search" id="filter-${search.name}" name="${search.name}" value="${search.value}" placeholder="${search.label}" autocomplete="off" spellcheck="false"></div>
-${selects}${hiddenFields(kept)}<button class="button plain without-script">Apply</button></form>`
+${selects}${hiddenFields(preserved)}<button class="button plain without-script">Apply</button></form>`
 }
 
 /**
