@@ -36,7 +36,6 @@ export class PostgresStorage implements Storage {
   readonly #readOnlyCheck: ReadOnlyCheck
   /** Limits slow lists, so that connections remain for all other work. */
   readonly #slowLists: Semaphore
-  readonly #lists = new PostgresLists((query, cost) => this.#select(query, cost))
   readonly #condition = new Condition()
   readonly #underWay = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
@@ -74,7 +73,8 @@ export class PostgresStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return this.#awaited(listPage(this.#lists, listing))
+    const lists = new PostgresLists((query, cost) => this.#select(query, cost, listing.account))
+    return this.#awaited(listPage(lists, listing))
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -110,10 +110,10 @@ export class PostgresStorage implements Storage {
   }
 
   /** The best plan of a long query depends on its values, so only short queries stay prepared. */
-  #select(query: Sql, cost: Cost): Promise<Readonly<Record<string, unknown>>[]> {
+  #select(query: Sql, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
     const compiled = compileQuery(compiler, query)
     if (cost === 'page') return this.#pool.with((client) => execute(client, compiled))
-    return this.#slowLists.run(() => this.#pool.with((client) => executeOnce(client, compiled)))
+    return this.#slowLists.run(() => this.#pool.with((client) => executeOnce(client, compiled)), String(account))
   }
 
   /** Returns the result of `work`. The storage does not close before. */

@@ -39,8 +39,8 @@ test('sees what was committed before the query', async (t) => {
   const { records, readers } = await open(t)
   for (let total = 1; total <= 20; total++) {
     records.insert('spaces', 1, `Shop ${total}`)
-    deepEqual(await readers.select('search', count), [{ total }])
-    deepEqual(await readers.select('scan', count), [{ total }])
+    deepEqual(await readers.select('search', count, 1), [{ total }])
+    deepEqual(await readers.select('scan', count, 1), [{ total }])
   }
 })
 
@@ -48,33 +48,43 @@ test('indexes in the background, even while scans run', async (t) => {
   const { records, readers } = await open(t)
   for (let n = 0; n < 250; n++) records.insert('spaces', 1, `Shop ${n}`)
   readers.start()
-  void readers.select('scan', slow)
-  await eventually(async () => (await readers.select('search', pending))[0]?.total === 0)
+  void readers.select('scan', slow, 1)
+  await eventually(async () => (await readers.select('search', pending, 1))[0]?.total === 0)
   const found = sql`select count(*) as total from spaces_search where spaces_search match '"shop 24"'`
-  deepEqual(await readers.select('search', compiledForSqlite(found)), [{ total: 11 }])
+  deepEqual(await readers.select('search', compiledForSqlite(found), 1), [{ total: 11 }])
 })
 
 test('answers searches while a scan runs', async (t) => {
   const { readers } = await open(t)
-  await Promise.all([readers.select('search', count), readers.select('scan', count)])
+  await Promise.all([readers.select('search', count, 1), readers.select('scan', count, 1)])
   const order: string[] = []
-  const scan = readers.select('scan', slow).then(() => order.push('scan'))
-  await readers.select('search', count).then(() => order.push('search'))
+  const scan = readers.select('scan', slow, 1).then(() => order.push('scan'))
+  await readers.select('search', count, 1).then(() => order.push('search'))
   await scan
   deepEqual(order, ['search', 'scan'])
+})
+
+test('lets accounts take turns', async (t) => {
+  const { readers } = await open(t)
+  const order: number[] = []
+  const asked = [1, 1, 1, 1, 1, 1, 2].map((account) =>
+    readers.select('scan', count, account).then(() => order.push(account)),
+  )
+  await Promise.all(asked)
+  ok(order.indexOf(2) <= 3, String(order))
 })
 
 test('rejects a query that cannot run, and answers the next', async (t) => {
   const { records, readers } = await open(t)
   records.db.exec('alter table spaces rename to elsewhere')
-  await rejects(readers.select('scan', count), hasCode('database_unavailable'))
+  await rejects(readers.select('scan', count, 1), hasCode('database_unavailable'))
   records.db.exec('alter table elsewhere rename to spaces')
-  deepEqual(await readers.select('scan', count), [{ total: 0 }])
+  deepEqual(await readers.select('scan', count, 1), [{ total: 0 }])
 })
 
 test('rejects queries beyond the longest queue of a thread, and answers the others', async (t) => {
   const { readers } = await open(t)
-  const settled = await Promise.allSettled(Array.from({ length: 300 }, () => readers.select('scan', count)))
+  const settled = await Promise.allSettled(Array.from({ length: 300 }, () => readers.select('scan', count, 1)))
   equal(settled.filter(({ status }) => status === 'fulfilled').length, 256)
   ok(settled.every((each) => each.status === 'fulfilled' || hasCode('overloaded')(each.reason)))
 })
@@ -86,11 +96,11 @@ test('fails without a database, which it does not create, and restarts a dead th
     await readers.close()
     folder.remove()
   })
-  await rejects(readers.select('search', count), hasCode('database_unavailable'))
+  await rejects(readers.select('search', count, 1), hasCode('database_unavailable'))
   equal(existsSync(folder.database), false)
   await migrated(folder)
   await eventually(() =>
-    readers.select('search', count).then(
+    readers.select('search', count, 1).then(
       () => true,
       () => false,
     ),
@@ -99,9 +109,9 @@ test('fails without a database, which it does not create, and restarts a dead th
 
 test('answers pending queries when it closes, which may be repeated, and rejects later ones', async (t) => {
   const { readers } = await open(t)
-  await Promise.all([readers.select('search', count), readers.select('scan', count)])
-  const asked = [readers.select('search', count), readers.select('scan', count)]
+  await Promise.all([readers.select('search', count, 1), readers.select('scan', count, 1)])
+  const asked = [readers.select('search', count, 1), readers.select('scan', count, 1)]
   await Promise.all([readers.close(), readers.close()])
   for (const rows of await Promise.all(asked)) deepEqual(rows, [{ total: 0 }])
-  await rejects(readers.select('search', count), hasCode('database_unavailable'))
+  await rejects(readers.select('search', count, 1), hasCode('database_unavailable'))
 })

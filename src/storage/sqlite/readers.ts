@@ -1,5 +1,6 @@
 import { type DatabaseTrouble, databaseUnavailable, type Failure, tooManySearches } from '../../errors.ts'
 import { durations, Histogram } from '../../lib/histogram.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
 import { WorkerClient } from '../../lib/worker-client.ts'
 import type { Meter } from '../port.ts'
 import type { SqlText } from './connection.ts'
@@ -18,22 +19,29 @@ export interface SentError {
   readonly reason?: DatabaseTrouble | undefined
 }
 
+/** Queries that one thread has at a time, so that it never waits for the event loop. */
+const concurrency = 2
 /** Queries that may wait for one thread. */
-const maxPending = 256
+const maxQueue = 254
 /** How long a closing thread may take for the queries that it has. Milliseconds. */
 const closeMs = 1_000
 /** SQLite works outside of the thread's heap. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
 
-type Reader = WorkerClient<SqlText, Readonly<Record<string, unknown>>[], SentError>
+type ReaderClient = WorkerClient<SqlText, Readonly<Record<string, unknown>>[], SentError>
+
+interface Reader {
+  readonly client: ReaderClient
+  readonly semaphore: Semaphore
+}
 
 /**
  * Threads that run long queries, so that these do not block the event loop: one for searches, one for scans, which also
  * keeps the search index up to date. A query sees every write that was committed before it.
  */
 export class Readers {
-  readonly #searching: Reader
-  readonly #scanning: Reader
+  readonly #search: Reader
+  readonly #scan: Reader
   readonly #seconds = new Histogram(durations)
   readonly meters: readonly Meter[] = [
     {
@@ -50,33 +58,39 @@ export class Readers {
       if (!reported.has(message)) onProblem(new Error(`The search index lacks new records: ${message}`))
       reported.add(message)
     }
-    this.#searching = createReader({ path, indexed: null }, onNotice)
-    this.#scanning = createReader({ path, indexed: tables }, onNotice)
+    this.#search = createReader({ path, indexed: null }, onNotice)
+    this.#scan = createReader({ path, indexed: tables }, onNotice)
   }
 
   /** Starts to index. Otherwise that begins with the first scan. Throws `database_unavailable`. */
   start(): void {
-    this.#scanning.start()
+    this.#scan.client.start()
   }
 
-  /** Throws `overloaded` if too many queries wait, and `database_unavailable`. */
-  async select(cost: 'search' | 'scan', { sql, parameters }: SqlText): Promise<Readonly<Record<string, unknown>>[]> {
-    const reader = cost === 'search' ? this.#searching : this.#scanning
-    if (reader.pending >= maxPending) throw tooManySearches()
+  /**
+   * Runs a query of the account. Accounts take turns, so that one of them can't delay the others by more than a query. Throws
+   * `overloaded` if too many queries wait, and `database_unavailable`.
+   */
+  async select(
+    cost: 'search' | 'scan',
+    { sql, parameters }: SqlText,
+    account: number,
+  ): Promise<Readonly<Record<string, unknown>>[]> {
+    const { client, semaphore } = cost === 'search' ? this.#search : this.#scan
     const start = performance.now()
-    const rows = await reader.request({ sql, parameters })
+    const rows = await semaphore.run(() => client.request({ sql, parameters }), String(account))
     this.#seconds.add((performance.now() - start) / 1000)
     return rows
   }
 
   /** Lets the threads finish their queries, for a second at most. Idempotent. */
   async close(): Promise<void> {
-    await Promise.all([this.#searching.close(), this.#scanning.close()])
+    await Promise.all([this.#search.client.close(), this.#scan.client.close()])
   }
 }
 
 function createReader(options: ReaderOptions, onNotice: (notice: SentError) => void): Reader {
-  return new WorkerClient({
+  const client: ReaderClient = new WorkerClient({
     module: new URL('./reader-thread.ts', import.meta.url),
     workerData: options,
     resourceLimits,
@@ -85,6 +99,7 @@ function createReader(options: ReaderOptions, onNotice: (notice: SentError) => v
     toError: (sent) => toFailure(sent as SentError),
     onNotice,
   })
+  return { client, semaphore: new Semaphore({ concurrency, maxQueue, rejection: tooManySearches }) }
 }
 
 function toFailure({ message, reason }: SentError): Failure {

@@ -35,7 +35,6 @@ export class SqliteStorage implements Storage {
   readonly #writer: Connection
   readonly #commits: GroupCommit
   readonly #readers: Readers
-  readonly #lists = new SqliteLists((query, cost) => this.#select(query, cost))
   #onProblem: (error: unknown) => void = () => undefined
   #closed: Promise<void> | undefined
 
@@ -74,7 +73,8 @@ export class SqliteStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    return listPage(this.#lists, listing)
+    const lists = new SqliteLists((query, cost) => this.#select(query, cost, listing.account))
+    return listPage(lists, listing)
   }
 
   start(onProblem: (error: unknown) => void): void {
@@ -134,11 +134,11 @@ export class SqliteStorage implements Storage {
     for (let page = 0; page < trialPages; page++) await this.#commits.writeOne(writePage)
   }
 
-  async #select(query: Sql, cost: Cost): Promise<Readonly<Record<string, unknown>>[]> {
+  async #select(query: Sql, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
     const compiled = compiledForSqlite(query)
     if (cost === 'page' || cost === 'count') return this.#reader.read((connection) => connection.execute(compiled))
     try {
-      return await this.#readers.select(cost, compiled)
+      return await this.#readers.select(cost, compiled, account)
     } catch (error) {
       // Errors of worker threads have not passed a connection of this thread.
       throw this.#condition.noted(error)
