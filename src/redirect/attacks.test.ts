@@ -1,4 +1,4 @@
-/** Bytes that no browser sends, and floods: each must hurt no visitor but its own, and memory stays bounded. */
+/** Malformed requests and floods: they must not affect other visitors, and memory must stay bounded. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -20,7 +20,7 @@ for (const [what, request] of Object.entries({
   'HTTP/2 without an upgrade': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   'a CONNECT': 'CONNECT go.acme.com:443 HTTP/1.1\r\nHost: go.acme.com\r\n\r\n',
 })) {
-  test(`400 with a page for ${what}, and the connection ends`, async () => {
+  test(`returns 400 with a page for ${what}, and closes the connection`, async () => {
     const { port } = await startVisitors(domains)
     const [answer, ...more] = await exchange(port, [Buffer.from(request, 'latin1')])
     assert.deepEqual([answer?.status, more.length], [400, 0])
@@ -29,14 +29,14 @@ for (const [what, request] of Object.entries({
   })
 }
 
-test('400 as a problem object for HTTP/1.1 without Host, if Accept names JSON first', async () => {
+test('returns 400 as a problem object for HTTP/1.1 without Host if Accept names JSON first', async () => {
   const { port } = await startVisitors(domains)
   const [answer] = await exchange(port, ['GET /a HTTP/1.1\r\nAccept: application/json\r\nConnection: close\r\n\r\n'])
   const { code, detail } = answer?.body ?? {}
   assert.deepEqual([answer?.status, code, detail], [400, 'malformed_request', 'The request has no Host header.'])
 })
 
-test('414 and 431 with a page for a URL and headers that are too long', async () => {
+test('returns 414 for a long URL and 431 for long headers, with a page', async () => {
   const { port } = await startVisitors(domains)
   const ask = async (path: string, headers = '') =>
     (await exchange(port, [`GET ${path} HTTP/1.1\r\n${host}${headers}Connection: close\r\n\r\n`]))[0]?.status
@@ -44,7 +44,7 @@ test('414 and 431 with a page for a URL and headers that are too long', async ()
   assert.equal(await ask('/a', `X: ${'a'.repeat(40_000)}\r\n`), 431)
 })
 
-test('nothing of a query reaches the headers of the answer but in the Location', async () => {
+test('copies a query to the Location header only', async () => {
   const { port } = await startVisitors(domains)
   const query = '%0d%0aSet-Cookie:%20a=b&"><script>\\'
   const [answer] = await exchange(port, [`GET /a?${query} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`])
@@ -53,7 +53,7 @@ test('nothing of a query reaches the headers of the answer but in the Location',
   assert.doesNotMatch(answer?.text ?? '', /<script/)
 })
 
-test('pipelined requests are answered in their order', async () => {
+test('answers pipelined requests in order', async () => {
   const { port } = await startVisitors(domains)
   const paths = ['a', 'none', 'robots.txt', 'a', '%ff', 'a+']
   const requests = paths.map((path, n) => {
@@ -67,7 +67,7 @@ test('pipelined requests are answered in their order', async () => {
   )
 })
 
-test('a client that sends its headers a byte at a time keeps no other waiting, and makes room when the listener is full', async (t) => {
+test('closes a client that sends its headers byte by byte when connections run out', async (t) => {
   const { port, visit } = await startVisitors(domains, { maxConnections: 20 })
   const slow = Array.from({ length: 20 }, () => {
     const socket = connect({ host: '127.0.0.1', port })
@@ -82,7 +82,7 @@ test('a client that sends its headers a byte at a time keeps no other waiting, a
   for (let n = 0; n < 5; n += 1) assert.equal((await visit('http://go.acme.com/a')).status, 302)
 })
 
-test('a flood of unknown hosts, aliases and user agents leaves nothing behind', async () => {
+test('keeps memory bounded during a flood of unknown hosts, aliases and user agents', async () => {
   const { port } = await startVisitors(domains)
   const flood = async (from: number, count: number) => {
     const requests = Array.from({ length: count }, (_, n) => {
@@ -100,7 +100,7 @@ test('a flood of unknown hosts, aliases and user agents leaves nothing behind', 
   assert.ok((await settledHeap()) - before < 3_000_000)
 })
 
-/** The bytes that are still used after everything that can be freed has been. */
+/** Returns the bytes in use after a full garbage collection. */
 async function settledHeap(): Promise<number> {
   const { setFlagsFromString } = await import('node:v8')
   const { runInNewContext } = await import('node:vm')

@@ -8,7 +8,7 @@ import { person } from '../../test/visitors.ts'
 
 const app = await startApp({ countryHeader: 'cf-ipcountry' })
 
-test('headers count as far as they mean something, however long; the configured header tells the country', async () => {
+test('uses a limited length of each header, and the configured country header', async () => {
   const place = await newPlace(app)
   const { id, short_url } = await place.link()
   const headers = {

@@ -18,10 +18,10 @@ import { prepareRedirect } from './redirects.ts'
 
 const hour = 3_600_000
 
-/** The storage, whose calls wait or fail on demand. */
+/** A storage whose calls wait or fail on demand. */
 class Watched {
   isAway = false
-  /** What a lookup waits for after it has read. */
+  /** Lookups wait for this promise after they have read. */
   held: Promise<unknown> = Promise.resolve()
   lookups = 0
   polls = 0
@@ -49,7 +49,7 @@ class Watched {
   }
 }
 
-/** A directory of the first node, and the second node, which changes things. */
+/** Opens a directory on the first node, and a second node for changes. */
 async function open(t: TestContext, options: Partial<DirectoryOptions> = {}) {
   const nodes = await twoNodes((work) => t.after(work))
   const watched = new Watched(nodes.storage)
@@ -77,7 +77,7 @@ function deferred() {
   return { promise, resolve }
 }
 
-test('domains are in memory, and a link is after its first visit', async (t) => {
+test('caches all domains, and a link after its first visit', async (t) => {
   const { directory, watched, storage, own, ...owner } = await open(t)
   const id = await newLink(storage, owner, 'Sale', 5)
   assert.deepEqual(own, { id: owner.domain, name: 'go.acme.com', homepage_url: null, not_found_url: null })
@@ -109,7 +109,7 @@ test('domains are in memory, and a link is after its first visit', async (t) => 
   assert.equal(meterOf(directory, 'domains'), 1)
 })
 
-test('an edit, a new alias and a deletion of another node are seen within a second', async (t) => {
+test('applies an edit, a new alias and a deletion by another node within a second', async (t) => {
   const { find, storage, other, ...owner } = await open(t)
   const id = await newLink(other, owner, 'sale')
   assert.equal((await find('sale'))?.redirect.location, 'https://acme.com/')
@@ -131,7 +131,7 @@ test('an edit, a new alias and a deletion of another node are seen within a seco
   assert.ok(Math.min(...took) < 1_000, String(took))
 })
 
-test('domains that another node stores or takes away are seen', async (t) => {
+test('applies domains that another node stores or deletes', async (t) => {
   const { directory, other, account, domain } = await open(t)
   const id = await newDomain(other, account, 'go.acme.net')
   await eventually(() => directory.domainNamed('go.acme.net')?.id === id)
@@ -142,7 +142,7 @@ test('domains that another node stores or takes away are seen', async (t) => {
   await eventually(() => directory.domainNamed('go.acme.com')?.id === again)
 })
 
-test('what this process changes takes effect at once', async (t) => {
+test('applies changes of this process immediately', async (t) => {
   const { directory, find, storage, own, ...owner } = await open(t)
   assert.equal(await find('sale'), null)
   const id = await newLink(storage, owner, 'sale')
@@ -157,7 +157,7 @@ test('what this process changes takes effect at once', async (t) => {
   assert.equal(directory.domainNamed('go.acme.net')?.id, domain)
 })
 
-test('changes of domains at the same time share their looks', async (t) => {
+test('shares a poll among concurrent changes of domains', async (t) => {
   const { directory, watched, storage, account } = await open(t)
   const before = watched.polls
   const changes = Array.from({ length: 20 }, async (_, n) => {
@@ -173,7 +173,7 @@ for (const [by, heard] of [
   ['this process', true],
   ['another node', false],
 ] as const) {
-  test(`a lookup under way while ${by} changes the link neither stays in memory nor answers later visits`, async (t) => {
+  test(`discards a lookup during which ${by} changes the link`, async (t) => {
     const { directory, watched, find, storage, other, ...owner } = await open(t)
     const id = await newLink(storage, owner, 'sale')
     const { promise, resolve } = deferred()
@@ -192,7 +192,7 @@ for (const [by, heard] of [
   })
 }
 
-test('an alias without a link is asked for again after 900 ms', async (t) => {
+test('looks up an alias without a link again after 900 ms', async (t) => {
   let now = 0
   const { directory, watched, find, other, own, ...owner } = await open(t, { now: () => now })
   assert.equal(await find('sale'), null)
@@ -204,13 +204,13 @@ test('an alias without a link is asked for again after 900 ms', async (t) => {
   assert.equal((await find('sale'))?.id, id)
 })
 
-test('no database is asked for an alias that is longer than any', async (t) => {
+test('does not look up overlong aliases', async (t) => {
   const { directory, watched, own } = await open(t)
   assert.equal(directory.linkOf(own, 'a'.repeat(10_000)), null)
   assert.equal(watched.lookups, 0)
 })
 
-test('the same alias is looked up once for all who ask at a time', async (t) => {
+test('shares a lookup among concurrent visits of an alias', async (t) => {
   const { watched, find, storage, ...owner } = await open(t)
   const id = await newLink(storage, owner, 'sale')
   const found = await Promise.all(Array.from({ length: 50 }, () => find('sale')))
@@ -218,7 +218,7 @@ test('the same alias is looked up once for all who ask at a time', async (t) => 
   assert.equal(watched.lookups, 1)
 })
 
-test('overloaded: beyond the lookups that may be under way; a flood leaves a bounded memory', async (t) => {
+test('rejects lookups with overloaded above the concurrency limit, and keeps memory bounded', async (t) => {
   const { directory, watched, find } = await open(t, { maxLookups: 10, maxUnknown: 20 })
   const { promise, resolve } = deferred()
   watched.held = promise
@@ -233,7 +233,7 @@ test('overloaded: beyond the lookups that may be under way; a flood leaves a bou
   assert.equal(meterOf(directory, 'missed_lookups'), 110)
 })
 
-test('links that are asked for stay in memory, and the rest makes room', async (t) => {
+test('evicts the links that were not visited recently', async (t) => {
   const { directory, watched, find, storage, own, ...owner } = await open(t, { maxLinkBytes: 20_000 })
   for (let n = 0; n < 60; n++) await newLink(storage, owner, `a${n}`)
   for (let n = 0; n < 60; n++) {
@@ -245,7 +245,7 @@ test('links that are asked for stay in memory, and the rest makes room', async (
   assert.ok(!(directory.linkOf(own, 'a0') instanceof Promise))
 })
 
-test('while the database is away, memory is served on, and everything is read again afterwards', async (t) => {
+test('serves from memory while the database is down, and reads everything again afterwards', async (t) => {
   const { directory, watched, problems, find, own, storage, other, ...owner } = await open(t)
   const id = await newLink(storage, owner, 'sale')
   await find('sale')
@@ -265,7 +265,7 @@ test('while the database is away, memory is served on, and everything is read ag
   await eventually(() => problems.length === 2)
 })
 
-test('database_unavailable: memory that has been out of touch for longer than agreed', async (t) => {
+test('throws database_unavailable if memory is too old', async (t) => {
   let now = 0
   const { directory, watched } = await open(t, { now: () => now, staleForMs: 10_000 })
   watched.isAway = true
@@ -283,7 +283,7 @@ for (const [why, pass] of [
   ['after a pause in which changes may have been forgotten', (later: (ms: number) => void) => later(30_001)],
   ['when there were too many changes', async (_: unknown, other: Storage) => other.writeOne(fillChanges(3_000), {})],
 ] as const) {
-  test(`everything is read again ${why}`, async (t) => {
+  test(`reads everything again ${why}`, async (t) => {
     let now = 0
     const { directory, find, storage, other, ...owner } = await open(t, { now: () => now })
     await newLink(storage, owner, 'sale')
@@ -299,7 +299,7 @@ for (const [why, pass] of [
   })
 }
 
-test('a clock that is set back an hour changes nothing', async (t) => {
+test('ignores a wall clock that is set back by an hour', async (t) => {
   const { find, other, ...owner } = await open(t)
   const id = await newLink(other, owner, 'sale')
   assert.equal((await find('sale'))?.id, id)
@@ -308,7 +308,7 @@ test('a clock that is set back an hour changes nothing', async (t) => {
   await eventually(async () => (await find('sale'))?.redirect.location === 'https://acme.com/new')
 })
 
-test('changes are pruned that were there a minute ago', async (t) => {
+test('prunes changes that are older than a minute', async (t) => {
   let now = 0
   const nodes = await twoNodes((work) => t.after(work))
   const pruned: number[] = []
@@ -335,7 +335,7 @@ test('changes are pruned that were there a minute ago', async (t) => {
   assert.deepEqual(pruned, seqs.slice(0, 2))
 })
 
-test('database_unavailable until the database has answered once, whenever that is', async (t) => {
+test('throws database_unavailable until the database has responded once', async (t) => {
   const { storage } = await twoNodes((work) => t.after(work))
   const watched = new Watched(storage)
   watched.isAway = true

@@ -105,13 +105,13 @@ export class Directory {
   /** Returns the database id. Throws `database_unavailable` until the database has responded. */
   databaseId(): string {
     const { databaseId } = this.#feed
-    if (databaseId === null) throw databaseUnavailable(new Error('The database has not answered yet.'))
+    if (databaseId === null) throw databaseUnavailable(new Error('The database has not responded yet.'))
     return databaseId
   }
 
   /** Returns the domain of this name (A-labels, lower case) from memory. Throws `database_unavailable` if memory is too old. */
   domainNamed(name: string): ServedDomain | undefined {
-    if (this.#feed.ageMs > this.#staleForMs) throw databaseUnavailable(new Error('What is in memory is too old.'))
+    if (this.#feed.ageMs > this.#staleForMs) throw databaseUnavailable(new Error('The data in memory is too old.'))
     return this.#domains.named(name)
   }
 

@@ -43,8 +43,8 @@ export class Loops {
   }
 
   /**
-   * Returns the instance's own address that a target names, if any. The instance has the port of short URLs, the default
-   * ports, and the port of the request.
+   * Returns the instance's own address that a target names, if any. The instance has the default ports, the port of
+   * short URLs, and that in the Host header.
    */
   #addressOf({ name, port, pathname }: RedirectTarget, host: string): Address | undefined {
     const domain = name === null ? undefined : this.#directory.domainNamed(name)

@@ -26,7 +26,7 @@ async function serving(more: Secret = {}) {
   return { ...listener, post }
 }
 
-test('401 with a form, by HEAD without; 303 for the right password, with the query where the link forwards it', async () => {
+test('returns 401 with a form, and 303 with the forwarded query for the right password', async () => {
   const { visit, post, clicks } = await serving({ forward_query: true })
   const asked = await visit(secret)
   assert.equal(asked.status, 401)
@@ -41,7 +41,7 @@ test('401 with a form, by HEAD without; 303 for the right password, with the que
   assert.deepEqual(clicks, [1])
 })
 
-test('401 again for a wrong password, with the words; as a problem where Accept says so', async () => {
+test('returns 401 with an error for a wrong password, as a page or a problem object', async () => {
   const { post, clicks } = await serving()
   for (const wrong of ['', 'Swordfish', 'x'.repeat(129), '💩'.repeat(128)]) {
     const { status, text } = await post(wrong)
@@ -56,7 +56,7 @@ test('401 again for a wrong password, with the words; as a problem where Accept 
   assert.deepEqual(clicks, [])
 })
 
-test('410, not a form, for a link that has expired; 405 for a POST to one that never had a form', async () => {
+test('returns 410 for an expired link, and 405 for a POST to a link without a password', async () => {
   const { visit } = await serving({ endsAt: 0 })
   const form = { redirect_password: 'swordfish' }
   assert.equal((await visit(secret)).status, 410)
@@ -65,7 +65,7 @@ test('410, not a form, for a link that has expired; 405 for a POST to one that n
   assert.equal((await open.visit(secret, { method: 'POST', form })).status, 405)
 })
 
-test('429 after ten wrong passwords of a minute, for that link and that network alone', async (t) => {
+test('returns 429 after ten wrong passwords per minute for one link from one network', async (t) => {
   const tick = stopMonotonicClock(t)
   const { post, visit } = await serving()
   const many = await Promise.all(Array.from({ length: 12 }, (_, n) => post('wrong', { from: `2001:db8::${n + 1}` })))
@@ -81,7 +81,7 @@ test('429 after ten wrong passwords of a minute, for that link and that network 
   assert.equal((await post('swordfish', { from: '2001:db8::99' })).status, 303)
 })
 
-test('429 until the first of ten wrong passwords is a minute old, whatever the minute of the clock', async (t) => {
+test('returns 429 until the first of ten wrong passwords is a minute old', async (t) => {
   const tick = stopMonotonicClock(t)
   const { post } = await serving()
   assert.equal((await post('wrong')).status, 401)
@@ -98,19 +98,19 @@ test('429 until the first of ten wrong passwords is a minute old, whatever the m
   assert.deepEqual([status, headers['retry-after']], [429, '50'])
 })
 
-test('what can be no password counts as a wrong one, too', async (t) => {
+test('counts impossible passwords as wrong ones', async (t) => {
   stopMonotonicClock(t)
   const { post } = await serving()
   for (let n = 0; n < 5; n++) for (const wrong of ['', 'x'.repeat(129)]) assert.equal((await post(wrong)).status, 401)
   assert.equal((await post('swordfish')).status, 429)
 })
 
-test('right passwords are not counted, however many', async () => {
+test('does not count right passwords', async () => {
   const { post } = await serving()
   for (let n = 0; n < 12; n += 1) assert.equal((await post('swordfish')).status, 303)
 })
 
-test('400, 413 and 415 for a form that cannot be read, is too large or is none', async () => {
+test('returns 400, 413 or 415 for an unreadable form, a large form or another media type', async () => {
   const { visit } = await serving()
   const send = async (body: string, type = 'application/x-www-form-urlencoded') =>
     (await visit(secret, { method: 'POST', body, headers: { 'content-type': type } })).status
@@ -123,7 +123,7 @@ test('400, 413 and 415 for a form that cannot be read, is too large or is none',
   assert.equal(await send('redirect_password=swordfish', 'application/x-www-form-urlencoded; charset=UTF-8'), 303)
 })
 
-test('a flood of guesses is refused beyond what can be checked, and slows no other visitor', async (t) => {
+test('rejects a flood of guesses without delaying other visitors', async (t) => {
   stopMonotonicClock(t)
   const redirect_password = await hashPassword('swordfish', 'test')
   const links = [
@@ -152,7 +152,7 @@ test('a flood of guesses is refused beyond what can be checked, and slows no oth
   assert.notEqual(ended.at(-1), 'other')
 })
 
-test('303 for right passwords, however many come from one address at once', async () => {
+test('returns 303 for many concurrent right passwords from one IP address', async () => {
   const redirect_password = await hashPassword('swordfish', 'test')
   const { visit } = await startVisitors({ 'go.acme.com': { links: [{ alias: 'secret', url, redirect_password }] } })
   const form = { redirect_password: ' swordfish ' }

@@ -29,7 +29,7 @@ export class Passwords {
   })
 
   /**
-   * Returns whether a password is that of a link, whose stored hash is `stored`. Returns `rate_limited` after too many wrong
+   * Returns whether a password matches `stored`, the hash of the link's password. Returns `rate_limited` after too many wrong
    * passwords. Throws `overloaded`.
    */
   judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {

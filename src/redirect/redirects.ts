@@ -19,7 +19,7 @@ export interface PreparedRedirect extends Redirect {
   readonly target: RedirectTarget
 }
 
-/** The parts of a redirect's location that decide whether it is an address of this instance. */
+/** The parts of a location that show whether it is an address of this instance. */
 export interface RedirectTarget {
   /** The host name, as domains are stored; null if the host is not a host name. */
   readonly name: string | null

@@ -8,11 +8,11 @@ import { hostNameOf, parseTarget, portOf } from './visited-url.ts'
 const pathOf = (target: string) => parseTarget(target).path
 const alias = (name: string, asksForPreview = false) => ({ kind: 'alias', alias: name, asksForPreview })
 
-test('the root is the homepage, whatever the query', () => {
+test('reads the root as the homepage, whatever the query', () => {
   for (const target of ['/', '/?a=1', '//', '/#x']) assert.deepEqual(pathOf(target), { kind: 'homepage' })
 })
 
-test('/robots.txt and /favicon.ico are known in any case', () => {
+test('recognizes /robots.txt and /favicon.ico in any case', () => {
   for (const target of ['/robots.txt', '/Robots.TXT', '/robots%2Etxt', '/robots.txt/?a']) {
     assert.deepEqual(pathOf(target), { kind: 'robots' })
   }
@@ -20,7 +20,7 @@ test('/robots.txt and /favicon.ico are known in any case', () => {
   assert.deepEqual(pathOf('/robots.txt+'), alias('robots.txt', true))
 })
 
-test('an alias is folded, decoded once and in NFC; one trailing slash is ignored', () => {
+test('decodes an alias once, folds it to NFC and ignores one trailing slash', () => {
   const sameAsSummer = ['/summer', '/Summer', '/summer/', '/%73ummer', '/summer?x', '/summer/?x', '/summer%2F']
   for (const target of sameAsSummer) assert.deepEqual(pathOf(target), alias('summer'), target)
   for (const target of ['/%C3%A9t%C3%A9', '/E%CC%81te%CC%81', '/%C3%89T%C3%89']) {
@@ -33,31 +33,31 @@ test('an alias is folded, decoded once and in NFC; one trailing slash is ignored
   assert.deepEqual(pathOf('/a/../b'), alias('a/../b'))
 })
 
-test('a plus at the end asks for a preview', () => {
+test('reads a final plus as a request for the preview', () => {
   for (const target of ['/summer+', '/SUMMER+/', '/summer%2B', '/summer+?x=y+']) {
     assert.deepEqual(pathOf(target), alias('summer', true), target)
   }
   assert.deepEqual(pathOf('/summer?x=y+'), alias('summer'))
 })
 
-test('what cannot be decoded, or is longer than any alias, is no alias', () => {
+test('rejects undecodable and overlong aliases', () => {
   const strange = ['/%', '/%zz', '/%ff', '/%C3', '/%ED%A0%80', '*', '', 'http:///a', `/${'a'.repeat(600)}`]
   for (const target of strange) assert.deepEqual(pathOf(target), { kind: 'undecodable' }, target)
 })
 
-test('a target of 8 KiB of combining marks takes no time', () => {
+test('reads 8 KiB of combining marks in less than a millisecond', () => {
   const began = performance.now()
   for (let run = 0; run < 1_000; run += 1) pathOf(`/a${'%CC%81%CC%96'.repeat(680)}`)
   assert.ok(performance.now() - began < 1_000)
 })
 
-test('the query is kept as it was sent', () => {
+test('keeps the query unchanged', () => {
   for (const query of ['a=%zz&b', '?', 'a+b=%20', 'x/y']) assert.equal(parseTarget(`/a?${query}`).query, query)
   assert.equal(parseTarget('/a?x#y').query, 'x')
   assert.equal(parseTarget('/a').query, '')
 })
 
-test('every alias is found under every way to write it', () => {
+test('reads every spelling of an alias as the same alias', () => {
   const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((text) => !/[+/]$/.test(text))
   fc.assert(
     fc.property(name, fc.boolean(), (text, isShouted) => {
@@ -70,7 +70,7 @@ test('every alias is found under every way to write it', () => {
   )
 })
 
-test('whatever the target, nothing is thrown', () => {
+test('never throws for a target', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => void parseTarget(`/${text}`)))
 })
 

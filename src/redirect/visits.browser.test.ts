@@ -1,4 +1,4 @@
-/** What a real browser makes of the answers: it follows links, forms and what it fetched ahead, and shows the pages. */
+/** The redirect server in a real browser: links, forms, prefetches and pages. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -22,14 +22,14 @@ after(() => browser?.close())
 
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** What axe finds critical or serious on the page as it is. */
+/** Returns the critical and serious violations that axe finds on the current page. */
 function findings(page: Page): Promise<string[]> {
   return page.evaluate(`${axe}; axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
     .filter(({ impact }) => impact === 'critical' || impact === 'serious')
     .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
 }
 
-/** A site that links lead to, with a page that has the browser fetch the address in its query ahead. */
+/** A destination site, with a page that makes the browser prefetch the URL in its query. */
 async function startSite(): Promise<string> {
   const server = createServer((request, response) => {
     const ahead = new URL(request.url ?? '/', 'http://localhost').searchParams.get('ahead')
@@ -45,7 +45,7 @@ async function startSite(): Promise<string> {
   return `http://localhost:${(server.address() as AddressInfo).port}`
 }
 
-/** A page, and a listener for visitors whose domain the browser finds on this machine. */
+/** Opens a browser page, and a redirect server whose domain resolves to this machine. */
 async function open(links: (site: string) => readonly LinkFields[], colorScheme: 'light' | 'dark' = 'light') {
   const site = await startSite()
   const listener = await startVisitors({ localhost: { homepage_url: `${site}/home`, links: links(site) } })
@@ -64,7 +64,7 @@ async function open(links: (site: string) => readonly LinkFields[], colorScheme:
   return { ...listener, page, site, origin, complaints }
 }
 
-test('the root leads to the homepage, and a link to its target', { skip }, async () => {
+test('redirects the root to the homepage, and a link to its destination', { skip }, async () => {
   const { page, site, origin, clicks } = await open((site) => [{ alias: 'été', url: `${site}/ä?x#top` }])
   await page.goto(`${origin}/`)
   assert.equal(page.url(), `${site}/home`)
@@ -73,7 +73,7 @@ test('the root leads to the homepage, and a link to its target', { skip }, async
   assert.deepEqual(clicks, [1])
 })
 
-test('a password opens its link; a wrong one brings the form again, with the words', { skip }, async () => {
+test('shows an error after a wrong password, and redirects after the right one', { skip }, async () => {
   const redirect_password = await hashPassword('swordfish', 'test')
   const { page, site, origin, complaints } = await open((site) => [
     { alias: 'secret', url: `${site}/in`, redirect_password },
@@ -91,7 +91,7 @@ test('a password opens its link; a wrong one brings the form again, with the wor
   assert.deepEqual(complaints, [])
 })
 
-test('a link that was fetched ahead is asked for again when it is followed, and only then is a click', {
+test('counts a click when a prefetched link is visited, not when it is prefetched', {
   skip,
 }, async () => {
   const { page, site, origin, clicks, counts } = await open((site) => [{ alias: 'a', url: `${site}/target` }])
@@ -105,7 +105,7 @@ test('a link that was fetched ahead is asked for again when it is followed, and 
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the ${colorScheme} pages have their style, fit a phone, and axe finds nothing`, { skip }, async () => {
+  test(`styles the ${colorScheme} pages, fits them to a phone, and passes axe`, { skip }, async () => {
     const redirect_password = await hashPassword('swordfish', 'test')
     const { page, origin, complaints } = await open(
       (site) => [

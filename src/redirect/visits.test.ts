@@ -1,4 +1,4 @@
-/** The table of visits, over links in memory; `test/contract/visitors.test.ts` has it once more over both engines. */
+/** The responses to visits, for links in memory. `test/contract/visitors.test.ts` repeats them on both engines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ import { hashPassword } from '../links/password.ts'
 const target = 'https://acme.com/summer'
 const host = 'http://go.acme.com'
 
-/** A listener with one domain, whose links these are. */
+/** Starts a redirect server with one domain, which has these links. */
 function serving(...links: readonly LinkFields[]): Promise<TestListener> {
   return startVisitors({ 'go.acme.com': { links } })
 }
@@ -38,7 +38,7 @@ function checkPage({ status, headers, text }: Answer, wanted: number, title: str
 }
 
 for (const status of [301, 302, 307, 308] as const) {
-  test(`${status} to the target of a link that says so, with its body and headers`, async () => {
+  test(`returns a ${status} with its body and headers for a link with this status`, async () => {
     const { visit } = await serving({ alias: 'summer', url: 'https://acme.com/ä?a=1&b="2"', redirect_status: status })
     const location = 'https://acme.com/%C3%A4?a=1&b=%222%22'
     const answer = await visit(`${host}/Summer/?x=1`)
@@ -50,7 +50,7 @@ for (const status of [301, 302, 307, 308] as const) {
   })
 }
 
-test('a visit of a person is a click, once the answer is the redirect; HEAD, bots, previews and prefetching are not', async () => {
+test('counts redirects of people as clicks, but not HEAD, bots, previews and prefetches', async () => {
   const { visit, clicks, counts } = await serving(
     { alias: 'a', url: target },
     { alias: 'gone', url: target, endsAt: 0 },
@@ -70,7 +70,7 @@ test('a visit of a person is a click, once the answer is the redirect; HEAD, bot
   })
 })
 
-test('404 for an unknown host, whatever is asked, with a page that says nothing of what else lives here', async () => {
+test('returns the same 404 page for every request to an unknown host', async () => {
   const { visit, port } = await serving({ alias: 'a', url: target })
   const unknown = await visit('http://unknown.example/nothing')
   checkPage(unknown, 404, 'There is no such link')
@@ -89,7 +89,7 @@ test('404 for an unknown host, whatever is asked, with a page that says nothing 
   assert.equal((await visit(`${host}/nothing`)).text, unknown.text)
 })
 
-test('the Host counts without case, port and trailing dot, in UTF-8 too; an absolute target goes before it', async () => {
+test('ignores case, port and trailing dot of the Host, and prefers an absolute target', async () => {
   const { visit, port } = await startVisitors({
     'xn--bcher-kva.example': { links: [{ alias: 'a', url: target }] },
   })
@@ -115,7 +115,7 @@ test('the Host counts without case, port and trailing dot, in UTF-8 too; an abso
   assert.equal(await statusOf('/a'), 404)
 })
 
-test('the host that a trusted proxy forwards counts, and no other', async () => {
+test('accepts a forwarded host only from a trusted proxy', async () => {
   const domains = { 'go.acme.com': { links: [{ alias: 'a', url: target }] } }
   const forwarded = { headers: { 'x-forwarded-host': 'go.acme.com' } }
   const behind = await startVisitors(domains, { trustProxy: 1 })
@@ -124,7 +124,7 @@ test('the host that a trusted proxy forwards counts, and no other', async () => 
   assert.equal((await direct.visit('http://internal/a', forwarded)).status, 404)
 })
 
-test('302 to the homepage and to the page for unknown aliases, where the domain has them; else 404', async () => {
+test('returns 302 to the homepage and the not-found URL of a domain, or 404 without them', async () => {
   const { visit } = await startVisitors({
     'go.acme.com': { homepage_url: 'https://acme.com', not_found_url: 'https://acme.com/ö' },
     'bare.example': {},
@@ -137,7 +137,7 @@ test('302 to the homepage and to the page for unknown aliases, where the domain 
     checkPage(await visit(`http://bare.example/${path}`), 404, 'There is no such link')
 })
 
-test('/robots.txt allows all, and /favicon.ico is empty', async () => {
+test('returns a /robots.txt that allows everything, and an empty /favicon.ico', async () => {
   const { visit } = await serving()
   const robots = await visit(`${host}/robots.txt`)
   assert.deepEqual([robots.status, robots.text], [200, 'User-agent: *\nAllow: /\n'])
@@ -146,7 +146,7 @@ test('/robots.txt allows all, and /favicon.ico is empty', async () => {
   assert.deepEqual([icon.status, icon.text], [204, ''])
 })
 
-test('a disabled or scheduled link is as none; the start itself belongs to the period, the end does not', async (t) => {
+test('treats disabled and scheduled links as unknown, and includes the start of the period but not its end', async (t) => {
   const now = 1_800_000_000_000
   t.mock.timers.enable({ apis: ['Date'], now })
   const { visit } = await serving(
@@ -164,7 +164,7 @@ test('a disabled or scheduled link is as none; the start itself belongs to the p
     checkPage(await visit(`${host}/${path}`), 200, 'Where this link leads')
 })
 
-test('302 for an expired link: to its own page, else to that of the domain', async () => {
+test('returns 302 to the expiration URL of an expired link, or to the not-found URL', async () => {
   const links = [
     { alias: 'own', url: target, endsAt: 0, expiration_url: 'https://acme.com/over' },
     { alias: 'used', url: target, clicks_limit: 1, isUsedUp: true },
@@ -174,7 +174,7 @@ test('302 for an expired link: to its own page, else to that of the domain', asy
   checkRedirect(await visit(`${host}/used`), { location: 'https://acme.com/lost' })
 })
 
-test('200 for a preview, which shows where the link leads; never of one with a password', async () => {
+test('returns 200 with the destination for a preview, unless the link has a password', async () => {
   const { visit, clicks } = await serving(
     { alias: 'Summer', url: 'https://acme.com/<ä>', title: 'A <b>title</b>' },
     { alias: 'secret', url: target, redirect_password: await hashPassword('a', 'test') },
@@ -188,7 +188,7 @@ test('200 for a preview, which shows where the link leads; never of one with a p
   assert.deepEqual(clicks, [])
 })
 
-test('a link with a limit counts people alone: bots, previews and HEAD get the preview page', async () => {
+test('sends the preview page to bots, previews and HEAD for a link with a click limit', async () => {
   const links = [{ alias: 'few', url: target, clicks_limit: 2 }]
   const { visit, clicks } = await startVisitors({ 'go.acme.com': { links } }, { left: 2 })
   checkPage(
@@ -204,7 +204,7 @@ test('a link with a limit counts people alone: bots, previews and HEAD get the p
   assert.deepEqual(clicks, [])
 })
 
-test('405 with Allow for other methods; POST only where a password is asked for', async () => {
+test('returns 405 with Allow for other methods, and accepts POST only for a password', async () => {
   const { visit } = await serving(
     { alias: 'a', url: target },
     { alias: 'p', url: target, redirect_password: await hashPassword('a', 'test') },
@@ -217,7 +217,7 @@ test('405 with Allow for other methods; POST only where a password is asked for'
   assert.deepEqual([status, headers.allow], [405, 'GET, HEAD, POST'])
 })
 
-test('503 without a body for whatever is fetched before anybody follows it; it is neither a click nor a failure', async () => {
+test('returns an empty 503 for prefetches, which are neither clicks nor failures', async () => {
   const { visit, clicks, logs } = await serving({ alias: 'a', url: target })
   const ahead = [
     ...['prefetch', 'prefetch;prerender', 'prefetch;anonymous-client-ip'].map((value) => ({ 'sec-purpose': value })),
@@ -231,7 +231,7 @@ test('503 without a body for whatever is fetched before anybody follows it; it i
   assert.deepEqual([clicks.length, logs.length], [1, 0])
 })
 
-test('the query of a visitor goes to the target of a link that forwards it, and to no other', async () => {
+test('forwards the query of a visitor only if the link asks for it', async () => {
   const { visit } = await serving(
     { alias: 'on', url: 'https://acme.com/?a=1#top', forward_query: true },
     { alias: 'off', url: 'https://acme.com/?a=1#top' },
@@ -241,7 +241,7 @@ test('the query of a visitor goes to the target of a link that forwards it, and 
   checkRedirect(await visit(`${host}/off?b=2`), { location: 'https://acme.com/?a=1#top' })
 })
 
-test('whatever the path, query and Host, a redirect leads to the scheme, host, port and path of a stored URL', async () => {
+test('redirects only to the scheme, host, port and path of a stored URL', async () => {
   const { port } = await serving({ alias: 'on', url: 'https://acme.com:8443/path?a#b', forward_query: true })
   const path = fc.stringMatching(/^[!-"$-~]{0,30}$/)
   const names = fc.constantFrom(
@@ -272,7 +272,7 @@ test('whatever the path, query and Host, a redirect leads to the scheme, host, p
   )
 })
 
-test('a problem object where Accept names JSON before HTML', async () => {
+test('returns a problem object if Accept names JSON before HTML', async () => {
   const { visit } = await serving({ alias: 'ended', url: target, endsAt: 0 })
   for (const accept of ['application/json', 'application/problem+json, text/html', 'application/json;q=0.9, */*']) {
     const { status, headers, body } = await visit(`${host}/ended`, { headers: { accept } })
