@@ -10,7 +10,7 @@ await runOnPostgres([
   'src/analytics/statistics/statistics.test.ts',
   'src/{idempotency,instance,sessions}/*.test.ts',
   'src/keys/{keyring,store}.test.ts',
-  'src/limits/sharing.test.ts',
+  'src/limits/count-sync.test.ts',
   'src/links/counts.test.ts',
   'src/redirect/directory.test.ts',
   'test/contract/{after,safe-retries}.test.ts',
