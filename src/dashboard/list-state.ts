@@ -36,7 +36,7 @@ export class ListState {
   }
 
   /** Returns the value of a filter in the URL; empty if there is none. */
-  valueOf(name: string): string {
+  filterValue(name: string): string {
     return this.#given.get(name) ?? ''
   }
 

@@ -73,7 +73,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Row>): Pa
     return { title: 'Domains', place: 'domains', body: emptyState({ title: 'No domains yet', why, action }) }
   }
   const search = { name: 'search', label: 'Search domains', value: query.search ?? '' }
-  const preserved = { sort_by: list.valueOf('sort_by'), sort: list.valueOf('sort') }
+  const preserved = { sort_by: list.filterValue('sort_by'), sort: list.filterValue('sort') }
   const pages = { page: list.page, perPage: query.per_page, total, totalIsExact }
   const results =
     rows.length === 0

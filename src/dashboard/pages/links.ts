@@ -103,24 +103,24 @@ function filters(list: ListState, { domains, spaces }: Choices): Html {
       {
         name: 'domain_id',
         label: 'Domain',
-        value: list.valueOf('domain_id'),
+        value: list.filterValue('domain_id'),
         options: [any('All domains'), ...domains.map(domainChoice)],
       },
       {
         name: 'space_id',
         label: 'Space',
-        value: list.valueOf('space_id'),
+        value: list.filterValue('space_id'),
         options: [any('All spaces'), { value: '0', label: 'No space' }, ...spaces.map(spaceChoice)],
       },
       {
         name: 'status',
         label: 'State',
-        value: list.valueOf('status'),
+        value: list.filterValue('status'),
         options: [any('Any state'), ...statuses.map((status) => ({ value: status, label: statusLabels[status] }))],
       },
     ],
     preserved: Object.fromEntries(
-      ['sort_by', 'sort'].flatMap((name) => (list.valueOf(name) === '' ? [] : [[name, list.valueOf(name)]])),
+      ['sort_by', 'sort'].flatMap((name) => (list.filterValue(name) === '' ? [] : [[name, list.filterValue(name)]])),
     ),
     results: 'results',
   })
@@ -128,7 +128,7 @@ function filters(list: ListState, { domains, spaces }: Choices): Html {
 
 /** Returns the labels of the active filters, without the search. */
 function activeFilters(list: ListState, { domains, spaces }: Choices): string[] {
-  const [domain, space, status] = ['domain_id', 'space_id', 'status'].map((name) => list.valueOf(name))
+  const [domain, space, status] = ['domain_id', 'space_id', 'status'].map((name) => list.filterValue(name))
   const spaceWords = space === '0' ? 'No space' : spaces.find(({ id }) => String(id) === space)?.name
   const all = [
     domain && (domains.find(({ id }) => String(id) === domain)?.name_unicode ?? `Domain ${domain}`),

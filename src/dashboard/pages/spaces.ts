@@ -64,7 +64,7 @@ function listPage(list: ListState, { rows, total, totalIsExact }: Page<Row>): Pa
     return { title: 'Spaces', place: 'spaces', body: emptyState({ title: 'No spaces yet', why, action }) }
   }
   const search = { name: 'search', label: 'Search spaces', value: query.search ?? '' }
-  const preserved = { sort_by: list.valueOf('sort_by'), sort: list.valueOf('sort') }
+  const preserved = { sort_by: list.filterValue('sort_by'), sort: list.filterValue('sort') }
   const results =
     rows.length === 0
       ? noRowsMessage(list, 'No space has this in its name.')

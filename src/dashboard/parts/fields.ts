@@ -149,13 +149,13 @@ export function collapsibleSection({ title, set, isOpen = false, body }: Collaps
 }
 
 /** An error of a field. */
-interface Refused {
+interface FieldError {
   readonly field: string
   readonly message: string
 }
 
 /** Renders links to all fields with errors; nothing for a single error, which appears next to its field. */
-export function errorSummary(violations: readonly Refused[]): Html {
+export function errorSummary(violations: readonly FieldError[]): Html {
   if (violations.length < 2) return html``
   const reasons = violations.map(({ field, message }) => html`<li><a href="#${controlId(field)}">${message}</a></li>`)
   return html`<div class="summary" role="alert"><h2>${violations.length} fields need another value</h2><ul>${reasons}</ul></div>`
