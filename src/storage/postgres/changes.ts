@@ -6,7 +6,7 @@ import { runText } from './run.ts'
 /**
  * Selects changes: see `Storage.changesAfter`. Transactions commit in another order than their numbers. Therefore a change is
  * new if it is visible to this snapshot and was not visible to the last one. A restored dump may contain transaction ids of
- * another server that are higher than those of this one.
+ * another server that are higher than the ids here.
  */
 const changed = `
   with present as materialized (select pg_current_snapshot() as snapshot)

@@ -58,7 +58,7 @@ export function isReadOnly(error: unknown): boolean {
   return error instanceof Failure && error.facts.reason === 'read_only'
 }
 
-/** Returns whether an error is about the connection: errors of `pg` and sockets are plain, those of the server have a class. */
+/** Returns whether an error is about the connection: errors of `pg` and sockets are plain errors, unlike errors of the server. */
 function isOfConnection(error: unknown): boolean {
   return error instanceof Error && error.constructor === Error
 }

@@ -9,25 +9,25 @@ import { MigrationDialect, migrateAlone } from './migrating.ts'
 import { settingsOf, unlimited } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
 
-/** How long a start waits for a connection: a server or a machine that is just starting may be slow. Milliseconds. */
+/** How long a start waits for a connection, because a server may be starting too. Milliseconds. */
 const startTimeoutMs = 10_000
 
 const migrations = migrationsOf('postgres')
 
-/** Connects to the database, and migrates it. Throws `StartupFailure` with a sentence when it cannot be used. */
+/** Connects to the database and migrates it. Throws `StartupFailure` if it cannot be used. */
 export async function openPostgres(url: string, poolSize: number): Promise<PostgresStorage> {
   await atDatabase(url, (db, schema) => migrateAlone(db, migrations, schema))
   return new PostgresStorage(url, poolSize)
 }
 
-/** The migrations of the database, which is only read. Throws `StartupFailure` when it cannot be. */
+/** Returns the migrations of the database. Only reads. Throws `StartupFailure`. */
 export function migrationsOfPostgres(url: string): Promise<MigrationState[]> {
   return atDatabase(url, (db, schema) => statesOf(db, migrations, schema))
 }
 
 /**
- * Runs `work` on a connection of its own, without a limit on how long a statement takes. `schema` is where tables are
- * made.
+ * Runs `work` on a separate connection without a statement timeout. `schema` is the name of the schema where tables are
+ * created.
  */
 export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schema: string) => Promise<T>): Promise<T> {
   const patient = { connectionTimeoutMillis: startTimeoutMs, ...unlimited }
@@ -54,13 +54,13 @@ export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schem
 interface Server {
   readonly version: number
   readonly encoding: string
-  /** '' where the user has none. */
+  /** Empty if the user has none. */
   readonly schema: string
 }
 
 const minVersion = 14
 
-/** Why Waymark cannot keep its records there, in a sentence; null when it can. */
+/** Returns why Waymark cannot use the database, in a sentence; null if it can. */
 export function faultOf({ version, encoding }: Omit<Server, 'schema'>): string | null {
   if (version < minVersion) return `The database is PostgreSQL ${version}. Waymark needs ${minVersion} or newer.`
   if (encoding === 'UTF8') return null
@@ -93,17 +93,17 @@ function formatRejectedParameter(place: string, name: string): string {
   return `The pooler at ${place} rejects the parameter ${name}. Remove it from DATABASE_URL, or add it to ignore_startup_parameters in pgbouncer.ini.`
 }
 
-/** Limits that Waymark itself asks for on each connection. */
+/** Timeouts that Waymark sets on each connection. */
 const ownLimits = ['statement_timeout', 'idle_in_transaction_session_timeout']
 
-/** OpenSSL's codes for a chain of certificates that ends in none that is trusted here. */
+/** Returns whether OpenSSL's code means an untrusted certificate chain. */
 function isUntrusted(code: string | undefined): boolean {
   return /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF).*)$/.test(
     code ?? '',
   )
 }
 
-/** By SQLSTATE. */
+/** Explanations by SQLSTATE. */
 const explanations: Readonly<Record<string, (place: string) => string>> = {
   '28P01': (place) => `The database ${place} refuses the user or the password. Check DATABASE_URL.`,
   '28000': (place) => `The database ${place} refuses the user. Check DATABASE_URL, and pg_hba.conf on the server.`,

@@ -4,7 +4,7 @@ import { bind, type Statement } from '../statement.ts'
 import { compiledOf, statementName } from './compiled.ts'
 import { translated } from './errors.ts'
 
-/** Runs one query, which each connection prepares once. Throws what `translated` makes of the server's error. */
+/** Runs a query, which each connection prepares once. Throws translated errors. */
 export async function execute<Row>(client: ClientBase, { sql, parameters }: CompiledQuery): Promise<Row[]> {
   try {
     const { rows } = await client.query({ name: statementName(sql), text: sql, values: [...parameters] })
@@ -14,7 +14,7 @@ export async function execute<Row>(client: ClientBase, { sql, parameters }: Comp
   }
 }
 
-/** Runs one query, planned for its values. Throws what `translated` makes of the server's error. */
+/** Runs a query that is planned for its values. Throws translated errors. */
 export async function executeOnce<Row>(client: ClientBase, { sql, parameters }: CompiledQuery): Promise<Row[]> {
   try {
     const { rows } = await client.query({ text: sql, values: [...parameters] })
@@ -24,7 +24,7 @@ export async function executeOnce<Row>(client: ClientBase, { sql, parameters }: 
   }
 }
 
-/** Runs one statement, which each connection prepares once. Throws what `translated` makes of the server's error. */
+/** Runs a statement, which each connection prepares once. Throws translated errors. */
 export async function run<Params extends object, Row>(
   client: ClientBase,
   statement: Statement<Params, Row>,
@@ -41,7 +41,7 @@ export async function run<Params extends object, Row>(
 }
 
 /**
- * Runs SQL with values by position. Rows are arrays. With a name the statement stays prepared. Throws as `run` does.
+ * Runs SQL with values by position. Rows are arrays. With a name, the statement stays prepared. Throws translated errors.
  */
 export async function runText(client: ClientBase, text: string, values: unknown[], name = ''): Promise<unknown[][]> {
   const query = { text, values, rowMode: 'array' as const, ...(name !== '' && { name }) }

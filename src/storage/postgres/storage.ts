@@ -83,7 +83,7 @@ export class PostgresStorage implements Storage {
 
   async condition(): Promise<DatabaseCondition> {
     const isReadOnly = await this.#awaited(this.#readOnlyCheck.isReadOnly())
-    return this.#condition.told(() => this.#pool.with(takeRoom), isReadOnly)
+    return this.#condition.told(() => this.#pool.with(allocateSpace), isReadOnly)
   }
 
   changesAfter(position: ChangePosition | null): Promise<Changes> {
@@ -133,13 +133,13 @@ export class PostgresStorage implements Storage {
 const reservedConnections = 3
 
 /** Allocates a megabyte on disk and frees it: a small write may fit into space that was allocated earlier. */
-async function takeRoom(client: ClientBase): Promise<void> {
+async function allocateSpace(client: ClientBase): Promise<void> {
   const text = `create temp table waymark_room on commit drop as
     select repeat(md5(n::text), 32) from generate_series(1, 1000) as n`
   try {
     await runText(client, text, [])
   } catch (error) {
-    // A user without this right is told about a full disk by the next write.
+    // Without this right, only the next write can detect a full disk.
     if (stateOf(error) !== insufficientPrivilege) throw error
   }
 }

@@ -2,12 +2,12 @@ import pg from 'pg'
 import type { Resource } from '../../resources.ts'
 import { settingsOf, unlimited } from './pool.ts'
 
-/** Held by the process that makes the indexes. */
+/** The lock of the process that creates the indexes. */
 const indexingLock = 0x7761_796d_726c
 
 /**
- * Makes the indexes that searches are fast by, where the database has the extension pg_trgm but lacks an index: because
- * the extension came later, or making the index was interrupted. Writes go on meanwhile. Throws the server's error.
+ * Creates missing search indexes if the database has the extension pg_trgm: the extension may have been added later, or an
+ * earlier attempt may have been interrupted. Does not block writes. Throws the server's error.
  */
 export async function makeTextIndexes(url: string, resources: Readonly<Record<string, Resource>>): Promise<void> {
   await withClient(url, async (locker) => {
@@ -54,7 +54,7 @@ function indexesOf([table, { searched }]: [string, Resource]): TextIndex[] {
 
 /**
  * The values are in the text, because a statement with parameters would keep its snapshot until the transaction ends, and
- * making an index waits for all older snapshots.
+ * creating an index waits for all older snapshots.
  */
 async function missingIndexes(client: pg.Client, indexes: readonly TextIndex[]): Promise<TextIndex[]> {
   const { rows } = await client.query<{ name: string }>(

@@ -1,7 +1,7 @@
 /**
- * A backup ends in a line with the SHA-256 of everything before that line. SQLite takes the number of pages from the
- * header and does not read what follows the last of them (https://sqlite.org/fileformat2.html#in_header_database_size),
- * so the file is a database like any other. Its structure tells SQLite nothing about a changed byte inside a text.
+ * A backup ends in a line with the SHA-256 of everything before that line. The file is still an ordinary database: SQLite
+ * reads no further than the last page (https://sqlite.org/fileformat2.html#in_header_database_size). SQLite itself cannot
+ * detect a changed byte in a text.
  */
 import { createHash } from 'node:crypto'
 import { appendFileSync, closeSync, createReadStream, openSync, readSync, statSync, truncateSync } from 'node:fs'
@@ -11,15 +11,15 @@ const label = '\nWaymark backup. SHA-256 of all bytes before this line: '
 const trailerLength = label.length + 64 + 1
 const bytesAtOnce = 1 << 20
 
-/** Ends a copy with its checksum. */
+/** Appends the checksum to a copy. */
 export async function appendChecksum(file: string, onProgress: OnProgress): Promise<void> {
   const digest = await digestOf(file, statSync(file).size, onProgress)
   appendFileSync(file, `${label}${digest}\n`)
 }
 
 /**
- * Checks the checksum of a copy, and takes it off when it is right. `missing`: the file ends with its last page, as
- * backups of older versions do, or is no database of SQLite.
+ * Checks the checksum of a copy, and removes it if it is right. `missing`: the file ends with its last page, like backups of
+ * older versions, or is not an SQLite database.
  */
 export async function takeChecksum(file: string, onProgress: OnProgress): Promise<'right' | 'wrong' | 'missing'> {
   const { size } = statSync(file)
@@ -43,16 +43,16 @@ async function digestOf(file: string, size: number, onProgress: OnProgress): Pro
   return hash.digest('hex')
 }
 
-/** A checksum that was cut or damaged leaves a part of a page. */
+/** After a truncated or damaged checksum, the file ends with a partial page. */
 function isWholePages(file: string, size: number): boolean {
   const header = bytesOf(file, 0, 18)
   if (!header.toString('latin1').startsWith('SQLite format 3\0')) return true
-  // 65 536 does not fit, and is written as 1.
+  // 65,536 does not fit, and is stored as 1.
   const pageSize = header.readUInt16BE(16)
   return size % (pageSize === 1 ? 65_536 : pageSize) === 0
 }
 
-/** Zeros stand for what lies beyond the end of the file. */
+/** Bytes after the end of the file are zero. */
 function bytesOf(file: string, position: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   const descriptor = openSync(file, 'r')

@@ -15,7 +15,7 @@ import { translated } from './errors.ts'
 /** The number of prepared queries. Queries with a varying number of parameters have many texts. */
 const maxPreparedTexts = 1_000
 
-/** Opens a data file with the settings of every connection, and those in `extra`. */
+/** Opens a data file. `extra` has further pragmas. */
 export function openDatabase(path: string, timeoutMs: number, extra = ''): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: timeoutMs })
   database.exec(`

@@ -9,14 +9,14 @@ import { refuseDatabaseFolder, removeBeside } from './opened-file.ts'
 
 /** How long a backup waits for a lock of another process. Milliseconds. */
 const lockTimeoutMs = 10_000
-/** Some megabytes. */
+/** A few megabytes. */
 const pagesBetweenProgress = 1_000
 
-/** A backup is one file. */
+/** Backs up a database file to a single file, and restores it. */
 export function sqliteCopies(path: string): Copies {
   return {
     backUp: (file, options) => writeWhole(file, options.mayReplace, (target) => backUp(path, target, options)),
-    // Loaded on demand: no other command needs the checks of a restore.
+    // Loaded on demand, because only this command needs it.
     restore: async (file, options) => (await import('./restore.ts')).restore(path, file, options),
     isItself: (file) => isSame(path, file),
   }
@@ -41,8 +41,8 @@ async function backUp(path: string, target: string, { onProgress }: BackupOption
 }
 
 /**
- * Copies the database as it is at this moment, whatever others write meanwhile. Without the read transaction, SQLite
- * would start over after each write of another process, and never finish beside a busy server.
+ * Copies the current state of the database. Without the read transaction, SQLite would restart the copy after each write of
+ * another process, and never finish while a server is busy.
  */
 async function copy(path: string, target: string, onProgress: BackupOptions['onProgress']): Promise<void> {
   using source = new DatabaseSync(path, { timeout: lockTimeoutMs })
@@ -54,7 +54,7 @@ async function copy(path: string, target: string, onProgress: BackupOptions['onP
   })
 }
 
-/** Checks the copy, and makes it readable without a log beside it. */
+/** Checks the copy, and makes it readable without a WAL. */
 function finish(target: string): void {
   using database = new DatabaseSync(target)
   const [{ quick_check: verdict } = {}] = database.prepare('pragma quick_check(1)').all()

@@ -1,6 +1,6 @@
 import { type DatabaseTrouble, databaseUnavailable, ForeignKeyViolation, UniqueViolation } from '../../errors.ts'
 
-/** The primary result codes of SQLite that this program tells apart. */
+/** The primary result codes of SQLite that Waymark distinguishes. */
 export const resultCodes = {
   permission: 3,
   busy: 5,
@@ -16,23 +16,18 @@ export const resultCodes = {
   notADatabase: 26,
 } as const
 
-/** All of them say "the database cannot do this now", not "the program is wrong". */
+/** The codes that mean that the database is unavailable, not that the program is wrong. */
 const unavailable: ReadonlySet<number> = new Set(Object.values(resultCodes))
 
-/**
- * A write that the system refused: over a quota or a limit on the size of files (extended code, SQLITE_IOERR_WRITE).
- */
+/** The system rejected a write, because of a quota or a file size limit (extended code SQLITE_IOERR_WRITE). */
 const writeRefused = 778
 
-/** A value that must be unique was taken (extended code, SQLITE_CONSTRAINT_UNIQUE). */
+/** A unique value is taken (extended code SQLITE_CONSTRAINT_UNIQUE). */
 const notUnique = 2067
 
-/**
- * The domain's words for an engine error: `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation` where that is what it means,
- * else the error itself.
- */
+/** Converts an engine error to `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation`, or returns it unchanged. */
 export function translated(error: unknown): unknown {
-  // The extended code does not tell: it is another where the constraint says `on delete restrict`.
+  // The extended code is a different one for `on delete restrict`.
   if (error instanceof Error && error.message === 'FOREIGN KEY constraint failed') {
     return new ForeignKeyViolation(null, error)
   }
@@ -40,19 +35,19 @@ export function translated(error: unknown): unknown {
   return unavailable.has(resultCode(error)) ? databaseUnavailable(error, reasonOf(error)) : error
 }
 
-/** What an error says of the database file or its disk; undefined when it is about neither. */
+/** Returns what is wrong with the database file or its disk; undefined if the error is about something else. */
 export function reasonOf(error: unknown): DatabaseTrouble | undefined {
   const code = resultCode(error)
   if (code === resultCodes.corrupt || code === resultCodes.notADatabase) return 'database_corrupt'
   return code === resultCodes.full || extendedCode(error) === writeRefused ? 'disk_full' : undefined
 }
 
-/** Whether another connection holds the write lock. */
+/** Returns whether another connection holds the write lock. */
 export function isBusy(error: unknown): boolean {
   return resultCode(error) === resultCodes.busy
 }
 
-/** The primary result code of an error of SQLite; 0 for any other error. */
+/** Returns the primary result code of an SQLite error; 0 for other errors. */
 export function resultCode(error: unknown): number {
   return extendedCode(error) & 0xff
 }

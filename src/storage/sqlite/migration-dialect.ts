@@ -9,7 +9,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 
-/** Kysely on an open connection, for migrations alone: everything else compiles its statements once. */
+/** Kysely's dialect for migrations on an open connection. */
 export function migrationDialect(database: DatabaseSync): Dialect {
   return {
     createAdapter: () => new TransactionalAdapter(),
@@ -20,7 +20,7 @@ export function migrationDialect(database: DatabaseSync): Dialect {
 }
 
 /**
- * SQLite rolls back changes of the schema too. Kysely's own adapter denies it, and would keep half of a failed
+ * SQLite also rolls back schema changes. Kysely's own adapter does not know that, and would keep half of a failed
  * migration.
  */
 class TransactionalAdapter extends SqliteAdapter {
@@ -29,7 +29,7 @@ class TransactionalAdapter extends SqliteAdapter {
   }
 }
 
-/** Transactions take the write lock before they read anything. */
+/** Transactions take the write lock at their start. */
 class ImmediateDriver extends SqliteDriver {
   readonly #database: DatabaseSync
 

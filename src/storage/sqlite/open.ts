@@ -15,13 +15,13 @@ import { SqliteStorage } from './storage.ts'
 
 const migrations = migrationsOf('sqlite')
 
-/** How long a start waits for another process that is migrating or writing. Milliseconds. */
+/** How long a start waits for another process that migrates or writes. Milliseconds. */
 const startTimeoutMs = 10_000
 const retryMs = 20
 
 /**
- * Opens the database file at `path`, making it and its folder where they are missing, and migrates it.
- * Throws `StartupFailure` when the file cannot be used; a file that is not Waymark's is left as it is.
+ * Opens and migrates the database file at `path`. Creates the file and its folder if they are missing. Throws
+ * `StartupFailure` if the file cannot be used. Never changes files of other programs.
  */
 export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Promise<SqliteStorage> {
   const deadline = performance.now() + timeoutMs
@@ -32,12 +32,12 @@ export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Prom
       if (error instanceof StartupFailure) throw error
       if (!isBusy(error) || performance.now() > deadline) throw new StartupFailure(reason(path, error))
     }
-    // SQLite does not wait for every lock: not for that of a process that closes the file, the last to have it open.
+    // SQLite does not wait for the lock of the last process that closes the file.
     await wait(retryMs)
   }
 }
 
-/** The migrations of the file at `path`, which is only read; where there is none, none was applied. */
+/** Returns the migrations of the file at `path`, which may be missing. Only reads. */
 export async function migrationsOfSqlite(path: string): Promise<MigrationState[]> {
   if (!existsSync(path)) return statesBefore(migrations)
   try {
@@ -51,14 +51,14 @@ export async function migrationsOfSqlite(path: string): Promise<MigrationState[]
 async function open(path: string, timeoutMs: number): Promise<SqliteStorage> {
   makeFolder(path)
   refuseReadOnly(path)
-  // SQLite makes the files beside it alike.
+  // SQLite creates the auxiliary files with the same mode.
   if (!existsSync(path)) makeOwnFile(path)
   const states = await checkFile(path, timeoutMs)
   if (!states.every(({ isApplied }) => isApplied)) await migrateFile(path, timeoutMs)
   return new SqliteStorage(path)
 }
 
-/** Makes the folder of a database. Throws `StartupFailure`. */
+/** Creates the database folder. Throws `StartupFailure`. */
 export function makeFolder(path: string): void {
   const folder = dirname(path)
   try {
@@ -69,7 +69,7 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** The folder and those above it that are not there, from the top. */
+/** Returns the missing folders of a path, from the top. */
 function missingFolders(folder: string): string[] {
   return isFolder(folder) ? [] : [...missingFolders(dirname(folder)), folder]
 }
@@ -78,17 +78,17 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** Not with Node's `recursive`, which tries for ever where a folder cannot have others, such as in /proc. */
+/** Node's `recursive` option is unsuitable: it never ends if a folder cannot have others, as in /proc. */
 function makeOne(folder: string): void {
   try {
     mkdirSync(folder)
   } catch (error) {
-    // Another process was faster.
+    // Another process has created it.
     if (!isFolder(folder)) throw error
   }
 }
 
-/** SQLite would open what it cannot write, and only the first write would tell. */
+/** SQLite would open a read-only file, and only the first write would fail. */
 function refuseReadOnly(path: string): void {
   for (const place of [dirname(path), path].filter(existsSync)) {
     try {
@@ -110,16 +110,16 @@ async function checkFile(path: string, timeoutMs: number): Promise<MigrationStat
   return await statesOf(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
 }
 
-/** Throws `StartupFailure` when the database at `path` is one of another program. */
+/** Throws `StartupFailure` if the database at `path` belongs to another program. */
 export function refuseStranger(path: string, database: DatabaseSync): void {
-  // Kysely's migrator makes its own tables first; a migration that fails leaves them alone in the file.
+  // After a failed first migration, the file only has the tables of Kysely's migrator.
   const others = `select name from sqlite_schema where tbl_name not in ('kysely_migration', 'kysely_migration_lock')`
   const isEmpty = database.prepare(others).all().length === 0
   if (isEmpty || holdsRecords(database)) return
   throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
 }
 
-/** Whether it is a database of Waymark, of any version. */
+/** Returns whether it is a database of any version of Waymark. */
 export function holdsRecords(database: DatabaseSync): boolean {
   const marks = `select name from sqlite_schema where type = 'table' and name in ('kysely_migration', 'instance')`
   return database.prepare(marks).all().length === 2
@@ -137,7 +137,7 @@ function reason(path: string, error: unknown): string {
 
 const wayOut = 'Give this user the right to write there, or point DATABASE_URL at another file.'
 
-/** By primary result code of SQLite. */
+/** Explanations by primary result code of SQLite. */
 const explanations: Readonly<Record<number, (path: string, why: string) => string>> = {
   [resultCodes.busy]: (path) =>
     `The database ${path} is in use by another process that does not let go of it. End that process.`,

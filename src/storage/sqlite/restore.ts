@@ -1,6 +1,6 @@
 /**
- * Replaces a database file with a backup. Whenever this is interrupted, the file at the path is complete: it is either
- * the previous database or the backup.
+ * Replaces a database file with a backup. If this is interrupted, the file is complete: either the previous database or the
+ * backup.
  */
 import {
   chmodSync,
@@ -129,8 +129,8 @@ function lockAlone(path: string, isStopped: boolean): DatabaseSync | undefined {
 }
 
 /**
- * A server that starts meanwhile finds one of the two databases, and never one with the log of the other. Returns where
- * the previous one is kept; null when there was none.
+ * Replaces the file so that a server that starts meanwhile never finds one database with the WAL of the other. Returns the
+ * path of the previous database; null if there was none.
  */
 function replace(path: string, candidate: string): string | null {
   const old = statSync(path, { throwIfNoEntry: false })
@@ -142,7 +142,7 @@ function replace(path: string, candidate: string): string | null {
   const kept = old === undefined ? null : `${path}.replaced-${new Date().toISOString().replaceAll(':', '-')}`
   if (kept !== null) {
     linkSync(path, kept)
-    // What SQLite has yet to move into the file, or to take back from it.
+    // SQLite has not yet applied or rolled back these files.
     for (const log of ['-wal', '-journal']) if (existsSync(path + log)) renameSync(path + log, kept + log)
   }
   removeBeside(path)
