@@ -244,5 +244,5 @@ function checkAddress(name: string, key: string, value: string | undefined): voi
   if (value === undefined) return
   const url = URL.parse(value, `${own}/app/x`)
   assert.ok(url !== null && /^https?:$/.test(url.protocol), `${key}="${value}"`)
-  if (name !== 'a') assert.equal(url.origin, own, `${key}="${value}" leads to another host`)
+  if (name !== 'a') assert.equal(url.origin, own, `${key}="${value}" is on another host`)
 }

@@ -75,7 +75,7 @@ export function noRowsMessage(list: ListState, why: string): Html {
 
 /** Renders a message for an empty page after the last one. */
 export function emptyPageMessage(list: ListState): Html {
-  return html`<p data-count>This page of the list is empty. <a href="${list.pageHref(1)}">Go to the first page</a></p>`
+  return html`<p data-count>This page is empty. <a href="${list.pageHref(1)}">Go to the first page</a></p>`
 }
 
 /** Returns the requested rows of an in-memory list, and the pagination. A list of one page has no pagination. */

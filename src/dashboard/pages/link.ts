@@ -221,7 +221,7 @@ function deleteStatisticsPage(id: number, shortUrl: string, clicks: number): Pag
   const body = confirmation({
     action: `${home}/${id}/forget`,
     consequences: [
-      `This deletes its ${quantity(clicks, 'click')} and its statistics for good, and takes them out of the totals of its domain and its space.`,
+      `This deletes its ${quantity(clicks, 'click')} and its statistics for good, and removes them from the domain and space totals.`,
     ],
     verb: 'Delete the statistics',
     cancel: `${home}/${id}`,
