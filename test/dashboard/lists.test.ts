@@ -161,7 +161,7 @@ describe('lists', () => {
     assert.match(found.text, /13 links\s*Clear all/)
     assert.ok(found.links.includes('/app/links?sort_by=alias'))
     const beyond = await other.open('/app/links?status=active&page=9')
-    assert.match(beyond.text, /This page of the list is empty/)
+    assert.match(beyond.text, /This page is empty/)
     assert.ok(beyond.links.includes('/app/links?status=active'))
     for (const query of ['page=0', 'sort=up', 'zzz=1', 'search=a&search=b', 'status=lost', 'per_page=7']) {
       const { status, page } = await other.get(`/app/links?${query}`)
