@@ -11,8 +11,7 @@ import type { Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
 import type { LinkActions } from './actions.ts'
 import { linkQrRoute } from './qr-route.ts'
-import { type Link, linkOperations, listLinksQuery, storeLink } from './schema.ts'
-import { linkOf, shownLink } from './shown.ts'
+import { type Link, linkOf, linkOperations, listLinksQuery, shownLink, storeLink } from './schema.ts'
 import { findLink, listLinks } from './store.ts'
 
 /** The five operations on links, and their QR codes. */

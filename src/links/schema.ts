@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import { operationsOf } from '../api/operations.ts'
 import { Refusal, type Violation } from '../errors.ts'
@@ -5,7 +6,10 @@ import { change, clearable, fixed, form, optional, type Rule, required } from '.
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { integerUpTo, notAllowed, oneOf, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
+import { shownVersion } from '../http/conditions.ts'
+import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
+import type { Versioned } from '../storage/version.ts'
 import {
   maxAliasLength,
   maxClicksLimit,
@@ -18,7 +22,9 @@ import {
   parseTitle,
   redirectStatuses,
   statuses,
+  statusOf,
 } from './link.ts'
+import type { LinkRow } from './store.ts'
 
 /** Returns the schema of an id that a link refers to. */
 const idOf = (description: string) => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })
@@ -81,6 +87,44 @@ export const linkSchema = Type.Object(
 )
 
 export type Link = Static<typeof linkSchema>
+
+/** Returns the link as the API shows it at the time `now`. */
+export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOString()): Link {
+  const lifetime = { ...row, disabled: row.disabled === 1 }
+  return {
+    id: row.id,
+    domain_id: row.domain_id,
+    space_id: row.space_id,
+    alias: row.alias,
+    short_url: shortUrl(row.domain_name ?? '', row.alias),
+    url: row.url,
+    title: row.title,
+    status: statusOf(lifetime, now),
+    disabled: lifetime.disabled,
+    active_period_start_at: row.active_period_start_at,
+    active_period_end_at: row.active_period_end_at,
+    clicks_limit: row.clicks_limit,
+    expiration_url: row.expiration_url,
+    has_redirect_password: row.redirect_password !== null,
+    forward_query: row.forward_query === 1,
+    redirect_status: row.redirect_status as Link['redirect_status'],
+    clicks: row.clicks,
+    last_clicked_at: lastClickedAt(row),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }
+}
+
+/** Returns the time of the last human click, as RFC 3339 in UTC with milliseconds. */
+function lastClickedAt({ last_clicked_ms }: Pick<LinkRow, 'last_clicked_ms'>): string | null {
+  return last_clicked_ms === null ? null : new Date(last_clicked_ms).toISOString()
+}
+
+/** Returns the link as the API shows it, with a version that changes with everything shown, such as clicks and status. */
+export function shownLink({ record, version }: Versioned<LinkRow>, shortUrl: ShortUrl): Versioned<Link> {
+  const link = linkOf(record, shortUrl)
+  return { record: link, version: shownVersion(version, hash('sha1', JSON.stringify(link), 'base64url').slice(0, 12)) }
+}
 
 const reference = (description: string): Rule<number> => ({
   schema: idOf(description),

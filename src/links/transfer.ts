@@ -14,8 +14,7 @@ import {
   timesOf,
 } from '../transfer/transferable.ts'
 import { loopFaults } from './checks.ts'
-import { periodViolations, storeLink } from './schema.ts'
-import { lastClickedAt } from './shown.ts'
+import { linkOf, periodViolations, storeLink } from './schema.ts'
 import type { LinkRow } from './store.ts'
 import {
   findLinkByAlias,
@@ -51,30 +50,14 @@ export const linkTransfer: Transferable = {
   },
 }
 
-/** The fields that the API answers and the owner decides on, the hash of the password, and the past. */
+/** Returns the fields of the API that do not depend on the server, with the hash of the password and all clicks. */
 function lineOf(row: LinkRow, { bots, previews }: Programs = { bots: 0, previews: 0 }) {
-  return {
-    id: row.id,
-    domain_id: row.domain_id,
-    space_id: row.space_id,
-    alias: row.alias,
-    url: row.url,
-    title: row.title,
-    disabled: row.disabled === 1,
-    active_period_start_at: row.active_period_start_at,
-    active_period_end_at: row.active_period_end_at,
-    clicks_limit: row.clicks_limit,
-    expiration_url: row.expiration_url,
-    redirect_password_hash: row.redirect_password,
-    forward_query: row.forward_query === 1,
-    redirect_status: row.redirect_status,
-    clicks: row.clicks,
-    bots,
-    previews,
-    last_clicked_at: lastClickedAt(row),
-    created_at: row.created_at,
-    updated_at: row.updated_at,
-  }
+  const { id, short_url: _, status: __, ...link } = linkOf(row, () => '')
+  const members = Object.entries(link).flatMap(([name, value]) => {
+    if (name === 'has_redirect_password') return [['redirect_password_hash', row.redirect_password]]
+    return name === 'clicks' ? Object.entries({ clicks: value, bots, previews }) : [[name, value]]
+  })
+  return { id, ...Object.fromEntries(members) }
 }
 
 type Values = Omit<LinkValues, 'space_id'> & { readonly alias: string }
