@@ -27,7 +27,7 @@ async function open(t: TestContext): Promise<{ url: string; storage: PostgresSto
   return { url, storage }
 }
 
-test('disk_full after a write found no room, for as long as none can be taken', async (t) => {
+test('returns disk_full after a write failed for lack of space, until space can be allocated', async (t) => {
   const { url, storage } = await open(t)
   assert.equal(await storage.condition(), 'ok')
   await execute(
@@ -46,7 +46,7 @@ test('disk_full after a write found no room, for as long as none can be taken', 
   assert.equal(await storage.condition(), 'ok')
 })
 
-test('a trial that fails for another reason is what the caller hears', async (t) => {
+test('throws the error of a trial write that fails for another reason', async (t) => {
   const { url, storage } = await open(t)
   await execute(
     url,
@@ -60,7 +60,7 @@ test('a trial that fails for another reason is what the caller hears', async (t)
   })
 })
 
-test('a user who may not make temporary tables is told ok until the next write fails', async (t) => {
+test('returns ok until the next failed write if the user may not create temporary tables', async (t) => {
   const { url } = await open(t)
   const role = newName('role')
   const name = new URL(url).pathname.slice(1)
@@ -72,7 +72,7 @@ test('a user who may not make temporary tables is told ok until the next write f
   await execute(url, `drop role ${role}`)
 })
 
-test('503 that names max_prepared_statements when a pooler mixes up prepared statements', async (t) => {
+test('names max_prepared_statements when a pooler mixes up prepared statements', async (t) => {
   const { storage } = await open(t)
   for (const state of ['42P05', '26000']) {
     const error = {
@@ -84,7 +84,7 @@ test('503 that names max_prepared_statements when a pooler mixes up prepared sta
   }
 })
 
-test('database_corrupt, not read_only, when a read-only database has damaged data', async (t) => {
+test('returns database_corrupt, not read_only, when a read-only database has damaged data', async (t) => {
   const { url, storage } = await open(t)
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
   assert.equal(await storage.condition(), 'read_only')
@@ -92,7 +92,7 @@ test('database_corrupt, not read_only, when a read-only database has damaged dat
   await assert.rejects(storage.condition(), ({ facts }) => facts.reason === 'database_corrupt')
 })
 
-test('database_corrupt once a statement has met damaged data or a damaged index', async (t) => {
+test('throws database_corrupt after a statement has read damaged data or a damaged index', async (t) => {
   for (const state of ['XX001', 'XX002']) {
     const { storage } = await open(t)
     await assert.rejects(storage.all(fail, { state }))

@@ -1,4 +1,4 @@
-/** What requests are told while PostgreSQL is gone or cannot do its work, and that all is well once it is back. */
+/** The errors of requests while PostgreSQL is unavailable, and the recovery afterwards. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
@@ -81,7 +81,7 @@ async function assertAllIsWell(fixture: Fixture): Promise<void> {
   await Promise.all(everything(fixture))
 }
 
-test('a database that refuses connections is unavailable at once, and back as soon as it accepts them', async (t) => {
+test('fails immediately while the database rejects connections, and recovers when it accepts them', async (t) => {
   const fixture = await open(t)
   fixture.wire.cut()
   await within(1_400, () => assertUnavailable(fixture))
@@ -90,7 +90,7 @@ test('a database that refuses connections is unavailable at once, and back as so
   await assertAllIsWell(fixture)
 })
 
-test('a database that falls silent is unavailable within 4.5 s, and back as soon as it answers', async (t) => {
+test('fails within 4.5 s while the database is silent, and recovers when it responds', async (t) => {
   const fixture = await open(t)
   await assertAllIsWell(fixture)
   fixture.wire.silence()
@@ -108,7 +108,7 @@ test('a database that falls silent is unavailable within 4.5 s, and back as soon
   await assertAllIsWell(fixture)
 })
 
-test('connections that the server ends fail what they were doing, and nothing else', async (t) => {
+test('fails only the queries of connections that the server closes', async (t) => {
   const fixture = await open(t)
   const sleeping = fixture.storage.all(slow, { seconds: 4 })
   const ended = assert.rejects(sleeping, isUnavailable)
@@ -124,7 +124,7 @@ test('connections that the server ends fail what they were doing, and nothing el
   await eventually(() => assertAllIsWell(fixture).then(...isFulfilled))
 })
 
-test('a transaction whose connection is lost is not kept', async (t) => {
+test('stores nothing of a transaction whose connection is lost', async (t) => {
   const fixture = await open(t)
   const { storage, account, wire } = fixture
   const lost = storage.write(async (tx) => {
@@ -137,7 +137,7 @@ test('a transaction whose connection is lost is not kept', async (t) => {
   assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
 })
 
-test('unavailable after 1.5 s without a free connection', async (t) => {
+test('fails after 1.5 s without a free connection', async (t) => {
   const { storage } = await open(t, 1)
   const busy = storage.write((tx) => tx.all(slow, { seconds: 2 }))
   await within(2_500, () => assert.rejects(storage.condition(), isUnavailable))
@@ -145,13 +145,13 @@ test('unavailable after 1.5 s without a free connection', async (t) => {
   await storage.condition()
 })
 
-test('a statement is ended after 2.5 s, and its connection serves on', async (t) => {
+test('cancels a statement after 2.5 s, and keeps its connection', async (t) => {
   const { storage } = await open(t, 1)
   await within(4_500, () => assert.rejects(storage.all(slow, { seconds: 30 }), isUnavailable))
   await storage.condition()
 })
 
-test('searches that wait do not hold up short reads, and are refused when too many wait', async (t) => {
+test('rejects searches when too many wait, without delaying short reads', async (t) => {
   const fixture = await open(t)
   const { storage, account, url } = fixture
   const locker = new pg.Client({ connectionString: url })
@@ -174,7 +174,7 @@ test('searches that wait do not hold up short reads, and are refused when too ma
   await Promise.all(Array.from({ length: 20 }, search))
 })
 
-test('a server without a free connection refuses at once, and finishes what it works on', async (t) => {
+test('fails immediately when the server has no free connection, and finishes running queries', async (t) => {
   const { url } = await open(t)
   const role = newName('role')
   await execute(url, `create role ${role} login password 'secret' connection limit 1`)
@@ -191,7 +191,7 @@ test('a server without a free connection refuses at once, and finishes what it w
   await execute(url, `drop role ${role}`)
 })
 
-test('a read-only database rejects writes, answers reads, and becomes writable again without a rejected write', async (t) => {
+test('rejects writes and answers reads while the database is read-only, then recovers without a rejected write', async (t) => {
   const fixture = await open(t)
   const { storage, account, url } = fixture
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
@@ -217,14 +217,14 @@ test('a read-only database rejects writes, answers reads, and becomes writable a
     `begin read write; alter database ${new URL(url).pathname.slice(1)} reset default_transaction_read_only; commit`,
   )
   await eventually(isIn('ok'))
-  // A connection that refuses to write is given up, so that those opened before need not be ended by hand.
+  // Read-only connections are dropped, so that the operator need not close older ones.
   await eventually(() => insertSpace(storage, account, { name: 'x', color: 1 }).then(...isFulfilled))
   const reopened = await openPostgres(url, 1)
   assert.equal((await listAccounts(reopened)).length, 1)
   await reopened.close()
 })
 
-test('an error in a statement is a bug, not trouble with the database', async (t) => {
+test('reports an error in a statement as a bug, not as an unavailable database', async (t) => {
   const { storage, url } = await open(t)
   await execute(url, 'alter table accounts rename to elsewhere')
   await assert.rejects(listAccounts(storage), { code: '42P01' })
