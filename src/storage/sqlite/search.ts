@@ -4,7 +4,7 @@
  * records directly, so it sees every committed write.
  *
  * A record is a document of the index. Its number has the account above the bits of the id, so that the documents of an
- * account are a range and other accounts do not slow down its searches. (In SQL only: JavaScript is exact up to 2^53.)
+ * account are a range and other accounts do not slow down its searches. JavaScript needs a bigint for it.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
@@ -121,13 +121,13 @@ export class SqliteLists implements ListEngine {
 function rangeOf(account: number, { after, direction }: Pick<AnyListing, 'after' | 'direction'> = wholeRange): Sql {
   const low = after !== null && direction === 'asc' ? Math.min(after + 1, maxId) : 0
   const high = after !== null && direction === 'desc' ? Math.min(after - 1, maxId) : maxId
-  return sql`between ${documentAt(account, low)} and ${documentAt(account, high)}`
+  return sql`between ${documentOf(account, low)} and ${documentOf(account, high)}`
 }
 
 const wholeRange = { after: null, direction: 'asc' } as const
 
-function documentAt(account: number, id: number): Sql {
-  return sql`((${account} << ${sql.lit(idBits)}) | ${id})`
+function documentOf(account: number, id: number): bigint {
+  return (BigInt(account) << BigInt(idBits)) | BigInt(id)
 }
 
 function isPending(table: string, range: Sql): Sql {
