@@ -142,21 +142,25 @@ async function findFirstVisits(tx: Db, clicks: readonly KnownClick[]): Promise<S
     tx,
     clicks.map(({ click }) => dayOf(click.atMs)),
   )
-  const visits = new Map<string, { readonly click: Click; readonly row: VisitorRow }>()
+  const visits: { readonly click: Click; readonly row: VisitorRow }[] = []
   for (const { click } of clicks) {
     if (click.visitorUnder === null) continue
     const day = dayOf(click.atMs)
-    const visitor = click.visitorUnder(salts.get(day) as Uint8Array)
-    const row = { day, link_id: click.link, visitor }
-    const name = nameOf(row)
-    if (!visits.has(name)) visits.set(name, { click, row })
+    visits.push({ click, row: { day, link_id: click.link, visitor: click.visitorUnder(salts.get(day) as Uint8Array) } })
   }
-  const rows = [...visits.values()].map(({ row }) => row).sort(compareVisitors)
+  // The sort is stable: the first click of a visitor stays the first.
+  visits.sort((a, b) => compareVisitors(a.row, b.row))
+  const visitors = visits.filter(({ row }, at) => {
+    const before = visits[at - 1]
+    return before === undefined || compareVisitors(before.row, row) !== 0
+  })
   const first = new Set<Click>()
-  for (const some of parts(rows)) {
-    const insert = query.insertInto('click_visitors').values(some)
+  for (const some of parts(visitors)) {
+    const insert = query.insertInto('click_visitors').values(some.map(({ row }) => row))
     const added = insert.onConflict((conflict) => conflict.doNothing()).returning(['day', 'link_id', 'visitor'])
-    for (const row of await tx.execute(added)) first.add((visits.get(nameOf(row)) as { click: Click }).click)
+    const rows = await tx.execute(added)
+    const names = new Set(rows.length < some.length ? rows.map(nameOf) : [])
+    for (const { click, row } of some) if (rows.length === some.length || names.has(nameOf(row))) first.add(click)
   }
   return first
 }

@@ -238,7 +238,8 @@ export function decodeDay({ hours, breakdowns }: DayJson): DayFacts {
   const parsed: readonly JsonBreakdown[] = JSON.parse(breakdowns)
   for (const [at, dimension] of dimensions.entries()) {
     const breakdown = facts.breakdowns[dimension]
-    for (const [key, people] of Object.entries(parsed[at] ?? {})) breakdown.set(valueOfKey(dimension, key), people)
+    const values = parsed[at] ?? {}
+    for (const key of Object.keys(values)) breakdown.set(valueOfKey(dimension, key), values[key] as number)
   }
   return facts
 }
