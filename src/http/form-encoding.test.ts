@@ -76,18 +76,6 @@ test('rejects malformed percent-encoding anywhere', () => {
   )
 })
 
-test('treats names with brackets as repeated fields', () => {
-  for (const form of ['a[]=1', 'a[0]=1', 'a[b]=1', 'a%5B%5D=1']) {
-    assert.deepEqual({ ...parseFormBytes(Buffer.from(form)) }, { a: repeated })
-  }
-})
-
-test('returns fields without inherited names', () => {
-  const fields = parseFormBytes(Buffer.from('__proto__=1&constructor=2'))
-  assert.equal(Object.getPrototypeOf(fields), null)
-  assert.deepEqual(Object.keys(fields), ['__proto__', 'constructor'])
-})
-
 test('rejects too many fields', () => {
   const form = (count: number) => Buffer.from(Array.from({ length: count }, (_, index) => `a${index}=1`).join('&'))
   assert.equal(Object.keys(parseFormBytes(form(maxFields))).length, maxFields)

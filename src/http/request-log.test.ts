@@ -3,32 +3,6 @@ import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import { traceOf } from './request-log.ts'
 
-test('logs one line per request with its route, status, duration and key', async () => {
-  const app = await startApp()
-  await app.send('GET', '/api/v1/spaces/7?search=secret', { headers: { 'x-request-id': 'mine' } })
-  const lines = app.logs.filter(({ request_id }) => request_id === 'mine')
-  const { time, ms, hostname, ...line } = lines[0] ?? {}
-  assert.deepEqual(
-    [lines.length, line],
-    [
-      1,
-      {
-        level: 30,
-        pid: process.pid,
-        request_id: 'mine',
-        method: 'GET',
-        route: '/api/v1/spaces/:id',
-        status: 404,
-        code: 'not_found',
-        account: 1,
-        key: 1,
-        msg: 'request',
-      },
-    ],
-  )
-  assert.match(String(ms), /^\d+(\.\d{1,3})?$/)
-})
-
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const spanId = '00f067aa0ba902b7'
 const rest = `${traceId}-${spanId}-01`
