@@ -48,22 +48,3 @@ test('accepts keys of up to 255 characters without escapes', () => {
   assert.equal(parseIdempotencyKey('a'.repeat(maxIdempotencyKey)), 'a'.repeat(maxIdempotencyKey))
   assert.equal(parseIdempotencyKey('a'.repeat(maxIdempotencyKey + 1)), null)
 })
-
-for (const value of [
-  '',
-  '""',
-  '"',
-  '"a',
-  '"a"b',
-  '"a";b=1',
-  '"a", "b"',
-  'a b',
-  'a, b',
-  '"a b"',
-  '"\\a"',
-  '"a\\"',
-  'é',
-  'a\n',
-]) {
-  test(`rejects the key ${JSON.stringify(value)}`, () => assert.equal(parseIdempotencyKey(value), null))
-}

@@ -97,15 +97,6 @@ test('429 by the address that a trusted proxy forwards, or by the /64 of an IPv6
   assert.equal((await failed('192.0.2.1')).status, 401)
 })
 
-test('429 whatever X-Forwarded-For contains if no proxy is trusted', async (t) => {
-  stopClock(t)
-  const app = await startApp({ rateLimit: 1_000 })
-  const failed = (index: number) =>
-    app.send('GET', path, { key: null, headers: { 'x-forwarded-for': `192.0.2.${index}` } })
-  const answers = await Promise.all(Array.from({ length: 301 }, (_, index) => failed(index % 250)))
-  assert.equal(answers.filter(({ status }) => status === 429).length, 1)
-})
-
 test('200 and 401 without a limit and without headers if limits are off', async () => {
   const app = await startApp({ rateLimit: 0 })
   const answers = await Promise.all([
@@ -114,13 +105,6 @@ test('200 and 401 without a limit and without headers if limits are off', async 
   ])
   assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [200, 401])
   for (const { headers } of answers) assert.ok(!Object.keys(headers).some((name) => name.includes('ratelimit')))
-})
-
-test('404 has the headers, whatever the method and path', async () => {
-  const app = await startApp({ rateLimit: 10 })
-  const { status, headers } = await app.send('GET', '/api/v1/nowhere', { headers: { 'x-request-id': 'ratelimit' } })
-  assert.equal(status, 404)
-  assert.match(String(headers.ratelimit), /^"address";r=\d+;t=\d+$/)
 })
 
 test('adds the headers to all API responses from 2xx to 5xx', async () => {

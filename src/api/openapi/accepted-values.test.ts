@@ -95,16 +95,3 @@ test('native JSON values are accepted, and no field takes both numbers and text'
     )
   }
 })
-
-test('a default is in the description of a field, and never a keyword that makes generators require the field', () => {
-  for (const schemas of [all, native]) {
-    for (const { name } of bodies) {
-      for (const property of Object.values<Json>(schemas[name].properties)) assert.ok(!('default' in property))
-    }
-    const { disabled, redirect_status } = schemas.StoreLink.properties
-    assert.match(disabled.description, / Default: `false`\.$/)
-    assert.match(redirect_status.description, / Default: `302`\.$/)
-    assert.match(schemas.StoreSpace.properties.color.description, / Default: `1`\.$/)
-    assert.doesNotMatch(schemas.UpdateSpace.properties.color.description, /Default/)
-  }
-})

@@ -43,13 +43,7 @@ async function sendTo(app: TestApp, path: string, method: string, kind: Kind, bo
   return answer
 }
 
-const urls = [
-  'https://acme.com',
-  'HTTP://Acme.com:8080/a?b#c',
-  'https://bücher.example/ä',
-  'https://acme.com/{x}|y',
-  'http://localhost',
-]
+const urls = ['HTTP://Acme.com:8080/a?b#c', 'https://bücher.example/ä', 'https://acme.com/{x}|y', 'http://localhost']
 const names = ['go.acme.com', 'GO.Example.ORG', 'Bücher.example', 'intranet', 'acme.example.', '例え.example']
 const colors = ['1', '4', '6']
 const update = ['PUT', 'PATCH'].map((method) => [method, '/{id}'] as const)
