@@ -59,19 +59,12 @@ test('does not print a parameter that may be a part of the password', () => {
   }
 })
 
-test('asks for a percent-encoded password', () => {
-  for (const password of [
-    'hunter@ss/w#rd',
-    'hunter@ss',
-    'hunter#rd',
-    'hunter?x',
-    '123/4?hunter',
-    'hunter,a?x',
-    'hunter,a/b',
-  ]) {
-    const sentence = errorOf(`postgres://user:${password}@db.example/waymark`)
-    assert.match(String(sentence), /^must name a PostgreSQL database as [^\n]* percent-encoded\.$/, password)
-  }
+test('asks for a percent-encoded password and the name of a database', () => {
+  const unencoded = ['@ss/w#rd', '@ss', '#rd', '?x', ',a?x', ',a/b', ' 2', '%'].map((end) => `hunter${end}`)
+  const invalid = unencoded.map((password) => `postgres://user:${password}@db.example/waymark`)
+  invalid.push('postgres:', 'postgres://', 'postgres://db.example', 'postgres://db.example/', `${url}/b`)
+  for (const text of [...invalid, 'postgresql://user:hunter2@db.example:99999/waymark'])
+    assert.match(String(errorOf(text)), /^must name a PostgreSQL database as [^\n]* percent-encoded\.$/, text)
 })
 
 test('rejects several hosts', () => {

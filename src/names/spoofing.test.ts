@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { domainToASCII, domainToUnicode } from 'node:url'
-import fc from 'fast-check'
 import { findSpoof } from './spoofing.ts'
 
 describe('findSpoof', () => {
@@ -17,34 +16,9 @@ describe('findSpoof', () => {
   })
 
   test('finds similar letters next to Latin letters and digits, but not within their script', () => {
-    for (const label of [
-      'comノ',
-      'comノa',
-      '1ノ-',
-      'ソa',
-      '80ン1',
-      'a丶b',
-      '127۰1',
-      '1ꓸ2',
-      '80ः1',
-      'x丿',
-      'aॽ',
-      '\u0660' + '1',
-    ])
+    for (const label of 'comノ comノa 1ノ- ソa 80ン1 a丶b 127۰1 1ꓸ2 80ः1 x丿 aॽ \u06601'.split(' '))
       assert.equal(findSpoof(label), 'lookalike_character', label)
-    for (const label of [
-      'ノート',
-      'ビタミンb6',
-      'パソコンshop',
-      'ノ',
-      'ソ-ス',
-      '۱۰۰',
-      'दुःख',
-      'aパンb',
-      'ꓡꓸ',
-      '丿',
-      '日本のノa',
-    ])
+    for (const label of 'ノート ビタミンb6 パソコンshop ノ ソ-ス ۱۰۰ दुःख aパンb ꓡꓸ 丿 日本のノa'.split(' '))
       assert.equal(findSpoof(label), null, label)
   })
 
@@ -74,20 +48,6 @@ describe('findSpoof', () => {
     const labels =
       'bücher-1 straße пример-2 ελληνικά ישראל مثال भारत বাংলা ไทย 中国 日本 한국 ქართული հայ ᎠᎡ ⵜⵉⴼ i❤ 💩 oʻzbek'
     for (const label of labels.split(' ')) assert.equal(findSpoof(label), null, label)
-  })
-
-  test('returns the same result on every call', () => {
-    const label = fc.constantFrom('аpple', 'bücher', 'a⁄b', 'a\u2800b', 'ノート', 'comノ', 'Ꭰa', 'пример', 'l·l', 'a·b')
-    const expected = new Map<string, string | null>()
-    fc.assert(
-      fc.property(fc.array(label, { maxLength: 6 }), (labels) => {
-        for (const text of labels) {
-          const found = findSpoof(text)
-          assert.equal(found, expected.get(text) ?? found)
-          expected.set(text, found)
-        }
-      }),
-    )
   })
 
   test('finds all invisible characters that UTS 46 keeps, except joiners', () => {
