@@ -12,9 +12,7 @@ export function failing(fault: () => unknown): (real: Storage) => Storage {
     }
   return (real) => ({
     execute: orFail(real.execute.bind(real)) as Storage['execute'],
-    all: orFail(real.all.bind(real)) as Storage['all'],
     write: orFail(real.write.bind(real)) as Storage['write'],
-    writeOne: orFail(real.writeOne.bind(real)) as Storage['writeOne'],
     list: orFail(real.list.bind(real)) as Storage['list'],
     condition: orFail(real.condition.bind(real)),
     start: real.start.bind(real),

@@ -2,9 +2,9 @@
  * For tests of links: an account of its own with a domain, and what is asked of the app in its name.
  */
 import assert from 'node:assert/strict'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Db } from '../src/storage/port.ts'
-import { statement } from '../src/storage/statement.ts'
+import { query } from '../src/storage/schema.ts'
 import type { TestApp } from './app.ts'
 import type { Answer, Json, Request } from './client.ts'
 
@@ -52,65 +52,41 @@ export function assertRefused(answer: Answer, ...expected: readonly (readonly [f
   )
 }
 
-interface Tables {
-  links: {
-    id: number
-    domain_id: number
-    status: string
-    status_due_at: string | null
-    active_period_start_at: string | null
-    active_period_end_at: string | null
-    redirect_password: string | null
-  }
-  link_clicks: { link_id: number; clicks: number; last_clicked_ms: number | null }
-  domains: { id: number; account_id: number; name: string }
-  spaces: { id: number; account_id: number }
-}
-
 /** Clicks of people on a link, the last of them at a time in RFC 3339. */
 export async function clickOn(db: Db, id: number, clicks: number, at: string): Promise<void> {
-  await db.writeOne(click, { id, clicks, at: Date.parse(at) })
-  await db.writeOne(statusDue, { id })
+  await db.execute(click({ id, clicks, at: Date.parse(at) }))
+  await db.execute(statusDue({ id }))
 }
 
-const click = statement((db: Kysely<Tables>, { id, clicks, at }: { id: number; clicks: number; at: number }) =>
-  db
+const click = ({ id, clicks, at }: { id: number; clicks: number; at: number }) =>
+  query
     .updateTable('link_clicks')
     .set({ clicks: sql`clicks + ${clicks}`, last_clicked_ms: at })
-    .where('link_id', '=', id),
-)
+    .where('link_id', '=', id)
 
-const statusDue = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db.updateTable('links').set({ status_due_at: '' }).where('id', '=', id),
-)
+const statusDue = ({ id }: { id: number }) => query.updateTable('links').set({ status_due_at: '' }).where('id', '=', id)
 
 /** Moves the period of a link into the past, as time does. Its stored state stays what it was. */
-export const moveEnd = statement((db: Kysely<Tables>, { id, at }: { id: number; at: string }) =>
-  db.updateTable('links').set({ active_period_end_at: at, status_due_at: at }).where('id', '=', id),
-)
+export const moveEnd = ({ id, at }: { id: number; at: string }) =>
+  query.updateTable('links').set({ active_period_end_at: at, status_due_at: at }).where('id', '=', id)
 
-export const moveStart = statement((db: Kysely<Tables>, { id, at }: { id: number; at: string }) =>
-  db.updateTable('links').set({ active_period_start_at: at, status_due_at: at }).where('id', '=', id),
-)
+export const moveStart = ({ id, at }: { id: number; at: string }) =>
+  query.updateTable('links').set({ active_period_start_at: at, status_due_at: at }).where('id', '=', id)
 
-export const storedPassword = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db.selectFrom('links').select('redirect_password').where('id', '=', id),
-)
+export const storedPassword = ({ id }: { id: number }) =>
+  query.selectFrom('links').select('redirect_password').where('id', '=', id)
 
 /** How many links stand on a domain, whatever its account. */
-export const linksOn = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db
+export const linksOn = ({ id }: { id: number }) =>
+  query
     .selectFrom('links')
     .select((e) => e.fn.countAll<number>().as('count'))
-    .where('domain_id', '=', id),
-)
+    .where('domain_id', '=', id)
 
 /** The records whose removal has not ended. */
 export const outOfAccount = {
-  domains: statement((db: Kysely<Tables>) =>
-    db.selectFrom('domains').select(['id', 'name']).where('account_id', '=', 0),
-  ),
-  spaces: statement((db: Kysely<Tables>) => db.selectFrom('spaces').select('id').where('account_id', '=', 0)),
+  domains: () => query.selectFrom('domains').select(['id', 'name']).where('account_id', '=', 0),
+  spaces: () => query.selectFrom('spaces').select('id').where('account_id', '=', 0),
 }
 
 const copied = [
@@ -119,19 +95,19 @@ const copied = [
 ]
 
 /** Copies up to `limit` links of an account, under aliases that end in `mark`. */
-export const copyLinks = statement(
-  (db: Kysely<{ links: Record<string, Json> }>, params: { account: number; mark: string; limit: number }) => {
-    const marked = (column: string) => sql`${sql.ref(column)} || cast(${params.mark} as text)`.as(column)
-    return db
-      .insertInto('links')
-      .columns([...copied, 'alias', 'alias_folded'])
-      .expression(
-        db
-          .selectFrom('links')
-          .select([...copied, marked('alias'), marked('alias_folded')])
-          .where('account_id', '=', params.account)
-          .orderBy('id')
-          .limit(params.limit),
-      )
-  },
-)
+export const copyLinks = (params: { account: number; mark: string; limit: number }) => {
+  const marked = (column: string) => sql`${sql.ref(column)} || cast(${params.mark} as text)`.as(column)
+  return query
+    .withTables<{ links: Record<string, Json> }>()
+    .insertInto('links')
+    .columns([...copied, 'alias', 'alias_folded'])
+    .expression(
+      query
+        .withTables<{ links: Record<string, Json> }>()
+        .selectFrom('links')
+        .select([...copied, marked('alias'), marked('alias_folded')])
+        .where('account_id', '=', params.account)
+        .orderBy('id')
+        .limit(params.limit),
+    )
+}

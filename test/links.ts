@@ -1,5 +1,5 @@
 /** Links in the database, below every rule of the API: what tests of the visitors' side begin with. */
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { foldCase } from '../src/lib/fold-case.ts'
@@ -7,39 +7,8 @@ import { insertSpace } from '../src/spaces/store.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Db } from '../src/storage/port.ts'
-import { insertion, type Statement, statement } from '../src/storage/statement.ts'
+import { query } from '../src/storage/schema.ts'
 import { type Later, newLocation } from './engine.ts'
-
-interface LinksTable {
-  id: number
-  account_id: number
-  domain_id: number
-  alias: string
-  alias_folded: string
-  url: string
-  title: string | null
-  disabled: number
-  forward_query: number
-  redirect_status: number
-  clicks_limit: number | null
-  space_id: number | null
-  status: string
-  status_due_at: string | null
-  created_at: string
-  updated_at: string
-}
-
-interface LinkClicksTable {
-  link_id: number
-  clicks: number
-  last_clicked_ms: number | null
-}
-
-type Tables = {
-  links: LinksTable
-  link_clicks: LinkClicksTable
-  domains: { id: number; account_id: number; name: string }
-}
 
 /** A database with an account and a domain, opened twice, as by two nodes. */
 export async function twoNodes(later: Later, engine?: StorageLocation['engine']) {
@@ -68,18 +37,16 @@ export async function newLink(
   alias: string,
   limit: number | null = null,
 ): Promise<number> {
-  const [row] = await db.writeOne(inserted, { account, domain, alias, folded: foldCase(alias), limit })
+  const [row] = await db.execute(inserted({ account, domain, alias, folded: foldCase(alias), limit }))
   return (row as { id: number }).id
 }
 
 const at = '2026-11-22T10:00:00.000Z'
 
-const inserted = insertion(
-  (
-    db: Kysely<Tables>,
-    link: { account: number; domain: number; alias: string; folded: string; limit: number | null },
-  ) =>
-    db.insertInto('links').values({
+const inserted = (link: { account: number; domain: number; alias: string; folded: string; limit: number | null }) =>
+  query
+    .insertInto('links')
+    .values({
       account_id: link.account,
       domain_id: link.domain,
       alias: link.alias,
@@ -92,8 +59,8 @@ const inserted = insertion(
       status: 'active',
       created_at: at,
       updated_at: at,
-    } as LinksTable),
-)
+    })
+    .returning('id')
 
 /** The columns of a link that a test is about. */
 export interface LinkColumns {
@@ -116,42 +83,35 @@ const plainLink: LinkColumns = {
 
 /** Changes a link, from a plain one, to what the test is about. */
 export async function setLink(db: Db, id: number, columns: Partial<LinkColumns>): Promise<void> {
-  await db.writeOne(setColumns, { id, ...plainLink, ...columns })
+  await db.execute(setColumns({ id, ...plainLink, ...columns }))
 }
 
-const setColumns = statement((db: Kysely<Tables>, link: LinkColumns & { id: number }) => {
+const setColumns = (link: LinkColumns & { id: number }) => {
   const named = Object.keys(plainLink).map((name) => [name, link[name as keyof LinkColumns]])
-  return db.updateTable('links').set(Object.fromEntries(named)).where('id', '=', link.id)
-})
+  return query.updateTable('links').set(Object.fromEntries(named)).where('id', '=', link.id)
+}
 
-export const setUrl = statement((db: Kysely<Tables>, { id, url }: { id: number; url: string }) =>
-  db.updateTable('links').set({ url }).where('id', '=', id),
-)
+export const setUrl = ({ id, url }: { id: number; url: string }) =>
+  query.updateTable('links').set({ url }).where('id', '=', id)
 
-export const setTitle = statement((db: Kysely<Tables>, { id, title }: { id: number; title: string }) =>
-  db.updateTable('links').set({ title }).where('id', '=', id),
-)
+export const setTitle = ({ id, title }: { id: number; title: string }) =>
+  query.updateTable('links').set({ title }).where('id', '=', id)
 
-export const setAlias = statement((db: Kysely<Tables>, { id, alias }: { id: number; alias: string }) =>
-  db.updateTable('links').set({ alias, alias_folded: alias }).where('id', '=', id),
-)
+export const setAlias = ({ id, alias }: { id: number; alias: string }) =>
+  query.updateTable('links').set({ alias, alias_folded: alias }).where('id', '=', id)
 
-export const deleteLink = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db.deleteFrom('links').where('id', '=', id),
-)
+export const deleteLink = ({ id }: { id: number }) => query.deleteFrom('links').where('id', '=', id)
 
 /** As a domain is while its links are taken off it. */
-export const takeDomainAway = statement((db: Kysely<Tables>, { id, name }: { id: number; name: string }) =>
-  db.updateTable('domains').set({ account_id: 0, name }).where('id', '=', id),
-)
+export const takeDomainAway = ({ id, name }: { id: number; name: string }) =>
+  query.updateTable('domains').set({ account_id: 0, name }).where('id', '=', id)
 
-export const clicksOf = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db
+export const clicksOf = ({ id }: { id: number }) =>
+  query
     .selectFrom('link_clicks')
     .innerJoin('links', 'id', 'link_id')
     .select(['clicks', 'last_clicked_ms', 'status_due_at'])
-    .where('id', '=', id),
-)
+    .where('id', '=', id)
 
 /** Stores a space; returns its id. */
 export async function newSpace(db: Db, account: number, name: string): Promise<number> {
@@ -159,34 +119,47 @@ export async function newSpace(db: Db, account: number, name: string): Promise<n
 }
 
 /** Puts a link into a space, or takes it out of all. */
-export const setSpace = statement((db: Kysely<Tables>, { id, space }: { id: number; space: number | null }) =>
-  db.updateTable('links').set({ space_id: space }).where('id', '=', id),
-)
+export const setSpace = ({ id, space }: { id: number; space: number | null }) =>
+  query.updateTable('links').set({ space_id: space }).where('id', '=', id)
 
-export const dueOf = statement((db: Kysely<Tables>, { id }: { id: number }) =>
-  db.selectFrom('links').select('status_due_at').where('id', '=', id),
-)
+export const dueOf = ({ id }: { id: number }) => query.selectFrom('links').select('status_due_at').where('id', '=', id)
 
-const numbers = (last: number, then: string): Statement<object, never> =>
-  statement((db: Kysely<Tables>) => ({
-    compile: () =>
-      sql<never>`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(last)})
-        ${sql.raw(then)}`.compile(db),
-  }))
+/** Selects `columns` for each `i` from 1 to `last`. */
+const numbers = (last: number, columns: string) =>
+  sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(last)})
+    select ${sql.raw(columns)} from n`
 
 /** Writes `count` changes of links into the log. */
 export const fillChanges = (count: number) =>
-  numbers(count, `insert into changes (resource, record_id) select 'links', i from n`)
+  query.insertInto('changes').columns(['resource', 'record_id']).expression(numbers(count, `'links', i`))
 
-export const countChanges = statement((db: Kysely<{ changes: { seq: number } }>) =>
-  db.selectFrom('changes').select((e) => e.fn.countAll<number>().as('changes')),
-)
+export const countChanges = () =>
+  query
+    .withTables<{ changes: { seq: number } }>()
+    .selectFrom('changes')
+    .select((e) => e.fn.countAll<number>().as('changes'))
 
 /** Stores `count` links on a domain, with the aliases `l` and a number, from `first` on. */
 export const fillLinks = ({ account, domain }: { account: number; domain: number }, first: number, count: number) =>
-  numbers(
-    count,
-    `insert into links
-      (account_id, domain_id, alias, alias_folded, url, disabled, forward_query, redirect_status, status, created_at, updated_at)
-      select ${account}, ${domain}, 'l' || (i + ${first - 1}), 'l' || (i + ${first - 1}), 'https://acme.com/', 0, 0, 302, 'active', '${at}', '${at}' from n`,
-  )
+  query
+    .insertInto('links')
+    .columns([
+      'account_id',
+      'domain_id',
+      'alias',
+      'alias_folded',
+      'url',
+      'disabled',
+      'forward_query',
+      'redirect_status',
+      'status',
+      'created_at',
+      'updated_at',
+    ])
+    .expression(
+      numbers(
+        count,
+        `${account}, ${domain}, 'l' || (i + ${first - 1}), 'l' || (i + ${first - 1}), 'https://acme.com/', 0, 0, 302,
+          'active', '${at}', '${at}'`,
+      ),
+    )

@@ -28,8 +28,6 @@ function watched(real: Storage): Storage {
   }
   return {
     execute,
-    all: real.all.bind(real),
-    writeOne: real.writeOne.bind(real),
     write: real.write.bind(real),
     list: real.list.bind(real),
     condition: real.condition.bind(real),
@@ -64,7 +62,7 @@ async function fill({ account, domain }: Place, count: number, space_id: number 
 }
 
 async function countOn(domain: Json): Promise<number> {
-  const [row] = await app.storage.all(linksOn, { id: domain.id })
+  const [row] = await app.storage.execute(linksOn({ id: domain.id }))
   return Number(row?.count)
 }
 
@@ -198,12 +196,12 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     }
     const renewed = await (await newPlace(app)).stored('/domains', { name: own.domain.name })
     assert.ok(renewed.id > own.domain.id)
-    const [out, ...others] = await app.storage.all(outOfAccount.domains, {})
+    const [out, ...others] = await app.storage.execute(outOfAccount.domains())
     assert.deepEqual([out?.id, out?.name, others], [own.domain.id, `${own.domain.name}/${own.domain.id}`, []])
     go()
     assert.equal((await removed).status, 204)
     assert.equal(await countOn(own.domain), 0)
-    assert.deepEqual(await app.storage.all(outOfAccount.domains, {}), [])
+    assert.deepEqual(await app.storage.execute(outOfAccount.domains()), [])
     assert.equal((await own.send('GET', '/links')).body.meta.total, 2)
   })
 
@@ -220,7 +218,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.ok(app.logs.some(({ msg }) => msg === 'deletion interrupted; will resume'))
     await finishDomainRemovals(app.storage)
     assert.equal(await countOn(own.domain), 0)
-    assert.deepEqual(await app.storage.all(outOfAccount.domains, {}), [])
+    assert.deepEqual(await app.storage.execute(outOfAccount.domains()), [])
   })
 
   test('no orphan is left by links that are stored while their domain goes', async () => {
@@ -285,7 +283,7 @@ describe('DELETE /spaces/{id} of a space with links', () => {
     assertRefused(await own.send('PATCH', `/links/${record.id}`, { json }), ['space_id', 'unknown_space'])
     go()
     assert.equal((await removed).status, 204)
-    assert.deepEqual(await app.storage.all(outOfAccount.spaces, {}), [])
+    assert.deepEqual(await app.storage.execute(outOfAccount.spaces()), [])
   })
 
   test('503 when the database goes away in the middle; its links leave it when it is back', async () => {
@@ -300,7 +298,7 @@ describe('DELETE /spaces/{id} of a space with links', () => {
     assert.equal((await own.send('GET', `/spaces/${space.id}`)).status, 404)
     await finishSpaceRemovals(app.storage)
     assert.equal((await own.send('GET', '/links?space_id=0')).body.meta.total, 100)
-    assert.deepEqual(await app.storage.all(outOfAccount.spaces, {}), [])
+    assert.deepEqual(await app.storage.execute(outOfAccount.spaces()), [])
   })
 
   test('no link is left in a space that goes while links are put into it', async () => {

@@ -57,13 +57,13 @@ test('after an hour back, edits of other nodes are seen, new aliases are found, 
   const { app, link, visit, move } = await serving(t)
   const [sale, gone] = [await link('sale'), await link('gone')]
   assert.deepEqual([await visit('sale'), await visit('gone'), await visit('late')], [302, 302, 404])
-  const clicks = async () => (await app.storage.all(clicksOf, { id: sale }))[0]
+  const clicks = async () => (await app.storage.execute(clicksOf({ id: sale })))[0]
   await eventually(async () => (await clicks())?.clicks === 1)
   const before = await clicks()
 
   move(-hour)
-  await app.storage.writeOne(setUrl, { id: sale, url: 'https://acme.com/new' })
-  await app.storage.writeOne(deleteLink, { id: gone })
+  await app.storage.execute(setUrl({ id: sale, url: 'https://acme.com/new' }))
+  await app.storage.execute(deleteLink({ id: gone }))
   await link('late')
   const location = async () => (await app.visit(`${host}/sale`)).headers.location
   let visits = 1

@@ -30,9 +30,9 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await first.stored('/links', { domain_id, alias: 'one', url: sale.url, clicks_limit: 1 })
     assert.equal((await first.visit('http://go.acme.com/one')).status, 302)
     for (let n = 1; n <= many; n += atOnce) {
-      await storage.writeOne(fillLinks({ account: 1, domain: doomed }, n, atOnce), {})
+      await storage.execute(fillLinks({ account: 1, domain: doomed }, n, atOnce))
     }
-    const count = async () => (await storage.all(linksOn, { id: doomed }))[0]?.count
+    const count = async () => (await storage.execute(linksOn({ id: doomed })))[0]?.count
     assert.equal(await count(), many)
     assert.equal((await first.visit('http://doomed.acme.com/l1')).status, 302)
 
@@ -49,7 +49,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     assert.deepEqual([status, headers.location], [307, sale.url])
     assert.equal((await second.visit('http://go.acme.com/one')).status, 410)
     assert.equal((await second.visit(`http://doomed.acme.com/l${many}`)).status, 404)
-    await eventually(async () => (await storage.all(outOfAccount.domains, {})).length === 0, 40_000)
+    await eventually(async () => (await storage.execute(outOfAccount.domains())).length === 0, 40_000)
     assert.equal(await count(), 0)
     assert.equal((await second.ask('GET', '/links')).body.meta.total, 2)
     assert.equal((await second.stored('/domains', { name: 'doomed.acme.com' })).id > doomed, true)

@@ -93,7 +93,7 @@ test('a batch writes totals, and the days of link, domain, space and account, wh
 test('a batch that is sent again is written once; a link that is gone is left out', async (t) => {
   const { storage, links, first } = await books((work) => t.after(work))
   const [one = 0, two = 0] = links
-  await storage.writeOne(deleteLink, { id: two })
+  await storage.execute(deleteLink({ id: two }))
   assert.deepEqual(
     (await first.write(5, [click(one), click(two)]))?.map((each) => each.link.link),
     [one],
@@ -135,7 +135,7 @@ test('a limit that is reached makes the state of the link due', async (t) => {
   const { storage, account, domain, first } = await books((work) => t.after(work))
   const sale = await newLink(storage, { account, domain }, 'sale', 3)
   const taken = await newLink(storage, { account, domain }, 'taken', 1)
-  const due = async (id: number) => (await storage.all(dueOf, { id }))[0]?.status_due_at
+  const due = async (id: number) => (await storage.execute(dueOf({ id })))[0]?.status_due_at
   await first.write(1, [click(sale), click(sale)])
   assert.equal(await due(sale), null)
   await first.write(2, [click(sale), click(sale)])

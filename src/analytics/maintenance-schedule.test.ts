@@ -55,7 +55,7 @@ test('starts the maintenance soon after a change, and reports an outage once', a
   const own = clicks(0)
   own.linkChanged()
   own.begin({ expectsClicks: false })
-  await storage.writeOne(setSpace, { id: link, space: await newSpace(storage, account, 'Red') })
+  await storage.execute(setSpace({ id: link, space: await newSpace(storage, account, 'Red') }))
   for (const runs of [1, 2]) {
     own.linkChanged()
     await eventually(() => maintain.mock.callCount() >= runs)

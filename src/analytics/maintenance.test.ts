@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import type { Kysely } from 'kysely'
 import { type KeptDay, keptDays, keptSalts, keptTotals, keptVisitors, openClicks, sumsOf } from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, twoNodes } from '../../test/links.ts'
 import { removeSpace } from '../spaces/store.ts'
-import { statement } from '../storage/statement.ts'
+import { query } from '../storage/schema.ts'
 import type { Click } from './click-store.ts'
 import { dimensions } from './day.ts'
 import { moveNext } from './maintenance.ts'
@@ -95,7 +94,7 @@ test('a link whose limit was used up is due when its clicks are forgotten', asyn
   const sale = await newLink(storage, { account, domain }, 'sale', 1)
   await store.take(click(sale))
   await maintenance.deleteClicks(account, sale)
-  assert.equal((await storage.all(dueOf, { id: sale }))[0]?.status_due_at, '')
+  assert.equal((await storage.execute(dueOf({ id: sale })))[0]?.status_due_at, '')
   assert.equal(await store.take(click(sale)), true)
 })
 
@@ -111,9 +110,9 @@ test('clicks follow their link to another space, and out of it', async (t) => {
       .map(({ people, addUp }) => [people, addUp.length])
   }
   // A link without clicks is there at once.
-  await storage.writeOne(setSpace, { id: two, space: red })
+  await storage.execute(setSpace({ id: two, space: red }))
   await store.write(1, [click(one), click(one, 101), click(two)])
-  await storage.writeOne(setSpace, { id: one, space: red })
+  await storage.execute(setSpace({ id: one, space: red }))
   assert.deepEqual(await peopleOf(red), [[1, dimensions.length]])
   await store.write(2, [click(one)])
   await maintenance.moveClicks()
@@ -121,13 +120,13 @@ test('clicks follow their link to another space, and out of it', async (t) => {
     [3, dimensions.length],
     [1, dimensions.length],
   ])
-  await storage.writeOne(setSpace, { id: one, space: blue })
-  await storage.writeOne(setSpace, { id: two, space: null })
+  await storage.execute(setSpace({ id: one, space: blue }))
+  await storage.execute(setSpace({ id: two, space: null }))
   await maintenance.moveClicks()
   assert.deepEqual([await peopleOf(red), (await peopleOf(blue)).length], [[], 2])
   // There and back before anything was moved.
-  await storage.writeOne(setSpace, { id: one, space: red })
-  await storage.writeOne(setSpace, { id: one, space: blue })
+  await storage.execute(setSpace({ id: one, space: red }))
+  await storage.execute(setSpace({ id: one, space: blue }))
   await maintenance.moveClicks()
   assert.equal((await peopleOf(blue)).length, 2)
 })
@@ -135,9 +134,9 @@ test('clicks follow their link to another space, and out of it', async (t) => {
 test('the days of links, domains and spaces that are gone are deleted; those of the account stay', async (t) => {
   const { storage, links, spaces, store, maintenance } = await here(t)
   const [one = 0, two = 0] = links
-  await storage.writeOne(setSpace, { id: one, space: spaces[0] as number })
+  await storage.execute(setSpace({ id: one, space: spaces[0] as number }))
   await store.write(1, [click(one), click(two, 101)])
-  for (const id of [one, two]) await storage.writeOne(deleteLink, { id })
+  for (const id of [one, two]) await storage.execute(deleteLink({ id }))
   await maintenance.deleteRemoved()
   const kept = await keptDays(storage)
   assert.deepEqual([...new Set(kept.map(({ scope }) => scope))], [scopes.domain, scopes.space, scopes.account])
@@ -153,15 +152,15 @@ test('many days follow their link step by step, the newest first, and clicks of 
     return spaces.map((id) => peopleIn(kept, scopes.space, id))
   }
   const days = Array.from({ length: 20 }, (_, n) => 100 + n)
-  for (const id of [one, two]) await storage.writeOne(setSpace, { id, space: red })
+  for (const id of [one, two]) await storage.execute(setSpace({ id, space: red }))
   await store.write(1, [...days.map((day) => click(one, day)), click(two, 100)])
   assert.deepEqual(await look(), [21, 0])
-  await storage.writeOne(setSpace, { id: one, space: blue })
+  await storage.execute(setSpace({ id: one, space: blue }))
   await database.write(moveNext)
   assert.deepEqual(await look(), [13, 8])
   await store.write(2, [click(one, 100), click(one, 112), click(one, 120)])
   assert.deepEqual(await look(), [14, 10])
-  await storage.writeOne(setSpace, { id: one, space: null })
+  await storage.execute(setSpace({ id: one, space: null }))
   await database.write(moveNext)
   assert.deepEqual(await look(), [14, 2])
   assert.equal(await maintenance.deleteClicks(account, two), true)
@@ -169,19 +168,19 @@ test('many days follow their link step by step, the newest first, and clicks of 
   await removeSpace(storage, account, red, null)
   await maintenance.deleteRemoved()
   assert.deepEqual(await look(), [0, 0])
-  assert.equal((await storage.all(removalsLeft, {})).length, 0)
+  assert.equal((await storage.execute(removalsLeft())).length, 0)
   assert.equal(peopleIn(await keptDays(storage), scopes.account, account), 23)
 })
 
 test('clicks that are forgotten while they follow their link are gone from both spaces', async (t) => {
   const { storage, account, links, spaces, database, store, maintenance } = await here(t)
   const [one = 0] = links
-  await storage.writeOne(setSpace, { id: one, space: spaces[0] as number })
+  await storage.execute(setSpace({ id: one, space: spaces[0] as number }))
   await store.write(
     1,
     Array.from({ length: 20 }, (_, n) => click(one, 100 + n)),
   )
-  await storage.writeOne(setSpace, { id: one, space: spaces[1] as number })
+  await storage.execute(setSpace({ id: one, space: spaces[1] as number }))
   await database.write(moveNext)
   assert.equal(await maintenance.deleteClicks(account, one), true)
   assert.deepEqual(await keptDays(storage), [])
@@ -201,16 +200,16 @@ test('clicks of a link whose move was cut short by forgetting, and that is back,
   const [one = 0] = links
   const [red = 0, blue = 0] = spaces
   const tomorrow = Math.ceil(Date.now() / dayMs)
-  await storage.writeOne(setSpace, { id: one, space: red })
+  await storage.execute(setSpace({ id: one, space: red }))
   const days = Array.from({ length: 20 }, (_, n) => tomorrow + n)
   await store.write(
     1,
     days.map((day) => click(one, day)),
   )
-  await storage.writeOne(setSpace, { id: one, space: blue })
+  await storage.execute(setSpace({ id: one, space: blue }))
   await database.write(moveNext)
   assert.equal(await maintenance.deleteClicks(account, one), true)
-  await storage.writeOne(setSpace, { id: one, space: red })
+  await storage.execute(setSpace({ id: one, space: red }))
   await store.write(2, [click(one, tomorrow)])
   await maintenance.moveClicks()
   assert.equal(peopleIn(await keptDays(storage), scopes.space, red), 1)
@@ -220,7 +219,7 @@ test('a space that is gone leaves no days, though its links are clicked before t
   const { storage, account, links, spaces, store, maintenance } = await here(t)
   const [one = 0] = links
   const [red = 0] = spaces
-  await storage.writeOne(setSpace, { id: one, space: red })
+  await storage.execute(setSpace({ id: one, space: red }))
   await store.write(1, [click(one), click(one, 101)])
   // What a sweep does first comes too early for this space.
   await maintenance.moveClicks()
@@ -235,12 +234,11 @@ test('a space that is gone leaves no days, though its links are clicked before t
     [],
   )
   assert.equal(peopleIn(days, scopes.account, account), 4)
-  assert.equal((await storage.all(removalsLeft, {})).length, 0)
+  assert.equal((await storage.execute(removalsLeft())).length, 0)
 })
 
-const removalsLeft = statement((db: Kysely<{ click_removals: { scope: number; id: number } }>) =>
-  db.selectFrom('click_removals').selectAll(),
-)
+const removalsLeft = () =>
+  query.withTables<{ click_removals: { scope: number; id: number } }>().selectFrom('click_removals').selectAll()
 
 test('visitors and salts of days that are over are deleted, as often as that takes; facts beyond the retention too', async (t) => {
   const { storage, links, store, maintenance } = await here(t)
@@ -319,7 +317,7 @@ test('whatever is clicked, forgotten and moved: spaces, domains and the account 
         const doing = {
           click: () => store.write(at + 2, [click(id, day)]),
           forget: () => maintenance.deleteClicks(account, id),
-          move: () => storage.writeOne(setSpace, { id, space: spaces[day] ?? null }),
+          move: () => storage.execute(setSpace({ id, space: spaces[day] ?? null })),
           settle: () => maintenance.moveClicks(),
           step: () => database.write(moveNext),
         }

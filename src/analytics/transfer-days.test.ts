@@ -187,8 +187,8 @@ test('an import that was stopped leaves links whose days follow them to another 
     'complete' in kind ? { ...kind, complete: () => Promise.reject(new Error('stopped')) } : kind,
   )
   await assert.rejects(bringIn(storage, file, stopped), { message: 'stopped' })
-  await storage.writeOne(setSpace, { id: sale, space })
-  await storage.writeOne(deleteLink, { id: other })
+  await storage.execute(setSpace({ id: sale, space }))
+  await storage.execute(deleteLink({ id: other }))
   const { maintenance } = await openClicks(storage.location, (work) => t.after(work))
   await maintenance.moveClicks()
   await maintenance.deleteRemoved()
@@ -233,11 +233,11 @@ test('a total with clicks whose days are no longer kept stays, until its days ha
   const [header, ...days] = fileOf([line(day, 3), line(day - 1, 2)]).split(/(?<=\n)/)
   assert.deepEqual((await bringIn(storage, [header, ...records, ...days].join(''))).reasons, [])
   assert.deepEqual((await countsOf(storage))[1], [9, 0, 0])
-  assert.equal((await storage.all(dueOf, { id: limited }))[0]?.status_due_at, null)
+  assert.equal((await storage.execute(dueOf({ id: limited })))[0]?.status_due_at, null)
   await bringIn(storage, fileOf([line(day, 3), line(day - 1, 2)]))
   assert.deepEqual(await countsOf(storage), [
     [5, 0, 0],
     [9, 0, 0],
   ])
-  assert.equal((await storage.all(dueOf, { id: limited }))[0]?.status_due_at, '')
+  assert.equal((await storage.execute(dueOf({ id: limited })))[0]?.status_due_at, '')
 })

@@ -41,7 +41,7 @@ async function newSource(later: Later, engine?: StorageLocation['engine']) {
     await newLink(storage, { account, domain: 1 }, 'two'),
     await newLink(storage, { account, domain: 2 }, 'three'),
   ]
-  for (const [at, space] of [1, 2].entries()) await storage.writeOne(setSpace, { id: links[at] as number, space })
+  for (const [at, space] of [1, 2].entries()) await storage.execute(setSpace({ id: links[at] as number, space }))
   return { ...place, links }
 }
 
@@ -262,7 +262,7 @@ test('a link with a limit that days use up is due', async (t) => {
   const text = `${header}${link.replace('"url"', '"clicks_limit":2,"url"')}${day}\n`
   assert.deepEqual((await bringIn(storage, text)).reasons, [])
   const [{ link_id } = assert.fail()] = await keptTotals(storage)
-  assert.equal((await storage.all(dueOf, { id: link_id }))[0]?.status_due_at, '')
+  assert.equal((await storage.execute(dueOf({ id: link_id })))[0]?.status_due_at, '')
 })
 
 test('a link that is deleted between its line and its days is said to be gone', async (t) => {
@@ -270,7 +270,7 @@ test('a link that is deleted between its line and its days is said to be gone', 
   const [one = 0] = links
   await store.write(1, [click(one)])
   const [line] = linesOf(await textOf(storage))
-  await storage.writeOne(deleteLink, { id: one })
+  await storage.execute(deleteLink({ id: one }))
   const target = { account: 1, source: '', isOwn: true, asNew: false, idOf: () => one, changed: new Set<number>() }
   const [became] = await clickTransfer.store(storage, target, [clickTransfer.read(dayOfLine(line))])
   assert.equal((became as Error).message, 'link_id: The link has just been deleted here.')
@@ -293,7 +293,7 @@ test('days of links on a domain that is being removed are left out, and so are t
     ...[-1, 0, 1].map((day) => click(links[0] as number, noon + day * dayMs)),
     click(links[2] as number),
   ])
-  await storage.writeOne(takeDomainAway, { id: 2, name: 'gone' })
+  await storage.execute(takeDomainAway({ id: 2, name: 'gone' }))
   assert.equal(linesOf(await textOf(storage)).length, 3)
   const day = dayFrom('2026-11-20') ?? 0
   const [line, ...more] = linesOf(await textOf(storage, [clicksOfPeriod({ from: day, to: day, isNamed: true })]))

@@ -129,8 +129,6 @@ test('purges again after a failed purge', async (t) => {
         failures += 1
         throw error
       }),
-    all: storage.all.bind(storage),
-    writeOne: storage.writeOne.bind(storage),
     write: storage.write.bind(storage),
   }
   const requests = new IdempotentRequests(noted, 1)

@@ -22,9 +22,7 @@ test('writes only changed addresses', async (t) => {
       if (!isRead(query.toOperationNode())) writes += 1
       return storage.execute(query)
     },
-    all: storage.all.bind(storage),
     write: storage.write.bind(storage),
-    writeOne: storage.writeOne.bind(storage),
   }
   for (const each of [addresses, addresses, { ...addresses, short_url: 'http://{domain}' }]) {
     await storeAddresses(counting, each)

@@ -90,9 +90,7 @@ function failing(db: Db): Db {
   }
   return {
     execute: (query) => reached(() => db.execute(query)),
-    all: (statement, params) => reached(() => db.all(statement, params)),
     write: (work) => reached(() => db.write(work)),
-    writeOne: (statement, params) => reached(() => db.writeOne(statement, params)),
   }
 }
 

@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import type { Kysely } from 'kysely'
 import { keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
 import { newDomain, newSpace, setSpace, takeDomainAway, twoNodes } from '../../test/links.ts'
 import { deleteExpiredLinks } from '../analytics/maintenance.ts'
 import { scopes } from '../analytics/tables.ts'
 import { removeSpace } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
-import { statement } from '../storage/statement.ts'
+import { query } from '../storage/schema.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
 import { findLink, insertLink, type LinkValues } from './store.ts'
 
@@ -19,19 +18,19 @@ const dayMs = 86_400_000
 
 type Rows = Record<string, Record<string, unknown>>
 
-const rowsOf = (table: string, ...order: readonly string[]) =>
-  statement((db: Kysely<Rows>) =>
-    order.reduce((query, column) => query.orderBy(column), db.selectFrom(table).selectAll()),
-  )
+const rowsOf =
+  (table: string, ...order: readonly string[]) =>
+  () =>
+    order.reduce((query, column) => query.orderBy(column), query.withTables<Rows>().selectFrom(table).selectAll())
 
 const deleted = rowsOf('deleted_links', 'id')
 const removals = rowsOf('click_removals', 'scope', 'id')
-const totalOfLinks = statement((db: Kysely<Rows>) =>
-  db
+const totalOfLinks = () =>
+  query
+    .withTables<Rows>()
     .selectFrom('record_counts')
     .select(({ fn }) => fn.sum('total').as('total'))
-    .where('resource', '=', 'links'),
-)
+    .where('resource', '=', 'links')
 const kept = [
   ...[rowsOf('links', 'id'), rowsOf('link_clicks', 'link_id'), rowsOf('click_days', 'scope', 'day', 'id')],
   ...[rowsOf('click_moves', 'link_id'), removals, deleted, totalOfLinks],
@@ -40,7 +39,7 @@ const kept = [
 /** All that a link consists of. */
 async function stateOf(db: Db): Promise<unknown> {
   const state: unknown[] = []
-  for (const each of kept) state.push((await db.all(each, {})).map((row) => ({ ...row })))
+  for (const each of kept) state.push((await db.execute(each())).map((row) => ({ ...row })))
   return state
 }
 
@@ -137,11 +136,11 @@ test('the days of a link wait for a minute, and are deleted once it cannot come 
   for (const id of [sale, plainOne]) await removeLinkForNow(storage, account, id, null, now)
   await maintain(now + minuteMs - 1)
   assert.deepEqual(await daysOf(storage, sale), [100, 101])
-  assert.equal((await storage.all(deleted, {})).length, 2)
+  assert.equal((await storage.execute(deleted())).length, 2)
   await maintain(now + minuteMs)
   assert.deepEqual(await daysOf(storage, sale), [])
   assert.deepEqual(await daysOf(storage, other), [100])
-  assert.deepEqual([await storage.all(deleted, {}), await storage.all(removals, {})], [[], []])
+  assert.deepEqual([await storage.execute(deleted()), await storage.execute(removals())], [[], []])
   assert.equal(await restoreLink(storage, account, sale, now), undefined)
 })
 
@@ -193,7 +192,7 @@ test('a link in another version than expected is not deleted', async (t) => {
   await assert.rejects(removeLinkForNow(storage, account, sale, { check }, now), refusal)
   assert.deepEqual(seen, [found?.version])
   assert.deepEqual(await findLink(storage, account, sale), found)
-  assert.deepEqual(await storage.all(deleted, {}), [])
+  assert.deepEqual(await storage.execute(deleted()), [])
 })
 
 test('alias_taken while another link has the alias, in any case; the link can come back when that is gone', async (t) => {
@@ -211,7 +210,7 @@ test('a link whose domain goes meanwhile does not come back, nor is it deleted w
   const { storage, account, link, domain } = await place(t)
   const [sale, other] = [await link('sale'), await link('other')]
   await removeLinkForNow(storage, account, sale, null, now)
-  await storage.writeOne(takeDomainAway, { id: domain, name: '-gone' })
+  await storage.execute(takeDomainAway({ id: domain, name: '-gone' }))
   assert.equal(await restoreLink(storage, account, sale, now), undefined)
   await assert.rejects(removeLinkForNow(storage, account, other, null, now), { code: 'not_found' })
   // A new domain of the same name is another one.
@@ -247,7 +246,7 @@ test('clicks that had yet to follow their link to another space do so after it i
   const [red, blue] = spaces
   const sale = await link('sale', { space_id: red })
   await click(sale, 100)
-  await storage.writeOne(setSpace, { id: sale, space: blue })
+  await storage.execute(setSpace({ id: sale, space: blue }))
   await removeLinkForNow(storage, account, sale, null, now)
   await maintain(now)
   await restoreLink(storage, account, sale, now)
@@ -306,12 +305,7 @@ function failingAt(real: Db, number: number): Db {
       count()
       return tx.execute(...args)
     },
-    all: async (...args) => {
-      count()
-      return tx.all(...args)
-    },
     write: (work) => work(failing(tx)),
-    writeOne: (...args) => failing(tx).all(...args),
   })
   return { ...failing(real), write: (work) => real.write((tx) => work(failing(tx))) }
 }
@@ -320,7 +314,7 @@ test('what is cut off between two statements has changed nothing', async (t) => 
   const { storage, account, link, click, spaces } = await place(t)
   const sale = await link('sale', { space_id: spaces[0] })
   await click(sale, 100)
-  await storage.writeOne(setSpace, { id: sale, space: spaces[1] })
+  await storage.execute(setSpace({ id: sale, space: spaces[1] }))
   const works = [
     (db: Db) => removeLinkForNow(db, account, sale, null, now),
     (db: Db) => restoreLink(db, account, sale, now),

@@ -194,7 +194,7 @@ test('200 with exact totals without search and filter, and up to 10 000 with eit
   await own.link({ alias: 'n' })
   for (let stored = 1; stored < count; stored *= 2) {
     const copying = { account: own.account, mark: `.${stored}`, limit: Math.min(stored, count - stored) }
-    await app.storage.writeOne(copyLinks, copying)
+    await app.storage.execute(copyLinks(copying))
   }
   const { id } = own.domain
   const totals = async (query: string) => {

@@ -249,7 +249,7 @@ for (const method of both) {
       const change = async (redirect_password: string) => {
         const { text, body } = await send(method, `/links/${id}`, { form: { redirect_password } })
         assert.doesNotMatch(text, /first|second|argon2/)
-        const [row] = await app.storage.all(storedPassword, { id })
+        const [row] = await app.storage.execute(storedPassword({ id }))
         return [body.data.has_redirect_password, row?.redirect_password]
       }
       const [isSet, first] = await change('first')
@@ -319,8 +319,8 @@ describe('the status of a link', () => {
     const idsIn = async (status: string) =>
       (await own.send('GET', `/links?status=${status}`)).body.data.map((each: Json) => each.id)
     assert.deepEqual([await idsIn('active'), await idsIn('scheduled'), await idsIn('expired')], [[id], [other.id], []])
-    await app.storage.writeOne(moveEnd, { id, at: past })
-    await app.storage.writeOne(moveStart, { id: other.id, at: past })
+    await app.storage.execute(moveEnd({ id, at: past }))
+    await app.storage.execute(moveStart({ id: other.id, at: past }))
     assert.equal((await own.send('GET', `/links/${id}`)).body.data.status, 'expired')
     assert.deepEqual([await idsIn('active'), await idsIn('scheduled'), await idsIn('expired')], [[other.id], [], [id]])
   })

@@ -39,9 +39,7 @@ function clashing(real: Db, clashes: number) {
       tried.push(String(asked.compile().parameters[at]))
       return tried.length <= clashes ? Promise.resolve([]) : real.execute(asked)
     },
-    all: real.all.bind(real),
     write: real.write.bind(real),
-    writeOne: real.writeOne.bind(real),
   }
   return { db, tried }
 }
@@ -113,9 +111,7 @@ test('a domain or a space that is deleted in the same moment is unknown', async 
       isRead(asked.toOperationNode())
         ? storage.execute(asked)
         : Promise.reject(new ForeignKeyViolation(constraint, new Error('gone'))),
-    all: storage.all.bind(storage),
     write: storage.write.bind(storage),
-    writeOne: storage.writeOne.bind(storage),
   })
   const refusal = (constraint: string | null, space_id: number | null) =>
     insertLink(failingOn(constraint), account, domain, { ...values, space_id, alias: 'a' }).catch((error) => error)

@@ -120,12 +120,12 @@ test('applies an edit, a new alias and a deletion by another node within a secon
     took.push(performance.now() - start)
   }
   for (const url of ['https://acme.com/1', 'https://acme.com/2', 'https://acme.com/3']) {
-    await other.writeOne(setUrl, { id, url })
+    await other.execute(setUrl({ id, url }))
     await seen(async () => (await find('sale'))?.redirect.location === url)
   }
-  await other.writeOne(setAlias, { id, alias: 'autumn' })
+  await other.execute(setAlias({ id, alias: 'autumn' }))
   await seen(async () => (await find('sale')) === null && (await find('autumn'))?.id === id)
-  await other.writeOne(deleteLink, { id })
+  await other.execute(deleteLink({ id }))
   await seen(async () => (await find('autumn')) === null)
   // The machine may be busy, but hardly all the time.
   assert.ok(Math.min(...took) < 1_000, String(took))
@@ -135,7 +135,7 @@ test('applies domains that another node stores or deletes', async (t) => {
   const { directory, other, account, domain } = await open(t)
   const id = await newDomain(other, account, 'go.acme.net')
   await eventually(() => directory.domainNamed('go.acme.net')?.id === id)
-  await other.writeOne(takeDomainAway, { id: domain, name: 'removed:1' })
+  await other.execute(takeDomainAway({ id: domain, name: 'removed:1' }))
   await eventually(() => directory.domainNamed('go.acme.com') === undefined)
   assert.equal(directory.domainNamed('removed:1'), undefined)
   const again = await newDomain(other, account, 'go.acme.com')
@@ -148,7 +148,7 @@ test('applies changes of this process immediately', async (t) => {
   const id = await newLink(storage, owner, 'sale')
   directory.linkChanged(id, own.id, 'sale')
   assert.equal((await find('sale'))?.id, id)
-  await storage.writeOne(setAlias, { id, alias: 'autumn' })
+  await storage.execute(setAlias({ id, alias: 'autumn' }))
   directory.linkChanged(id, own.id, 'autumn')
   assert.equal(await find('sale'), null)
   assert.equal((await find('autumn'))?.id, id)
@@ -181,7 +181,7 @@ for (const [by, heard] of [
     const old = find('sale')
     await eventually(() => watched.lookups === 1)
     watched.held = Promise.resolve()
-    await other.writeOne(setUrl, { id, url: 'https://acme.com/new' })
+    await other.execute(setUrl({ id, url: 'https://acme.com/new' }))
     if (heard) directory.linkChanged(id, owner.domain, 'sale')
     else await directory.domainsChanged()
     const later = find('sale')
@@ -256,7 +256,7 @@ test('serves from memory while the database is down, and reads everything again 
   assert.equal((directory.linkOf(own, 'sale') as ServedLink).id, id)
   await assert.rejects(find('other'), { code: 'database_unavailable' })
   assert.equal(problems.length, 1)
-  await other.writeOne(setUrl, { id, url: 'https://acme.com/new' })
+  await other.execute(setUrl({ id, url: 'https://acme.com/new' }))
   await newDomain(other, owner.account, 'go.acme.net')
   watched.isAway = false
   await eventually(async () => (await find('sale'))?.redirect.location === 'https://acme.com/new')
@@ -281,7 +281,7 @@ test('throws database_unavailable if memory is too old', async (t) => {
 
 for (const [why, pass] of [
   ['after a pause in which changes may have been forgotten', (later: (ms: number) => void) => later(30_001)],
-  ['when there were too many changes', async (_: unknown, other: Storage) => other.writeOne(fillChanges(3_000), {})],
+  ['when there were too many changes', async (_: unknown, other: Storage) => other.execute(fillChanges(3_000))],
 ] as const) {
   test(`reads everything again ${why}`, async (t) => {
     let now = 0
@@ -304,7 +304,7 @@ test('ignores a wall clock that is set back by an hour', async (t) => {
   const id = await newLink(other, owner, 'sale')
   assert.equal((await find('sale'))?.id, id)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() - hour })
-  await other.writeOne(setUrl, { id, url: 'https://acme.com/new' })
+  await other.execute(setUrl({ id, url: 'https://acme.com/new' }))
   await eventually(async () => (await find('sale'))?.redirect.location === 'https://acme.com/new')
 })
 

@@ -35,10 +35,10 @@ test('what visitors can notice of links is told once, to every node', async (t) 
   const news = await follow(other)
   assert.deepEqual(await news(), [])
   for (const change of [
-    () => storage.writeOne(setUrl, { id, url: 'https://acme.com/new' }),
-    () => storage.writeOne(setTitle, { id, title: 'New' }),
-    () => storage.writeOne(setAlias, { id, alias: 'autumn' }),
-    () => storage.writeOne(deleteLink, { id }),
+    () => storage.execute(setUrl({ id, url: 'https://acme.com/new' })),
+    () => storage.execute(setTitle({ id, title: 'New' })),
+    () => storage.execute(setAlias({ id, alias: 'autumn' })),
+    () => storage.execute(deleteLink({ id })),
   ]) {
     await change()
     assert.deepEqual(await news(), [link(id)])
@@ -62,9 +62,9 @@ test('domains are told that are stored or taken away, and then none of their lin
   const news = await follow(other)
   const stored = await newDomain(storage, account, 'go.acme.net')
   assert.deepEqual(await news(), [domainOf(stored)])
-  await storage.writeOne(takeDomainAway, { id: domain, name: 'removed:1' })
+  await storage.execute(takeDomainAway({ id: domain, name: 'removed:1' }))
   assert.deepEqual(await news(), [domainOf(domain)])
-  await storage.writeOne(deleteLink, { id })
+  await storage.execute(deleteLink({ id }))
   assert.deepEqual(await news(), [])
 })
 
@@ -73,7 +73,7 @@ test('a change is told after its commit, and never that of a transaction that fa
   const id = await newLink(storage, { account, domain }, 'sale')
   const news = await follow(other)
   const failed = storage.write(async (db) => {
-    await db.all(setUrl, { id, url: 'https://acme.com/never' })
+    await db.execute(setUrl({ id, url: 'https://acme.com/never' }))
     assert.deepEqual(await news(), [])
     throw new Error('No.')
   })
@@ -84,9 +84,9 @@ test('a change is told after its commit, and never that of a transaction that fa
 test('unknown: more changes than are told at once, and those that are there no more', async (t) => {
   const { storage, other } = await twoNodes((work) => t.after(work))
   const news = await follow(other)
-  await storage.writeOne(fillChanges(changesAtOnce), {})
+  await storage.execute(fillChanges(changesAtOnce))
   assert.equal((await news()).length, changesAtOnce)
-  await storage.writeOne(fillChanges(changesAtOnce + 1), {})
+  await storage.execute(fillChanges(changesAtOnce + 1))
   assert.equal(await news(), 'unknown')
   assert.deepEqual(await news(), [])
 })
@@ -101,9 +101,9 @@ test('unknown: a position that is ahead, as after a backup was put back, or one 
 
 test('pruning keeps the newest changes, and those that are newer than the position', async (t) => {
   const { storage } = await twoNodes((work) => t.after(work))
-  const count = async () => Number((await storage.all(countChanges, {}))[0]?.changes)
+  const count = async () => Number((await storage.execute(countChanges()))[0]?.changes)
   const { position: early } = await storage.changesAfter(null)
-  await storage.writeOne(fillChanges(keptChanges + 1_000), {})
+  await storage.execute(fillChanges(keptChanges + 1_000))
   const before = await count()
   await storage.pruneChanges(early)
   assert.ok((await count()) >= before - early.seq)

@@ -2,26 +2,24 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import type { Generated, Kysely } from 'kysely'
+import type { Generated } from 'kysely'
 import { newLocation } from '../../test/engine.ts'
 import { execute } from '../../test/postgres.ts'
 import { ForeignKeyViolation } from '../errors.ts'
 import type { StorageLocation } from './location.ts'
 import { openStorage } from './open.ts'
 import type { Db } from './port.ts'
-import { insertion, statement } from './statement.ts'
+import { query } from './schema.ts'
 
-interface Tables {
+type Tables = {
   albums: { id: number }
   tunes: { id: Generated<number>; album_id: number }
 }
+const tables = query.withTables<Tables>()
 
-const insertTune = insertion((db: Kysely<Tables>, { album }: { album: number }) =>
-  db.insertInto('tunes').values({ album_id: album }),
-)
-const removeAlbum = statement((db: Kysely<Tables>, { album }: { album: number }) =>
-  db.deleteFrom('albums').where('id', '=', album),
-)
+const insertTune = ({ album }: { album: number }) =>
+  tables.insertInto('tunes').values({ album_id: album }).returning('id')
+const removeAlbum = ({ album }: { album: number }) => tables.deleteFrom('albums').where('id', '=', album)
 
 async function open(t: TestContext, engine: StorageLocation['engine'], onDelete: string) {
   const location = await newLocation((work) => t.after(work), engine)
@@ -57,12 +55,12 @@ for (const engine of ['sqlite', 'postgres'] as const) {
           return true
         }
         await assert.rejects(
-          on(storage, (db) => db.writeOne(insertTune, { album: 2 })),
+          on(storage, (db) => db.execute(insertTune({ album: 2 }))),
           violates,
         )
-        assert.deepEqual(await on(storage, (db) => db.writeOne(insertTune, { album: 1 })).then(Array.isArray), true)
+        assert.deepEqual(await on(storage, (db) => db.execute(insertTune({ album: 1 }))).then(Array.isArray), true)
         await assert.rejects(
-          on(storage, (db) => db.writeOne(removeAlbum, { album: 1 })),
+          on(storage, (db) => db.execute(removeAlbum({ album: 1 }))),
           violates,
         )
       })

@@ -5,7 +5,6 @@ import type { Histogram } from '../lib/histogram.ts'
 import type { Resource } from '../resources.ts'
 import type { StorageLocation } from './location.ts'
 import type { Query } from './schema.ts'
-import type { Statement } from './statement.ts'
 
 /** Where statements run: the storage itself, or a transaction of it. */
 export interface Db {
@@ -15,20 +14,14 @@ export interface Db {
    */
   execute<Row>(query: Query<Row>): Promise<Row[]>
 
-  /** Runs one statement and returns its rows. Outside a transaction it sees only what is committed. */
-  all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]>
-
   /**
    * Runs `work` in a transaction and returns its result once everything it wrote is on the disk; when `work` throws,
    * nothing of it is kept. Inside a transaction, `work` joins it. `work` may await only the `Db` it is given:
    * transactions that wait together share one commit. It may not catch the error of a statement: on PostgreSQL the
    * transaction has failed with it. It may run again when others were in its way, and whatever it reads in order to
-   * change it, it reads with a statement made by `toChange`.
+   * change it, it reads with `.forUpdate()`.
    */
   write<T>(work: (db: Db) => Promise<T>, isolation?: Isolation): Promise<T>
-
-  /** The same for a transaction that is one statement, which engines commit at less cost. */
-  writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]>
 }
 
 /**

@@ -73,9 +73,7 @@ function watched(real: Storage, before: (batch: number) => unknown = () => undef
   }
   const db: Db = {
     execute,
-    all: real.all.bind(real),
     write: real.write.bind(real),
-    writeOne: real.writeOne.bind(real),
   }
   return { db, portions }
 }

@@ -4,11 +4,14 @@
  */
 import {
   type Compilable,
+  type CompiledQuery,
+  createQueryId,
   DummyDriver,
   type Generated,
   Kysely,
   type OperationNode,
   type OperationNodeSource,
+  type QueryCompiler,
   type Selectable,
   SqliteAdapter,
   SqliteQueryCompiler,
@@ -271,4 +274,9 @@ export const query = new Kysely<Database>({
 /** Returns whether the query of this node only reads. */
 export function isRead({ kind }: OperationNode): boolean {
   return kind === 'SelectQueryNode' || kind === 'RawNode'
+}
+
+/** Compiles a query for the engine of `compiler`. */
+export function compileQuery(compiler: QueryCompiler, query: OperationNodeSource): CompiledQuery {
+  return compiler.compileQuery(query.toOperationNode() as CompiledQuery['query'], createQueryId())
 }

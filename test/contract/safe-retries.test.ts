@@ -1,11 +1,10 @@
 /** Idempotency-Key, for both resources. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Kysely } from 'kysely'
 import { databaseUnavailable } from '../../src/errors.ts'
 import type { Claim } from '../../src/idempotency/store.ts'
 import type { Storage } from '../../src/storage/port.ts'
-import { statement } from '../../src/storage/statement.ts'
+import { query } from '../../src/storage/schema.ts'
 import { startApp, type TestApp } from '../app.ts'
 import type { Answer, Json, Request } from '../client.ts'
 
@@ -48,12 +47,12 @@ async function countOf(to: TestApp, path: string, name: string): Promise<number>
 }
 
 /** Gives a stored response the fingerprint that another release of Waymark computed. */
-const storedByAnotherRelease = statement(
-  (
-    db: Kysely<{ stored_responses: Claim }>,
-    { idempotency_key, fingerprint }: Record<'idempotency_key' | 'fingerprint', string>,
-  ) => db.updateTable('stored_responses').set({ fingerprint }).where('idempotency_key', '=', idempotency_key),
-)
+const storedByAnotherRelease = ({ idempotency_key, fingerprint }: Record<'idempotency_key' | 'fingerprint', string>) =>
+  query
+    .withTables<{ stored_responses: Claim }>()
+    .updateTable('stored_responses')
+    .set({ fingerprint })
+    .where('idempotency_key', '=', idempotency_key)
 
 const others = {
   domains: { homepage_url: 'https://acme.com' },
@@ -144,7 +143,7 @@ for (const resource of ['domains', 'spaces'] as const) {
       for (const fingerprint of ['rUzSDjLqcNO0w9dNQGEV8ZhCdX2xvKpCB8PUXtTLlBk', '12:x']) {
         const [key, name, other] = [freshKey(), freshName(), freshName()]
         await post(app, path, key, { form: { name } })
-        await app.storage.writeOne(storedByAnotherRelease, { idempotency_key: key, fingerprint })
+        await app.storage.execute(storedByAnotherRelease({ idempotency_key: key, fingerprint }))
         const again = await post(app, path, key, { form: { name: other } })
         assertReplay(await post(app, path, key, { form: { name: other } }), again)
         assertProblem(await post(app, path, key, { form: { name } }), 422, 'idempotency_key_reused')
@@ -256,8 +255,6 @@ test('201 for the largest domain there can be, whose answer is kept within its b
 function failingToWrite(real: Storage, fault: () => Error | undefined): Storage {
   return {
     execute: real.execute.bind(real),
-    all: real.all.bind(real),
-    writeOne: real.writeOne.bind(real),
     list: real.list.bind(real),
     condition: real.condition.bind(real),
     start: real.start.bind(real),

@@ -34,7 +34,7 @@ async function storeDomain(app: TestApp, form: Readonly<Record<string, string>>)
 }
 
 async function clicks({ storage }: TestApp, id: number): Promise<number> {
-  const [row] = await storage.all(clicksOf, { id })
+  const [row] = await storage.execute(clicksOf({ id }))
   return row?.clicks ?? 0
 }
 
@@ -197,7 +197,7 @@ test('an edit and a deletion reach visitors within a second', async () => {
   await setLink(app.storage, id, { url: 'https://acme.com/new' })
   const changed = performance.now()
   await eventually(async () => location(await app.visit(`${host}/a`)) === 'https://acme.com/new')
-  await app.storage.writeOne(deleteLink, { id })
+  await app.storage.execute(deleteLink({ id }))
   await eventually(async () => (await app.visit(`${host}/a`)).status === 404)
   assert.ok(performance.now() - changed < 10_000)
 })

@@ -117,7 +117,7 @@ describe('forgetting the clicks of a link', () => {
     await addClicks(storage, theirs.id, today, dayWith([person]))
     for (const id of [theirs.id, 987_654_321, 0]) assert.equal(await forget(place, id), 404)
     assert.deepEqual(await figures(another), [1, 1, 0, 0])
-    await storage.writeOne(takeDomainAway, { id: another.domain.id, name: 'leaving.example/' })
+    await storage.execute(takeDomainAway({ id: another.domain.id, name: 'leaving.example/' }))
     assert.equal(await forget(another, theirs.id), 404)
   })
 

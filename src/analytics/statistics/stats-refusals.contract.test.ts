@@ -111,7 +111,7 @@ describe('what cannot be asked', () => {
     const leaving = await place.stored('/domains', { name: 'leaving.example' })
     const { id } = await place.link({ domain_id: leaving.id })
     assert.equal((await ask(`name=clicks&link_id=${id}`)).status, 200)
-    await app.storage.writeOne(takeDomainAway, { id: leaving.id, name: 'leaving.example/' })
+    await app.storage.execute(takeDomainAway({ id: leaving.id, name: 'leaving.example/' }))
     assertRefused(await ask(`name=clicks&link_id=${id}`), ['link_id', 'unknown_link'])
     assertRefused(await ask(`name=clicks&domain_id=${leaving.id}`), ['domain_id', 'unknown_domain'])
   })

@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { execute, newName } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { createAccount } from '../../accounts/store.ts'
-import { statement } from '../statement.ts'
+import { query } from '../schema.ts'
 import { PostgresStorage } from './storage.ts'
 
 /** Has PostgreSQL itself fail with an SQLSTATE. */
-const fail = statement((db: Kysely<object>, { state }: { state: string }) =>
-  db.selectNoFrom(sql`fail(${state})`.as('nothing')),
-)
+const fail = ({ state }: { state: string }) => query.selectNoFrom(sql`fail(${state})`.as('nothing'))
 
 async function open(t: TestContext): Promise<{ url: string; storage: PostgresStorage }> {
   const { url, drop } = await newDatabase()
@@ -35,7 +33,7 @@ test('returns disk_full after a write failed for lack of space, until space can 
     `create function refuse() returns event_trigger language plpgsql as $$ begin perform fail('53100'); end $$;
     create event trigger full_disk on ddl_command_start when tag in ('CREATE TABLE AS') execute function refuse()`,
   )
-  await assert.rejects(storage.all(fail, { state: '53100' }), ({ code, facts }) => {
+  await assert.rejects(storage.execute(fail({ state: '53100' })), ({ code, facts }) => {
     assert.deepEqual([code, facts.reason], ['database_unavailable', 'disk_full'])
     return true
   })
@@ -53,7 +51,7 @@ test('throws the error of a trial write that fails for another reason', async (t
     `create function refuse() returns event_trigger language plpgsql as $$ begin perform fail('57014'); end $$;
     create event trigger refusal on ddl_command_start when tag in ('CREATE TABLE AS') execute function refuse()`,
   )
-  await assert.rejects(storage.all(fail, { state: '53100' }))
+  await assert.rejects(storage.execute(fail({ state: '53100' })))
   await assert.rejects(storage.condition(), ({ code, facts }) => {
     assert.deepEqual([code, facts.reason], ['database_unavailable', undefined])
     return true
@@ -66,7 +64,7 @@ test('returns ok until the next failed write if the user may not create temporar
   const name = new URL(url).pathname.slice(1)
   await execute(url, `create role ${role} login password 'secret'; revoke temporary on database ${name} from public`)
   const limited = new PostgresStorage(Object.assign(new URL(url), { username: role, password: 'secret' }).href, 2)
-  await assert.rejects(limited.all(fail, { state: '53100' }))
+  await assert.rejects(limited.execute(fail({ state: '53100' })))
   assert.equal(await limited.condition(), 'ok')
   await limited.close()
   await execute(url, `drop role ${role}`)
@@ -79,8 +77,8 @@ test('names max_prepared_statements when a pooler mixes up prepared statements',
       code: 'database_unavailable',
       message: /In transaction mode, PgBouncer needs version 1\.21 or newer and max_prepared_statements = 200\.$/,
     }
-    await assert.rejects(storage.all(fail, { state }), error, state)
-    await assert.rejects(storage.writeOne(fail, { state }), error, state)
+    await assert.rejects(storage.execute(fail({ state })), error, state)
+    await assert.rejects(storage.execute(fail({ state })), error, state)
   }
 })
 
@@ -88,14 +86,14 @@ test('returns database_corrupt, not read_only, when a read-only database has dam
   const { url, storage } = await open(t)
   await execute(url, `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`)
   assert.equal(await storage.condition(), 'read_only')
-  await assert.rejects(storage.all(fail, { state: 'XX001' }))
+  await assert.rejects(storage.execute(fail({ state: 'XX001' })))
   await assert.rejects(storage.condition(), ({ facts }) => facts.reason === 'database_corrupt')
 })
 
 test('throws database_corrupt after a statement has read damaged data or a damaged index', async (t) => {
   for (const state of ['XX001', 'XX002']) {
     const { storage } = await open(t)
-    await assert.rejects(storage.all(fail, { state }))
+    await assert.rejects(storage.execute(fail({ state })))
     await assert.rejects(storage.condition(), ({ code, facts }) => {
       assert.deepEqual([code, facts.reason], ['database_unavailable', 'database_corrupt'])
       return true

@@ -1,7 +1,6 @@
 import type { CompiledQuery } from 'kysely'
 import type { ClientBase } from 'pg'
-import { bind, type Statement } from '../statement.ts'
-import { compiledOf, statementName } from './compiled.ts'
+import { statementName } from './compiled.ts'
 import { translated } from './errors.ts'
 
 /** Runs a query, which each connection prepares once. Throws translated errors. */
@@ -25,21 +24,6 @@ export async function executeOnce<Row>(client: ClientBase, { sql, parameters }: 
 }
 
 /** Runs a statement, which each connection prepares once. Throws translated errors. */
-export async function run<Params extends object, Row>(
-  client: ClientBase,
-  statement: Statement<Params, Row>,
-  params: Params,
-): Promise<Row[]> {
-  const compiled = compiledOf(statement)
-  const query = { name: compiled.name, text: compiled.sql, values: bind(compiled, params) }
-  try {
-    const { rows } = await client.query(query)
-    return rows
-  } catch (error) {
-    throw translated(error)
-  }
-}
-
 /**
  * Runs SQL with values by position. Rows are arrays. With a name, the statement stays prepared. Throws translated errors.
  */

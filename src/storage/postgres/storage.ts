@@ -16,15 +16,14 @@ import type {
   Page,
   Storage,
 } from '../port.ts'
-import { isRead, type Query } from '../schema.ts'
-import { compileQuery, type Statement } from '../statement.ts'
+import { compileQuery, isRead, type Query } from '../schema.ts'
 import { changesAfter, pruneSome } from './changes.ts'
 import { compiler } from './compiled.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
 import { PostgresLists } from './lists.ts'
 import { Pool } from './pool.ts'
 import { ReadOnlyCheck } from './read-only-check.ts'
-import { execute, executeOnce, run, runText } from './run.ts'
+import { execute, executeOnce, runText } from './run.ts'
 import { makeTextIndexes } from './text-indexes.ts'
 import { retry, transact } from './transaction.ts'
 
@@ -60,16 +59,8 @@ export class PostgresStorage implements Storage {
     return this.#awaited(isRead(compiled.query) ? run() : retry(run))
   }
 
-  all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#awaited(this.#pool.with((client) => run(client, statement, params)))
-  }
-
   write<T>(work: (db: Db) => Promise<T>, isolation: Isolation = 'default'): Promise<T> {
     return this.#awaited(transact(this.#pool, isolation, work))
-  }
-
-  writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#awaited(retry(() => this.#pool.with((client) => run(client, statement, params))))
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {

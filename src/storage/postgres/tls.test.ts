@@ -4,19 +4,18 @@ import { chmodSync, chownSync, copyFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Kysely } from 'kysely'
 import { type EmbeddedServer, execute, startPostgres } from '../../../test/postgres.ts'
-import { statement } from '../statement.ts'
+import { query } from '../schema.ts'
 import { openPostgres } from './open.ts'
 
 const file = (name: string) => fileURLToPath(new URL(`../../../test/tls/${name}`, import.meta.url))
 const certificate = `sslrootcert=${encodeURIComponent(file('server.crt'))}`
-const isEncrypted = statement((db: Kysely<{ pg_stat_ssl: { pid: number; ssl: boolean } }>) =>
-  db
+const isEncrypted = () =>
+  query
+    .withTables<{ pg_stat_ssl: { pid: number; ssl: boolean } }>()
     .selectFrom('pg_stat_ssl')
     .select('ssl')
-    .where('pid', '=', ({ fn }) => fn<number>('pg_backend_pid')),
-)
+    .where('pid', '=', ({ fn }) => fn<number>('pg_backend_pid'))
 
 let server: EmbeddedServer
 
@@ -38,7 +37,7 @@ after(() => server.stop())
 async function encryption(query: string, url = server.url): Promise<boolean | undefined> {
   const storage = await openPostgres(`${url}?${query}`, 1)
   try {
-    const [row] = await storage.all(isEncrypted, {})
+    const [row] = await storage.execute(isEncrypted())
     return row?.ssl
   } finally {
     await storage.close()

@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { Db, Isolation } from '../port.ts'
-import { compileQuery } from '../statement.ts'
+import { compileQuery } from '../schema.ts'
 import { transactionOf } from '../transaction.ts'
 import { compiler } from './compiled.ts'
 import { isSerializationFailure, translated } from './errors.ts'
 import type { Pool } from './pool.ts'
-import { execute, run } from './run.ts'
+import { execute } from './run.ts'
 
 const begin: Readonly<Record<Isolation, string>> = {
   default: 'begin',
@@ -21,10 +21,7 @@ export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => 
 async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
   await control(client, begin[isolation])
   try {
-    const tx = transactionOf(
-      (query) => execute(client, compileQuery(compiler, query)),
-      (statement, params) => run(client, statement, params),
-    )
+    const tx = transactionOf((query) => execute(client, compileQuery(compiler, query)))
     const result = await work(tx)
     // If a statement failed, the server rolls back, even if `work` caught the error.
     if ((await control(client, 'commit')) !== 'COMMIT') throw new Error('A statement of the transaction had failed.')

@@ -1,7 +1,7 @@
 /** The errors of requests while PostgreSQL is unavailable, and the recovery afterwards. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import pg from 'pg'
 import { firstPage } from '../../../test/first-page.ts'
 import { execute, newName } from '../../../test/postgres.ts'
@@ -11,7 +11,7 @@ import { Wire } from '../../../test/wire.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
 import type { Storage } from '../port.ts'
-import { statement } from '../statement.ts'
+import { query } from '../schema.ts'
 import { openPostgres } from './open.ts'
 import { PostgresStorage } from './storage.ts'
 
@@ -40,9 +40,8 @@ async function open(t: TestContext, pool = 2): Promise<Fixture> {
   return { storage, account: (await createAccount(storage, 'Acme')).id, url, wire }
 }
 
-const slow = statement((db: Kysely<object>, { seconds }: { seconds: number }) =>
-  db.selectNoFrom(sql<string>`pg_sleep(${seconds}::double precision)::text`.as('slept')),
-)
+const slow = ({ seconds }: { seconds: number }) =>
+  query.selectNoFrom(sql<string>`pg_sleep(${seconds}::double precision)::text`.as('slept'))
 
 async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
   const start = performance.now()
@@ -110,7 +109,7 @@ test('fails within 4.5 s while the database is silent, and recovers when it resp
 
 test('fails only the queries of connections that the server closes', async (t) => {
   const fixture = await open(t)
-  const sleeping = fixture.storage.all(slow, { seconds: 4 })
+  const sleeping = fixture.storage.execute(slow({ seconds: 4 }))
   const ended = assert.rejects(sleeping, isUnavailable)
   const end = () =>
     execute(
@@ -139,7 +138,7 @@ test('stores nothing of a transaction whose connection is lost', async (t) => {
 
 test('fails after 1.5 s without a free connection', async (t) => {
   const { storage } = await open(t, 1)
-  const busy = storage.write((tx) => tx.all(slow, { seconds: 2 }))
+  const busy = storage.write((tx) => tx.execute(slow({ seconds: 2 })))
   await within(2_500, () => assert.rejects(storage.condition(), isUnavailable))
   await busy
   await storage.condition()
@@ -147,7 +146,7 @@ test('fails after 1.5 s without a free connection', async (t) => {
 
 test('cancels a statement after 2.5 s, and keeps its connection', async (t) => {
   const { storage } = await open(t, 1)
-  await within(4_500, () => assert.rejects(storage.all(slow, { seconds: 30 }), isUnavailable))
+  await within(4_500, () => assert.rejects(storage.execute(slow({ seconds: 30 })), isUnavailable))
   await storage.condition()
 })
 
@@ -180,7 +179,7 @@ test('fails immediately when the server has no free connection, and finishes run
   await execute(url, `create role ${role} login password 'secret' connection limit 1`)
   const limited = Object.assign(new URL(url), { username: role, password: 'secret' })
   const storage = new PostgresStorage(limited.href, 2)
-  const working = storage.all(slow, { seconds: 2 })
+  const working = storage.execute(slow({ seconds: 2 }))
   await eventually(
     async () => (await execute(url, `select 1 from pg_stat_activity where usename = '${role}'`)).length > 0,
   )

@@ -43,7 +43,7 @@ test('a change is told once, also if later ones were committed and told before i
   const { position: first } = await storage.changesAfter(null)
   await client.query('begin')
   await client.query(`update links set url = 'https://acme.com/1' where id = $1`, [early])
-  await storage.writeOne(setUrl, { id: late, url: 'https://acme.com/2' })
+  await storage.execute(setUrl({ id: late, url: 'https://acme.com/2' }))
   const second = await storage.changesAfter(first)
   assert.deepEqual(second.changes, [{ resource: 'links', id: late }])
   await client.query('commit')
@@ -139,7 +139,7 @@ test('links with a limit are deleted while their clicks are taken, counted and f
       counter.write(round, [clickOn(kept), ...gone.map(clickOn)]),
       Promise.all(gone.map((id) => maintenance.deleteClicks(account, id))),
       ...[...gone, kept].map((id) => taker.take(clickOn(id))),
-      ...gone.map((id) => storage.writeOne(deleteLink, { id })),
+      ...gone.map((id) => storage.execute(deleteLink({ id }))),
     ])
     taken += Number(takes[2])
   }
@@ -153,7 +153,7 @@ test('clicks follow a link that moves on while they end their way', async (t) =>
   const [red, blue] = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')]
   const id = await link('sale')
   await store.write(1, [clickOn(id)])
-  await storage.writeOne(setSpace, { id, space: red })
+  await storage.execute(setSpace({ id, space: red }))
   await client.query('update link_clicks set space_id = $1', [red])
   // Who looks for moves has begun to, and waits.
   await client.query(`
@@ -178,7 +178,7 @@ test('a day that another process deletes while it would move leaves nothing behi
   const { storage, client, link, store, maintenance, account } = await open(t)
   const id = await link('sale')
   await store.write(1, [clickOn(id)])
-  await storage.writeOne(setSpace, { id, space: await newSpace(storage, account, 'Red') })
+  await storage.execute(setSpace({ id, space: await newSpace(storage, account, 'Red') }))
   await client.query('begin')
   await client.query('delete from click_days')
   const moved = maintenance.moveClicks()

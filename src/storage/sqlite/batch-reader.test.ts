@@ -5,18 +5,16 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Kysely } from 'kysely'
 import { damage } from '../../../test/lists-model.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { findDomain, insertDomain } from '../../domains/store.ts'
 import { Failure } from '../../errors.ts'
-import { statement } from '../statement.ts'
+import { query } from '../schema.ts'
 import { BatchReader } from './batch-reader.ts'
+import { compiledForSqlite } from './connection.ts'
 import { openSqlite } from './open.ts'
 
-const names = statement((db: Kysely<{ accounts: { id: number; name: string } }>) =>
-  db.selectFrom('accounts').select('name').where('id', '>', 0),
-)
+const names = compiledForSqlite(query.selectFrom('accounts').select('name').where('id', '>', 0))
 
 async function opened(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
@@ -43,7 +41,7 @@ test('reads one state in each tick, and commits of other processes in the next t
   t.after(() => reader.close())
   const other = new DatabaseSync(path)
   t.after(() => other.close())
-  const count = () => reader.read((connection) => connection.all(names, {}).length)
+  const count = () => reader.read((connection) => connection.execute(names).length)
   const store = () => other.exec(`insert into accounts (name, created_at) values ('Other', '2026-11-20T12:00:00.000Z')`)
 
   assert.deepEqual(await Promise.all([count(), reader.read(store), count()]), [0, undefined, 0])
@@ -88,9 +86,9 @@ test('a failed read does not affect others', async (t) => {
   t.after(() => reader.close())
 
   const [before, broken, after] = await Promise.allSettled([
-    reader.read((connection) => connection.all(names, {})),
+    reader.read((connection) => connection.execute(names)),
     reader.read(({ database }) => database.exec('select broken')),
-    reader.read((connection) => connection.all(names, {})),
+    reader.read((connection) => connection.execute(names)),
   ])
 
   assert.deepEqual([before.status, broken.status, after.status], ['fulfilled', 'rejected', 'fulfilled'])
@@ -100,7 +98,7 @@ test('rejects every read if the transaction cannot start, and survives a rollbac
   const { path } = await opened(t)
   const reader = new BatchReader(path)
   t.after(() => reader.close())
-  const count = () => reader.read((connection) => connection.all(names, {}).length)
+  const count = () => reader.read((connection) => connection.execute(names).length)
   const database = await reader.read((connection) => connection.database)
 
   database.exec('begin')
@@ -127,7 +125,7 @@ test('closes after the queued reads', async (t) => {
   const { path } = await opened(t)
   const reader = new BatchReader(path)
 
-  const count = reader.read((connection) => connection.all(names, {}).length)
+  const count = reader.read((connection) => connection.execute(names).length)
   await reader.close()
 
   assert.equal(await count, 0)

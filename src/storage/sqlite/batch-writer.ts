@@ -19,10 +19,7 @@ const pauseMs = 2
 /** Opens a file that has been migrated. */
 export function openSqliteBatchWriter(path: string): BatchWriter {
   const connection = new Connection(openDatabase(path, 0, pragmas))
-  const transaction = transactionOf(
-    async (statement) => connection.execute(compiledForSqlite(statement)),
-    async (declared, params) => connection.all(declared, params),
-  )
+  const transaction = transactionOf(async (query) => connection.execute(compiledForSqlite(query)))
   const commits = new GroupCommit(connection, transaction)
   let isClosed = false
   return {

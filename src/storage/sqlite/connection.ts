@@ -1,15 +1,8 @@
-import { DatabaseSync, type SQLInputValue, type StatementResultingChanges, type StatementSync } from 'node:sqlite'
-import {
-  type CompiledQuery,
-  Kysely,
-  type OperationNodeSource,
-  type SelectModifierNode,
-  SqliteDialect,
-  SqliteQueryCompiler,
-} from 'kysely'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { type CompiledQuery, type OperationNodeSource, type SelectModifierNode, SqliteQueryCompiler } from 'kysely'
 import { LruCache } from '../../lib/lru-cache.ts'
 import { Condition } from '../condition.ts'
-import { bind, type Compiled, compile, compileQuery, type Statement } from '../statement.ts'
+import { compileQuery } from '../schema.ts'
 import { translated } from './errors.ts'
 
 /** The number of prepared queries. Queries with a varying number of parameters have many texts. */
@@ -36,8 +29,7 @@ export type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
 export class Connection {
   readonly database: DatabaseSync
   readonly #condition: Condition
-  readonly #prepared = new Map<Statement<object, unknown>, Prepared>()
-  readonly #byText = new LruCache<string, StatementSync>({ maxEntries: maxPreparedTexts })
+  readonly #prepared = new LruCache<string, StatementSync>({ maxEntries: maxPreparedTexts })
 
   /** `condition` gets the errors. */
   constructor(database: DatabaseSync, condition = new Condition()) {
@@ -45,20 +37,10 @@ export class Connection {
     this.#condition = condition
   }
 
-  /** Returns all rows of the statement. Throws translated errors. */
-  all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Row[] {
-    return this.run(() => {
-      const prepared = this.#prepared.get(statement) ?? this.#prepare(statement)
-      const values = bind<SQLInputValue>(prepared.compiled, params)
-      if (statement.returnsId) return insertedIds(prepared.handle.run(...values)) as Row[]
-      // `get` does not step RETURNING to its end, which would block checkpoints of the WAL.
-      return prepared.handle.all(...values) as Row[]
-    })
-  }
-
   /** Returns all rows of the query. Throws translated errors. */
   execute<Row>({ sql, parameters }: SqlText): Row[] {
-    return this.run(() => this.#preparedText(sql).all(...(parameters as SQLInputValue[])) as Row[])
+    // `get` does not step RETURNING to its end, which would block checkpoints of the WAL.
+    return this.run(() => this.#prepare(sql).all(...(parameters as SQLInputValue[])) as Row[])
   }
 
   /** Returns the result of `work`. Throws translated errors. */
@@ -75,34 +57,14 @@ export class Connection {
     return this.#condition.noted(translated(error))
   }
 
-  #preparedText(sql: string): StatementSync {
-    const known = this.#byText.get(sql)
+  #prepare(sql: string): StatementSync {
+    const known = this.#prepared.get(sql)
     if (known !== undefined) return known
     const prepared = this.database.prepare(sql)
-    this.#byText.set(sql, prepared)
-    return prepared
-  }
-
-  #prepare(statement: Statement<object, unknown>): Prepared {
-    const compiled = compile(builder, statement)
-    const prepared = { compiled, handle: this.database.prepare(compiled.sql) }
-    this.#prepared.set(statement, prepared)
+    this.#prepared.set(sql, prepared)
     return prepared
   }
 }
-
-function insertedIds({ changes, lastInsertRowid }: StatementResultingChanges): { readonly id: number }[] {
-  return changes === 0 ? [] : [{ id: Number(lastInsertRowid) }]
-}
-
-interface Prepared {
-  readonly compiled: Compiled
-  readonly handle: StatementSync
-}
-
-const builder = new Kysely<never>({
-  dialect: new SqliteDialect({ database: () => Promise.reject(new Error('This one only compiles.')) }),
-})
 
 const locks: ReadonlySet<string> = new Set(['ForUpdate', 'ForNoKeyUpdate'])
 

@@ -5,25 +5,25 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { Kysely } from 'kysely'
 import { firstPage } from '../../../test/first-page.ts'
 import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
 import type { Histogram } from '../../lib/histogram.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
 import type { Meter } from '../port.ts'
-import { statement } from '../statement.ts'
+import { query } from '../schema.ts'
 import { transactionOf } from '../transaction.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { openSqlite } from './open.ts'
 
-interface Tables {
+type Tables = {
   notes: { text: string }
 }
+const tables = query.withTables<Tables>()
 
-const insert = statement((db: Kysely<Tables>, { text }: { text: string }) => db.insertInto('notes').values({ text }))
-const texts = statement((db: Kysely<Tables>) => db.selectFrom('notes').select('text').orderBy('text'))
+const insert = ({ text }: { text: string }) => tables.insertInto('notes').values({ text })
+const texts = () => tables.selectFrom('notes').select('text').orderBy('text')
 
 interface Fixture {
   readonly path: string
@@ -47,15 +47,12 @@ function open(t: TestContext, lockTimeoutMs?: number): Fixture {
   })
   const commits = new GroupCommit(
     writer,
-    transactionOf(
-      async (query) => writer.execute(compiledForSqlite(query)),
-      async (wanted, params) => writer.all(wanted, params),
-    ),
+    transactionOf(async (query) => writer.execute(compiledForSqlite(query))),
     lockTimeoutMs,
   )
   const [{ value: commitSeconds }] = commits.meters as [Meter]
   const commitCount = () => (commitSeconds as Histogram).cumulative().at(-1) as number
-  const committed = () => reader.all(texts, {}).map(({ text }) => text)
+  const committed = () => reader.execute<{ text: string }>(compiledForSqlite(texts())).map(({ text }) => text)
   return { path, writer, commits, committed, commitCount }
 }
 
@@ -64,7 +61,7 @@ const hasCode = (code: string) => (error: unknown) => error instanceof Failure &
 test('commits the writes of one event-loop tick together', async (t) => {
   const { commits, committed, commitCount } = open(t)
   const names = Array.from({ length: 100 }, (_, n) => String(n).padStart(3, '0'))
-  await Promise.all(names.map((text) => commits.write((db) => db.all(insert, { text }))))
+  await Promise.all(names.map((text) => commits.write((db) => db.execute(insert({ text })))))
   assert.equal(commitCount(), 1)
   assert.deepEqual(committed(), names)
 })
@@ -73,7 +70,7 @@ test('commits a flood of writes in groups and in order', async (t) => {
   const { commits, commitCount } = open(t)
   const order: number[] = []
   const writes = Array.from({ length: 300 }, (_, n) =>
-    commits.write((db) => db.all(insert, { text: String(n) })).then(() => order.push(n)),
+    commits.write((db) => db.execute(insert({ text: String(n) }))).then(() => order.push(n)),
   )
   await Promise.all(writes)
   assert.equal(commitCount(), 3)
@@ -86,17 +83,17 @@ test('commits a flood of writes in groups and in order', async (t) => {
 test('undoes a failed transaction without affecting the others', async (t) => {
   const { commits, committed, commitCount } = open(t)
   const outcomes = await Promise.allSettled([
-    commits.write((db) => db.all(insert, { text: 'a' })),
+    commits.write((db) => db.execute(insert({ text: 'a' }))),
     commits.write(async (db) => {
-      await db.all(insert, { text: 'half' })
+      await db.execute(insert({ text: 'half' }))
       throw new Error('changed its mind')
     }),
     commits.write(async (db) => {
-      await db.all(insert, { text: 'other half' })
-      await db.all(insert, { text: 'a' })
+      await db.execute(insert({ text: 'other half' }))
+      await db.execute(insert({ text: 'a' }))
     }),
     commits.write(async (db) => {
-      await db.all(insert, { text: 'b' })
+      await db.execute(insert({ text: 'b' }))
       return 'stored'
     }),
   ])
@@ -120,7 +117,7 @@ test('undoes a failed statement without affecting the others', async (t) => {
   const outcomes = await Promise.allSettled([
     commits.writeOne(store(['a'])),
     commits.writeOne(store(['half', 'other half', 'a'])),
-    commits.write((db) => db.all(insert, { text: 'b' })),
+    commits.write((db) => db.execute(insert({ text: 'b' }))),
     commits.writeOne(store(['c', 'd'])),
   ])
   assert.deepEqual(
@@ -141,10 +138,10 @@ test('shows a write to readers only after its commit, and then to all', async (t
   const { commits, committed } = open(t)
   let seenAmid: string[] | undefined
   const write = commits.write(async (db) => {
-    await db.all(insert, { text: 'new' })
+    await db.execute(insert({ text: 'new' }))
     await new Promise((resolve) => setTimeout(resolve, 10))
     seenAmid = committed()
-    assert.equal((await db.all(texts, {})).length, 1)
+    assert.equal((await db.execute(texts())).length, 1)
   })
   await write
   assert.deepEqual(seenAmid, [])
@@ -154,19 +151,18 @@ test('shows a write to readers only after its commit, and then to all', async (t
 test('rejects every write of a failed commit, and writes the next group', async (t) => {
   const { writer, commits, committed, commitCount } = open(t)
   writer.database.exec('create table children (note text references notes (text) deferrable initially deferred) strict')
-  const orphan = statement((db: Kysely<{ children: { note: string } }>) =>
-    db.insertInto('children').values({ note: 'nobody' }),
-  )
+  const orphan = () =>
+    query.withTables<{ children: { note: string } }>().insertInto('children').values({ note: 'nobody' })
   const outcomes = await Promise.allSettled([
-    commits.write((db) => db.all(insert, { text: 'good' })),
-    commits.write((db) => db.all(orphan, {})),
+    commits.write((db) => db.execute(insert({ text: 'good' }))),
+    commits.write((db) => db.execute(orphan())),
   ])
   assert.deepEqual(
     outcomes.map(({ status }) => status),
     ['rejected', 'rejected'],
   )
   assert.deepEqual([committed(), commitCount()], [[], 0])
-  await commits.write((db) => db.all(insert, { text: 'next' }))
+  await commits.write((db) => db.execute(insert({ text: 'next' })))
   assert.deepEqual(committed(), ['next'])
 })
 
@@ -175,8 +171,8 @@ for (const kind of ['transaction', 'statement'] as const)
     const { writer, commits, committed } = open(t)
     const store = (text: string) =>
       kind === 'statement'
-        ? commits.writeOne(() => writer.all(insert, { text }))
-        : commits.write((db) => db.all(insert, { text }))
+        ? commits.writeOne(() => writer.execute(compiledForSqlite(insert({ text }))))
+        : commits.write((db) => db.execute(insert({ text })))
     const [{ page_count: pages } = {}] = writer.database.prepare('pragma page_count').all()
     writer.database.exec(`pragma max_page_count = ${Number(pages) + 4}`)
     const names = Array.from({ length: 60 }, (_, n) => `${n} `.padEnd(1_000, 'x'))
@@ -200,7 +196,7 @@ test('waits for the write lock of another process without blocking the event loo
     ticks++
     if (ticks === 20) holder.release()
   }, 5)
-  await commits.write((db) => db.all(insert, { text: 'patient' }))
+  await commits.write((db) => db.execute(insert({ text: 'patient' })))
   clearInterval(timer)
   assert.ok(ticks >= 20)
   assert.deepEqual(committed(), ['patient'])
@@ -210,14 +206,14 @@ test('rejects writes with database_unavailable if a write lock is never released
   const { path, commits, committed } = open(t, 300)
   const holder = await holdLock(t, path)
   const begun = performance.now()
-  const writes = Array.from({ length: 300 }, (_, n) => commits.write((db) => db.all(insert, { text: String(n) })))
+  const writes = Array.from({ length: 300 }, (_, n) => commits.write((db) => db.execute(insert({ text: String(n) }))))
   for (const outcome of await Promise.allSettled(writes)) {
     assert.ok(outcome.status === 'rejected' && hasCode('database_unavailable')(outcome.reason))
   }
   const took = performance.now() - begun
   assert.ok(took >= 300, `${took} ms`)
   holder.release()
-  await commits.write((db) => db.all(insert, { text: 'free' }))
+  await commits.write((db) => db.execute(insert({ text: 'free' })))
   assert.deepEqual(committed(), ['free'])
 })
 
@@ -225,7 +221,7 @@ test('rejects a write if the transaction cannot start', async (t) => {
   const { writer, commits, committed } = open(t)
   writer.database.exec('begin')
   await assert.rejects(
-    commits.write((db) => db.all(insert, { text: 'lost' })),
+    commits.write((db) => db.execute(insert({ text: 'lost' }))),
     /transaction within a transaction/,
   )
   writer.database.exec('rollback')
@@ -234,7 +230,9 @@ test('rejects a write if the transaction cannot start', async (t) => {
 
 test('rejects writes with overloaded if the queue is full, and writes the queued ones', async (t) => {
   const { commits, committed } = open(t)
-  const writes = Array.from({ length: 10_001 }, (_, n) => commits.write((db) => db.all(insert, { text: String(n) })))
+  const writes = Array.from({ length: 10_001 }, (_, n) =>
+    commits.write((db) => db.execute(insert({ text: String(n) }))),
+  )
   await assert.rejects(writes.pop() as Promise<unknown>, hasCode('overloaded'))
   await Promise.all(writes)
   assert.equal(committed().length, 10_000)
@@ -242,9 +240,9 @@ test('rejects writes with overloaded if the queue is full, and writes the queued
 
 test('drained waits for all queued writes', async (t) => {
   const { commits, committed } = open(t)
-  void commits.write((db) => db.all(insert, { text: 'first' }))
+  void commits.write((db) => db.execute(insert({ text: 'first' })))
   const drained = commits.drained()
-  void commits.write((db) => db.all(insert, { text: 'second' }))
+  void commits.write((db) => db.execute(insert({ text: 'second' })))
   await drained
   assert.deepEqual(committed(), ['first', 'second'])
   await commits.drained()

@@ -1,14 +1,12 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Kysely } from 'kysely'
 import { databaseUnavailable } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
 import { type Cost, listPage, type Sql } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
 import type { ChangePosition, Changes, DatabaseCondition, Db, Listing, Meter, Page, Storage } from '../port.ts'
-import { isRead, type Query } from '../schema.ts'
-import { type Statement, statement } from '../statement.ts'
+import { isRead, type Query, query } from '../schema.ts'
 import { transactionOf } from '../transaction.ts'
 import { BatchReader } from './batch-reader.ts'
 import { changesAfter, pruneSome } from './changes.ts'
@@ -17,10 +15,6 @@ import { GroupCommit } from './group-commit.ts'
 import { OpenedFile } from './opened-file.ts'
 import { Readers } from './readers.ts'
 import { type IndexedTables, SqliteLists } from './search.ts'
-
-interface InternalTables {
-  instance: { database_id: string }
-}
 
 /**
  * The embedded engine. The event loop has two connections: one reads committed data, one writes with group commit.
@@ -47,10 +41,7 @@ export class SqliteStorage implements Storage {
     this.#folder = dirname(path)
     this.#file = new OpenedFile(path)
     this.#readers = new Readers(path, tables, (error) => this.#onProblem(error))
-    const transaction = transactionOf(
-      async (query) => this.#writer.execute(compiledForSqlite(query)),
-      async (declared, params) => this.#writer.all(declared, params),
-    )
+    const transaction = transactionOf(async (query) => this.#writer.execute(compiledForSqlite(query)))
     this.#commits = new GroupCommit(this.#writer, transaction)
   }
 
@@ -60,16 +51,8 @@ export class SqliteStorage implements Storage {
     return this.#commits.writeOne(() => this.#writer.execute<Row>(compiled))
   }
 
-  all<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#reader.read((connection) => connection.all(statement, params))
-  }
-
   write<T>(work: (db: Db) => Promise<T>): Promise<T> {
     return this.#commits.write(work)
-  }
-
-  writeOne<Params extends object, Row>(statement: Statement<Params, Row>, params: Params): Promise<Row[]> {
-    return this.#commits.writeOne(() => this.#writer.all(statement, params))
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
@@ -89,7 +72,7 @@ export class SqliteStorage implements Storage {
 
   async condition(): Promise<DatabaseCondition> {
     this.#file.check()
-    await this.all(anything, {})
+    await this.execute(anything)
     return this.#condition.told(() => this.#tryToWrite())
   }
 
@@ -153,7 +136,7 @@ export class SqliteStorage implements Storage {
 const writerPragmas =
   'pragma cache_size = -12000; pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
 
-const anything = statement((db: Kysely<InternalTables>) => db.selectFrom('instance').select('database_id'))
+const anything = query.selectFrom('instance').select('database_id')
 
 /** More than a request can write. Bytes. */
 const enoughRoom = 1_000_000
