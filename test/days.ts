@@ -16,7 +16,7 @@ import {
 } from '../src/analytics/day.ts'
 import { type Day, Days, groupKeys, lockAccounts, lockLinks, saveTotals, scopes } from '../src/analytics/tables.ts'
 import type { Db } from '../src/storage/port.ts'
-import { query } from '../src/storage/schema.ts'
+import { query, type Row } from '../src/storage/schema.ts'
 
 /** The number of a date such as `2026-11-22`. */
 export function dayOf(date: string): number {
@@ -128,4 +128,15 @@ export function removeDay(db: Db, scope: number, day: number, id: number): Promi
 /** Moves the time at which a link was stored. */
 export function setCreatedAt(db: Db, link: number, at: string): Promise<unknown> {
   return db.execute(query.updateTable('links').set({ created_at: at }).where('id', '=', link))
+}
+
+/** Sets the totals of a link, whatever its days are. */
+export async function setTotals(
+  db: Db,
+  link: number,
+  totals: Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>,
+): Promise<void> {
+  const { clicks, bots, previews, last_clicked_ms } = totals
+  const set = { clicks, bots, previews, last_clicked_ms }
+  await db.execute(query.updateTable('link_clicks').set(set).where('link_id', '=', link))
 }

@@ -2,10 +2,9 @@
  * An account as it may look after two months: what pictures and pages are made of. The same numbers each time, up to today.
  */
 import { type DayFacts, type Dimension, emptyDay, gatherDay, hourOf, type Value } from '../src/analytics/day.ts'
-import { setTotals } from '../src/analytics/tables.ts'
 import type { Db } from '../src/storage/port.ts'
 import type { Json } from './client.ts'
-import { setCreatedAt, storeDay } from './days.ts'
+import { setCreatedAt, setTotals, storeDay } from './days.ts'
 
 /** Stores a record through the API, such as at `/links`; returns it. */
 export type Stored = (path: string, json: Json) => Promise<Json>

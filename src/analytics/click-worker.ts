@@ -7,8 +7,8 @@ import type { Meter } from '../storage/port.ts'
 import type { CountryFileReport } from './capture/country-file.ts'
 import type { Visit } from './capture/visit.ts'
 import type { Bounds } from './maintenance.ts'
-import { sinkMeters } from './sink/meters.ts'
 import type { SinkConfig } from './sink/open.ts'
+import { sinkMeters } from './sink/sink.ts'
 
 export interface ClickWorkerOptions {
   readonly location: StorageLocation

@@ -4,7 +4,7 @@
  * transaction that deletes or moves several links may lock their totals in another order: one of the two runs again then.
  */
 import type { Db } from '../storage/port.ts'
-import { query, type Row } from '../storage/schema.ts'
+import { query } from '../storage/schema.ts'
 import { type DayFacts, decodeDay, emptyDay, encodeDay, makeRoomIn } from './day.ts'
 
 export const scopes = { link: 0, domain: 1, space: 2, account: 3 } as const
@@ -120,17 +120,6 @@ export async function makeStatusDue(tx: Db, links: readonly number[]): Promise<v
         .where('clicks_limit', 'is not', null),
     )
   }
-}
-
-/** Sets the totals of a link, whatever its days are. */
-export async function setTotals(
-  db: Db,
-  link: number,
-  totals: Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>,
-): Promise<void> {
-  const { clicks, bots, previews, last_clicked_ms } = totals
-  const set = { clicks, bots, previews, last_clicked_ms }
-  await db.execute(query.updateTable('link_clicks').set(set).where('link_id', '=', link))
 }
 
 /** Locks the days of accounts. */

@@ -12,7 +12,7 @@ import type { Db } from '../storage/port.ts'
 import { importRecords } from '../transfer/import.ts'
 import { dayText } from './calendar.ts'
 import { scopes } from './tables.ts'
-import { clickTexts } from './texts.ts'
+import { clickTexts } from './transfer.ts'
 import { raiseTotals } from './transfer-store.ts'
 
 const day = 20_000

@@ -1,4 +1,6 @@
 import type { Db } from '../storage/port.ts'
+import { exportRecords } from '../transfer/export.ts'
+import type { Totals } from '../transfer/format.ts'
 import {
   checkedRecord,
   type Detail,
@@ -8,7 +10,7 @@ import {
   type Target,
 } from '../transfer/transferable.ts'
 import { dayFrom, dayText, today } from './calendar.ts'
-import { csvHead } from './csv.ts'
+import { csvHead, csvRows } from './csv.ts'
 import { dayMembers, readDay } from './day-line.ts'
 import {
   type DayStored,
@@ -117,4 +119,36 @@ function told(became: DayStored, { link, day }: LinkDay): 'stored' | 'known' | I
   return new InvalidRecord(
     `day: The link ${link} has other clicks on ${dayText(day)} here, and keeps them. To have those of the file, forget its clicks here (DELETE /api/v1/links/${link}/clicks), then import again.`,
   )
+}
+
+/** Days as `YYYY-MM-DD`, both included; undefined for no bound. */
+interface DateRange {
+  readonly from: string | undefined
+  readonly to: string | undefined
+}
+
+/** The clicks of the account's links by day, as texts of many lines. Returns how many days of links there were. */
+export function clickTexts(
+  db: Db,
+  account: number,
+  format: 'jsonl' | 'csv',
+  { from, to }: DateRange,
+): AsyncGenerator<string, Totals> {
+  const days = { from: dayFrom(from ?? '') ?? 0, to: dayFrom(to ?? '') ?? Number.POSITIVE_INFINITY }
+  if (format === 'jsonl') return exportRecords(db, account, [clicksOfPeriod({ ...days, isNamed: true })])
+  return csvOf(db, account, days)
+}
+
+async function* csvOf(
+  db: Db,
+  account: number,
+  days: { readonly from: number; readonly to: number },
+): AsyncGenerator<string, Totals> {
+  let click_days = 0
+  yield csvHead
+  for await (const page of daysOfLinks(db, account, { ...days, lastLink: Number.MAX_SAFE_INTEGER })) {
+    click_days += page.length
+    yield page.map(csvRows).join('')
+  }
+  return { click_days }
 }

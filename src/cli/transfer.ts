@@ -47,7 +47,7 @@ keys and no accounts. "${program} export clicks" writes only the clicks.`,
 alias. To move links to another instance with their clicks, use "${program} export".`,
     run: async (db, { operand: file, format, from, to, account, force }, terminal) => {
       if (from !== undefined && to !== undefined && from > to) throw new WrongUse('--from is later than --to.')
-      const { clickTexts } = await import('../analytics/texts.ts')
+      const { clickTexts } = await import('../analytics/transfer.ts')
       const texts = clickTexts(db, await chooseAccount(db, account), format, { from, to })
       await writeExport(texts, { file, force }, terminal)
       return ''

@@ -2,7 +2,7 @@ import type { VisitorClass } from './visitor-class.ts'
 
 /**
  * A visit that was redirected. It exists in memory until it is stored, within a second unless the database is unavailable.
- * Only its facts and a visitor hash are stored: see `facts.ts` and `visitor.ts`.
+ * Only its facts and a visitor hash are stored: see `facts.ts`.
  */
 export interface Visit {
   /** The id of the link. */

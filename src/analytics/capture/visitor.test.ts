@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../../test/runs.ts'
-import { visitorOf } from './visitor.ts'
+import { visitorOf } from './facts.ts'
 
 const salt = new Uint8Array(32).fill(7)
 const visit = { link: 1, address: '192.0.2.1', userAgent: 'Mozilla/5.0' }

@@ -1,3 +1,4 @@
+import type { Meter } from '../../storage/port.ts'
 import type { ClickRow } from './row.ts'
 
 /** Clicks that are sent together, under an id by which a batch that comes twice can be told. */
@@ -34,4 +35,19 @@ export class Dropped extends SinkFailure {}
  */
 export function linesOf({ id, rows }: SinkBatch): string {
   return rows.map((click, row) => `${JSON.stringify({ batch: id, row, ...click })}\n`).join('')
+}
+
+const names = [
+  ['sent_rows', 'Raw clicks that the sink has taken.'],
+  ['waiting_batches', 'Batches of raw clicks that wait for the sink.'],
+  ['waiting_bytes', 'Bytes of raw clicks that wait for the sink.'],
+  [
+    'given_up_rows',
+    'Raw clicks that never reached the sink, or that it never confirmed: too many waited, the disk lost them, or a day passed.',
+  ],
+] as const
+
+/** What is measured of a sink, for the operator: sent, waiting, their bytes and given up, which `read` gives by their place. */
+export function sinkMeters(read: (at: number) => number): Meter[] {
+  return names.map(([name, help], at) => ({ name, help, value: () => read(at) }))
 }

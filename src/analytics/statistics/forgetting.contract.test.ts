@@ -12,6 +12,7 @@ import {
   manyPeople,
   removeDay,
   setCreatedAt,
+  setTotals,
   storeDay,
   type TestClick,
   totalsOf,
@@ -21,7 +22,6 @@ import { newPlace, type Place } from '../../../test/links-api.ts'
 import { person as browser } from '../../../test/visitors.ts'
 import { dayOf, dayText, startOf } from '../calendar.ts'
 import { dimensions, maxValues, other, peopleOf } from '../day.ts'
-import { setTotals } from '../tables.ts'
 
 const app = await startApp()
 const { storage } = app
