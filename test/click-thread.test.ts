@@ -5,7 +5,7 @@ import { freePort, listening, newDatabase, run } from './processes.ts'
 
 /** Prints the script of each thread. */
 const preload = ['--import', 'data:text/javascript,process.stdout.write(process.argv[1]+"%5Cn")']
-const clickThread = /clicks[/\\]thread\.ts$/m
+const clickThread = /analytics[/\\]worker\.ts$/m
 
 async function startWith(t: TestContext, redirectPort: number) {
   const variables = { PORT: '0', REDIRECT_PORT: String(redirectPort), OPS_PORT: '0', ...newDatabase(t).variables }
