@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
-import { type Browser, type Form, type Page, signedIn } from '../dashboard.ts'
-import { newPlace, type Place } from '../links-api.ts'
+import { type Form, signedIn } from '../dashboard.ts'
+import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
 const place = await newPlace(app)
@@ -126,19 +126,6 @@ describe("returns 422 with the API's message next to each field, and keeps the i
     assert.deepEqual((await place.send('GET', `/links/${link.id}`)).body.data, link)
   })
 
-  test('for an option that the form does not offer', async () => {
-    const space = await place.stored('/spaces', { name: 'Sales' })
-    for (const [page, action] of [
-      ['/app/spaces/new', '/app/spaces'],
-      [`/app/spaces/${space.id}/edit`, `/app/spaces/${space.id}`],
-    ] as const) {
-      const said = await place.send('POST', '/spaces', { form: { name: 'x', color: '99' } })
-      const { status, page: again } = await browser.submit(await browser.open(page), action, { color: '99' })
-      assert.equal(status, 422)
-      assert.ok(again.errorOf('color').includes(said.body.message))
-    }
-  })
-
   test('above the form, for an unknown field', async () => {
     const { key, domain } = await newPlace(app)
     const own = await signedIn(app, key)
@@ -223,28 +210,6 @@ describe('returns 409 with both versions after someone else saved', () => {
     await place.send('DELETE', `/spaces/${id}`)
     assert.equal((await browser.post(path, { name: 'Gone' })).status, 404)
   })
-
-  test('without listing fields that were not sent', async () => {
-    const space = await place.stored('/spaces', { name: 'Kept', color: 1 })
-    const address = 'https://acme.com/kept'
-    const domain = await place.stored('/domains', { name: 'kept.example.com', homepage_url: address })
-    const sent = [
-      [`/app/spaces/${space.id}`, { color: '2' }, ['Color']],
-      [`/app/spaces/${space.id}`, { name: 'Mine' }, ['Name']],
-      [`/app/domains/${domain.id}`, { not_found_url: address }, ['For unknown links']],
-      [`/app/domains/${domain.id}`, { homepage_url: '' }, ['Homepage']],
-    ] as const
-    for (const [path, form, labels] of sent) {
-      const { status, page } = await browser.post(path, { version: 'x', ...form })
-      assert.equal(status, 409)
-      const all = ['Name', 'Color', 'Homepage', 'For unknown links']
-      const told = page.said.join().replace(/.*Stored now/s, '')
-      assert.deepEqual(
-        all.filter((label) => told.includes(label)),
-        labels,
-      )
-    }
-  })
 })
 
 test('saves a form without a version, like the API without If-Match', async () => {
@@ -322,27 +287,6 @@ describe('the link form', () => {
   })
 })
 
-/** The empty states and their next steps. */
-test('guides an account without domains to its first domain and its first link', async () => {
-  const own = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
-  const led = async (path: string): Promise<Page> =>
-    own.open((await own.open(path)).links.find((link) => /\/new$/.test(link)) ?? '')
-  for (const path of ['/app', '/app/links', '/app/links/new', '/app/domains']) {
-    assert.equal((await led(path)).title.split(' · ')[0], 'Add a domain')
-  }
-  await created(own, '/app/domains', { name: 'first.example.com', homepage_url: 'https://acme.com/' })
-  for (const path of ['/app', '/app/links']) assert.equal((await led(path)).title.split(' · ')[0], 'New link')
-  await created(own, '/app/links', { url: 'https://acme.com/' })
-  await created(own, '/app/spaces', { name: 'First', color: '2' })
-  for (const path of ['/app', '/app/links', '/app/spaces', '/app/domains'])
-    assert.equal((await own.get(path)).status, 200)
-})
-
-async function created(own: Browser, home: string, typed: Form): Promise<Place['domain']> {
-  const { page } = await own.follow(await own.submit(await own.open(`${home}/new`), home, typed))
-  assert.match(page.said.join(), /is added|is created/)
-}
-
 for (const [path, typed] of [
   ['links', { url: 'https://acme.com/twice' }],
   ['spaces', { name: 'Twice' }],
@@ -375,22 +319,4 @@ test('creates one key if the button is pressed twice, and shows it only once', a
   assert.match(list.said.join(), /is shown only that once. If you did not copy it, revoke it/)
   assert.ok(!text.includes(secret))
   assert.equal(text.match(/<bdi>Twice<\/bdi>/g)?.length, 1)
-})
-
-test('saves a link with a URL of the maximum length', async () => {
-  const { id } = await place.link()
-  const url = `https://acme.com/${'\u{1f517}'.repeat(8_192 - 'https://acme.com/'.length)}`
-  assert.equal((await place.send('PATCH', `/links/${id}`, { json: { url } })).status, 200)
-  const path = `/app/links/${id}`
-  assert.equal((await browser.submit(await browser.open(`${path}/edit`), path, { title: 'Long' })).status, 303)
-  const { data } = (await place.send('GET', `/links/${id}`)).body
-  assert.deepEqual([data.url, data.title], [url, 'Long'])
-})
-
-test('saves a title that looks like a time unchanged', async () => {
-  const title = '2026-01-01T00:00:00.000Z'
-  const { id } = await place.link({ title })
-  const path = `/app/links/${id}`
-  assert.equal((await browser.submit(await browser.open(`${path}/edit`), path)).status, 303)
-  assert.equal((await place.send('GET', `/links/${id}`)).body.data.title, title)
 })

@@ -7,7 +7,6 @@ import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
 import { failing } from '../failing-storage.ts'
-import { allOf } from '../html-page.ts'
 import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
@@ -78,25 +77,6 @@ describe('selected links', () => {
     }
     const list = await browser.open('/app/links?status=active')
     assert.equal(list.form(selected).next, '/app/links?status=active')
-  })
-
-  test('are deleted from a filtered list and restored to it', async () => {
-    const link = await place.link({ title: 'Filtered' })
-    const here = '/app/links?search=filtered&sort_by=clicks'
-    const path = `/app/links/${link.id}/delete`
-    const asks = `${path}?next=${encodeURIComponent(here)}`
-    assert.ok((await browser.open(here)).links.includes(asks))
-    const question = await browser.open(asks)
-    assert.ok(question.links.includes(here), 'Cancel leads elsewhere')
-    const deleted = await browser.submit(question, path)
-    assert.equal(deleted.headers.location, here)
-    const restore = `/app/links/${link.id}/restore`
-    const restored = await browser.submit(await after(deleted), restore)
-    assert.equal(restored.headers.location, here)
-    for (const next of ['//acme.com', '/app/sign-in', 'https://acme.com/app/links?x']) {
-      const page = await browser.open(`${path}?next=${encodeURIComponent(next)}`)
-      assert.equal(page.form(path).next, '/app/links')
-    }
   })
 
   test('are deleted after a confirmation', async () => {
@@ -202,21 +182,6 @@ describe('selected links', () => {
     const back = await browser.follow(await browser.submit(page, selected))
     assert.match(back.page.said.join(), /1 link is back\./)
     for (const { id } of links) assert.equal((await ofOwn.send('GET', `/links/${id}`)).status, 200)
-  })
-
-  test('can be as many as the rows of a page', async () => {
-    const many = await newPlace(app)
-    const own = await signedIn(app, many.key)
-    for (let i = 0; i < 100; i++) await many.link()
-    const list = await own.open('/app/links?per_page=100')
-    const boxes = allOf(list.root, 'input', { type: 'checkbox' }).flatMap(
-      ({ attributes }) => attributes.get('name') ?? [],
-    )
-    assert.equal(boxes.length, 100)
-    const form = Object.fromEntries(boxes.map((name) => [name, 'on']))
-    const { page } = await own.post(selected, { ...form, ...list.form(selected), what: 'delete' })
-    const answer = await own.follow(await own.submit(page, selected))
-    assert.match(answer.page.said.join(), /100 links are deleted/)
   })
 
   test('must not be empty, and need an action', async () => {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { maxChoices } from '../../src/dashboard/choices.ts'
 import { scopes } from '../../src/keys/scope.ts'
-import { createKey, listKeys } from '../../src/keys/store.ts'
+import { createKey } from '../../src/keys/store.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Page, signedIn, type Visited } from '../dashboard.ts'
@@ -107,12 +107,6 @@ describe('keys', () => {
     await app.createKey({ account: place.account, expiresAt: new Date(Date.now() - 1_000) })
     assert.match((await browser.open('/app/keys')).text, /Expired/)
   })
-
-  test('are explained to an account without keys', async () => {
-    const own = await signedIn(app, await app.createKey({ account: await app.createAccount() }))
-    assert.equal((await own.get('/app/keys')).status, 200)
-    assert.equal((await listKeys(app.storage, place.account)).length, scopes.length + 3)
-  })
 })
 
 describe('lists', () => {
@@ -213,57 +207,6 @@ describe('figures', () => {
         assert.equal((await browser.get(`${path}?${query}`)).status, 422, `${path}?${query}`)
       }
     }
-  })
-
-  test('are broken down by country, referrer and link', async () => {
-    const own = await furnish(app)
-    const browser = await signedIn(app, own.key)
-    for (const path of ['/app', `/app/domains/${own.domain.id}`, `/app/spaces/${own.space.id}`]) {
-      const { text, links } = await browser.open(path)
-      for (const words of ['Germany', 'www.google.com']) assert.ok(text.includes(words), `${words} on ${path}`)
-      assert.ok(links.includes(`/app/links/${own.links[0].id}`), path)
-    }
-    const bare = await own.stored('/spaces', { name: 'Bare' })
-    const page = await browser.open(`/app/spaces/${bare.id}`)
-    assert.match(page.text, /None of its links has been visited/)
-    assert.ok(page.links.includes(`/app/links/new?space_id=${bare.id}`))
-    assert.equal((await browser.open(`/app/links/new?space_id=${bare.id}`)).value('space_id'), String(bare.id))
-  })
-
-  test('are replaced by the newest link until the first click', async () => {
-    const own = await newPlace(app)
-    const browser = await signedIn(app, own.key)
-    const link = await own.link({ alias: 'first' })
-    const page = await browser.open('/app')
-    assert.match(page.text, /No clicks yet/)
-    assert.ok(page.links.includes(link.short_url) && page.links.includes(`/app/links/${link.id}`))
-    const newest = await own.link({ disabled: true })
-    const { text, links } = await browser.open('/app')
-    assert.match(text, /The link is disabled/)
-    assert.ok(!links.includes(newest.short_url))
-    assert.equal((await browser.get('/app?from=x')).page.value('from'), 'x')
-  })
-
-  test('count the links of all listed domains or spaces in one query', async () => {
-    const own = await furnish(app)
-    const browser = await signedIn(app, own.key)
-    const rowsOf = async (path: string) =>
-      allOf((await browser.open(path)).root, 'tr')
-        .map(textOf)
-        .join('\n')
-    assert.match(await rowsOf('/app/domains'), new RegExp(`${own.domain.name}.*5 links`))
-    assert.match(await rowsOf('/app/domains'), /second\..*0 links/)
-    assert.match(await rowsOf('/app/spaces'), /Plain1 link(?!s)/)
-  })
-
-  test('the link page has one deletion link, and the confirmation describes the effect on visitors', async () => {
-    const not_found_url = 'https://acme.com/gone'
-    const { id: domain_id } = await place.stored('/domains', { name: `gone.${place.domain.name}`, not_found_url })
-    const { id } = await place.link({ domain_id })
-    const page = await browser.open(`/app/links/${id}`)
-    assert.equal(page.links.filter((link) => link === `/app/links/${id}/delete`).length, 1)
-    assert.doesNotMatch(page.text, /404/)
-    assert.match((await browser.open(`/app/links/${id}/delete`)).text, /will be redirected to acme\.com\/gone/)
   })
 
   test('returns the same QR code as the API, as an image or a file', async () => {

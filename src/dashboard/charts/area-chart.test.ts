@@ -31,7 +31,6 @@ const areaChart = (chart: Partial<ClicksChart> & Pick<ClicksChart, 'buckets' | '
   areaChartOf({ started: chart.buckets.length, currentHour: null, ...chart })
 
 const weekOf = (...clicks: number[]) => bucketsOf(week, 'day', clicks)
-const labelOf = (chart: Html) => chart.text.match(/aria-label="([^"]*)"/)?.[1]
 const titlesOf = (chart: Html) => textsOf(chart, 'title')
 
 const clicks = fc.oneof(
@@ -122,19 +121,6 @@ test('labels each axis with at most four whole numbers, up to at least the highe
   )
 })
 
-test('describes the number of clicks and the peak', () => {
-  const chart = areaChart({ buckets: weekOf(3, 0, 1_200), interval: 'day', title: 'Clicks' })
-  assert.equal(
-    labelOf(chart),
-    'Clicks, Mon, 16 Nov 2026 to Sun, 22 Nov 2026: 1,203 clicks. The peak was 1,200: Wed, 18 Nov 2026.',
-  )
-  const [only] = bucketsOf({ from: today, to: today }, 'month', [1]) as [Bucket]
-  assert.equal(
-    labelOf(areaChart({ buckets: [only], interval: 'month', title: 'Clicks' })),
-    'Clicks, November 2026: 1 click. The peak was 1: November 2026.',
-  )
-})
-
 test('the clicks of the previous period add up to its total until now', () => {
   const chart = {
     buckets: weekOf(1, 2, 3),
@@ -152,46 +138,4 @@ test('the clicks of the previous period add up to its total until now', () => {
       'Wed, 18 Nov 2026, so far: 3 clicks, 20 before',
     ),
   )
-})
-
-test('ends the line at the current time and dashes the running bucket', () => {
-  const chart = areaChart({ buckets: weekOf(5, 6, 7), started: 3, currentHour: 9, interval: 'day', title: 'Clicks' })
-  const [, solid = ''] = chart.text.match(/class="chart-line" d="([^"]*)"/) ?? []
-  const [, dashed = ''] = chart.text.match(/class="chart-line chart-running" d="(M[^"]{9,})"/) ?? []
-  const xsOf = (path: string) =>
-    path
-      .split(/[ML]/)
-      .slice(1)
-      .map((point) => Math.round(Number(point.split(',')[0])))
-  assert.deepEqual(
-    [xsOf(solid), xsOf(dashed)],
-    [
-      [0, 167],
-      [167, 333],
-    ],
-  )
-  assert.deepEqual(titlesOf(chart).at(-1), 'Wed, 18 Nov 2026, so far: 7 clicks')
-  assert.match(labelOf(chart) ?? '', /^Clicks, Mon, 16 Nov 2026 to Wed, 18 Nov 2026, so far: 18 clicks\./)
-  assert.match(chart.text, /So far<\/span>/)
-  const first = areaChart({ buckets: weekOf(5), started: 1, currentHour: 0, interval: 'day', title: 'Clicks' })
-  assert.match(first.text, /<circle class="chart-dot" cx="0%"/)
-  assert.doesNotMatch(first.text, /So far/)
-})
-
-test('labels hours with their days', () => {
-  const buckets = bucketsOf({ from: today - 1, to: today }, 'hour', [])
-  const drawn = areaChart({ buckets, interval: 'hour', title: 'Clicks' })
-  assert.deepEqual(textsOf(drawn, 'text').slice(-3), ['21 Nov', '22 Nov', '23:00'])
-  assert.equal(titlesOf(drawn)[13], '21 Nov 2026, 13:00: 0 clicks')
-})
-
-test('labels days and months from the first to the last', () => {
-  for (const [interval, from, expected] of [
-    ['day', today - 29, ['24 Oct', '3 Nov', '12 Nov', '22 Nov']],
-    ['month', today - 340, ['Dec 2025', 'Apr 2026', 'Jul 2026', 'Nov 2026']],
-  ] as const) {
-    const buckets = bucketsOf({ from, to: today }, interval, [])
-    const labels = textsOf(areaChart({ buckets, interval, title: 'Clicks' }), 'text')
-    assert.deepEqual(labels.slice(-4), expected)
-  }
 })

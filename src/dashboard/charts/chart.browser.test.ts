@@ -122,23 +122,3 @@ test('columns have titles and the table expands without scripts', { skip }, asyn
   await page.getByText('Show as table').click()
   assert.equal(await page.getByRole('row').count(), 7)
 })
-
-test('fits a phone, with text of at least 13 pixels', { skip }, async () => {
-  for (const width of [320, 390]) {
-    const { page } = await visit({ viewport: { width, height: 844 } })
-    await page.getByText('Show as table').click()
-    assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= width)
-    const sizes = await page.evaluate<number[]>(
-      "[...document.querySelectorAll('svg text')].map((text) => parseFloat(getComputedStyle(text).fontSize))",
-    )
-    assert.ok(Math.min(...sizes) >= 13, `${sizes}`)
-  }
-})
-
-test('axe reports no issues', { skip }, async () => {
-  const { page } = await visit()
-  await page.getByText('Show as table').click()
-  await page.evaluate(readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8'))
-  const found = await page.evaluate('axe.run().then(({ violations }) => violations.map(({ id }) => id))')
-  assert.deepEqual(found, [])
-})

@@ -10,7 +10,7 @@ import { DomainChecks } from '../../reachability/checks.ts'
 import type { Changes } from '../../storage/port.ts'
 import { dnsSection } from './domains.ts'
 
-const [ipv4, ipv6, other] = ['203.0.113.7', '2001:db8::7', '203.0.113.9'] as const
+const [ipv4, ipv6] = ['203.0.113.7', '2001:db8::7'] as const
 const storage = {
   changesAfter: async (): Promise<Changes> => ({ position: { database: 'a', seq: 0, snapshot: '' }, changes: [] }),
 }
@@ -52,12 +52,6 @@ test('shows a CNAME if possible, otherwise the addresses of the public host, wit
     assert.doesNotMatch(text, /data-copy/)
   }
   assert.match((await part('localhost', null)).text, /there is nothing to set/)
-})
-
-test('shows the addresses of a domain that already points to this server', async (t) => {
-  const checks = await checksWith(t, await startDns(t, { 'acme.com': { A: [other] } }))
-  const asked = { domain: named('acme.com'), publicHost: null, checks, isCheckRequested: true }
-  assert.match((await dnsSection(asked)).text, /It answers here[\s\S]*203\.0\.113\.9/)
 })
 
 test('renders known DNS records without waiting for the resolver', async (t) => {
