@@ -78,25 +78,6 @@ for (const resource of ['domains', 'spaces'] as const) {
       assert.equal(await countOf(app, path, name), 0)
     })
 
-    test('201 with the same answer as without a key', async () => {
-      const [plain, keyed] = [
-        await app.send('POST', path, { form: { name: freshName() } }),
-        await post(app, path, freshKey(), { form: { name: freshName() } }),
-      ]
-      const names = (answer: Answer) => Object.keys(answer.headers).sort()
-      assert.deepEqual(names(keyed), names(plain))
-      assert.equal(keyed.headers['content-type'], plain.headers['content-type'])
-      assert.deepEqual(Object.keys(keyed.body.data), Object.keys(plain.body.data))
-      const shown = await app.send('GET', new URL(String(keyed.headers.location)).pathname)
-      assert.deepEqual([shown.text, shown.headers.etag], [keyed.text, keyed.headers.etag])
-    })
-
-    test('201 for the same key, bare or quoted', async () => {
-      const [key, name] = [`${freshKey()}\\"'`, freshName()]
-      const first = await post(app, path, key, { form: { name } })
-      assertReplay(await post(app, path, `"${key.replace(/["\\]/g, '\\$&')}"`, { form: { name } }), first)
-    })
-
     test('201 for the same fields in another order, as a form or JSON', async () => {
       const [key, name] = [freshKey(), freshName()]
       const [[field, value] = ['', '']] = Object.entries(others[resource])
