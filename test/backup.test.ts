@@ -12,12 +12,10 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { backedUp, namesAt, namesIn, newPlace, pagesOf, sentence, spaces, store } from './backups.ts'
-import { runHere } from './command-line.ts'
-import { newFolder } from './processes.ts'
 
 test('a backup that is made while the server writes is whole, and has every write that was answered before', async (t) => {
   const place = newPlace(t)
@@ -197,17 +195,6 @@ test('a damaged database is replaced; when it cannot be told whether it is in us
   assert.deepEqual(await namesAt(await start(), key), ['One'])
 })
 
-test('a folder that cannot be written is said in one sentence, and nothing is replaced', async (t) => {
-  const { backup } = await backedUp(t, 'One')
-  const file = join(newFolder(t), 'file')
-  writeFileSync(file, '')
-  const { code, stderr } = await runHere(['restore', backup], {
-    variables: { DATABASE_URL: `sqlite:${file}/waymark.db` },
-  })
-  assert.equal(code, 1)
-  assert.match(stderr, /^The folder \S+ of the database cannot be made: /)
-})
-
 test('a database of another program is not replaced', async (t) => {
   const { backup, path, say } = await backedUp(t, 'One')
   const database = new DatabaseSync(path)
@@ -246,20 +233,4 @@ test('a FILE must be named, and there must be a database', async (t) => {
   const { code, stderr } = await say('backup', 'a.db')
   assert.equal(code, 1)
   assert.match(stderr, /^There is no Waymark database at /)
-})
-
-test('exit code 2 and its own command for PostgreSQL, without the password', async () => {
-  const variables = { DATABASE_URL: 'postgres://way:s3cret@db.example/links' }
-  for (const [command, tool] of [
-    ['backup', 'pg_dump'],
-    ['restore', 'pg_restore'],
-  ] as const) {
-    const { code, stdout, stderr } = await runHere([command, 'links.dump'], { variables })
-    assert.deepEqual([code, stdout], [2, ''])
-    assert.match(
-      stderr,
-      new RegExp(`^PostgreSQL is .*\\n\\n  ${tool} .*'postgres://way@db\\.example/links'.*'links\\.dump'\\n$`),
-    )
-    assert.doesNotMatch(stderr, /s3cret/)
-  }
 })

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { chosenCases, groupsOf } from '../bench/cases.ts'
+import { chosenCases } from '../bench/cases.ts'
 import { figuresOf } from '../bench/figures.ts'
 import { aliasOf, domainOf, domainsFor, numberOfRank, targetOf, zipf } from '../bench/link-records.ts'
 import { UnexpectedAnswers } from '../bench/load.ts'
 import type { Reading, Result } from '../bench/measure.ts'
-import { readOptions, usage, WrongUse } from '../bench/options.ts'
+import { readOptions } from '../bench/options.ts'
 import { drivePaced } from '../bench/paced-load.ts'
 import { asText } from '../bench/report.ts'
 import { parseAlias } from '../src/links/link.ts'
@@ -30,21 +30,6 @@ function resultOf(name: string, records: number, waymark: Partial<Reading>): Res
   return { case: found, records, rounds: [{ waymark: { ...reading, ...waymark }, raw: reading }] }
 }
 
-test('a quick run prints figures without verdicts', () => {
-  const text = printed(['--quick'])
-  assert.match(text, /\| 1000 domains \| +9000 \|/)
-  assert.doesNotMatch(text, /FAIL|target/)
-})
-
-test('--gate judges the figures', () => {
-  assert.match(
-    printed(['--quick', '--gate']),
-    /1000 domains: RSS MB ≤ \d+ .* FAIL[\s\S]*2 of 2 targets are missed\.\n$/,
-  )
-  assert.match(usage, /--gate +compare the figures with the targets/)
-  assert.throws(() => readOptions(['--gate', '--nodes', '2']), WrongUse)
-})
-
 test('--gate judges speed, the cost of counting, latency, growth and event-loop ticks', () => {
   const text = printed(
     ['--gate', '--records', '1000,1000000'],
@@ -64,12 +49,6 @@ test('--gate judges speed, the cost of counting, latency, growth and event-loop 
   assert.match(text, /half pace, 1000000 records: p99 ms ≤ 5 +\| +5\.50 \| FAIL/)
   assert.match(text, /link in memory: growth in CPU per request ≤ 1\.1 +\| +1\.17 \| FAIL/)
   assert.match(text, /no click, 1000000 records: event-loop tick ms ≤ 20 +\| +21\.0 \| FAIL/)
-})
-
-test('measures counted and uncounted redirects in the same rounds', () => {
-  const groups = groupsOf(chosenCases(['visit'], false) ?? []).map((group) => group.map(({ name }) => name))
-  assert.deepEqual(groups[0], ['visit-memory', 'visit-uncounted'])
-  assert.equal(chosenCases(['visits'], false), null)
 })
 
 test('visits links by Zipf’s law, and gives every link one rank', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { renameSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { countryDatabase, fileWith } from './country-database.ts'
-import { eventually, newDatabase, startServer } from './processes.ts'
+import { eventually, newDatabase } from './processes.ts'
 import { startVisited } from './visited-server.ts'
 
 for (const WORKERS of ['1', '2']) {
@@ -40,25 +40,3 @@ for (const WORKERS of ['1', '2']) {
     assert.ok(lines.length <= 2 * Number(WORKERS), lines.join('\n'))
   })
 }
-
-test('a worker that dies while GEOIP_DB is broken is replaced', async (t) => {
-  const path = fileWith(t, countryDatabase('SE'))
-  const settings = { GEOIP_DB: path, WORKERS: '2', LOG_LEVEL: 'info', RATE_LIMIT: '0' }
-  const server = await startServer(t, { ...newDatabase(t).variables, ...settings })
-  /** Sends requests until `count` processes have answered; returns the last of them. */
-  const answeredBy = async (count: number) => {
-    const pids = new Set<number>()
-    await eventually(async () => {
-      // The request that the dying worker has is lost.
-      await server.send('GET', '/api/v1/spaces').catch(() => null)
-      for (const [, pid] of server.stdout().matchAll(/"pid":(\d+),.*"msg":"request"/g)) pids.add(Number(pid))
-      return pids.size >= count
-    })
-    return [...pids].at(-1) as number
-  }
-  const victim = await answeredBy(2)
-  writeFileSync(path, 'garbage')
-  process.kill(victim, 'SIGKILL')
-  await answeredBy(3)
-  assert.equal((await server.end('SIGTERM')).code, 0)
-})

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { startApp } from './app.ts'
 import { sendRequest } from './client.ts'
 import { damage } from './lists-model.ts'
 import {
@@ -149,19 +148,4 @@ test('503 for what lies on a damaged page, the rest is served, and the file is k
   await server.said(/"reason":"database_corrupt"/)
   assert.equal((await server.end('SIGTERM')).code, 0)
   assert.ok(readFileSync(path).length >= length)
-})
-
-test('200 while the clock jumps by a day, ahead and back', async (t) => {
-  const app = await startApp({ rateLimit: 100 })
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  for (const jump of [86_400_000, -2 * 86_400_000, 86_400_000]) {
-    t.mock.timers.setTime(Date.now() + jump)
-    const stored = await app.send('POST', '/api/v1/spaces', { form: { name: 'Jumping', color: 1 } })
-    assert.equal(stored.status, 201)
-    assert.equal(stored.body.data.created_at, new Date().toISOString())
-    const { status, headers } = await app.send('GET', '/api/v1/spaces')
-    assert.equal(status, 200)
-    const left = Number(/t=(\d+)/.exec(String(headers.ratelimit))?.[1])
-    assert.ok(left >= 1 && left <= 60, String(left))
-  }
 })

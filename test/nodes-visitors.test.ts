@@ -105,15 +105,6 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       assert.ok(median < usualMs, String(took))
     })
 
-    test(`both nodes give the same fingerprint, on any of the domains`, async () => {
-      const [here, there] = nodes
-      const path = '.well-known/waymark'
-      for (const name of ['one.example', 'other.example']) await here.stored('/domains', { name })
-      const { status, text } = await here.visit(`http://one.example/${path}`)
-      assert.equal(status, 200)
-      await eventually(async () => (await there.visit(`http://other.example/${path}`)).text === text)
-    })
-
     test(`of all who visit both nodes at once, as many pass as the limit says`, async () => {
       const [node] = nodes
       const host = 'http://limits.acme.com'

@@ -68,10 +68,3 @@ test('every transcript of docs/operations.md is what its commands print', async 
   else assert.equal(timeless(now), timeless(document))
   assert.ok(stepsOf(document).length > 10)
 })
-
-test('what docs/operations.md does not run leads to files that are there', () => {
-  const document = readFileSync(path, 'utf8')
-  for (const [, file = ''] of document.matchAll(/\]\(\.\.\/([^)#]+)/g)) {
-    assert.doesNotThrow(() => readFileSync(join(repository, file)), file)
-  }
-})

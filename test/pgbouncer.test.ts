@@ -83,27 +83,6 @@ test('two nodes write, search and count clicks on three server connections, and 
   for (const node of nodes) assert.equal((await node.end('SIGTERM')).code, 0)
 })
 
-test('names ignore_startup_parameters where one of them is missing', async (t) => {
-  const url = await emptyDatabase(t)
-  const message =
-    /^The pooler at [^\n]*: ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout$/
-  for (const ignored of ['statement_timeout', 'idle_in_transaction_session_timeout']) {
-    const pooled = await startPgBouncer(t, url, [`ignore_startup_parameters = ${ignored}`])
-    await assert.rejects(openPostgres(pooled, 1), { message }, ignored)
-  }
-})
-
-test('names a parameter of DATABASE_URL that PgBouncer rejects', async (t) => {
-  const pooled = await startPgBouncer(t, await emptyDatabase(t), documented)
-  for (const [query, name] of [
-    ['lock_timeout=1000', 'lock_timeout'],
-    ['options=-c%20search_path=links', 'search_path'],
-  ] as const) {
-    const message = new RegExp(`^The pooler at \\S+ rejects the parameter ${name}\\. Remove it from DATABASE_URL, or `)
-    await assert.rejects(openPostgres(`${pooled}?${query}`, 1), { message })
-  }
-})
-
 test('the log names max_prepared_statements at the start or at the first affected request', async (t) => {
   const url = await emptyDatabase(t)
   const { key, end } = await startVisited(t, { DATABASE_URL: url })

@@ -1,6 +1,6 @@
 /** README.md and docs/tour.md do what they say. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { variables } from '../src/config/variables.ts'
@@ -50,26 +50,6 @@ test('the README stores a link, follows it and shows a refusal; the tour has all
   assert.equal(outputs.length, expected.length)
   for (const [at, pattern] of expected.entries()) assert.match(outputs[at] as string, pattern)
   assert.ok(stepsOf(readFileSync(tour, 'utf8')).length > 18)
-})
-
-test('every other command of the README is one that CI runs', () => {
-  const document = readFileSync(readme, 'utf8')
-  const commands = [...document.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, text = '']) => text.trim().split('\n'))
-  assert.deepEqual(commands, ['npm ci && npm start', 'npm ci && npm test'])
-})
-
-test('the README fits a few screens, and no line of it or the tour is longer than 300 characters', () => {
-  assert.ok(readFileSync(readme, 'utf8').split('\n').length <= 120)
-  const lines = [readme, tour].flatMap((path) => readFileSync(path, 'utf8').split('\n'))
-  assert.deepEqual(
-    lines.filter((line) => line.length > 300),
-    [],
-  )
-})
-
-test('the picture of the README weighs less than 200 KB', () => {
-  assert.match(readFileSync(readme, 'utf8').slice(0, 1_000), /!\[.+\]\(docs\/dashboard\.png\)/)
-  assert.ok(statSync(join(repository, 'docs', 'dashboard.png')).size < 200_000)
 })
 
 test('every link between the documents leads to a file that is there', () => {

@@ -41,13 +41,6 @@ test('SIGTERM: what runs is finished, what arrives late is refused in words, not
   )
 })
 
-test('SIGTERM to npm start ends the server in good order, with exit code 0', async (t) => {
-  const server = await listening(runNpm(t, ['start'], { PORT: '0', ...newDatabase(t).variables }))
-  const { code, stdout } = await server.end('SIGTERM')
-  assert.match(stdout, /"msg":"stopped"/)
-  assert.equal(code, 0)
-})
-
 test('a terminal that sends Ctrl-C to npm and to the server at once ends it with exit code 0', async (t) => {
   const server = await listening(runNpm(t, ['start'], { PORT: '0', ...newDatabase(t).variables }))
   const slow = await halfRequest(server, 'ctrl-c')
@@ -63,15 +56,6 @@ test('SIGINT: an idle connection is not awaited; exit code 0', async (t) => {
   const idle = connect(server.port, '127.0.0.1')
   await new Promise((resolve) => idle.once('connect', resolve))
   const { code, stdout } = await server.end('SIGINT')
-  assert.equal(code, 0)
-  assertNothingAwaited(stdout)
-})
-
-test('an aborted request does not hold the server back', async (t) => {
-  const server = await startServer(t, newDatabase(t).variables)
-  const slow = await halfRequest(server, 'aborted')
-  slow.socket.destroy()
-  const { code, stdout } = await server.end('SIGTERM')
   assert.equal(code, 0)
   assertNothingAwaited(stdout)
 })

@@ -1,8 +1,6 @@
 /** `WORKERS=n`: several processes behind one port, on one SQLite file. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { stableLifeMs } from '../src/process/workers.ts'
@@ -144,20 +142,6 @@ test('each worker is asked on an OPS_PORT of its own, which its replacement take
   assert.equal((await server.end('SIGTERM')).code, 0)
 })
 
-test('an OPS_PORT that another program has is said in one sentence, that of any worker', async (t) => {
-  const taken = createServer().listen(0, '127.0.0.1')
-  t.after(() => taken.close())
-  await once(taken, 'listening')
-  const { port } = taken.address() as { port: number }
-  const variables = { ...measured(), ...newDatabase(t).variables, WORKERS: '2', PORT: '0', OPS_PORT: String(port - 1) }
-  const { code, stdout, stderr } = await run(t, variables).ended
-  assert.deepEqual([code, stdout], [1, ''])
-  assert.match(
-    stderr,
-    /^Port \d+ of 127\.0\.0\.1 is in use by another process\. .*, or set OPS_PORT to another port\.\n$/,
-  )
-})
-
 test('every worker serves on the ports in files, one key is printed, and SIGTERM ends all with exit code 0', async (t) => {
   const folder = newFolder(t)
   const [port, ops] = [join(folder, 'port'), join(folder, 'ops')]
@@ -171,15 +155,4 @@ test('every worker serves on the ports in files, one key is printed, and SIGTERM
   assert.equal(stdout.match(/is listening on/g)?.length, 1)
   assert.equal(stdout.match(/^ +wm_\w+$/gm)?.length, 1)
   assert.equal(stdout.match(/"msg":"stopped"/g)?.length, workers)
-})
-
-test('a port in use is said in one sentence, with exit code 1', async (t) => {
-  const taken = createServer().listen(0, '127.0.0.1')
-  t.after(() => taken.close())
-  await once(taken, 'listening')
-  const { port } = taken.address() as { port: number }
-  const variables = { ...measured(), ...newDatabase(t).variables, WORKERS: String(workers), PORT: String(port) }
-  const { code, stderr } = await run(t, variables).ended
-  assert.equal(code, 1)
-  assert.match(stderr, /^Port \d+ of 127\.0\.0\.1 is in use by another process\. [^\n]+\n$/)
 })
