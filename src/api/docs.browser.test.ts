@@ -1,19 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { after, afterEach, before, test } from 'node:test'
-import type { Browser, Locator, Page } from 'playwright-core'
+import { test } from 'node:test'
+import type { Locator, Page } from 'playwright-core'
 import { startApp, type TestApp } from '../../test/app.ts'
-import { launchChromium, whyNoChromium } from '../../test/chromium.ts'
+import { browserForTests, findings, skip, type Window } from '../../test/dashboard-browser.ts'
 import { operations } from '../app/api.ts'
-
-/** A page of the app with its requests and errors. */
-interface Visit {
-  readonly page: Page
-  readonly app: TestApp
-  readonly requests: URL[]
-  /** Script errors, violations of the content security policy, and failed requests. */
-  readonly complaints: string[]
-}
 
 interface Screen {
   readonly width?: number
@@ -22,14 +12,7 @@ interface Screen {
 }
 
 const phone = { width: 390, height: 844 }
-const skip = whyNoChromium() ?? false
-let browser: Browser
-
-before(async () => {
-  if (!skip) browser = await launchChromium()
-})
-afterEach(() => Promise.all((browser?.contexts() ?? []).map((context) => context.close())))
-after(() => browser?.close())
+const openWindow = browserForTests()
 
 for (const path of ['/docs', '/docs/', '/docs?key=wm_', '/docs/static/']) {
   test(`${path} shows every operation, with no request to any other host`, { skip }, async () => {
@@ -191,19 +174,14 @@ test('stores the key for the tab until it is removed', { skip }, async () => {
   assert.equal(await page.evaluate('JSON.stringify([localStorage, sessionStorage])'), '[{},{}]')
 })
 
-async function visit(path: string, { width = 1280, height = 900, colorScheme = 'light' }: Screen = {}): Promise<Visit> {
+/** Opens a page of a new app. */
+async function visit(
+  path: string,
+  { width = 1280, height = 900, colorScheme = 'light' }: Screen = {},
+): Promise<Window & { app: TestApp }> {
   const app = await startApp()
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme })
-  const page = await context.newPage()
-  // A busy machine takes its time.
-  page.setDefaultTimeout(90_000)
-  const requests: URL[] = []
-  const complaints: string[] = []
-  page.on('request', (request) => void requests.push(new URL(request.url())))
-  page.on('pageerror', (error) => void complaints.push(String(error)))
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-  })
+  const opened = await openWindow({ viewport: { width, height }, colorScheme })
+  const { page } = opened
   // A busy machine makes the app shed load now and then; a person would load the page again, too.
   await page.route('**', async (route) => {
     let response = await route.fetch({ maxRedirects: 0 })
@@ -211,7 +189,7 @@ async function visit(path: string, { width = 1280, height = 900, colorScheme = '
     await route.fulfill({ response })
   })
   await page.goto(app.origin + path)
-  return { page, app, requests, complaints }
+  return { app, ...opened }
 }
 
 /** Sends the request of the operation's form. Returns the line that says how it went. */
@@ -233,14 +211,4 @@ async function boxOf(element: Locator) {
   const box = await element.boundingBox()
   assert.ok(box !== null)
   return box
-}
-
-const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-
-/** Returns the critical and serious findings of axe. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  return page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'critical' || impact === 'serious')
-    .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
 }

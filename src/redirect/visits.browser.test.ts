@@ -1,33 +1,15 @@
 /** The redirect server in a real browser: links, forms, prefetches and pages. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, afterEach, before, test } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { launchChromium, whyNoChromium } from '../../test/chromium.ts'
+import { after, test } from 'node:test'
+import { browserForTests, findings, skip } from '../../test/dashboard-browser.ts'
 import { eventually } from '../../test/processes.ts'
 import { type LinkFields, startVisitors } from '../../test/visitors.ts'
 import { hashPassword } from '../links/password.ts'
 
-const skip = whyNoChromium() ?? false
-let browser: Browser
-
-before(async () => {
-  if (!skip) browser = await launchChromium()
-})
-afterEach(() => Promise.all((browser?.contexts() ?? []).map((context) => context.close())))
-after(() => browser?.close())
-
-const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
-
-/** Returns the critical and serious violations that axe finds on the current page. */
-function findings(page: Page): Promise<string[]> {
-  return page.evaluate(`${axe}; axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'critical' || impact === 'serious')
-    .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`)
-}
+const openWindow = browserForTests()
 
 /** A destination site, with a page that makes the browser prefetch the URL in its query. */
 async function startSite(): Promise<string> {
@@ -49,17 +31,7 @@ async function startSite(): Promise<string> {
 async function open(links: (site: string) => readonly LinkFields[], colorScheme: 'light' | 'dark' = 'light') {
   const site = await startSite()
   const listener = await startVisitors({ localhost: { homepage_url: `${site}/home`, links: links(site) } })
-  const context = await browser.newContext({
-    viewport: { width: 390, height: 844 },
-    colorScheme,
-    userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/147.0.0.0 Safari/537.36',
-  })
-  const page = await context.newPage()
-  page.setDefaultTimeout(90_000)
-  const complaints: string[] = []
-  page.on('console', (message) => {
-    if (!/Failed to load resource/.test(message.text())) complaints.push(message.text())
-  })
+  const { page, complaints } = await openWindow({ viewport: { width: 390, height: 844 }, colorScheme })
   const origin = `http://localhost:${listener.port}`
   return { ...listener, page, site, origin, complaints }
 }
