@@ -8,7 +8,7 @@ await runOnPostgres([
   'src/storage/{changes,foreign-keys,removal,transactions,version}.test.ts',
   'src/analytics/*.test.ts',
   'src/analytics/statistics/statistics.test.ts',
-  'src/{idempotency,instance,sessions}/*.test.ts',
+  'src/{idempotency,sessions}/*.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/count-sync.test.ts',
   'src/links/counts.test.ts',

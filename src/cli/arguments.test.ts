@@ -3,23 +3,31 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseDuration, recordName, required, requiredFile } from './arguments.ts'
 
-test('parses durations in s, m, h and d', () => {
-  assert.equal(parseDuration('30s'), 30_000)
-  assert.equal(parseDuration('15m'), 15 * 60_000)
-  assert.equal(parseDuration('24h'), 24 * 3_600_000)
-  assert.equal(parseDuration('90d'), 90 * 86_400_000)
-  assert.equal(parseDuration('0s'), 0)
-})
-
-test('rejects durations over a hundred years', () => {
-  assert.equal(parseDuration('36500d'), 36_500 * 86_400_000)
-  for (const text of ['36501d', '876001h', '9999999999d', '99999999999s']) assert.equal(parseDuration(text), undefined)
-})
-
-test('rejects other texts', () => {
-  for (const text of ['', 's', '30', '30 s', '1.5h', '-1d', '+1d', '01d', '1w', '1D', '1d1h', '٣d', '1d\n']) {
+test('parses durations in s, m, h and d, up to a hundred years', () => {
+  for (const [text, seconds] of Object.entries({
+    '30s': 30,
+    '15m': 900,
+    '24h': 86_400,
+    '36500d': 36_500 * 86_400,
+    '0s': 0,
+  }))
+    assert.equal(parseDuration(text), seconds * 1_000)
+  for (const text of [
+    '36501d',
+    '876001h',
+    '99999999999s',
+    '',
+    's',
+    '30',
+    '30 s',
+    '1.5h',
+    '-1d',
+    '01d',
+    '1w',
+    '1D',
+    '1d\n',
+  ])
     assert.equal(parseDuration(text), undefined, text)
-  }
 })
 
 test('returns integers that keep dates valid', () => {

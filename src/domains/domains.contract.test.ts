@@ -49,14 +49,7 @@ describe('POST /domains', () => {
 
   test('201 with both spellings of an internationalised name', async () => {
     const { body } = await app.send('POST', domains, { form: { name: 'BÜCHER.example' } })
-    assert.equal(body.data.name, 'xn--bcher-kva.example')
-    assert.equal(body.data.name_unicode, 'bücher.example')
-  })
-
-  test('201 for localhost and for intranet names', async () => {
-    for (const name of ['localhost', 'wiki.corp', 'intranet']) {
-      assert.equal((await app.send('POST', domains, { form: { name } })).status, 201)
-    }
+    assert.deepEqual([body.data.name, body.data.name_unicode], ['xn--bcher-kva.example', 'bücher.example'])
   })
 
   test('201 with URLs as sent, only trimmed', async () => {
@@ -72,25 +65,13 @@ describe('POST /domains', () => {
     assert.equal(body.data.homepage_url, null)
   })
 
-  for (const [what, name] of Object.entries({
-    'an upper-case spelling': 'TAKEN.acme.com',
-    'a trailing dot': 'taken.acme.com.',
-    'the same spelling': 'taken.acme.com',
-  })) {
-    test(`409 when the name is taken: ${what}`, async () => {
-      await app.send('POST', domains, { form: { name: 'taken.acme.com' } })
-      const { status, body } = await app.send('POST', domains, { form: { name } })
-      assert.equal(status, 409)
-      assert.equal(body.code, 'name_taken')
-      assert.equal(body.errors.name.length, 1)
-      assert.deepEqual(body.violations, [{ field: 'name', code: 'taken', message: body.errors.name[0] }])
-    })
-  }
-
-  test('409 when the other spelling of an internationalised name is taken', async () => {
+  test('409 when the name is taken, in any spelling', async () => {
     await app.send('POST', domains, { form: { name: 'köln.example' } })
-    assert.equal((await app.send('POST', domains, { form: { name: 'xn--kln-sna.example' } })).status, 409)
-    assert.equal((await app.send('POST', domains, { form: { name: 'ko\u0308LN.example' } })).status, 409)
+    for (const name of ['köln.example', 'KÖLN.example', 'xn--kln-sna.example.', 'ko\u0308LN.example']) {
+      const { status, body } = await app.send('POST', domains, { form: { name } })
+      assert.deepEqual([status, body.code, body.errors.name.length], [409, 'name_taken', 1])
+      assert.deepEqual(body.violations, [{ field: 'name', code: 'taken', message: body.errors.name[0] }])
+    }
   })
 
   test('409 when another account has the name, in the same words', async () => {
@@ -123,28 +104,19 @@ describe('POST /domains', () => {
     ['my shop.acme.com', 'has_space'],
     ['go\\acme.com', 'has_backslash'],
     ['127.0.0.1', 'ip_address'],
-    ['0x7f.1', 'ip_address'],
-    ['2130706433', 'ip_address'],
     ['[::1]', 'ip_address'],
-    ['1.2.3.4.5', 'numeric_last_label'],
     ['acme.123', 'numeric_last_label'],
     ['xn--a.com', 'invalid_punycode'],
     ['xn--pple-43d.com', 'mixed_scripts'],
     ['acme.com⁄path', 'lookalike_character'],
     ['go\u3164acme.com', 'invisible_character'],
     ['com', 'public_suffix'],
-    ['co.uk', 'public_suffix'],
-    ['CO.UK.', 'public_suffix'],
     ['-a.com', 'hyphen_at_edge'],
-    ['a-.com', 'hyphen_at_edge'],
     ['a..com', 'empty_label'],
-    ['.', 'empty_label'],
     [`${'a'.repeat(64)}.com`, 'label_too_long'],
     [`${'abc.'.repeat(62)}abcdef`, 'too_long'],
     ['a,b.com', 'invalid_character'],
     ['a\u0000b.com', 'control_characters'],
-    ['a\u001fb.com', 'control_characters'],
-    ['a\u0085b.com', 'control_characters'],
   ]
   for (const [name, code] of refusedNames) {
     test(`422 ${code} for the name ${JSON.stringify(name.slice(0, 40))}, with a hint`, async () => {
@@ -156,20 +128,10 @@ describe('POST /domains', () => {
 
   const refusedUrls: readonly (readonly [string, string])[] = [
     ['acme.com', 'not_absolute'],
-    ['/path', 'not_absolute'],
-    ['//acme.com', 'not_absolute'],
-    ['https:acme.com', 'not_absolute'],
-    ['https:/acme.com', 'not_absolute'],
-    ['ftp://acme.com', 'unsupported_scheme'],
     ['javascript:alert(1)', 'unsupported_scheme'],
-    ['mailto:a@acme.com', 'unsupported_scheme'],
     ['https://', 'host_missing'],
-    ['https:///acme.com', 'host_missing'],
     ['https://user@acme.com', 'has_credentials'],
-    ['https://u:p@acme.com', 'has_credentials'],
     ['https://acme.com/a b', 'has_space'],
-    ['https://acme.com/a\tb', 'control_characters'],
-    ['https://acme.com/a\nb', 'control_characters'],
     ['https://acme.com\\path', 'has_backslash'],
     ['https://acme.com/\0', 'control_characters'],
     ['https://acme.com:99999', 'invalid_url'],
@@ -195,14 +157,10 @@ describe('POST /domains', () => {
     const form = { not_found_url: 'x', colour: 'red', homepage_url: 'ftp://x', name: 'a_b' }
     assertRefused(
       await app.send('POST', domains, { form }),
-      ...([
-        ['name', 'has_underscore'],
-        ['homepage_url', 'unsupported_scheme'],
-      ] as const),
-      ...([
-        ['not_found_url', 'not_absolute'],
-        ['colour', 'unknown_field'],
-      ] as const),
+      ['name', 'has_underscore'],
+      ['homepage_url', 'unsupported_scheme'],
+      ['not_found_url', 'not_absolute'],
+      ['colour', 'unknown_field'],
     )
   })
 })

@@ -76,14 +76,7 @@ test('rejects a key with a changed character or two swapped neighbors', () => {
       const key = keyOf(random)
       const changed = key.slice(0, at) + character + key.slice(at + 1)
       assert.equal(isWellFormedKey(changed), changed === key)
-      const swapped =
-        key.slice(0, at) +
-        key
-          .slice(at, at + 2)
-          .split('')
-          .reverse()
-          .join('') +
-        key.slice(at + 2)
+      const swapped = key.slice(0, at) + key.slice(at + 1, at + 2) + key.slice(at, at + 1) + key.slice(at + 2)
       assert.equal(isWellFormedKey(swapped), swapped === key)
     }),
   )
@@ -91,17 +84,16 @@ test('rejects a key with a changed character or two swapped neighbors', () => {
 
 test('rejects other texts', () => {
   const key = generateKey()
-  const others = [
-    '',
+  for (const other of [
     'wm_',
     key.slice(0, -1),
     `${key}0`,
     ` ${key}`,
     `${key}\n`,
     key.slice(3),
-    key.replace('wm_', 'WM_'),
-  ]
-  for (const other of others) assert.equal(isWellFormedKey(other), false, other)
+    key.replace('wm', 'WM'),
+  ])
+    assert.equal(isWellFormedKey(other), false, other)
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.base64String()), (text) => {
       assert.equal(isWellFormedKey(text), false)

@@ -45,23 +45,6 @@ test('limits the weight of all entries together, and does not store a heavier en
   assert.deepEqual([cache.get('a'), cache.get('c'), cache.size], ['A', undefined, 1])
 })
 
-test('onRemove gets each entry that leaves', () => {
-  const removed: string[] = []
-  const cache = new LruCache<string, number>({
-    maxEntries: 2,
-    onRemove: (key, value) => removed.push(`${key}${value}`),
-  })
-  cache.set('a', 1)
-  cache.set('a', 2)
-  cache.set('b', 1)
-  cache.set('c', 1)
-  cache.delete('b')
-  cache.delete('b')
-  cache.clear()
-  assert.deepEqual(removed, ['a1', 'a2', 'b1', 'c1'])
-  assert.equal(cache.size, 0)
-})
-
 test('holds the limits and returns the latest values in random sequences of calls', () => {
   const call = fc.record({
     name: fc.constantFrom('set', 'set', 'get', 'delete', 'clear'),

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { stopClock } from '../../test/clock.ts'
 import { newStorage } from '../../test/engine.ts'
 import { eventually } from '../../test/processes.ts'
@@ -53,31 +52,6 @@ test('uses its own counts while the database is down, and publishes them later',
   assert.equal(two.used(), 7)
   isDown = false
   await eventually(() => one.used() === 12 && two.used() === 12)
-})
-
-test('never runs two syncs at the same time', async (t) => {
-  const db = await open(t)
-  let running = 0
-  let most = 0
-  let rounds = 0
-  const slow: Db = {
-    ...failing(db),
-    write: async (work) => {
-      running += 1
-      rounds += 1
-      most = Math.max(most, running)
-      await wait(50)
-      running -= 1
-      return db.write(work)
-    },
-  }
-  isDown = false
-  const one = node(t, slow)
-  while (rounds < 5) {
-    one.key.add(String(rounds), 5)
-    await wait(1)
-  }
-  assert.equal(most, 1)
 })
 
 let isDown = true

@@ -80,17 +80,6 @@ test('publishes each hundredth of the limit once, and nothing above the limit', 
   assert.deepEqual(counter.unpublished(10), [])
 })
 
-test('publishes in batches without losing a subject', (t) => {
-  const { counter } = counting(t)
-  for (let subject = 0; subject < 10; subject++) counter.add(String(subject), 1)
-  const publish = () => {
-    const counts = counter.unpublished(4)
-    counter.markPublished(counts)
-    return counts.length
-  }
-  assert.deepEqual([publish(), publish(), publish()], [4, 4, 2])
-})
-
 test('lets new subjects share a count when there are too many, until windows end', (t) => {
   const { counter } = counting(t, { maxSubjects: 2 })
   assert.deepEqual(

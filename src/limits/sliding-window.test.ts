@@ -24,20 +24,6 @@ test('allows no more events of a subject that has reached the limit', (t) => {
   assert.equal(addAll(window, 'b'), 3)
 })
 
-test('allows another event when the oldest of the limit is a minute old', (t) => {
-  const { window, tick } = windowOf(t)
-  for (let n = 0; n < 3; n += 1) {
-    window.add('a')
-    tick(10_000)
-  }
-  assert.equal(window.msUntilFree('a'), 30_000)
-  tick(29_999)
-  assert.equal(window.msUntilFree('a'), 1)
-  tick(1)
-  assert.equal(addAll(window, 'a'), 1)
-  assert.equal(window.msUntilFree('a'), 10_000)
-})
-
 test('has at most the limit in any minute, whatever the pauses', (t) => {
   const { window, tick } = windowOf(t)
   const times: number[] = []

@@ -15,20 +15,11 @@ const url = 'https://acme.com'
 const refused: Readonly<Record<string, readonly (readonly [value: Json, code: string])[]>> = {
   url: [
     ['', 'required'],
-    [' \t', 'required'],
     [null, 'required'],
     ['acme.com', 'not_absolute'],
-    ['ftp://acme.com', 'unsupported_scheme'],
     ['javascript:alert(1)', 'unsupported_scheme'],
-    ['https://', 'host_missing'],
     ['https://user@acme.com', 'has_credentials'],
-    ['https://acme.com/a b', 'has_space'],
-    ['https://acme.com\\x', 'has_backslash'],
     ['https://acme.com/\0', 'control_characters'],
-    ['https://acme.com/\ud800', 'control_characters'],
-    ['https://acme.com/\u202e', 'bidi_control'],
-    ['https://acme.com/\u200b', 'invisible_character'],
-    ['https://acme.com:99999', 'invalid_url'],
     [`https://acme.com/${'a'.repeat(8192 - 16)}`, 'too_long'],
     [1, 'not_a_string'],
     [['https://acme.com'], 'not_single'],
@@ -55,37 +46,24 @@ const refused: Readonly<Record<string, readonly (readonly [value: Json, code: st
   ],
   alias: [
     ['/a', 'empty_segment'],
-    ['a/', 'empty_segment'],
     ['a//b', 'empty_segment'],
-    ['/', 'empty_segment'],
     ['.', 'dot_segment'],
-    ['..', 'dot_segment'],
     ['a/..', 'dot_segment'],
-    ['a/./b', 'dot_segment'],
     ['robots.txt', 'reserved'],
-    ['Robots.TXT', 'reserved'],
     ['robot\u017f.txt', 'reserved'],
     ['FAVICON.ico', 'reserved'],
-    ['.well-known', 'reserved'],
     ['.Well-Known/x/y', 'reserved'],
     ['a+', 'reserved'],
     ['a b', 'invalid_character'],
     ['a+b', 'invalid_character'],
-    ['a%2e', 'invalid_character'],
     ['a?b', 'invalid_character'],
-    ['a#b', 'invalid_character'],
-    ['a:b', 'invalid_character'],
     ['a\\b', 'invalid_character'],
     ['a\u200bb', 'invisible_character'],
-    ['a\u200db', 'invisible_character'],
-    ['a\u202eb', 'invisible_character'],
     ['summer\ufe0f', 'invisible_character'],
     ['\u3164', 'invisible_character'],
     ['a\u0000b', 'control_characters'],
     ['\ud800', 'control_characters'],
-    ['a'.repeat(129), 'too_long'],
     ['💩'.repeat(129), 'too_long'],
-    ['a'.repeat(50_000), 'too_long'],
     [7, 'not_a_string'],
     [['a'], 'not_single'],
   ],
@@ -97,16 +75,11 @@ const refused: Readonly<Record<string, readonly (readonly [value: Json, code: st
   ],
   disabled: [
     ['yes', 'not_a_boolean'],
-    ['TRUE', 'not_a_boolean'],
-    ['on', 'not_a_boolean'],
     [2, 'not_a_boolean'],
     [{}, 'not_a_boolean'],
     [[true], 'not_single'],
   ],
-  forward_query: [
-    ['-1', 'not_a_boolean'],
-    ['00', 'not_a_boolean'],
-  ],
+  forward_query: [['00', 'not_a_boolean']],
   clicks_limit: [
     [0, 'out_of_range'],
     [-1, 'out_of_range'],
@@ -128,7 +101,6 @@ const refused: Readonly<Record<string, readonly (readonly [value: Json, code: st
   ],
   redirect_status: [
     [300, 'not_allowed'],
-    [303, 'not_allowed'],
     ['0302', 'not_allowed'],
     ['x', 'not_allowed'],
     [true, 'not_allowed'],
@@ -236,14 +208,6 @@ describe('422 on store and update', () => {
       ] as const),
     )
   })
-
-  test('unknown_field with what was probably meant, and not_single for a field that is sent twice', async () => {
-    const answer = await send('POST', '/links', { form: { url, aliass: 'x' } })
-    assertRefused(answer, ['aliass', 'unknown_field'])
-    assert.match(answer.body.message, /Did you mean alias\?/)
-    const twice = await send('POST', '/links', { form: `url=${url}&disabled=1&disabled=0&clicks=1&clicks=2` })
-    assertRefused(twice, ['disabled', 'not_single'], ['clicks', 'not_single'])
-  })
 })
 
 describe('422 loops', () => {
@@ -333,24 +297,14 @@ describe('201 and 200 at the edges', () => {
     }
   }
 
-  for (const alias of [
-    'a'.repeat(128),
-    '💩'.repeat(128),
-    'ﷺ'.repeat(128),
-    '.a',
-    'a.',
-    '...',
-    'robots.txt/x',
-    'a/robots.txt',
-    '~',
-    '-',
-  ]) {
-    test(`alias ${nameOf(alias)}`, async () => {
+  test('alias of 128 code points, and with dots', async () => {
+    const longest = ['a', '💩', 'ﷺ'].map((letter) => letter.repeat(128))
+    for (const alias of [...longest, '.a', 'a.', '...', 'robots.txt/x', 'a/robots.txt', '~', '-']) {
       const stored = await link({ alias })
       assert.equal(stored.alias, alias)
       assert.equal(decodeURIComponent(new URL(stored.short_url).pathname), `/${alias}`)
-    })
-  }
+    }
+  })
 
   test('redirect_password of 128 code points', async () => {
     for (const redirect_password of ['a', '💩'.repeat(128)]) {

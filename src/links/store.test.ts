@@ -57,14 +57,6 @@ test('a generated alias that is taken is followed by another, and by longer ones
   assert.deepEqual((await findLink(storage, account, record.id))?.record, record)
 })
 
-test('an alias that was asked for is tried once', async () => {
-  const { account, domain } = await newDomain()
-  await insertLink(storage, account, domain, { ...values, alias: 'Taken' })
-  const { db, tried } = clashing(storage, 0)
-  await assert.rejects(insertLink(db, account, domain, { ...values, alias: 'TAKEN' }), { code: 'alias_taken' })
-  assert.equal(tried.length, 1)
-})
-
 test('a link that is refused uses up no id', async () => {
   const { account, domain } = await newDomain()
   const first = await insertLink(storage, account, domain, { ...values, alias: 'one' })

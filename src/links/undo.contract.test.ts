@@ -76,18 +76,6 @@ test('statistics are the same before and after, with clicks that were about to b
   assert.deepEqual(await statsOf(own, { domain_id: String(own.domain.id) }), ofDomain)
 })
 
-test('409 for the alias of a link that is back, 201 while it was gone', async () => {
-  const own = await newPlace(app)
-  const link = await own.link({ alias: fresh('sale') })
-  await links.removeForNow(own.account, link.id, null)
-  const next = await own.link({ alias: link.alias })
-  await assert.rejects(links.restore(own.account, link.id), { code: 'alias_taken' })
-  await own.send('DELETE', `/links/${next.id}`)
-  await links.restore(own.account, link.id)
-  const refused = await own.send('POST', '/links', { json: { url: 'https://acme.com', alias: link.alias } })
-  assert.equal(refused.status, 409)
-})
-
 test('a link that was deleted through the API does not come back', async () => {
   const own = await newPlace(app)
   const link = await own.link()

@@ -47,17 +47,6 @@ const requests = (route: string, method: string, status: string | number) =>
   `waymark_http_request_duration_seconds_count{route="${route}",method="${method}",status="${status}"}`
 const failures = (code: string) => `waymark_http_failures_total{code="${code}"}`
 
-test('GET /health/ready returns 503 shutting_down while the process drains, and /health/live 200', async () => {
-  const { app, ask } = await startOps()
-  const [live, ready] = [await ask('/health/live'), await ask('/health/ready?verbose')]
-  assert.deepEqual([live.status, live.body, live.headers['cache-control']], [200, { status: 'live' }, 'no-store'])
-  assert.deepEqual([ready.status, ready.body], [200, { status: 'ready' }])
-  app.listener.isDraining = true
-  const draining = await ask('/health/ready')
-  assert.deepEqual([draining.status, draining.body.code, draining.headers['retry-after']], [503, 'shutting_down', '1'])
-  assert.equal((await ask('/health/live')).status, 200)
-})
-
 test('GET /health/ready returns 503 database_unavailable after two seconds without a database', async () => {
   const { ask } = await startOps({}, { storage: { condition: () => new Promise(() => undefined) } })
   const { status, body } = await ask('/health/ready')
@@ -89,21 +78,6 @@ test('returns 400 for a broken path and for an unknown Host', async () => {
   }
   for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1', '[::1]:3090', '192.0.2.7']) {
     assert.equal((await ask('/health/live', 'GET', { host })).status, 200, host)
-  }
-})
-
-test('GET /tls/ask returns 200 only for served domains', async () => {
-  const { ask } = await startOps()
-  assert.equal((await ask('/tls/ask?domain=go.acme.com')).status, 200)
-  for (const query of [
-    '',
-    '?domain=',
-    '?domain=evil.example',
-    '?domain=go.acme.com&domain=go.acme.com',
-    '?name=go.acme.com',
-  ]) {
-    const { status, body } = await ask(`/tls/ask${query}`)
-    assert.deepEqual([status, body.code], [404, 'not_found'], query)
   }
 })
 

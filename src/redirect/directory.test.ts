@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import {
-  deleteLink,
-  fillChanges,
-  newDomain,
-  newLink,
-  setAlias,
-  setUrl,
-  takeDomainAway,
-  twoNodes,
-} from '../../test/links.ts'
+import { fillChanges, newDomain, newLink, setAlias, setUrl, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
 import type { Storage } from '../storage/port.ts'
@@ -109,39 +100,6 @@ test('caches all domains, and a link after its first visit', async (t) => {
   assert.equal(meterOf(directory, 'domains'), 1)
 })
 
-test('applies an edit, a new alias and a deletion by another node within a second', async (t) => {
-  const { find, storage, other, ...owner } = await open(t)
-  const id = await newLink(other, owner, 'sale')
-  assert.equal((await find('sale'))?.redirect.location, 'https://acme.com/')
-  const took: number[] = []
-  const seen = async (condition: () => Promise<boolean>) => {
-    const start = performance.now()
-    await eventually(condition)
-    took.push(performance.now() - start)
-  }
-  for (const url of ['https://acme.com/1', 'https://acme.com/2', 'https://acme.com/3']) {
-    await other.execute(setUrl({ id, url }))
-    await seen(async () => (await find('sale'))?.redirect.location === url)
-  }
-  await other.execute(setAlias({ id, alias: 'autumn' }))
-  await seen(async () => (await find('sale')) === null && (await find('autumn'))?.id === id)
-  await other.execute(deleteLink({ id }))
-  await seen(async () => (await find('autumn')) === null)
-  // The machine may be busy, but hardly all the time.
-  assert.ok(Math.min(...took) < 1_000, String(took))
-})
-
-test('applies domains that another node stores or deletes', async (t) => {
-  const { directory, other, account, domain } = await open(t)
-  const id = await newDomain(other, account, 'go.acme.net')
-  await eventually(() => directory.domainNamed('go.acme.net')?.id === id)
-  await other.execute(takeDomainAway({ id: domain, name: 'removed:1' }))
-  await eventually(() => directory.domainNamed('go.acme.com') === undefined)
-  assert.equal(directory.domainNamed('removed:1'), undefined)
-  const again = await newDomain(other, account, 'go.acme.com')
-  await eventually(() => directory.domainNamed('go.acme.com')?.id === again)
-})
-
 test('applies changes of this process immediately', async (t) => {
   const { directory, find, storage, own, ...owner } = await open(t)
   assert.equal(await find('sale'), null)
@@ -155,18 +113,6 @@ test('applies changes of this process immediately', async (t) => {
   const domain = await newDomain(storage, owner.account, 'go.acme.net')
   await Promise.all([directory.domainsChanged(), directory.domainsChanged()])
   assert.equal(directory.domainNamed('go.acme.net')?.id, domain)
-})
-
-test('shares a poll among concurrent changes of domains', async (t) => {
-  const { directory, watched, storage, account } = await open(t)
-  const before = watched.polls
-  const changes = Array.from({ length: 20 }, async (_, n) => {
-    await newDomain(storage, account, `go${n}.acme.net`)
-    await directory.domainsChanged()
-    assert.ok(directory.domainNamed(`go${n}.acme.net`))
-  })
-  await Promise.all(changes)
-  assert.ok(watched.polls - before < 20)
 })
 
 for (const [by, heard] of [
@@ -298,15 +244,6 @@ for (const [why, pass] of [
     assert.ok(directory.domainNamed('go.acme.com'))
   })
 }
-
-test('ignores a wall clock that is set back by an hour', async (t) => {
-  const { find, other, ...owner } = await open(t)
-  const id = await newLink(other, owner, 'sale')
-  assert.equal((await find('sale'))?.id, id)
-  t.mock.timers.enable({ apis: ['Date'], now: Date.now() - hour })
-  await other.execute(setUrl({ id, url: 'https://acme.com/new' }))
-  await eventually(async () => (await find('sale'))?.redirect.location === 'https://acme.com/new')
-})
 
 test('prunes changes that are older than a minute', async (t) => {
   let now = 0

@@ -45,16 +45,7 @@ test('keeps the scheme, host, port, path and fragment of the stored URL, whateve
     .filter((text) => !(parseWebUrl(text) instanceof Refusal))
   const hostile = fc.oneof(
     part,
-    fc.constantFrom(
-      '@evil.example',
-      '//evil.example',
-      '\\evil.example',
-      ':80/',
-      '/../..',
-      '?x',
-      '%23',
-      '%0d%0aSet-Cookie:a',
-    ),
+    fc.constantFrom(...'@evil.example //evil.example \\evil.example :80/ /../.. ?x %23 %0d%0aSet-Cookie:a'.split(' ')),
   )
   fc.assert(
     fc.property(url, hostile, (stored, query) => {

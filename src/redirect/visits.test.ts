@@ -115,28 +115,6 @@ test('ignores case, port and trailing dot of the Host, and prefers an absolute t
   assert.equal(await statusOf('/a'), 404)
 })
 
-test('accepts a forwarded host only from a trusted proxy', async () => {
-  const domains = { 'go.acme.com': { links: [{ alias: 'a', url: target }] } }
-  const forwarded = { headers: { 'x-forwarded-host': 'go.acme.com' } }
-  const behind = await startVisitors(domains, { trustProxy: 1 })
-  assert.equal((await behind.visit('http://internal/a', forwarded)).status, 302)
-  const direct = await startVisitors(domains)
-  assert.equal((await direct.visit('http://internal/a', forwarded)).status, 404)
-})
-
-test('returns 302 to the homepage and the not-found URL of a domain, or 404 without them', async () => {
-  const { visit } = await startVisitors({
-    'go.acme.com': { homepage_url: 'https://acme.com', not_found_url: 'https://acme.com/ö' },
-    'bare.example': {},
-  })
-  checkRedirect(await visit(`${host}/`), { location: 'https://acme.com/' })
-  for (const path of ['nothing', '%ff', 'a/b', '+', '..']) {
-    checkRedirect(await visit(`${host}/${path}`), { location: 'https://acme.com/%C3%B6' })
-  }
-  for (const path of ['', 'nothing', '%zz'])
-    checkPage(await visit(`http://bare.example/${path}`), 404, 'There is no such link')
-})
-
 test('returns a /robots.txt that allows everything, and an empty /favicon.ico', async () => {
   const { visit } = await serving()
   const robots = await visit(`${host}/robots.txt`)
@@ -162,16 +140,6 @@ test('treats disabled and scheduled links as unknown, and includes the start of 
   checkPage(await visit(`${host}/ended`), 410, 'This link has expired')
   for (const path of ['scheduled+', 'ended+', 'ending+'])
     checkPage(await visit(`${host}/${path}`), 200, 'Where this link leads')
-})
-
-test('returns 302 to the expiration URL of an expired link, or to the not-found URL', async () => {
-  const links = [
-    { alias: 'own', url: target, endsAt: 0, expiration_url: 'https://acme.com/over' },
-    { alias: 'used', url: target, clicks_limit: 1, isUsedUp: true },
-  ]
-  const { visit } = await startVisitors({ 'go.acme.com': { links, not_found_url: 'https://acme.com/lost' } })
-  checkRedirect(await visit(`${host}/own`), { location: 'https://acme.com/over' })
-  checkRedirect(await visit(`${host}/used`), { location: 'https://acme.com/lost' })
 })
 
 test('returns 200 with the destination for a preview, unless the link has a password', async () => {
