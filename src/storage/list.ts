@@ -2,10 +2,11 @@
  * Reads one page of an account's records, sorted by an index, and counts the records. An engine runs the queries and
  * decides how a search finds its matches.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import { foldCase } from '../lib/fold-case.ts'
 import type { SideColumn } from '../resources.ts'
 import { countedMatches, type Listable, type Listing, type Page } from './port.ts'
+import { CachedQuery } from './schema.ts'
 
 /** A part of a query. */
 export type Sql = RawBuilder<unknown>
@@ -39,7 +40,7 @@ export interface Plan {
 }
 
 export interface ListEngine {
-  select(query: Sql, cost: Cost): Promise<Row[]>
+  select(query: OperationNodeSource, cost: Cost): Promise<Row[]>
   /** SQL after a table name that makes the engine use this index. Empty if the engine chooses indexes itself. */
   indexHint(index: string): Sql
   /** Returns the condition that a nullable text contains a folded term. */
@@ -70,26 +71,37 @@ function pageOf(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
 /** Reads a page of all records. Triggers maintain the total, and a deep page is read from the nearer end of the list. */
 async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
   const { offset, limit, after } = listing
-  const source = sorted(engine, listing)
-  const total = recordCount(listing)
-  const walk = async (passed: number, query: Sql): Promise<Page<Row> | null> => {
+  const walk = async (passed: number, query: OperationNodeSource): Promise<Page<Row> | null> => {
     const rows = await engine.select(query, costOf(passed))
     return rows.length === 0 ? null : { rows, total: Number(rows[0]?.list_total), totalIsExact: true }
   }
-  const near = offset > deep ? null : await walk(offset, pageQuery(listing, source, total))
+  const near = offset > deep ? null : await walk(offset, firstPages(engine, listing))
   if (near !== null) return near
+  const total = recordCount(listing)
   const [count] = await engine.select(sql`select ${total} as list_total`, 'page')
   const counted = Number(count?.list_total)
   const none = { rows: [], total: counted, totalIsExact: true }
   if (after !== null || offset >= counted) return none
   const end = Math.min(counted, offset + limit)
   if (counted - end < offset) {
-    const fromEnd = pageQuery(listing, source, total, { isReversed: true, limit: end - offset, offset: counted - end })
+    const fromEnd = pageQuery(listing, sorted(engine, listing), total, {
+      isReversed: true,
+      limit: end - offset,
+      offset: counted - end,
+    })
     const page = await walk(counted - end, fromEnd)
     // Records were stored or deleted meanwhile, so the page starts elsewhere.
     if (page?.total === counted) return page
   }
-  return (await walk(offset, pageQuery(listing, source, total))) ?? none
+  return (await walk(offset, pageQuery(listing, sorted(engine, listing), total))) ?? none
+}
+
+/** Selects a page near the start of all records. */
+function firstPages(engine: ListEngine, listing: AnyListing): OperationNodeSource {
+  const { of, account, sortBy, direction, limit, offset, after } = listing
+  const shape = `page ${of.table} ${of.columns.length} ${sortBy} ${direction} ${limit} ${after !== null}`
+  const parameters = after === null ? [account, account, offset] : [account, account, after, offset]
+  return new CachedQuery(shape, parameters, () => pageQuery(listing, sorted(engine, listing), recordCount(listing)))
 }
 
 /** Reads a page that the index of one filter has in the right order. */

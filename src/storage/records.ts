@@ -1,7 +1,7 @@
 /** Records of an account: found, changed and deleted in the same way for every resource. */
 import { type Expression, type SqlBool, sql } from 'kysely'
 import type { Db } from './port.ts'
-import { type OwnedTable, type Query, query } from './schema.ts'
+import { CachedQuery, type OwnedTable, type Query, query } from './schema.ts'
 import { type Precondition, type Versioned, versionOf } from './version.ts'
 
 /** The columns that every record shows. */
@@ -24,6 +24,7 @@ export class Records<Row extends AnyRecord> {
   readonly computed: Readonly<Record<string, string>>
   readonly #table: OwnedTable
   readonly #selection
+  readonly #shape: string
   readonly #select
 
   constructor(
@@ -37,12 +38,14 @@ export class Records<Row extends AnyRecord> {
     // One text, because compiling column by column takes longer than finding the record.
     const texts = columns.map((column) => `${computed[column] ?? `"${column}"`} as "${column}"`)
     this.#selection = sql.raw(`${texts.join(', ')}, "revision"`).as('revision')
+    this.#shape = `find ${table} ${texts}`
     this.#select = query.selectFrom(table).select(this.#selection).$castTo<Stored<Row>>()
   }
 
   /** Finds the account's record with this id. */
   async find(db: Db, account: number, id: number): Promise<Versioned<Row> | undefined> {
-    const [row] = await db.execute(this.#select.where('id', '=', id).where('account_id', '=', account))
+    const build = () => this.#select.where('id', '=', id).where('account_id', '=', account)
+    const [row] = await db.execute(new CachedQuery<Stored<Row>>(this.#shape, [id, account], build))
     return row && this.toVersioned(row)
   }
 

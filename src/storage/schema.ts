@@ -16,6 +16,7 @@ import {
   SqliteAdapter,
   SqliteQueryCompiler,
 } from 'kysely'
+import { LruCache } from '../lib/lru-cache.ts'
 
 /** The columns of every record that an account owns. */
 interface OwnedRecord {
@@ -276,7 +277,50 @@ export function isRead({ kind }: OperationNode): boolean {
   return kind === 'SelectQueryNode' || kind === 'RawNode'
 }
 
+/**
+ * A query that engines compile once for each `shape`, which is all that its text depends on. `build` creates it with these
+ * `parameters`, in this order. Only for the most frequent queries: compiling takes a fifth of the time of showing a record.
+ */
+export class CachedQuery<Row> implements Query<Row> {
+  readonly shape: string
+  readonly parameters: readonly unknown[]
+  readonly #build: () => OperationNodeSource
+
+  constructor(shape: string, parameters: readonly unknown[], build: () => OperationNodeSource) {
+    this.shape = shape
+    this.parameters = parameters
+    this.#build = build
+  }
+
+  toOperationNode(): OperationNode {
+    return this.#build().toOperationNode()
+  }
+
+  compile(): CompiledQuery<Row> {
+    return compileOnce(new SqliteQueryCompiler(), this) as CompiledQuery<Row>
+  }
+}
+
+const maxCached = 500
+const cached = new WeakMap<QueryCompiler, LruCache<string, CompiledQuery>>()
+
 /** Compiles a query for the engine of `compiler`. */
 export function compileQuery(compiler: QueryCompiler, query: OperationNodeSource): CompiledQuery {
+  if (!(query instanceof CachedQuery)) return compileOnce(compiler, query)
+  const { shape, parameters } = query
+  const ofEngine = cached.get(compiler) ?? new LruCache<string, CompiledQuery>({ maxEntries: maxCached })
+  cached.set(compiler, ofEngine)
+  const known = ofEngine.get(shape)
+  if (known !== undefined) return { ...known, parameters }
+  const compiled = compileOnce(compiler, query)
+  const isSame =
+    compiled.parameters.length === parameters.length &&
+    compiled.parameters.every((value, at) => value === parameters[at])
+  if (!isSame) throw new Error(`The parameters of the query "${shape}" are in another order than in its text.`)
+  ofEngine.set(shape, compiled)
+  return compiled
+}
+
+function compileOnce(compiler: QueryCompiler, query: OperationNodeSource): CompiledQuery {
   return compiler.compileQuery(query.toOperationNode() as CompiledQuery['query'], createQueryId())
 }

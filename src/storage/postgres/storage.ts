@@ -1,9 +1,10 @@
+import type { OperationNodeSource } from 'kysely'
 import type { ClientBase } from 'pg'
 import { tooManySearches } from '../../errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
-import { type Cost, listPage, type Sql } from '../list.ts'
+import { type Cost, listPage } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
 import type {
   ChangePosition,
@@ -101,7 +102,7 @@ export class PostgresStorage implements Storage {
   }
 
   /** The best plan of a long query depends on its values, so only short queries stay prepared. */
-  #select(query: Sql, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
+  #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
     const compiled = compileQuery(compiler, query)
     if (cost === 'page') return this.#pool.with((client) => execute(client, compiled))
     return this.#slowLists.run(() => this.#pool.with((client) => executeOnce(client, compiled)), String(account))

@@ -1,9 +1,10 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { OperationNodeSource } from 'kysely'
 import { databaseUnavailable } from '../../errors.ts'
 import { resources } from '../../resources.ts'
 import { Condition } from '../condition.ts'
-import { type Cost, listPage, type Sql } from '../list.ts'
+import { type Cost, listPage } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
 import type { ChangePosition, Changes, DatabaseCondition, Db, Listing, Meter, Page, Storage } from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
@@ -117,7 +118,7 @@ export class SqliteStorage implements Storage {
     for (let page = 0; page < trialPages; page++) await this.#commits.writeOne(writePage)
   }
 
-  async #select(query: Sql, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
+  async #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
     const compiled = compiledForSqlite(query)
     if (cost === 'page' || cost === 'count') return this.#reader.read((connection) => connection.execute(compiled))
     try {
