@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startApp } from '../../test/app.ts'
-import { browserForTests, goTo, phone, shoot, signIn, skip, storedIn } from '../../test/dashboard-browser.ts'
+import { browserForTests, goTo, shoot, signIn, skip } from '../../test/dashboard-browser.ts'
 
 const openWindow = browserForTests()
 
@@ -182,18 +182,3 @@ async function deletesAndRestores(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Undo' }).click()
   await page.getByText('localhost:3080/summer is back').waitFor()
 }
-
-test('a phone shows the navigation and the account without scripts', { skip }, async () => {
-  const app = await startApp()
-  const stored = storedIn(app)
-  await stored('/domains', { name: 'go.acme.com' })
-  const { page } = await openWindow({ javaScriptEnabled: false, ...phone() })
-  await page.goto(`${app.origin}/app`)
-  await page.getByLabel('API key').fill(app.key)
-  await page.getByRole('button', { name: 'Sign in with the key' }).click()
-  await goTo(page, 'Keys')
-  await page.getByRole('link', { name: 'New key' }).click()
-  await page.getByLabel('Name').fill('Phone')
-  await page.getByRole('button', { name: 'Create key' }).click()
-  assert.match(await page.getByText(/^wm_/).innerText(), /^wm_/)
-})

@@ -1,4 +1,4 @@
-/** Keys, lists, spaces, color schemes and sessions in a real browser. */
+/** Lists, color schemes and sessions in a real browser. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -17,7 +17,7 @@ import {
 const openWindow = browserForTests()
 
 for (const { name, options } of screens) {
-  test(`${name}: creates a key, searches and changes lists, keeps the color scheme, and ends a session`, {
+  test(`${name}: searches and changes lists, keeps the color scheme, and ends a session`, {
     skip,
   }, async () => {
     const app = await startApp()
@@ -28,9 +28,7 @@ for (const { name, options } of screens) {
     const { page, complaints } = await openWindow(options)
     const shot = (step: string) => shoot(page, `${name}-${step}`)
     await signIn(app, page)
-    await makesKey(app, page, shot)
     await disablesTwo(page, shot)
-    await movesThemIntoSpace(page)
     await searches(page, shot)
     await choosesScheme(page)
     await signsOut(app, page)
@@ -39,21 +37,6 @@ for (const { name, options } of screens) {
 }
 
 type Shot = (step: string) => Promise<void>
-
-async function makesKey(app: TestApp, page: Page, shot: Shot): Promise<void> {
-  await goTo(page, 'Keys')
-  await page.getByRole('link', { name: 'New key' }).click()
-  await page.getByLabel('Name').fill('Deployments')
-  await page.getByRole('button', { name: 'Create key' }).click()
-  await page.getByText('This key is shown once').waitFor()
-  const secret = await page.getByText(/^wm_/).innerText()
-  await shot('key')
-  const { status } = await app.send('GET', '/api/v1/links', { key: secret })
-  assert.equal(status, 200)
-  await page.getByRole('link', { name: 'Done' }).click()
-  await page.getByRole('rowheader', { name: /Deployments/ }).waitFor()
-  assert.equal(await page.getByText(secret).count(), 0)
-}
 
 async function disablesTwo(page: Page, shot: Shot): Promise<void> {
   await goTo(page, 'Links')
@@ -70,22 +53,6 @@ async function disablesTwo(page: Page, shot: Shot): Promise<void> {
 async function openActions(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Actions', exact: true })
   if (await button.isVisible()) await button.click()
-}
-
-async function movesThemIntoSpace(page: Page): Promise<void> {
-  await goTo(page, 'Spaces')
-  await page.getByRole('link', { name: 'New space' }).click()
-  await page.getByLabel('Name').fill('Seasons')
-  await page.getByLabel('Amber').check()
-  await page.getByRole('button', { name: 'Create space' }).click()
-  await page.getByText('The space is created').waitFor()
-  await goTo(page, 'Links')
-  await select(page, 'summer', 'winter')
-  await openActions(page)
-  await page.locator('form').filter({ hasText: '2 selected' }).getByLabel('Space').selectOption('Seasons')
-  await page.getByRole('button', { name: 'Move' }).click()
-  await page.getByText('2 links are moved to Seasons').waitFor()
-  assert.equal(await page.getByRole('cell', { name: 'Seasons' }).count(), 2)
 }
 
 /** The URL follows the search and filters; back and reload restore the list. */

@@ -57,19 +57,6 @@ test('does the work once, even if it takes a minute and 2,000 results are stored
   assert.equal(await take('slow', async () => 8), 8)
 })
 
-test('returns the later result to repeats', async () => {
-  const submissions = new Submissions<string>()
-  const take = () =>
-    submissions.take(
-      sent,
-      async () => 'secret',
-      () => 'shown before',
-    )
-  assert.deepEqual(await Promise.all([take(), take()]), ['secret', 'secret'])
-  assert.equal(await take(), 'shown before')
-  assert.equal(await take(), 'shown before')
-})
-
 test('repeats rejected or failed work, and forms without the field', async () => {
   const submissions = new Submissions<number>()
   const takeWith = (once: unknown, work: () => Promise<number>) =>

@@ -11,16 +11,6 @@ test('links a middle page to both neighbors', () => {
   assert.match(text, /href="\/l\?page=2" rel="prev">.*href="\/l\?page=4" rel="next">/)
 })
 
-test('links the first page forward and the last page back', () => {
-  assert.match(textOf({}), /<a class="button" role="link" aria-disabled="true">.*href="\/l\?page=2" rel="next">/)
-  assert.match(textOf({ page: 9 }), /201–214 of 214.*\n.*page=8.*<a class="button" role="link" aria-disabled="true">/)
-})
-
-test('has no links on an only page or in an empty list', () => {
-  assert.equal(textOf({ total: 3 }), '<div class="pages"><p data-count>1–3 of 3</p></div>')
-  assert.match(textOf({ total: 0 }), /0–0 of 0/)
-})
-
 test('marks an inexact total, and always has a next page', () => {
   const text = textOf({ page: 400, total: 10_000, totalIsExact: false })
   assert.match(text, /9,976–10,000 of more than 10,000/)
