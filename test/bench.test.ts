@@ -3,53 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { chosenCases } from '../bench/cases.ts'
-import { figuresOf } from '../bench/figures.ts'
 import { aliasOf, domainOf, domainsFor, numberOfRank, targetOf, zipf } from '../bench/link-records.ts'
 import { UnexpectedAnswers } from '../bench/load.ts'
-import type { Reading, Result } from '../bench/measure.ts'
-import { readOptions } from '../bench/options.ts'
 import { drivePaced } from '../bench/paced-load.ts'
-import { asText } from '../bench/report.ts'
 import { parseAlias } from '../src/links/link.ts'
-
-/** Prints a run with these results and with slow, big processes. */
-function printed(args: readonly string[], results: readonly Result[] = []): string {
-  const options = readOptions(args)
-  assert.ok(options !== null)
-  const [kind, records, startMs] = ['domains', 1_000, [9_000]] as const
-  return asText(figuresOf(results, [{ kind, records, rssMb: 9_000, peakRssMb: 9_000, startMs }], options))
-}
-
-const reading: Reading = { rate: 1_000, cpu: 50, loopCpu: 50, busy: 1, p50: 1, p99: 2, longestTick: 1 }
-
-/** Returns a result with one round. */
-function resultOf(name: string, records: number, waymark: Partial<Reading>): Result {
-  const [found] = chosenCases([name], false)?.filter((each) => each.name === name) ?? []
-  assert.ok(found)
-  return { case: found, records, rounds: [{ waymark: { ...reading, ...waymark }, raw: reading }] }
-}
-
-test('--gate judges speed, the cost of counting, latency, growth and event-loop ticks', () => {
-  const text = printed(
-    ['--gate', '--records', '1000,1000000'],
-    [
-      resultOf('visit-memory', 1_000, { rate: 470, cpu: 60 }),
-      resultOf('visit-memory', 1_000_000, { rate: 490, cpu: 70 }),
-      resultOf('visit-uncounted', 1_000, { rate: 500 }),
-      resultOf('visit-uncounted', 1_000_000, { rate: 1_000, longestTick: 21 }),
-      resultOf('visit-paced', 1_000, { p99: 4.5 }),
-      resultOf('visit-paced', 1_000_000, { p99: 5.5 }),
-    ],
-  )
-  assert.match(text, /link in memory, 1000 records: requests\/s of raw ≥ 0\.48 +\| +0\.470 \| FAIL/)
-  assert.match(text, /link in memory, 1000000 records: requests\/s of raw ≥ 0\.48 +\| +0\.490 \| pass/)
-  assert.match(text, /no click, 1000 records: requests\/s ≥ 0\.6 +\| +0\.940 \| pass/)
-  assert.match(text, /no click, 1000000 records: requests\/s ≥ 0\.6 +\| +0\.490 \| FAIL/)
-  assert.match(text, /half pace, 1000000 records: p99 ms ≤ 5 +\| +5\.50 \| FAIL/)
-  assert.match(text, /link in memory: growth in CPU per request ≤ 1\.1 +\| +1\.17 \| FAIL/)
-  assert.match(text, /no click, 1000000 records: event-loop tick ms ≤ 20 +\| +21\.0 \| FAIL/)
-})
 
 test('visits links by Zipf’s law, and gives every link one rank', () => {
   const count = 1_000

@@ -1,6 +1,7 @@
 /**
  * A client over real HTTP that repairs nothing and hides nothing.
  */
+import assert from 'node:assert/strict'
 import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as open } from 'node:http'
 
 /** Of any shape: tests look into answers without declaring it first. */
@@ -80,6 +81,11 @@ function parsed(text: string): Json {
   } catch {
     return undefined
   }
+}
+
+/** Throws unless the response is a problem with this status and code. */
+export function assertProblem({ status, body, text }: Answer, expected: number, code: string): void {
+  assert.deepEqual([status, body.code], [expected, code], text)
 }
 
 /** Returns the field and the code of each violation, in order. */

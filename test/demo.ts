@@ -51,54 +51,14 @@ const links = [
   ['été', 'https://www.acme.com/fr/ete', 'Soldes d’été', 1],
 ] as const
 
-const values: Readonly<Record<Exclude<Dimension, 'links'>, readonly (readonly [Value, number])[]>> = {
-  countries: [
-    ['DE', 34],
-    ['US', 22],
-    ['GB', 12],
-    ['FR', 9],
-    ['NL', 7],
-    ['PL', 5],
-    ['AT', 4],
-    ['IN', 4],
-    ['BR', 2],
-    [null, 1],
-  ],
-  referrers: [
-    [null, 46],
-    ['www.google.com', 21],
-    ['www.linkedin.com', 11],
-    ['t.co', 8],
-    ['news.ycombinator.com', 6],
-    ['www.acme.com', 5],
-    ['duckduckgo.com', 3],
-  ],
-  browsers: [
-    ['Chrome', 48],
-    ['Safari', 29],
-    ['Firefox', 12],
-    ['Microsoft Edge', 8],
-    ['Samsung Internet for Android', 3],
-  ],
-  operating_systems: [
-    ['Windows', 31],
-    ['iOS', 24],
-    ['Android', 23],
-    ['macOS', 16],
-    ['Linux', 6],
-  ],
-  devices: [
-    ['desktop', 53],
-    ['mobile', 43],
-    ['tablet', 4],
-  ],
-  languages: [
-    ['en', 41],
-    ['de', 36],
-    ['fr', 11],
-    ['nl', 6],
-    ['pl', 6],
-  ],
+/** The shares of values in percent. The remaining clicks have no value. */
+const shares: Readonly<Record<Exclude<Dimension, 'links'>, Readonly<Record<string, number>>>> = {
+  countries: { DE: 34, US: 22, GB: 12, FR: 9, NL: 7, PL: 5, AT: 4, IN: 4, BR: 2 },
+  referrers: { 'www.google.com': 21, 'www.linkedin.com': 11, 't.co': 8, 'www.acme.com': 5, 'duckduckgo.com': 3 },
+  browsers: { Chrome: 48, Safari: 29, Firefox: 12, 'Microsoft Edge': 8, 'Samsung Internet for Android': 3 },
+  operating_systems: { Windows: 31, iOS: 24, Android: 23, macOS: 16, Linux: 6 },
+  devices: { desktop: 53, mobile: 43, tablet: 4 },
+  languages: { en: 41, de: 36, fr: 11, nl: 6, pl: 6 },
 }
 
 /** Stores domains, spaces, 40 links, and the clicks of two months. */
@@ -149,7 +109,7 @@ function dayOf(expected: number, random: () => number): DayFacts {
     const counts = hourOf(facts, Math.floor(6 + 17 * ((random() + random()) / 2)))
     counts.people += 1
     counts.unique += Number(random() < 0.82)
-    for (const [dimension, weighted] of Object.entries(values)) {
+    for (const [dimension, weighted] of Object.entries(shares)) {
       const value = drawn(weighted, random)
       const breakdown = facts.breakdowns[dimension as Dimension]
       breakdown.set(value, (breakdown.get(value) ?? 0) + 1)
@@ -161,9 +121,9 @@ function dayOf(expected: number, random: () => number): DayFacts {
   return facts
 }
 
-function drawn(weighted: readonly (readonly [Value, number])[], random: () => number): Value {
+function drawn(weighted: Readonly<Record<string, number>>, random: () => number): Value {
   let left = random() * 100
-  for (const [value, weight] of weighted) {
+  for (const [value, weight] of Object.entries(weighted)) {
     left -= weight
     if (left < 0) return value
   }

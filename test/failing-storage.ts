@@ -1,25 +1,30 @@
-/** A real storage whose calls fail on demand. */
+/** A real storage with some methods replaced, so that calls fail on demand. */
 import type { Storage } from '../src/storage/port.ts'
 
-/** Storage that fails with what `fault` says, as soon as there is something. */
-export function failing(fault: () => unknown): (real: Storage) => Storage {
-  const orFail =
-    <Parameters extends unknown[], Result>(work: (...parameters: Parameters) => Promise<Result>) =>
-    async (...parameters: Parameters): Promise<Result> => {
-      const error = fault()
-      if (error !== undefined) throw error
-      return work(...parameters)
-    }
-  return (real) => ({
-    execute: orFail(real.execute.bind(real)) as Storage['execute'],
-    write: orFail(real.write.bind(real)) as Storage['write'],
-    list: orFail(real.list.bind(real)) as Storage['list'],
-    condition: orFail(real.condition.bind(real)),
-    start: real.start.bind(real),
-    close: real.close.bind(real),
-    changesAfter: orFail(real.changesAfter.bind(real)),
-    pruneChanges: orFail(real.pruneChanges.bind(real)),
-    location: real.location,
-    meters: real.meters,
+/** Returns the storage with other methods. Its own methods stay bound to it. */
+export function withMethods(real: Storage, methods: Partial<Storage>): Storage {
+  return new Proxy(real, {
+    get: (_, name) => {
+      const value = methods[name as keyof Storage] ?? real[name as keyof Storage]
+      return typeof value === 'function' && !(name in methods) ? value.bind(real) : value
+    },
   })
+}
+
+const fallible = ['execute', 'write', 'list', 'condition', 'changesAfter', 'pruneChanges'] as const
+
+/** Returns storage that fails with the error that `fault` returns, unless it returns undefined. */
+export function failing(fault: () => unknown): (real: Storage) => Storage {
+  return (real) => {
+    const methods = fallible.map((name) => {
+      const work = real[name].bind(real) as (...parameters: unknown[]) => Promise<unknown>
+      const orFail = async (...parameters: unknown[]) => {
+        const error = fault()
+        if (error !== undefined) throw error
+        return work(...parameters)
+      }
+      return [name, orFail]
+    })
+    return withMethods(real, Object.fromEntries(methods))
+  }
 }

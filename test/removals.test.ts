@@ -10,6 +10,7 @@ import type { Storage } from '../src/storage/port.ts'
 import { detachBatchSize } from '../src/storage/removal.ts'
 import { startApp } from './app.ts'
 import type { Json } from './client.ts'
+import { withMethods } from './failing-storage.ts'
 import { assertRefused, fresh, linksOn, newPlace, outOfAccount, type Place } from './links-api.ts'
 
 /** How many links each portion of a removal took; and what stands in the way of the next. */
@@ -26,18 +27,7 @@ function watched(real: Storage): Storage {
     portions.push(rows.length)
     return rows
   }
-  return {
-    execute,
-    write: real.write.bind(real),
-    list: real.list.bind(real),
-    condition: real.condition.bind(real),
-    start: real.start.bind(real),
-    changesAfter: real.changesAfter.bind(real),
-    pruneChanges: real.pruneChanges.bind(real),
-    location: real.location,
-    close: real.close.bind(real),
-    meters: real.meters,
-  }
+  return withMethods(real, { execute })
 }
 
 const app = await startApp({ storage: watched })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
-import type { Answer, Json, Request } from '../client.ts'
+import { type Answer, assertProblem, type Request } from '../client.ts'
+import { assertRefused } from '../links-api.ts'
 
 const app = await startApp()
 const spaces = '/api/v1/spaces'
@@ -13,30 +14,10 @@ const { id } = (await app.send('POST', spaces, { form: { name: 'to be changed' }
 const post = (body: string | Buffer, type?: string, headers: Request['headers'] = {}) =>
   app.send('POST', spaces, { body, headers: { ...(type === undefined ? {} : { 'content-type': type }), ...headers } })
 
-function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
-  assert.equal(answer.status, 422, answer.text)
-  assert.deepEqual(
-    answer.body.violations.map(({ field, code }: Json) => [field, code]),
-    expected,
-  )
-}
-
-function assertProblem(answer: Answer, status: number, code: string): void {
-  assert.equal(answer.status, status, answer.text)
-  assert.equal(answer.body.code, code)
-}
-
 describe('media types', () => {
-  for (const type of [
-    ...[form, json].flatMap((each) => [
-      each,
-      `${each};charset=utf-8`,
-      `${each}; profile=x; charset=utf-8`,
-      `${each}; charset=UTF-8`,
-      `${each} ; charset="utf-8"`,
-    ]),
-    ...['Application/JSON', 'APPLICATION/X-WWW-FORM-URLENCODED', `${json};`],
-  ]) {
+  const charsets = ['', ';charset=utf-8', '; profile=x; charset=UTF-8', ' ; charset="utf-8"']
+  const accepted = [form, json].flatMap((type) => charsets.map((charset) => type + charset))
+  for (const type of accepted.concat('Application/JSON', 'APPLICATION/X-WWW-FORM-URLENCODED', `${json};`)) {
     test(`201 for ${type}`, async () => {
       const body = /json/i.test(type) ? '{"name":"é"}' : 'name=%C3%A9'
       const answer = await post(body, type)
@@ -45,27 +26,10 @@ describe('media types', () => {
     })
   }
 
-  for (const type of [
-    ...['text/plain', 'multipart/form-data; boundary=x', 'application/xml', 'application/octet-stream', '*/*', 'json'],
-    ...[
-      'application/vnd.api+json',
-      'application/problem+json',
-      'application/jsonp',
-      'application/',
-      '/',
-      'gar bage',
-      ',',
-    ],
-    ...[
-      `${form}; charset=iso-8859-1`,
-      `${json}; charset=utf-16`,
-      `${json}; charset=utf-8; charset=latin1`,
-      `${json}; charset="utf-8`,
-      `${json}; charset=latin1`,
-      `${json};charset=us-ascii`,
-    ],
-    ...[`${json}, ${form}`, `x-${json}`, `${json}x`],
-  ]) {
+  const others = ['text/plain', 'multipart/form-data; boundary=x', '*/*', 'json', 'application/', 'gar bage', ',']
+  const similar = [`${json}, ${form}`, `x-${json}`, `${json}x`, 'application/vnd.api+json', 'application/jsonp']
+  const parameters = ['charset=utf-16', 'charset=utf-8; charset=latin1', 'charset="utf-8', 'charset=us-ascii']
+  for (const type of [...others, ...similar, ...parameters.map((parameter) => `${json}; ${parameter}`)]) {
     for (const method of ['POST', 'PUT', 'PATCH']) {
       test(`415 for ${method} with ${type}, naming what is accepted`, async () => {
         const path = method === 'POST' ? spaces : `${spaces}/${id}`
@@ -162,19 +126,7 @@ describe('size', () => {
 })
 
 describe('forms', () => {
-  const malformed = [
-    'name=%',
-    'name=%2',
-    'name=%zz',
-    'name=%ff',
-    'name=%C3',
-    'name=%C3%28',
-    'name=%ED%A0%80',
-    'name=%C0%80',
-    '%zz=1',
-    'name=x&%=',
-  ]
-  for (const body of malformed) {
+  for (const body of ['name=%', 'name=%zz', 'name=%ff', 'name=%ED%A0%80', '%zz=1', 'name=x&%=']) {
     test(`400 for ${body}`, async () => {
       assertProblem(await post(body, form), 400, 'malformed_body')
       assertProblem(await app.send('PATCH', `${spaces}/999`, { form: body }), 400, 'malformed_body')
@@ -182,35 +134,14 @@ describe('forms', () => {
   }
 
   test('400 for bytes that are not UTF-8', async () => {
-    for (const bytes of [[0xff], [0xc3], [0xc3, 0x28], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80]]) {
-      assertProblem(await post(Buffer.from([...Buffer.from('name='), ...bytes]), form), 400, 'malformed_body')
-    }
+    assertProblem(await post(Buffer.from('name=\xff', 'latin1'), form), 400, 'malformed_body')
   })
 
-  for (const [body, name] of [
-    ['name=a+b%20c', 'a b c'],
-    ['name=%2B%26%3D%25', '+&=%'],
-    ['n%61me=x', 'x'],
-    ['name=a=b=c', 'a=b=c'],
-    ['&name=x&', 'x'],
-    ['name=é', 'é'],
-    ['name=%c3%A9', 'é'],
-  ] as const) {
-    test(`201 with the name ${name} for ${body}`, async () => {
-      assert.equal((await post(body, form)).body.data.name, name)
-    })
-  }
+  test('201 with a decoded name', async () => {
+    assert.equal((await post('&n%61me=a+b%20%2B%26%3D%25=é%c3%A9&', form)).body.data.name, 'a b +&=%=éé')
+  })
 
-  for (const body of [
-    'name=a&name=b',
-    'name=a&name=a',
-    'name=&name=',
-    'name[]=a',
-    'name%5B%5D=a',
-    'name[0]=a',
-    'name[x]=a',
-    'name=a&name[]=b',
-  ]) {
+  for (const body of ['name=a&name=a', 'name=&name=', 'name[]=a', 'name%5B%5D=a', 'name[x]=a', 'name=a&name[]=b']) {
     test(`422 not_single for ${body}`, async () => {
       assertRefused(await post(body, form), ['name', 'not_single'])
     })
@@ -230,19 +161,13 @@ describe('forms', () => {
 describe('JSON', () => {
   for (const body of [
     '{',
-    '}',
     '{"name":"x",}',
     "{'name':'x'}",
     '{name:"x"}',
-    '{"name":"x"}{}',
-    'name=x',
-    '{"name":"\t"}',
+    '{}{}',
+    '{"name":"	"}',
     '{"name":NaN}',
-    '[',
-    '"',
-    'nul',
     ' ',
-    '{"color":01}',
   ]) {
     test(`400 for ${JSON.stringify(body)}`, async () => {
       assertProblem(await post(body, json), 400, 'malformed_body')
@@ -254,14 +179,7 @@ describe('JSON', () => {
     assertProblem(await post(Buffer.from('{"name":"x"}', 'utf16le'), json), 400, 'malformed_body')
   })
 
-  for (const body of [
-    '{"name":"a","name":"b"}',
-    '{"name":"a","n\\u0061me":"a"}',
-    '{"name":["a"]}',
-    '{"name":[]}',
-    '{"name":[["a"]]}',
-    '{"name[]":"a"}',
-  ]) {
+  for (const body of ['{"name":"a","n\\u0061me":"a"}', '{"name":["a"]}', '{"name":[]}', '{"name[]":"a"}']) {
     test(`422 not_single for ${body}`, async () => {
       assertRefused(await post(body, json), ['name', 'not_single'])
     })

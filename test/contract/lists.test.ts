@@ -3,16 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp, type TestApp } from '../app.ts'
 import type { Answer, Json } from '../client.ts'
+import { assertRefused } from '../links-api.ts'
 
 const app = await startApp()
-
-function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
-  assert.equal(answer.status, 422, answer.text)
-  assert.deepEqual(
-    answer.body.violations.map(({ field, code }: Json) => [field, code]),
-    expected,
-  )
-}
 
 /** An account of its own with these records, stored in this order. */
 async function accountWith(resource: string, names: readonly string[]) {
@@ -151,22 +144,7 @@ for (const resource of ['domains', 'spaces'] as const) {
     })
 
     const refused: Readonly<Record<string, readonly string[]>> = {
-      per_page: [
-        '0',
-        '1',
-        '11',
-        '24',
-        '101',
-        '-10',
-        '10.0',
-        '1e1',
-        '010',
-        '+10',
-        '0xA',
-        'ten',
-        '10,25',
-        '9'.repeat(400),
-      ],
+      per_page: ['0', '1', '11', '101', '-10', '10.0', '1e1', '010', '+10', '0xA', 'ten', '10,25', '9'.repeat(400)],
       page: ['0', '-1', '01', '1.0', '1e0', '+1', '0x1', 'one', '9007199254740992', '9'.repeat(400)],
       sort: ['ASC', 'Desc', 'ascending', '1', 'asc,desc'],
       sort_by: ['Name', 'color', 'created_at', 'id,name', 'name_unicode', 'id;'],
@@ -207,16 +185,12 @@ for (const resource of ['domains', 'spaces'] as const) {
     test('422 names all bad parameters at once', async () => {
       assertRefused(
         await list('?per_page=11&zzz=1&page=0&sort=up&sort_by=x&search_by=y'),
-        ...([
-          ['search_by', 'not_allowed'],
-          ['sort_by', 'not_allowed'],
-          ['sort', 'not_allowed'],
-        ] as const),
-        ...([
-          ['per_page', 'not_allowed'],
-          ['page', 'out_of_range'],
-          ['zzz', 'unknown_field'],
-        ] as const),
+        ['search_by', 'not_allowed'],
+        ['sort_by', 'not_allowed'],
+        ['sort', 'not_allowed'],
+        ['per_page', 'not_allowed'],
+        ['page', 'out_of_range'],
+        ['zzz', 'unknown_field'],
       )
     })
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, mock, test } from 'node:test'
 import { startApp } from '../app.ts'
-import type { Answer, Request } from '../client.ts'
+import { assertProblem, type Request } from '../client.ts'
 import { stopClock } from '../clock.ts'
 
 stopClock({ mock })
@@ -17,11 +17,6 @@ await app.send('POST', domains, { form: { name: 'taken.acme.com' } })
 /** A key that has used up its one request a minute. */
 const exhausted = await limited.createKey({ scopes: ['domains:read'] })
 assert.equal((await limited.send('GET', domains, { key: exhausted })).status, 200)
-
-function assertProblem({ status, body, text }: Answer, expected: number, code: string): void {
-  assert.equal(status, expected, text)
-  assert.equal(body.code, code)
-}
 
 const gzip = { 'content-type': 'text/plain', 'content-encoding': 'gzip' }
 const large = Buffer.alloc(70_000, 'a')

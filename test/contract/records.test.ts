@@ -7,33 +7,8 @@ const app = await startApp()
 const stranger = await app.createKey({ account: await app.createAccount() })
 const store = { domains: { name: 'go.acme.com' }, spaces: { name: 'Marketing' }, links: { url: 'https://acme.com' } }
 
-const noIds = [
-  '0',
-  '00',
-  '01',
-  '-1',
-  '+1',
-  '1.0',
-  '1e0',
-  '0x1',
-  '1%20',
-  '%201',
-  'abc',
-  '1,',
-  '٣',
-  '%D9%A3',
-  '%00',
-  '1%00',
-  'null',
-]
-const largeIds = [
-  '2',
-  '9007199254740991',
-  '9007199254740992',
-  '9223372036854775807',
-  '9223372036854775808',
-  '1'.repeat(400),
-]
+const noIds = ['0', '01', '-1', '+1', '1.0', '1e0', '0x1', '1%20', '%201', 'abc', '1,', '%D9%A3', '1%00', 'null']
+const largeIds = ['2', '9007199254740991', '9007199254740992', '9223372036854775808', '1'.repeat(400)]
 
 for (const resource of ['domains', 'spaces', 'links'] as const) {
   const path = `/api/v1/${resource}`
@@ -45,7 +20,7 @@ for (const resource of ['domains', 'spaces', 'links'] as const) {
       const others = await app.send(method, `${path}/1`, { key: stranger })
       assert.equal(others.status, 404)
       assert.equal(others.body.code, 'not_found')
-      for (const id of [...noIds.map((each) => (each === '٣' ? encodeURIComponent(each) : each)), ...largeIds]) {
+      for (const id of [...noIds, ...largeIds]) {
         const { status, body } = await app.send(method, `${path}/${id}`)
         assert.equal(status, 404, id)
         assert.deepEqual({ ...body, request_id: '' }, { ...others.body, request_id: '' }, id)

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../app.ts'
-import { type Answer, type Json, violationsOf } from '../client.ts'
+import type { Json } from '../client.ts'
+import { assertRefused } from '../links-api.ts'
 
 const app = await startApp()
 let names = 0
@@ -61,11 +62,6 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
     return answer.body.data
   }
 
-  const assertRejected = (answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]) => {
-    assert.equal(answer.status, 422, answer.text)
-    assert.deepEqual(violationsOf(answer), expected)
-  }
-
   describe(`POST /${resource}`, () => {
     test('201 with the whole record, its fields in order, and the defaults', async () => {
       const before = Date.now()
@@ -99,16 +95,16 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
     test('422 without a name, and with an empty, blank or null name', async () => {
       for (const form of ['', 'name=', 'name=%20%C2%A0%E3%80%80', 'name=%20%09%0a', 'name']) {
         const answer = await app.send('POST', path, { form })
-        assertRejected(answer, ['name', 'required'])
+        assertRefused(answer, ['name', 'required'])
         assert.deepEqual(answer.body.errors, { name: ['The name field is required.'] })
       }
-      assertRejected(await app.send('POST', path, { json: { name: null } }), ['name', 'required'])
-      assertRejected(await app.send('POST', path), ['name', 'required'])
+      assertRefused(await app.send('POST', path, { json: { name: null } }), ['name', 'required'])
+      assertRefused(await app.send('POST', path), ['name', 'required'])
     })
 
     for (const name of [1, 0, 1.5, true, false, {}, { toString: 1 }]) {
       test(`422 not_a_string for the name ${JSON.stringify(name)} in JSON`, async () => {
-        assertRejected(await app.send('POST', path, { json: { name } }), ['name', 'not_a_string'])
+        assertRefused(await app.send('POST', path, { json: { name } }), ['name', 'not_a_string'])
       })
     }
 
@@ -118,7 +114,7 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
       const total = async () => (await app.send('GET', path)).body.meta.total
       const before = await total()
       const answer = await app.send('POST', path, { form: formOf({ ...values, [wrong]: '1' }) })
-      assertRejected(answer, [wrong, 'unknown_field'])
+      assertRefused(answer, [wrong, 'unknown_field'])
       assert.match(answer.body.message, new RegExp(`Did you mean ${right}\\?`))
       const far = await app.send('POST', path, { form: formOf({ ...values, zzz: '1' }) })
       assert.doesNotMatch(far.body.message, /Did you mean/)
@@ -159,7 +155,7 @@ for (const [resource, { fresh, fields, defaults, changed, invalid, misspelled }]
       test('422 reports all invalid fields together, and changes nothing', async () => {
         const record = await stored()
         const form = formOf({ ...changed, zzz: '1', ...Object.fromEntries(invalid) })
-        assertRejected(
+        assertRefused(
           await app.send(method, `${path}/${record.id}`, { form }),
           ...invalid.map(([field, , code]) => [field, code] as const),
           ['zzz', 'unknown_field'],

@@ -6,7 +6,8 @@ import type { Claim } from '../../src/idempotency/store.ts'
 import type { Storage } from '../../src/storage/port.ts'
 import { query } from '../../src/storage/schema.ts'
 import { startApp, type TestApp } from '../app.ts'
-import type { Answer, Json, Request } from '../client.ts'
+import { type Answer, assertProblem, type Json, type Request } from '../client.ts'
+import { withMethods } from '../failing-storage.ts'
 
 const app = await startApp()
 let made = 0
@@ -34,10 +35,6 @@ function assertReplay(again: Answer, first: Answer): void {
   for (const name of ['location', 'etag', 'content-type', 'content-length', 'cache-control'])
     assert.equal(again.headers[name], first.headers[name], name)
   assert.notEqual(again.headers['x-request-id'], first.headers['x-request-id'])
-}
-
-function assertProblem({ status, body }: Answer, expected: number, code: string): void {
-  assert.deepEqual([status, body.code], [expected, code])
 }
 
 /** How many records have exactly the name. */
@@ -233,24 +230,14 @@ test('201 for the largest domain there can be, whose answer is kept within its b
   assert.ok(size > 12_000 && size < 16 * 1024, String(size))
 })
 
+/** Fails writes as a failed commit does: all statements have run, and none of their changes is stored. */
 function failingToWrite(real: Storage, fault: () => Error | undefined): Storage {
-  return {
-    execute: real.execute.bind(real),
-    list: real.list.bind(real),
-    condition: real.condition.bind(real),
-    start: real.start.bind(real),
-    close: real.close.bind(real),
-    changesAfter: real.changesAfter.bind(real),
-    pruneChanges: real.pruneChanges.bind(real),
-    location: real.location,
-    meters: real.meters,
-    // As when the commit fails: everything has run, and nothing of it is kept.
-    write: (work) =>
-      real.write(async (tx) => {
-        const result = await work(tx)
-        const error = fault()
-        if (error !== undefined) throw error
-        return result
-      }),
-  }
+  const write: Storage['write'] = (work) =>
+    real.write(async (tx) => {
+      const result = await work(tx)
+      const error = fault()
+      if (error !== undefined) throw error
+      return result
+    })
+  return withMethods(real, { write })
 }

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { databaseUnavailable } from '../../src/errors.ts'
 import { startApp, type TestApp } from '../app.ts'
-import type { Answer } from '../client.ts'
+import { type Answer, assertProblem } from '../client.ts'
 import { failing } from '../failing-storage.ts'
 
 const operations = ['domains', 'spaces', 'links'].flatMap((resource) => {
@@ -18,11 +18,6 @@ const operations = ['domains', 'spaces', 'links'].flatMap((resource) => {
     ['DELETE', `${path}/1`, {}],
   ] as const
 })
-
-function assertProblem({ status, body, text }: Answer, expected: number, code: string): void {
-  assert.equal(status, expected, text)
-  assert.equal(body.code, code)
-}
 
 describe('a bug', () => {
   const secret = 'select hash from keys where id = 1'

@@ -186,20 +186,17 @@ describe('returns 409 with both versions after someone else saved', () => {
     assert.deepEqual([data.url, data.title, data.has_redirect_password], [mine, 'Mine', true])
   })
 
-  test('for a domain', async () => {
-    const { id } = await place.stored('/domains', { name: 'clash.example.com' })
+  test('for a domain and for a space', async () => {
+    const domain = await place.stored('/domains', { name: 'clash.example.com' })
+    const space = await place.stored('/spaces', { name: 'Ours', color: 1 })
     const [mine, theirs] = ['https://acme.com/mine', 'https://acme.com/theirs']
-    await clash(`/app/domains/${id}`, { homepage_url: mine }, { homepage_url: theirs, not_found_url: theirs }, [
-      mine,
-      theirs,
-    ])
-    assert.equal((await place.send('GET', `/domains/${id}`)).body.data.homepage_url, mine)
-  })
-
-  test('for a space', async () => {
-    const { id } = await place.stored('/spaces', { name: 'Ours', color: 1 })
-    await clash(`/app/spaces/${id}`, { name: 'Mine' }, { name: 'Theirs', color: '4' }, ['Mine', 'Theirs'])
-    assert.equal((await place.send('GET', `/spaces/${id}`)).body.data.name, 'Mine')
+    for (const [path, own, other] of [
+      [`/domains/${domain.id}`, { homepage_url: mine }, { homepage_url: theirs, not_found_url: theirs }],
+      [`/spaces/${space.id}`, { name: 'Mine' }, { name: 'Theirs', color: '4' }],
+    ] as const) {
+      await clash(`/app${path}`, own, other, [...Object.values(own), Object.values(other)[0] as string])
+      assert.partialDeepStrictEqual((await place.send('GET', path)).body.data, own)
+    }
   })
 
   test('even if both versions are equal, or the version is unknown', async () => {

@@ -6,7 +6,7 @@ import type { Storage } from '../../src/storage/port.ts'
 import { startApp } from '../app.ts'
 import type { Json } from '../client.ts'
 import { type Form, type Page, signedIn, type Visited } from '../dashboard.ts'
-import { failing } from '../failing-storage.ts'
+import { withMethods } from '../failing-storage.ts'
 import { newPlace } from '../links-api.ts'
 
 const app = await startApp()
@@ -165,7 +165,7 @@ describe('selected links', () => {
         if (left < 0) throw databaseUnavailable(new Error('down'))
         return real.write(...of)
       }
-      return { ...failing(() => undefined)(real), write: write as Storage['write'] }
+      return withMethods(real, { write: write as Storage['write'] })
     }
     const own = await startApp({ storage: failsAfter })
     const ofOwn = await newPlace(own)
