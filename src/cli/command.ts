@@ -44,6 +44,8 @@ interface Declared<A extends Arguments> {
   /** The options by name. The key `operand` declares the argument without a name. */
   readonly arguments: A
   readonly notes?: string
+  /** Throws `WrongUse` if the values contradict each other. Runs before the command, which may open the database. */
+  readonly check?: (values: Values<A>) => void
 }
 
 /** Declares a command. Its usage and its help are generated from its arguments. */
@@ -65,6 +67,7 @@ export function command<const A extends Arguments>(
     prepare: (args) => {
       const values = parse(declared.arguments, args)
       if (values === null) return null
+      declared.check?.(values)
       return async (terminal) => {
         const printed = await declared.run(values, terminal)
         return typeof printed === 'string' ? { text: printed, code: 0 } : printed
@@ -83,7 +86,7 @@ export function recordCommand<const A extends Arguments>(
     readonly run: (storage: Storage, values: Values<A>, terminal: Terminal) => Printed
   },
 ): Command {
-  const { summary, arguments: known, notes = '', createsDatabase = false } = declared
+  const { arguments: known, createsDatabase = false } = declared
   const run = async (values: Values<A>, terminal: Terminal) => {
     const file = known.operand?.isFile ? (values.operand as string | undefined) : undefined
     const location = locationFor(file)
@@ -95,7 +98,7 @@ export function recordCommand<const A extends Arguments>(
       await storage.close()
     }
   }
-  return command({ summary, arguments: known, notes, run })
+  return command({ ...declared, run })
 }
 
 /** Returns the location of the database. Throws `WrongUse` if the command would read or write the database as its `file`. */

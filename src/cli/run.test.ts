@@ -245,6 +245,7 @@ const wrongUses: [args: string[], sentence: string | RegExp][] = [
   [['keys', 'rotate', '1', '--overlap', 'soon'], /^--overlap takes a duration such as 30s/],
   [['keys', 'revoke', 'wm_secret'], 'KEY is the ID or the name of a key, as "npx waymark keys list" shows it.'],
   [['keys', 'revoke', '1', '2'], 'There are more arguments than the command takes.'],
+  [['export', 'clicks', '--from', '2026-11-02', '--to', '2026-11-01'], '--from is later than --to.'],
 ]
 
 for (const [args, sentence] of wrongUses) {

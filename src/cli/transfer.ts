@@ -45,8 +45,10 @@ keys and no accounts. "${program} export clicks" writes only the clicks.`,
     },
     notes: `Write ./clicks for a file called clicks. "${program} import" reads JSON Lines back, for links with the same domain and
 alias. To move links to another instance with their clicks, use "${program} export".`,
-    run: async (db, { operand: file, format, from, to, account, force }, terminal) => {
+    check: ({ from, to }) => {
       if (from !== undefined && to !== undefined && from > to) throw new WrongUse('--from is later than --to.')
+    },
+    run: async (db, { operand: file, format, from, to, account, force }, terminal) => {
       const { clickTexts } = await import('../analytics/transfer.ts')
       const texts = clickTexts(db, await chooseAccount(db, account), format, { from, to })
       await writeExport(texts, { file, force }, terminal)
