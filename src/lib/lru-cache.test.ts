@@ -45,6 +45,21 @@ test('limits the weight of all entries together, and does not store a heavier en
   assert.deepEqual([cache.get('a'), cache.get('c'), cache.size], ['A', undefined, 1])
 })
 
+test('passes a bounded number of read entries at each eviction', () => {
+  const evicted: number[] = []
+  const cache = new LruCache<number, number>({ maxEntries: 1_000, onRemove: (key) => evicted.push(key) })
+  for (let key = 0; key < 1_000; key++) cache.set(key, key)
+  for (let key = 0; key < 1_000; key++) cache.get(key)
+  cache.set(1_000, 1_000)
+  assert.deepEqual(evicted, [32])
+})
+
+test('stores nothing without room for an entry', () => {
+  const cache = new LruCache<number, number>({ maxEntries: 0 })
+  cache.set(1, 1)
+  assert.equal(cache.size, 0)
+})
+
 test('holds the limits and returns the latest values in random sequences of calls', () => {
   const call = fc.record({
     name: fc.constantFrom('set', 'set', 'get', 'delete', 'clear'),
@@ -60,7 +75,7 @@ test('holds the limits and returns the latest values in random sequences of call
         set: (key, weight) => [cache.set(key, weight, weight), present.set(key, weight)],
         get: (key) => assert.equal(cache.get(key), present.get(key)),
         delete: (key) => cache.delete(key),
-        clear: () => cache.clear(),
+        clear: () => [cache.clear(), present.clear()],
       }
       for (const { name, key, weight } of calls) {
         perform[name]?.(key, weight)

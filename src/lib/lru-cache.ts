@@ -10,16 +10,19 @@ export interface LruCacheOptions<Key, Value> {
   readonly maxEntries?: number
   /** The weight of all entries together. Default: unlimited. */
   readonly maxWeight?: number
-  /** Gets each entry that leaves the cache: evicted, replaced, deleted or cleared. */
+  /** Gets each entry that is evicted, replaced or deleted. `clear` does not call it. */
   readonly onRemove?: (key: Key, value: Value) => void
 }
+
+/** The number of used entries that one eviction spares, so that `set` takes microseconds even if all entries were read. */
+const maxSpared = 32
 
 /**
  * A cache that evicts the least recently used entries. It approximates their order with a "second chance": eviction
  * spares an entry once if it was read. So a read only sets a flag, and moves nothing.
  */
 export class LruCache<Key, Value> {
-  readonly #entries = new Map<Key, Entry<Value>>()
+  #entries = new Map<Key, Entry<Value>>()
   readonly #options: LruCacheOptions<Key, Value>
   /** The next entries to evict. Reused, because a new iterator would pass all the holes of earlier evictions. */
   #oldest: MapIterator<[Key, Entry<Value>]> | undefined
@@ -45,7 +48,7 @@ export class LruCache<Key, Value> {
   set(key: Key, value: Value, weight = 1): void {
     this.delete(key)
     const { maxEntries = Number.POSITIVE_INFINITY, maxWeight = Number.POSITIVE_INFINITY } = this.#options
-    if (weight > maxWeight) return
+    if (weight > maxWeight || maxEntries < 1) return
     while (this.#entries.size >= maxEntries || this.#weight + weight > maxWeight) this.#evict()
     this.#entries.set(key, { value, weight, isUsed: false })
     this.#weight += weight
@@ -59,24 +62,34 @@ export class LruCache<Key, Value> {
     this.#remove(key, entry)
   }
 
+  /** Deletes all entries, in constant time. */
   clear(): void {
-    for (const key of this.#entries.keys()) this.delete(key)
+    this.#entries = new Map()
+    this.#oldest = undefined
+    this.#weight = 0
   }
 
-  /** Evicts the oldest entry, or spares it. */
+  /** Evicts one entry: the oldest that was not read, of those that it may look at. */
   #evict(): void {
-    this.#oldest ??= this.#entries.entries()
-    const { value: oldest } = this.#oldest.next()
-    if (oldest === undefined) {
-      this.#oldest = undefined
-      return
-    }
-    const [key, entry] = oldest
-    if (entry.isUsed) {
+    for (let spared = 0; ; spared++) {
+      const [key, entry] = this.#nextOldest()
+      if (!entry.isUsed || spared === maxSpared) {
+        this.#remove(key, entry)
+        return
+      }
       entry.isUsed = false
       this.#entries.delete(key)
       this.#entries.set(key, entry)
-    } else this.#remove(key, entry)
+    }
+  }
+
+  /** Returns the next entry in the order of the map, which has at least one. */
+  #nextOldest(): [Key, Entry<Value>] {
+    this.#oldest ??= this.#entries.entries()
+    const { value: oldest } = this.#oldest.next()
+    if (oldest !== undefined) return oldest
+    this.#oldest = undefined
+    return this.#nextOldest()
   }
 
   #remove(key: Key, { value, weight }: Entry<Value>): void {

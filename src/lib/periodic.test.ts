@@ -125,3 +125,39 @@ test('close waits for the current run', async () => {
   await periodic.run()
   assert.equal(ends.length, 1)
 })
+
+test('never overlaps runs when a caller runs the task again as soon as a run has ended', async () => {
+  let active = 0
+  let most = 0
+  const periodic = new Periodic(
+    async () => {
+      active += 1
+      most = Math.max(most, active)
+      await new Promise((resolve) => setImmediate(resolve))
+      active -= 1
+    },
+    { everyMs: 60_000, onError: fail },
+  )
+  const twice = async () => {
+    await periodic.run()
+    await periodic.run()
+  }
+  const first = twice()
+  await new Promise((resolve) => queueMicrotask(() => resolve(undefined)))
+  await Promise.all([first, periodic.run()])
+  assert.equal(most, 1)
+  await periodic.close()
+  assert.equal(active, 0)
+})
+
+test('keeps running after onError has thrown', async () => {
+  const bug = new Error('bug')
+  const periodic = new Periodic(() => fail(bug), { everyMs: 60_000, onError: fail })
+  await assert.rejects(periodic.run(), bug)
+  await assert.rejects(periodic.run(), bug)
+  await periodic.close()
+})
+
+function fail(error: unknown): never {
+  throw error
+}

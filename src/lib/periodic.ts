@@ -46,21 +46,22 @@ export class Periodic {
 
   /**
    * Runs the task now, or again after the current run. Resolves when a run has ended that began after the call. Never
-   * rejects. Does nothing after `close`.
+   * rejects, unless `onError` throws. Does nothing after `close`.
    */
   run(): Promise<void> {
     if (this.#isClosed) return Promise.resolve()
+    // All calls during one run share the run after it, even between the two runs.
+    if (this.#next !== undefined) return this.#next
     if (this.#running === undefined) return this.#begin()
-    // All calls during one run share the run after it.
-    this.#next ??= this.#running.then(() => this.#begin())
+    this.#next = this.#running.then(() => this.#begin())
     return this.#next
   }
 
-  /** Stops the timer. Resolves after the current run, and after a run that a caller of `run` awaits. */
+  /** Stops the timer. Resolves after the current run, and after a run that a caller of `run` awaits. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    await (this.#next ?? this.#running)
+    await Promise.allSettled([this.#next ?? this.#running])
   }
 
   #schedule(ms: number): void {
@@ -73,13 +74,14 @@ export class Periodic {
     this.#next = undefined
     this.#nextMs = undefined
     // The task starts in a microtask, so that `#running` is set if it calls `run` or `runIn`.
-    this.#running = Promise.resolve()
+    const running: Promise<void> = Promise.resolve()
       .then(this.#task)
-      .catch(this.#options.onError)
-      .then(() => {
+      .then(() => undefined, this.#options.onError)
+      .finally(() => {
         this.#running = undefined
         if (this.#isStarted && !this.#isClosed) this.#schedule(this.#nextMs ?? this.#options.everyMs)
       })
-    return this.#running
+    this.#running = running
+    return running
   }
 }

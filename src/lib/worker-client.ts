@@ -65,8 +65,9 @@ export class WorkerClient<Request, Response, Notice = never> {
     return new Promise((resolve, reject) => {
       const worker = this.#running()
       const id = ++this.#lastId
-      this.#pending.set(id, { resolve, reject })
+      // Throws if the request cannot be cloned.
       worker.postMessage({ id, request } satisfies ToWorker<Request>)
+      this.#pending.set(id, { resolve, reject })
     })
   }
 

@@ -60,7 +60,7 @@ export class Directory {
   readonly #feed: ChangeFeed
   readonly #links: LruCache<string, ServedLink>
   /** Cache keys by link id. */
-  readonly #keys = new Map<number, string>()
+  #keys = new Map<number, string>()
   /** Until when a missing link counts as missing, by domain and alias. */
   readonly #unknown: LruCache<string, number>
   /** Replaced whenever a link changes: earlier reads must not be cached, and not answer later visits. */
@@ -206,6 +206,7 @@ export class Directory {
   #dropLinks(): void {
     this.#lookups = new Map()
     this.#links.clear()
+    this.#keys = new Map()
     this.#unknown.clear()
   }
 
