@@ -3,12 +3,28 @@ import { sql } from 'kysely'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { foldCase } from '../src/lib/fold-case.ts'
+import type { LinkValues } from '../src/links/store.ts'
 import { insertSpace } from '../src/spaces/store.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
 import type { Db } from '../src/storage/port.ts'
 import { query } from '../src/storage/schema.ts'
 import { type Later, newLocation } from './engine.ts'
+
+/** The values of a link with only a URL. */
+export const plainLink: LinkValues = {
+  space_id: null,
+  url: 'https://acme.com/',
+  title: null,
+  disabled: false,
+  active_period_start_at: null,
+  active_period_end_at: null,
+  clicks_limit: null,
+  expiration_url: null,
+  redirect_password: null,
+  forward_query: false,
+  redirect_status: 302,
+}
 
 /** A database with an account and a domain, opened twice, as by two nodes. */
 export async function twoNodes(later: Later, engine?: StorageLocation['engine']) {
@@ -76,18 +92,18 @@ export interface LinkColumns {
   readonly redirect_status: number
 }
 
-const plainLink: LinkColumns = {
+const plainColumns: LinkColumns = {
   ...{ url: 'https://acme.com/', title: null, disabled: 0, active_period_start_at: null, active_period_end_at: null },
   ...{ clicks_limit: null, expiration_url: null, redirect_password: null, forward_query: 0, redirect_status: 302 },
 }
 
 /** Changes a link, from a plain one, to what the test is about. */
 export async function setLink(db: Db, id: number, columns: Partial<LinkColumns>): Promise<void> {
-  await db.execute(setColumns({ id, ...plainLink, ...columns }))
+  await db.execute(setColumns({ id, ...plainColumns, ...columns }))
 }
 
 const setColumns = (link: LinkColumns & { id: number }) => {
-  const named = Object.keys(plainLink).map((name) => [name, link[name as keyof LinkColumns]])
+  const named = Object.keys(plainColumns).map((name) => [name, link[name as keyof LinkColumns]])
   return query.updateTable('links').set(Object.fromEntries(named)).where('id', '=', link.id)
 }
 

@@ -120,7 +120,7 @@ test('401 for a key outside the Authorization header', async () => {
   }
 })
 
-test('401 shows neither the key nor whether a record exists', async () => {
+test('401 contains no key, and is the same for an existing and an unknown record', async () => {
   const seen = await app.send('GET', '/api/v1/domains/1', { key: unknown })
   assert.ok(!seen.text.includes(unknown.slice(3)))
   const unseen = await app.send('GET', '/api/v1/domains/999', { key: unknown })

@@ -43,7 +43,7 @@ test('429 once the key has used up its requests, with Retry-After no smaller tha
   }
 })
 
-test('429 for one key does not affect other keys of its account', async (t) => {
+test('429 for one key does not affect the other keys', async (t) => {
   stopClock(t)
   const app = await startApp({ rateLimit: 1 })
   await app.send('GET', path)

@@ -1,6 +1,6 @@
 /** Progress at a terminal. */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
@@ -61,17 +61,6 @@ test('a failed export leaves no line and no file', async (t) => {
     assert.match(stderr, /^(\r\d\.\d MB exported)+\rThe database is not available right now\. .*\n$/)
   }
   assert.deepEqual(readdirSync(folder), [])
-})
-
-test('an export to standard output waits for slow readers', async (t) => {
-  const { say } = await onBigDatabase(t)
-  const { code, stdout: out } = await say(['export'])
-  assert.equal(code, 0)
-  assert.equal(out.split('\n').length, 603)
-  const file = join(newFolder(t), 'export.jsonl')
-  await say(['export', file])
-  const withoutHeader = (text: string) => text.replace(/^.*\n/, '')
-  assert.equal(withoutHeader(readFileSync(file, 'utf8')), withoutHeader(out))
 })
 
 test('an import from a terminal prints a hint', async (t) => {

@@ -59,7 +59,7 @@ test('does not print a parameter that may be a part of the password', () => {
   }
 })
 
-test('asks for a percent-encoded password and the name of a database', () => {
+test('asks for a percent-encoded password and a database name', () => {
   const unencoded = ['@ss/w#rd', '@ss', '#rd', '?x', ',a?x', ',a/b', ' 2', '%'].map((end) => `hunter${end}`)
   const invalid = unencoded.map((password) => `postgres://user:${password}@db.example/waymark`)
   invalid.push('postgres:', 'postgres://', 'postgres://db.example', 'postgres://db.example/', `${url}/b`)

@@ -7,7 +7,7 @@ const app = await startApp()
 const domains = '/api/v1/domains'
 let made = 0
 
-/** A name that no other test of this file has. */
+/** Returns a name that other tests do not use. */
 function freshName(): string {
   made += 1
   return `d${made}.acme.com`
@@ -84,7 +84,7 @@ describe('POST /domains', () => {
     assert.deepEqual({ ...other.body, request_id: '' }, { ...own.body, request_id: '' })
   })
 
-  test('409 for all but one of fifty that store one name at once', async () => {
+  test('201 for one of fifty concurrent requests with the same name, 409 for the others', async () => {
     const name = freshName()
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.send('POST', domains, { form: { name } })))
     const statuses = Map.groupBy(answers, ({ status }) => status)

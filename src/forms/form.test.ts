@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
 import { storeDomain, updateDomain } from '../domains/schema.ts'
-import { Failure, Refusal, violationCodes } from '../errors.ts'
+import { Failure, violationCodes } from '../errors.ts'
 import { resources } from '../resources.ts'
 import { storeSpace, updateSpace } from '../spaces/schema.ts'
 import { listQueryOf } from './list-query.ts'
-import { integerUpTo, positiveInteger } from './rules.ts'
+import { positiveInteger } from './rules.ts'
 
 const listQuery = listQueryOf(resources.spaces)
 const forms = { storeDomain, updateDomain, storeSpace, updateSpace, listQuery }
@@ -48,17 +48,6 @@ for (const [what, form] of Object.entries(forms)) {
   })
 }
 
-test('returns undefined for omitted fields of an update', () => {
-  fc.assert(
-    fc.property(input, (fields) => {
-      for (const form of [updateDomain, updateSpace]) {
-        const { values } = form.read(fields)
-        for (const [name, read] of Object.entries(values)) if (!(name in fields)) assert.equal(read, undefined)
-      }
-    }),
-  )
-})
-
 test('ignores white space around a value', () => {
   const blank = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r', '\u00a0', '\u3000', '\ufeff') })
   const spaceName = fc.string({ unit: 'binary', minLength: 1, maxLength: 20 })
@@ -88,13 +77,4 @@ test('accepts one spelling of each integer', () => {
   for (const text of ['0', '', '9007199254740992', '9'.repeat(17), '٣', '３'])
     assert.equal(positiveInteger(text), undefined)
   assert.equal(positiveInteger('9007199254740991'), Number.MAX_SAFE_INTEGER)
-})
-
-test('names the range in the message for an integer outside it', () => {
-  assert.equal(integerUpTo(6, '6', 'color'), 6)
-  for (const text of ['0', '7', '-1', 'x']) {
-    const refusal = integerUpTo(6, text, 'color')
-    assert.ok(refusal instanceof Refusal)
-    assert.equal(refusal.message, 'The color must be an integer from 1 to 6.')
-  }
 })

@@ -126,12 +126,9 @@ for (const [what, length] of [
   })
 }
 
-test('keeps a plain name unchanged, and replaces slashes and spaces by hyphens', () => {
+test('replaces slashes and spaces of a name by hyphens, and adds an encoded form of any other name', () => {
   assert.equal(dispositionOf('inline', 'link-1.svg'), 'inline; filename="link-1.svg"')
   assert.equal(dispositionOf('attachment', 'a/b c.png'), 'attachment; filename="a-b-c.png"')
-})
-
-test('adds a plain and an encoded form of any other name', () => {
   assert.equal(
     dispositionOf('attachment', 'été\u202e".svg'),
     `attachment; filename="-t---.svg"; filename*=UTF-8''%C3%A9t%C3%A9-%22.svg`,

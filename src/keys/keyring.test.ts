@@ -39,7 +39,7 @@ test('caches a limited number of keys and evicts the least recently used', async
   assert.ok(!isRemembered(third))
 })
 
-test('401 for an unknown or revoked key is remembered for five seconds; however many there are, good keys stay', async (t) => {
+test('caches 401 for unknown and revoked keys for five seconds, without evicting valid keys', async (t) => {
   const { storage, issue } = await open(t)
   const keyring = new Keyring(storage, 10)
   t.after(() => keyring.close())

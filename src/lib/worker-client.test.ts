@@ -71,9 +71,3 @@ test('close terminates a worker that does not finish', async () => {
   await client.close()
   await held
 })
-
-test('close ends a client that never had a worker', async () => {
-  const client = openClient()
-  await client.close()
-  assert.throws(() => client.start(), /unavailable/)
-})

@@ -1,9 +1,9 @@
-/** Links that come back: everything that was stored of them, for their own account, in time, or not at all. */
+/** Deleted links that can be restored for a minute, completely and only by their account. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { keptDays, keptTotals, openClicks, sumsOf } from '../../test/clicks.ts'
-import { newDomain, newSpace, setSpace, takeDomainAway, twoNodes } from '../../test/links.ts'
+import { newDomain, newSpace, plainLink, setSpace, takeDomainAway, twoNodes } from '../../test/links.ts'
 import { deleteExpiredLinks } from '../analytics/maintenance.ts'
 import { scopes } from '../analytics/tables.ts'
 import { removeSpace } from '../spaces/store.ts'
@@ -43,12 +43,6 @@ async function stateOf(db: Db): Promise<unknown> {
   return state
 }
 
-const plain: LinkValues = {
-  ...{ space_id: null, url: 'https://acme.com/', title: null, disabled: false, active_period_start_at: null },
-  ...{ active_period_end_at: null, clicks_limit: null, expiration_url: null, redirect_password: null },
-  ...{ forward_query: false, redirect_status: 302 },
-}
-
 let batches = 0
 
 async function place(t: TestContext) {
@@ -58,7 +52,7 @@ async function place(t: TestContext) {
   const spaces = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')] as const
   const link = async (alias: string, values: Partial<LinkValues> = {}) => {
     const on = { id: domain, name: 'go.acme.com' }
-    return (await insertLink(storage, account, on, { ...plain, ...values, alias })).record.id
+    return (await insertLink(storage, account, on, { ...plainLink, ...values, alias })).record.id
   }
   const click = async (id: number, ...days: number[]) => {
     batches += 1
@@ -75,7 +69,7 @@ async function place(t: TestContext) {
   return { ...nodes, maintenance, spaces, link, click, maintain }
 }
 
-/** The days of a link's own that are kept. */
+/** Returns the stored days of a link. */
 async function daysOf(db: Db, link: number): Promise<number[]> {
   return (await keptDays(db)).filter(({ scope, id }) => scope === scopes.link && id === link).map(({ day }) => day)
 }
@@ -109,7 +103,7 @@ const randomLink = fc.record({
   }),
 })
 
-test('every column of a link comes back as it was', async (t) => {
+test('restores every column unchanged', async (t) => {
   const { storage, account, domain, spaces } = await place(t)
   await fc.assert(
     fc.asyncProperty(randomLink, async ({ period: [from, to], isInSpace, past, ...values }) => {
@@ -128,13 +122,14 @@ test('every column of a link comes back as it was', async (t) => {
   )
 })
 
-test('the days of a link wait for a minute, and are deleted once it cannot come back', async (t) => {
+test('keeps the days of a deleted link for a minute, then deletes them', async (t) => {
   const { storage, account, link, click, maintain } = await place(t)
   const [sale, other, plainOne] = [await link('sale'), await link('other'), await link('plain')]
   await click(sale, 100, 101)
   await click(other, 100)
   for (const id of [sale, plainOne]) await removeLinkForNow(storage, account, id, null, now)
   await maintain(now + minuteMs - 1)
+  assert.equal(await restoreLink(storage, account, sale, now + minuteMs), undefined)
   assert.deepEqual(await daysOf(storage, sale), [100, 101])
   assert.equal((await storage.execute(deleted())).length, 2)
   await maintain(now + minuteMs)
@@ -144,7 +139,7 @@ test('the days of a link wait for a minute, and are deleted once it cannot come 
   assert.equal(await restoreLink(storage, account, sale, now), undefined)
 })
 
-test('a link that is back keeps its days, and its totals are their sum', async (t) => {
+test('a restored link has its days, and its totals are their sum', async (t) => {
   const { storage, account, link, click, maintain } = await place(t)
   const sale = await link('sale')
   await click(sale, 100, 101, 101)
@@ -160,15 +155,7 @@ test('a link that is back keeps its days, and its totals are their sum', async (
   assert.equal((await keptTotals(storage))[0]?.clicks, 4)
 })
 
-test('nothing comes back after a minute, though it is still stored', async (t) => {
-  const { storage, account, link } = await place(t)
-  const sale = await link('sale')
-  await removeLinkForNow(storage, account, sale, null, now)
-  assert.equal(await restoreLink(storage, account, sale, now + minuteMs), undefined)
-  assert.equal((await restoreLink(storage, account, sale, now + minuteMs - 1))?.record.id, sale)
-})
-
-test('another account neither deletes a link nor brings it back', async (t) => {
+test('another account cannot delete or restore a link', async (t) => {
   const { storage, account, link } = await place(t)
   const sale = await link('sale')
   await assert.rejects(removeLinkForNow(storage, account + 1, sale, null, now), { code: 'not_found' })
@@ -179,7 +166,7 @@ test('another account neither deletes a link nor brings it back', async (t) => {
   assert.equal((await restoreLink(storage, account, sale, now))?.record.id, sale)
 })
 
-test('a link in another version than expected is not deleted', async (t) => {
+test('does not delete a link in another version than expected', async (t) => {
   const { storage, account, link } = await place(t)
   const sale = await link('sale')
   const found = await findLink(storage, account, sale)
@@ -195,7 +182,7 @@ test('a link in another version than expected is not deleted', async (t) => {
   assert.deepEqual(await storage.execute(deleted()), [])
 })
 
-test('alias_taken while another link has the alias, in any case; the link can come back when that is gone', async (t) => {
+test('throws alias_taken while another link has the alias in any case, and restores the link afterwards', async (t) => {
   const { storage, account, link } = await place(t)
   const sale = await link('Sale')
   await removeLinkForNow(storage, account, sale, null, now)
@@ -206,7 +193,7 @@ test('alias_taken while another link has the alias, in any case; the link can co
   await assert.rejects(restoreLink(storage, account, next, now), { code: 'alias_taken' })
 })
 
-test('a link whose domain goes meanwhile does not come back, nor is it deleted when the domain is on its way out', async (t) => {
+test('does not restore or delete a link whose domain is deleted meanwhile', async (t) => {
   const { storage, account, link, domain } = await place(t)
   const [sale, other] = [await link('sale'), await link('other')]
   await removeLinkForNow(storage, account, sale, null, now)
@@ -218,7 +205,7 @@ test('a link whose domain goes meanwhile does not come back, nor is it deleted w
   assert.equal(await restoreLink(storage, account, sale, now), undefined)
 })
 
-test('a link whose space goes meanwhile comes back without it, in a new version, and its clicks leave the space', async (t) => {
+test('restores a link whose space is deleted meanwhile without the space, in a new version, and moves its clicks', async (t) => {
   const { storage, account, link, click, spaces, maintenance } = await place(t)
   const sale = await link('sale', { space_id: spaces[0] })
   await click(sale, 100)
@@ -241,7 +228,7 @@ test('a link whose space goes meanwhile comes back without it, in a new version,
   )
 })
 
-test('clicks that had yet to follow their link to another space do so after it is back', async (t) => {
+test('clicks that were not moved to the new space of their link before are moved after a restore', async (t) => {
   const { storage, account, link, click, spaces, maintenance, maintain } = await place(t)
   const [red, blue] = spaces
   const sale = await link('sale', { space_id: red })
@@ -259,7 +246,7 @@ test('clicks that had yet to follow their link to another space do so after it i
   assert.equal((await keptTotals(storage))[0]?.space_id, blue)
 })
 
-test('of those who bring a link back at once, all get it, and it is there once', async (t) => {
+test('concurrent restores return the same link, which is stored once', async (t) => {
   const { storage, other, account, link, click } = await place(t)
   const sale = await link('sale')
   await click(sale, 100)
@@ -273,7 +260,7 @@ test('of those who bring a link back at once, all get it, and it is there once',
   assert.deepEqual(await stateOf(storage), before)
 })
 
-test('totals and days agree, however clicks, deletions and returns come together', async (t) => {
+test('totals equal the days after concurrent clicks, deletions and restores', async (t) => {
   const { storage, other, account, link, click } = await place(t)
   const sale = await link('sale')
   let left = 60
@@ -310,7 +297,7 @@ function failingAt(real: Db, number: number): Db {
   return { ...failing(real), write: (work) => real.write((tx) => work(failing(tx))) }
 }
 
-test('what is cut off between two statements has changed nothing', async (t) => {
+test('an error between two statements changes nothing', async (t) => {
   const { storage, account, link, click, spaces } = await place(t)
   const sale = await link('sale', { space_id: spaces[0] })
   await click(sale, 100)

@@ -19,7 +19,7 @@ const text = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 140 }),
 )
 
-describe('an alias that is taken', () => {
+describe('an accepted alias', () => {
   const each = (check: (alias: string, sent: string) => void) =>
     fc.assert(
       fc.property(text, (sent) => {
@@ -37,14 +37,14 @@ describe('an alias that is taken', () => {
       assert.equal(decodeURIComponent(pathname), `/${alias}`)
     }))
 
-  test('is in NFC, within its length, and taken again as it is', () =>
+  test('is in NFC, within its length, and accepted again unchanged', () =>
     each((alias, sent) => {
       assert.equal(alias, sent.normalize('NFC'))
       assert.ok([...alias].length <= 128 && alias.isWellFormed())
       assert.equal(parseAlias(alias), alias)
     }))
 
-  test('is refused or taken alike in any case', () =>
+  test('is never reserved in another case', () =>
     each((alias) => {
       const folded = foldCase(alias)
       const isReserved = ['robots.txt', 'favicon.ico', '.well-known'].includes(folded) || /^\.well-known\//.test(folded)
@@ -52,7 +52,7 @@ describe('an alias that is taken', () => {
     }))
 })
 
-test('text of 10 000 characters is refused, whatever it is made of', () => {
+test('rejects 10,000 characters of any kind', () => {
   for (const piece of pieces.filter((each) => each !== '+')) {
     const long = piece.repeat(Math.ceil(10_000 / piece.length))
     for (const sent of [long, `a${long}`, `${long}a`, `e${'\u0301'.repeat(10_000)}`]) {

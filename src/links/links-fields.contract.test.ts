@@ -1,4 +1,4 @@
-/** The rule of each field of a link: what is refused, with which code, and what is taken. */
+/** The rules of link fields: rejected values with their codes, and accepted values. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
@@ -228,7 +228,7 @@ describe('422 loops', () => {
     }
   })
 
-  test('not for another port, path or host, nor for a link whose alias is made', async () => {
+  test('not for another port, path or host, or for a generated alias', async () => {
     const { name } = place.domain
     for (const other of [`http://${name}:8080/x`, `http://${name}/x/y`, `http://x.${name}/x`, `http://${name}/`]) {
       await link({ alias: fresh('x'), url: other })

@@ -160,11 +160,11 @@ describe('the order of GET /links', async () => {
     assert.deepEqual(await list({ sort_by: 'clicks', sort: 'asc' }), [4, 'b', 'Éa', 'A', 'ß'])
   })
 
-  test('200 by the alias, blind to case, by code point', async () => {
+  test('200 by the case-folded alias, by code point', async () => {
     assert.deepEqual(await list({ sort_by: 'alias', sort: 'asc' }), [4, 'A', 'b', 'ß', 'Éa'])
   })
 
-  test('200 with a click counted in the order at once', async () => {
+  test('200 with the order changed immediately by a click', async () => {
     await clickOn(app.storage, ids[1] ?? 0, 100, '2026-11-20T12:00:00.000Z')
     assert.deepEqual(await list({ sort_by: 'clicks' }), [4, 'b', 'ß', 'A', 'Éa'])
   })

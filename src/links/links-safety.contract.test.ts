@@ -60,7 +60,7 @@ for (const method of ['PUT', 'PATCH', 'DELETE']) {
     const change = (id: number, tag: string) => send(method, `/links/${id}`, { ...form, ...ifMatch(tag) })
     const done = method === 'DELETE' ? 204 : 200
 
-    test(`${done} while only clicks have moved, with the tag of before and with the present one`, async () => {
+    test(`${done} if only clicks have changed, with the previous and the present tag`, async () => {
       for (const isPresent of [false, true]) {
         const { id } = await link()
         const before = await tagOf(id)
@@ -80,7 +80,7 @@ for (const method of ['PUT', 'PATCH', 'DELETE']) {
       assert.equal((await change(id, String(headers.etag))).status, done)
     })
 
-    test('412 for If-None-Match that names the present version, also with clicks since', async () => {
+    test('412 for If-None-Match with the present version, even after clicks', async () => {
       const { id } = await link()
       const headers = { 'if-none-match': await tagOf(id) }
       await clickedOnce(id)

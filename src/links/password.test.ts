@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Failure } from '../errors.ts'
 import { hashPassword, verifyPassword } from './password.ts'
 
-test('a password is kept as an argon2id PHC string, under a salt of its own', async () => {
+test('hashes a password to an argon2id PHC string with a random salt', async () => {
   const [one, other] = await Promise.all([hashPassword('swordfish', 'test'), hashPassword('swordfish', 'test')])
   assert.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z\d+/]{22}\$[A-Za-z\d+/]{43}$/)
   assert.notEqual(one, other)
@@ -16,18 +16,18 @@ test('the same password verifies, however its letters are composed, and no other
     assert.equal(await verifyPassword(password, stored, 'test'), false)
 })
 
-test('the string says how it was made: one of another tool with other parameters verifies too', async () => {
+test('verifies a string of another tool with other parameters', async () => {
   // Made with `echo -n password | argon2 somesalt -id -t 2 -m 16 -p 1`, which is in the tests of the reference implementation.
   const stored = '$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc'
   assert.equal(await verifyPassword('password', stored, 'test'), true)
   assert.equal(await verifyPassword('Password', stored, 'test'), false)
 })
 
-test('what is not such a string is a bug, not a wrong password', async () => {
+test('throws for a malformed string', async () => {
   await assert.rejects(verifyPassword('a', 'swordfish', 'test'), /not an argon2id PHC string/)
 })
 
-test('overloaded for more passwords than can be checked in time; those that were let in are checked', async () => {
+test('rejects with overloaded above the queue limit, and verifies the queued passwords', async () => {
   const stored = await hashPassword('a', 'test')
   const outcomes = await Promise.allSettled(Array.from({ length: 40 }, () => verifyPassword('a', stored, 'test')))
   const refused = outcomes.filter((outcome) => outcome.status === 'rejected')

@@ -1,4 +1,4 @@
-/** `GET /links/{id}/qr`: what is drawn is what a reader reads. */
+/** `GET /links/{id}/qr`: readers decode the pictures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inflateSync } from 'node:zlib'
@@ -29,7 +29,7 @@ function drawnSvg(svg: string, scale: number): Picture {
   return drawPngPixels(width, width, (x, y) => dark.has(`${Math.floor(x / scale)} ${Math.floor(y / scale)}`))
 }
 
-/** The picture of a PNG of the kind that is sent, `scale` times as large. */
+/** Returns the pixels of a PNG, `scale` times as large. */
 function drawnPng(png: Buffer, scale: number): Picture {
   assert.deepEqual(png.subarray(0, 8), Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'))
   const chunks: [string, Buffer][] = []
@@ -122,7 +122,7 @@ test('200 with the types, the names and the rules that keep browsers from runnin
   }
 })
 
-test('the margin is as wide as was asked for, or wider where pixels are left over', async () => {
+test('the margin has the requested width, or more if pixels are left over', async () => {
   const modules = encodeModules(links[0]?.short_url ?? '', 'M').length
   for (const margin of [0, 1, 4, 16]) {
     const path = `/api/v1/links/${first}/qr?margin=${margin}`
@@ -193,7 +193,7 @@ test('200 for the bounds of each parameter', async () => {
   }
 })
 
-test('404 for a link that is not there, or is of another account; 403 and 401 without the right', async () => {
+test('404 for an unknown link or one of another account, 403 without the scope, 401 without a key', async () => {
   for (const id of [9999, 'x', '01']) assert.equal((await app.send('GET', `/api/v1/links/${id}/qr`)).status, 404)
   const path = `/api/v1/links/${first}/qr`
   const other = await app.createKey({ account: await app.createAccount() })
@@ -213,6 +213,6 @@ test('the largest picture of the longest code takes the event loop less than 20 
     spent.push((user + system) / 1_000)
     await picture
   }
-  // The first rounds are those in which the code is compiled.
+  // The code is compiled during the first rounds.
   assert.ok(Math.min(...spent) < 20, `${spent}`)
 })

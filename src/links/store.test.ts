@@ -2,18 +2,13 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { InsertQueryNode } from 'kysely'
 import { newStorage } from '../../test/engine.ts'
+import { plainLink } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertDomain } from '../domains/store.ts'
 import { Failure, ForeignKeyViolation } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { isRead } from '../storage/schema.ts'
 import { findLink, findLinkByAlias, insertLink, linksAfter } from './store.ts'
-
-const values = {
-  ...{ space_id: null, url: 'https://acme.com', title: null, disabled: false, active_period_start_at: null },
-  ...{ active_period_end_at: null, clicks_limit: null, expiration_url: null, redirect_password: null },
-  ...{ forward_query: false, redirect_status: 302 },
-}
 
 const noUrls = { homepage_url: null, not_found_url: null }
 
@@ -44,10 +39,10 @@ function clashing(real: Db, clashes: number) {
   return { db, tried }
 }
 
-test('a generated alias that is taken is followed by another, and by longer ones when that goes on', async () => {
+test('generates another alias while aliases are taken, and longer ones after three', async () => {
   const { account, domain } = await newDomain()
   const { db, tried } = clashing(storage, 7)
-  const { record } = await insertLink(db, account, domain, { ...values, alias: null })
+  const { record } = await insertLink(db, account, domain, { ...plainLink, alias: null })
   assert.deepEqual(
     tried.map(({ length }) => length),
     [7, 7, 7, 8, 8, 8, 9, 9],
@@ -57,22 +52,22 @@ test('a generated alias that is taken is followed by another, and by longer ones
   assert.deepEqual((await findLink(storage, account, record.id))?.record, record)
 })
 
-test('a link that is refused uses up no id', async () => {
+test('a rejected link uses no id', async () => {
   const { account, domain } = await newDomain()
-  const first = await insertLink(storage, account, domain, { ...values, alias: 'one' })
+  const first = await insertLink(storage, account, domain, { ...plainLink, alias: 'one' })
   const refused = [
-    insertLink(storage, account, domain, { ...values, alias: 'ONE' }),
-    insertLink(storage, account, { ...domain, id: 999 }, { ...values, alias: 'two' }),
-    insertLink(storage, account, domain, { ...values, alias: 'three', space_id: 999 }),
-    insertLink(storage, account + 1, domain, { ...values, alias: 'four' }),
+    insertLink(storage, account, domain, { ...plainLink, alias: 'ONE' }),
+    insertLink(storage, account, { ...domain, id: 999 }, { ...plainLink, alias: 'two' }),
+    insertLink(storage, account, domain, { ...plainLink, alias: 'three', space_id: 999 }),
+    insertLink(storage, account + 1, domain, { ...plainLink, alias: 'four' }),
   ]
   const codes = (await Promise.allSettled(refused)).map((each) => each.status === 'rejected' && each.reason.code)
   assert.deepEqual(codes, ['alias_taken', 'validation_failed', 'validation_failed', 'validation_failed'])
-  const next = await insertLink(storage, account, domain, { ...values, alias: 'two' })
+  const next = await insertLink(storage, account, domain, { ...plainLink, alias: 'two' })
   assert.equal(next.record.id, first.record.id + 1)
 })
 
-test('a link brings its past along, and is found by its alias in any case, by its own account alone', async () => {
+test('stores given clicks and times, and finds a link by its alias in any case, only in its account', async () => {
   const { account, domain } = await newDomain()
   const past = {
     ...{ clicks: 7, last_clicked_ms: Date.parse('2020-01-02T00:00:00.000Z') },
@@ -82,7 +77,7 @@ test('a link brings its past along, and is found by its alias in any case, by it
     storage,
     account,
     domain,
-    { ...values, alias: 'Älter', clicks_limit: 7 },
+    { ...plainLink, alias: 'Älter', clicks_limit: 7 },
     { ...past, bots: 0, previews: 0 },
   )
   assert.deepEqual(record, { ...record, ...past })
@@ -96,7 +91,7 @@ test('a link brings its past along, and is found by its alias in any case, by it
   assert.deepEqual(await linksAfter(storage, account + 1, 0, 10), [])
 })
 
-test('a domain or a space that is deleted in the same moment is unknown', async () => {
+test('a domain or a space that another request deletes at the same time is unknown', async () => {
   const { account, domain } = await newDomain()
   const failingOn = (constraint: string | null): Db => ({
     execute: (asked) =>
@@ -106,7 +101,7 @@ test('a domain or a space that is deleted in the same moment is unknown', async 
     write: storage.write.bind(storage),
   })
   const refusal = (constraint: string | null, space_id: number | null) =>
-    insertLink(failingOn(constraint), account, domain, { ...values, space_id, alias: 'a' }).catch((error) => error)
+    insertLink(failingOn(constraint), account, domain, { ...plainLink, space_id, alias: 'a' }).catch((error) => error)
   assert.deepEqual(violationsOf(await refusal('links_domain_id_fkey', 3)), ['unknown_domain'])
   assert.deepEqual(violationsOf(await refusal('links_space_id_fkey', 3)), ['unknown_space'])
   assert.deepEqual(violationsOf(await refusal(null, null)), ['unknown_domain'])

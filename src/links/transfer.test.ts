@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
+import { plainLink } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
 import { transferables } from '../app/app.ts'
 import { beginDomainRemoval, insertDomain } from '../domains/store.ts'
@@ -25,21 +26,7 @@ async function fill(storage: Storage, domains: readonly string[], spaces: readon
   for (const name of spaces) await insertSpace(storage, 1, { name, color: 1 })
 }
 
-const plain: LinkValues = {
-  space_id: null,
-  url: 'https://acme.com/',
-  title: null,
-  disabled: false,
-  active_period_start_at: null,
-  active_period_end_at: null,
-  clicks_limit: null,
-  expiration_url: null,
-  redirect_password: null,
-  forward_query: false,
-  redirect_status: 302,
-}
-
-/** With no field left as it is by default. */
+/** No field has its default. */
 const full: LinkValues = {
   space_id: 2,
   url: 'https://acme.com/ÄPFEL?q="ß"#%22',
@@ -64,7 +51,7 @@ async function textOf(storage: Storage): Promise<string> {
   return (await Array.fromAsync(exportRecords(storage, 1, transferables))).join('')
 }
 
-/** Imports a file into account 1, and returns what was counted and why lines were refused. */
+/** Imports a file into account 1, and returns the counts and the reasons of rejected lines. */
 async function bringIn(storage: Storage, text: string) {
   const reasons: string[] = []
   const file = async function* () {
@@ -82,13 +69,13 @@ for (const [from, to] of [
   ['sqlite', 'postgres'],
   ['postgres', 'sqlite'],
 ] as const) {
-  test(`every field of a link goes from ${from} to ${to}, and a second import stores nothing`, async (t) => {
+  test(`imports all fields of links from ${from} into ${to}, and a second import stores nothing`, async (t) => {
     const [here, there] = [await newPlace(t, from), await newPlace(t, to)]
     await fill(here, ['a.example', 'b.example'], ['First', 'Second'])
     const b = { id: 2, name: 'b.example' }
     await insertLink(here, 1, b, { ...full, alias: 'Ähre/🏳️‍🌈' }, past)
-    await insertLink(here, 1, b, { ...plain, alias: 'plain' })
-    await insertLink(here, 1, { id: 1, name: 'a.example' }, { ...plain, alias: 'PLAIN', clicks_limit: 1 })
+    await insertLink(here, 1, b, { ...plainLink, alias: 'plain' })
+    await insertLink(here, 1, { id: 1, name: 'a.example' }, { ...plainLink, alias: 'PLAIN', clicks_limit: 1 })
     // There, the ids are others.
     await fill(there, ['b.example', 'c.example'], ['Here', 'More'])
     const text = await textOf(here)
@@ -123,21 +110,21 @@ for (const [from, to] of [
   })
 }
 
-test('clicks are taken over when a link is stored, and are no difference later', async (t) => {
+test('stores the clicks of a new link, and ignores those of an existing one', async (t) => {
   const storage = await newPlace(t)
   await fill(storage, ['a.example'], [])
-  await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...plain, alias: 'sale' }, past)
+  await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...plainLink, alias: 'sale' }, past)
   const text = (await textOf(storage)).replace('"clicks":5000000000', '"clicks":1')
   assert.deepEqual(await bringIn(storage, text), { stored: 0, known: 2, reasons: [] })
   assert.equal((await findLink(storage, 1, 1))?.record.clicks, 5_000_000_000)
 })
 
-test('a link that is there with another value is left as it is, and the sentence says what to do', async (t) => {
+test('does not change an existing link with another value, and explains what to do', async (t) => {
   const storage = await newPlace(t)
   await fill(storage, ['a.example'], ['First', 'Second'])
   await insertLink(storage, 1, { id: 1, name: 'a.example' }, { ...full, alias: 'sale' })
   const text = await textOf(storage)
-  const others = { ...plain, redirect_password: await hashPassword('Geheim', 'test') }
+  const others = { ...plainLink, redirect_password: await hashPassword('Geheim', 'test') }
   const sentence =
     'alias: sale is there already on a.example, with other values; its id is 1. Delete the link here, or change the alias in the file, then import again.'
   for (const name of Object.keys(full) as (keyof LinkValues)[]) {
@@ -153,7 +140,7 @@ test('a link that is there with another value is left as it is, and the sentence
 const header = '{"waymark_export":1,"source":"elsewhere"}\n'
 const oneDomain = '{"domain":{"id":7,"name":"a.example"}}\n{"space":{"id":8,"name":"First","color":1}}\n'
 
-test('a link whose domain or space is not here is refused', async (t) => {
+test('rejects a link with an unknown domain or space', async (t) => {
   const storage = await newPlace(t)
   await insertDomain(
     storage,
@@ -238,11 +225,18 @@ for (const [members, reason] of [
   })
 }
 
-test('a line may have the least that a link needs, or all that the API answers', async (t) => {
+test('accepts only the required fields, or all fields of the API', async (t) => {
   const storage = await newPlace(t)
   const least = { alias: 'x', url: 'https://acme.com', domain_id: 7 }
   const answered = {
-    ...{ id: 3, ...plain, redirect_password: undefined, alias: 'y', domain_id: 7, short_url: 'https://a.example/y' },
+    ...{
+      id: 3,
+      ...plainLink,
+      redirect_password: undefined,
+      alias: 'y',
+      domain_id: 7,
+      short_url: 'https://a.example/y',
+    },
     ...{ status: 'active', has_redirect_password: true, redirect_password_hash: phc(usual), ...told },
   }
   const text = [least, answered].map((link) => `${JSON.stringify({ link })}\n`).join('')
@@ -252,13 +246,13 @@ test('a line may have the least that a link needs, or all that the API answers',
   assert.deepEqual([y?.clicks, y?.created_at, y?.redirect_password], [past.clicks, past.created_at, phc(usual)])
 })
 
-test('links of a domain that is being removed are left out, however many there are', async (t) => {
+test('exports no links of a domain that is being deleted', async (t) => {
   const storage = await newPlace(t)
   await fill(storage, ['a.example', 'b.example'], [])
   await storage.write(async (tx) => {
     for (let n = 0; n < 1_200; n++) {
       const name = n % 600 < 10 ? 'b.example' : 'a.example'
-      await insertLink(tx, 1, { id: name === 'a.example' ? 1 : 2, name }, { ...plain, alias: `l${n}` })
+      await insertLink(tx, 1, { id: name === 'a.example' ? 1 : 2, name }, { ...plainLink, alias: `l${n}` })
     }
   })
   assert.ok(await beginDomainRemoval(storage, 1, 1, null))

@@ -1,4 +1,4 @@
-/** A link that is deleted so that it can come back: what its owner, its visitors and other nodes see of it. */
+/** Deleting and restoring a link, for its account, its visitors and other nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../test/app.ts'
@@ -27,7 +27,7 @@ async function foundBy({ send }: Place, text: string): Promise<[total: number, .
   return [all.body.meta.total, ...found.body.data.map(({ id }: Json) => id)]
 }
 
-test('gone at once for all who ask; and back, whole, at once', async () => {
+test('deletes and restores a link immediately and completely', async () => {
   const own = await newPlace(app)
   const space = await own.stored('/spaces', { name: 'Sales' })
   const alias = fresh('Sommer')
@@ -58,7 +58,7 @@ test('gone at once for all who ask; and back, whole, at once', async () => {
   })
 })
 
-test('statistics are the same before and after, with clicks that were about to be written', async () => {
+test('restores the statistics, including clicks that were not written before', async () => {
   const own = await newPlace(app)
   const link = await own.link({ alias: fresh('sale') })
   const url = `http://${own.domain.name}/${link.alias}`
@@ -76,7 +76,7 @@ test('statistics are the same before and after, with clicks that were about to b
   assert.deepEqual(await statsOf(own, { domain_id: String(own.domain.id) }), ofDomain)
 })
 
-test('a link that was deleted through the API does not come back', async () => {
+test('does not restore a link that the API deleted', async () => {
   const own = await newPlace(app)
   const link = await own.link()
   assert.equal((await own.send('DELETE', `/links/${link.id}`)).status, 204)

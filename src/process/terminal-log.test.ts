@@ -28,18 +28,6 @@ test('prints a request as one readable line', async () => {
   assert.deepEqual(more, [])
 })
 
-test('prints other messages as one line', async () => {
-  const lines = await linesOf((logger) => {
-    logger.info({ method: 'GET', route: null, status: 404, ms: 0.5 }, 'request')
-    logger.info({ status: 400, code: 'malformed_request' }, 'refused')
-    logger.info('stopped')
-  })
-  assert.deepEqual(
-    lines.map((line) => line.replace(/^\S+ /, '').trimEnd()),
-    ['INFO: GET (no such operation) 404 in 0.5 ms', 'INFO: refused 400 {"code":"malformed_request"}', 'INFO: stopped'],
-  )
-})
-
 test('prints errors with their stacks', async () => {
   const lines = (await linesOf((logger) => logger.error({ err: new Error('boom') }, 'internal error'))).join('\n')
   assert.match(lines, /ERROR: internal error *\n[\s\S]*"message": "boom"[\s\S]*at \S*terminal-log\.test\.ts/)

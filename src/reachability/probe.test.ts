@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { freePort } from '../../test/processes.ts'
 import { repository } from '../../test/scripts.ts'
-import { isTlsError, probe } from './probe.ts'
+import { probe } from './probe.ts'
 
 const fingerprint = 'n3vaDcnoPlRmZQxY1sWu0k'
 const path = '/.well-known/waymark'
@@ -169,16 +169,4 @@ test('returns "certificate error" without valid TLS, even after a redirect', asy
   const port = await serve(t, (_, response) => void response.writeHead(301, { location: url }).end())
   assert.equal(await ask(`http://localhost:${port}${path}`, { httpsPort: secure }), 'certificate error')
   assert.equal(await ask(`https://localhost:${port}${path}`), 'certificate error')
-})
-
-test('recognizes TLS errors of OpenSSL and Node', () => {
-  const isTls = (code: string) => isTlsError(Object.assign(new Error('failed'), { code }))
-  for (const code of [
-    ...['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN'],
-    ...['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'ERR_TLS_CERT_ALTNAME_INVALID'],
-    ...['HOSTNAME_MISMATCH', 'INVALID_CA', 'CERT_REVOKED', 'EPROTO', 'ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR'],
-  ])
-    assert.ok(isTls(code), code)
-  for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'HPE_INVALID_CONSTANT']) assert.ok(!isTls(code), code)
-  assert.ok(!isTlsError(new Error('failed')))
 })

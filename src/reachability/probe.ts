@@ -84,6 +84,6 @@ async function startOf(body: AsyncIterable<Buffer>): Promise<string> {
 const tlsCode = /CERT|CRL|SIGNATURE|^(?:ERR_SSL|ERR_TLS)_|^(?:EPROTO|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE))$/
 
 /** Returns whether a request failed because of TLS. */
-export function isTlsError(error: unknown): boolean {
+function isTlsError(error: unknown): boolean {
   return tlsCode.test(String((error as NodeJS.ErrnoException).code))
 }

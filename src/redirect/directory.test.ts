@@ -156,7 +156,7 @@ test('does not look up overlong aliases', async (t) => {
   assert.equal(watched.lookups, 0)
 })
 
-test('shares a lookup among concurrent visits of an alias', async (t) => {
+test('shares a lookup among concurrent visits', async (t) => {
   const { watched, find, storage, ...owner } = await open(t)
   const id = await newLink(storage, owner, 'sale')
   const found = await Promise.all(Array.from({ length: 50 }, () => find('sale')))

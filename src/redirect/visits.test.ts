@@ -185,7 +185,7 @@ test('returns 405 with Allow for other methods, and accepts POST only for a pass
   assert.deepEqual([status, headers.allow], [405, 'GET, HEAD, POST'])
 })
 
-test('returns an empty 503 for prefetches, which are neither clicks nor failures', async () => {
+test('returns an empty 503 for prefetches, without counting clicks or failures', async () => {
   const { visit, clicks, logs } = await serving({ alias: 'a', url: target })
   const ahead = [
     ...['prefetch', 'prefetch;prerender', 'prefetch;anonymous-client-ip'].map((value) => ({ 'sec-purpose': value })),

@@ -55,7 +55,7 @@ describe('POST /spaces', () => {
     assert.equal((await stored({ name: ' \t Cafe\u0301 \u00a0\n' })).name, 'Caf\u00e9')
   })
 
-  test('201 for a name that is in use', async () => {
+  test('201 for a name in use', async () => {
     const first = await stored({ name: 'Twice' })
     const second = await stored({ name: 'Twice' })
     assert.ok(second.id > first.id)
@@ -116,7 +116,7 @@ const example =
 
 for (const method of ['PUT', 'PATCH']) {
   describe(`${method} /spaces/{id}`, () => {
-    test('200 for a change of case alone', async () => {
+    test('200 if only the case changes', async () => {
       const record = await stored({ name: 'case' })
       assert.equal(
         (await app.send(method, `${spaces}/${record.id}`, { form: { name: 'CASE' } })).body.data.name,
@@ -124,7 +124,7 @@ for (const method of ['PUT', 'PATCH']) {
       )
     })
 
-    test('422 for a name and a color that are empty, blank or null, and nothing is changed', async () => {
+    test('422 for an empty, blank or null name and color, and nothing is changed', async () => {
       const record = await stored({ color: 3 })
       const blanks = [{ form: 'name=&color=' }, { form: 'name=+&color=+' }, { json: { name: null, color: null } }]
       for (const request of blanks) {
