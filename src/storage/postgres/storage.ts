@@ -49,6 +49,7 @@ export class PostgresStorage implements Storage {
     this.#slowLists = new Semaphore({
       concurrency: Math.max(1, size - reservedConnections),
       maxQueue: 256,
+      maxQueuePerKey: 32,
       maxWaitMs: 500,
       rejection: tooManySearches,
     })

@@ -173,6 +173,20 @@ test('rejects searches when too many wait, without delaying short reads', async 
   await Promise.all(Array.from({ length: 20 }, search))
 })
 
+test('runs the search of an account while another account has too many', async (t) => {
+  const { storage, account, url } = await open(t)
+  const other = (await createAccount(storage, 'Other')).id
+  const locker = new pg.Client({ connectionString: url })
+  await locker.connect()
+  await locker.query('begin; lock table spaces in access exclusive mode')
+  const search = (of: number) => listSpaces(storage, of, { ...firstPage, search: 'x' })
+  const many = Promise.allSettled(Array.from({ length: 300 }, () => search(account)))
+  const one = search(other)
+  await locker.end()
+  await one
+  assert.ok((await many).some(({ status }) => status === 'rejected'))
+})
+
 test('fails immediately when the server has no free connection, and finishes running queries', async (t) => {
   const { url } = await open(t)
   const role = newName('role')

@@ -82,11 +82,16 @@ test('rejects a query that cannot run, and answers the next', async (t) => {
   deepEqual(await readers.select('scan', count, 1), [{ total: 0 }])
 })
 
-test('rejects queries beyond the longest queue of a thread, and answers the others', async (t) => {
+test('rejects queries beyond the longest queue of a thread or of an account, and answers the others', async (t) => {
   const { readers } = await open(t)
-  const settled = await Promise.allSettled(Array.from({ length: 300 }, () => readers.select('scan', count, 1)))
-  equal(settled.filter(({ status }) => status === 'fulfilled').length, 256)
-  ok(settled.every((each) => each.status === 'fulfilled' || hasCode('overloaded')(each.reason)))
+  const answered = async (accounts: number[]) => {
+    const settled = await Promise.allSettled(accounts.map((account) => readers.select('scan', count, account)))
+    ok(settled.every((each) => each.status === 'fulfilled' || hasCode('overloaded')(each.reason)))
+    return accounts.filter((_, at) => settled[at]?.status === 'fulfilled')
+  }
+  equal((await answered(Array.from({ length: 300 }, (_, n) => n % 10))).length, 256)
+  const manyThenOne = await answered([...Array.from({ length: 300 }, () => 1), 2])
+  deepEqual([manyThenOne.length, manyThenOne.at(-1)], [35, 2])
 })
 
 test('fails without a database, which it does not create, and restarts a dead thread later', async (t) => {

@@ -23,6 +23,8 @@ export interface SentError {
 const concurrency = 2
 /** Queries that may wait for one thread. */
 const maxQueue = 254
+/** Queries of one account that may wait for one thread, so that an account cannot fill the queue. */
+const maxQueuePerKey = 32
 /** How long a closing thread may take for the queries that it has. Milliseconds. */
 const closeMs = 1_000
 /** SQLite works outside of the thread's heap. */
@@ -99,7 +101,7 @@ function createReader(options: ReaderOptions, onNotice: (notice: SentError) => v
     toError: (sent) => toFailure(sent as SentError),
     onNotice,
   })
-  return { client, semaphore: new Semaphore({ concurrency, maxQueue, rejection: tooManySearches }) }
+  return { client, semaphore: new Semaphore({ concurrency, maxQueue, maxQueuePerKey, rejection: tooManySearches }) }
 }
 
 function toFailure({ message, reason }: SentError): Failure {
