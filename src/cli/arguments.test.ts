@@ -12,22 +12,8 @@ test('parses durations in s, m, h and d, up to a hundred years', () => {
     '0s': 0,
   }))
     assert.equal(parseDuration(text), seconds * 1_000)
-  for (const text of [
-    '36501d',
-    '876001h',
-    '99999999999s',
-    '',
-    's',
-    '30',
-    '30 s',
-    '1.5h',
-    '-1d',
-    '01d',
-    '1w',
-    '1D',
-    '1d\n',
-  ])
-    assert.equal(parseDuration(text), undefined, text)
+  const rejected = ['', '30 s', '1d\n', ...'36501d 876001h 99999999999s s 30 1.5h -1d 01d 1w 1D'.split(' ')]
+  for (const text of rejected) assert.equal(parseDuration(text), undefined, text)
 })
 
 test('returns integers that keep dates valid', () => {

@@ -2,19 +2,17 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { type Around, runHere, type Said } from '../../test/command-line.ts'
-import { newDatabase as newPostgres } from '../../test/postgres-database.ts'
-import { newDatabase, type Variables } from '../../test/processes.ts'
+import { newDatabase } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertDomain } from '../domains/store.ts'
 import { removeLink } from '../links/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { insertSpace } from '../spaces/store.ts'
-import type { StorageLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 
 interface Place {
-  readonly location: StorageLocation
+  readonly path: string
   readonly storage: Storage
   /** Runs a command that must succeed. Returns its output. */
   say(...args: string[]): Promise<string>
@@ -24,11 +22,7 @@ interface Place {
 /** Creates an account with the domains go.acme.com and bücher.example and the spaces Summer, Winter and winter. */
 async function newPlace(t: TestContext): Promise<Place> {
   const { path, variables } = newDatabase(t)
-  return placeAt(t, { engine: 'sqlite', path }, variables)
-}
-
-async function placeAt(t: TestContext, location: StorageLocation, variables: Variables): Promise<Place> {
-  const storage = await openStorage(location)
+  const storage = await openStorage({ engine: 'sqlite', path })
   t.after(() => storage.close())
   await createAccount(storage, 'Acme')
   for (const name of ['go.acme.com', 'bücher.example']) await addDomain(storage, name)
@@ -39,7 +33,7 @@ async function placeAt(t: TestContext, location: StorageLocation, variables: Var
     assert.deepEqual([code, stderr], [0, ''])
     return stdout.trimEnd()
   }
-  return { location, storage, say, run }
+  return { path, storage, say, run }
 }
 
 async function addDomain(storage: Storage, text: string): Promise<void> {
@@ -188,10 +182,10 @@ test('show prints every field, and requires --domain if several domains have the
 })
 
 test('accepts an alias with a hyphen after --, and an alias equal to the database path', async (t) => {
-  const { location, run, say } = await newPlace(t)
+  const { path, run, say } = await newPlace(t)
   await say('create', 'https://acme.com', '--alias=-x')
   assert.equal(JSON.parse(await say('show', '--json', '--', '-x')).alias, '-x')
-  assert.match((await run(['show', 'path' in location ? location.path : ''])).stderr, /^There is no link /)
+  assert.match((await run(['show', path])).stderr, /^There is no link /)
 })
 
 test('delete asks for confirmation at a terminal', async (t) => {
@@ -242,19 +236,6 @@ test('delete fails if the link is deleted during the confirmation', async (t) =>
   })
   assert.equal(code, 1)
   assert.match(stderr, /\[y\/N\] The link http:\/\/go\.acme\.com:3080\/sale is gone already\.\n$/)
-})
-
-test('creates, finds and deletes links on PostgreSQL', async (t) => {
-  const { drop, ...location } = await newPostgres()
-  t.after(drop)
-  const { run, say } = await placeAt(t, location, { DATABASE_URL: location.url })
-  for (const domain of ['go.acme.com', 'bücher.example']) {
-    await say('create', 'https://acme.com', '--alias', 'Ähre', '--space', 'SUMMER', '--domain', domain)
-  }
-  assert.equal((await run(['show', 'ähre'])).code, 2)
-  assert.equal(JSON.parse(await say('list', '--search', 'ÄHRE', '--space', 'summer', '--json')).length, 2)
-  await say('delete', 'ÄHRE', '--domain', 'go.acme.com', '--yes')
-  assert.equal(JSON.parse(await say('show', 'ähre', '--json')).domain_id, 2)
 })
 
 for (const [args, sentence] of [

@@ -1,30 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { runHere } from '../../test/command-line.ts'
-import { newDatabase as newPostgres } from '../../test/postgres-database.ts'
 import { newDatabase, type Variables } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { signInByToken } from '../sessions/store.ts'
-import type { StorageLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open.ts'
-import type { Storage } from '../storage/port.ts'
-
-const engines: Readonly<Record<string, (t: TestContext) => Promise<[StorageLocation, Variables]>>> = {
-  SQLite: async (t) => {
-    const { path, variables } = newDatabase(t)
-    return [{ engine: 'sqlite', path }, variables]
-  },
-  PostgreSQL: async (t) => {
-    const { drop, ...location } = await newPostgres()
-    t.after(drop)
-    return [location, { DATABASE_URL: location.url }]
-  },
-}
 
 /** Creates a database with these accounts. */
-async function placeWith(t: TestContext, names: readonly string[], engine = 'SQLite') {
-  const [location, variables] = await (engines[engine] as NonNullable<(typeof engines)[string]>)(t)
-  const storage: Storage = await openStorage(location)
+async function placeWith(t: TestContext, names: readonly string[]) {
+  const { path, variables } = newDatabase(t)
+  const storage = await openStorage({ engine: 'sqlite', path })
   t.after(() => storage.close())
   for (const name of names) await createAccount(storage, name)
   const run = (args: readonly string[], more: Variables = {}) =>
@@ -32,16 +17,14 @@ async function placeWith(t: TestContext, names: readonly string[], engine = 'SQL
   return { storage, run }
 }
 
-for (const engine of Object.keys(engines)) {
-  test(`prints a link that signs in to the only account once: ${engine}`, async (t) => {
-    const { storage, run } = await placeWith(t, ['Acme'], engine)
-    const { code, stdout, stderr } = await run([])
-    assert.deepEqual([code, stderr], [0, ''])
-    const [, token = ''] = /^http:\/\/localhost:3000\/app\/sign-in#(wml_[\w-]{43})\n$/.exec(stdout) ?? []
-    assert.equal((await signInByToken(storage, token, 'x'))?.account_id, 1)
-    assert.equal(await signInByToken(storage, token, 'x'), undefined)
-  })
-}
+test('prints a link that signs in to the only account once', async (t) => {
+  const { storage, run } = await placeWith(t, ['Acme'])
+  const { code, stdout, stderr } = await run([])
+  assert.deepEqual([code, stderr], [0, ''])
+  const [, token = ''] = /^http:\/\/localhost:3000\/app\/sign-in#(wml_[\w-]{43})\n$/.exec(stdout) ?? []
+  assert.equal((await signInByToken(storage, token, 'x'))?.account_id, 1)
+  assert.equal(await signInByToken(storage, token, 'x'), undefined)
+})
 
 test('--json prints the URL, the account and the expiration in 30 minutes', async (t) => {
   const { storage, run } = await placeWith(t, ['Acme', 'Other'])

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
-import type { Answer, Json } from '../../test/client.ts'
+import type { Json } from '../../test/client.ts'
+import { assertRefused } from '../../test/links-api.ts'
 
 const app = await startApp()
 const domains = '/api/v1/domains'
@@ -17,14 +18,6 @@ async function stored(fields: Record<string, string> = {}): Promise<Json> {
   const answer = await app.send('POST', domains, { form: { name: freshName(), ...fields } })
   assert.equal(answer.status, 201, answer.text)
   return answer.body.data
-}
-
-function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
-  assert.equal(answer.status, 422, answer.text)
-  assert.deepEqual(
-    answer.body.violations.map(({ field, code }: Json) => [field, code]),
-    expected,
-  )
 }
 
 const both = ['PUT', 'PATCH'] as const

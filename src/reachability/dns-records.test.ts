@@ -4,17 +4,7 @@ import { recordsFor } from './dns.ts'
 
 const ipv4 = '203.0.113.7'
 const ipv6 = '2001:db8::7'
-const local = [
-  '127.0.0.1',
-  '::1',
-  '10.0.0.7',
-  '172.17.0.2',
-  '192.168.1.7',
-  '169.254.1.1',
-  '100.64.0.1',
-  'fe80::1',
-  'fd00::1',
-]
+const local = '127.0.0.1 ::1 10.0.0.7 172.17.0.2 192.168.1.7 169.254.1.1 100.64.0.1 fe80::1 fd00::1'.split(' ')
 
 /** Returns the recommended records as `TYPE value`. */
 function set(name: string, host: string | null, addresses: readonly string[] = []): string[] {

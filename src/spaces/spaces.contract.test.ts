@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
-import type { Answer, Json, Request } from '../../test/client.ts'
+import type { Json, Request } from '../../test/client.ts'
+import { assertRefused } from '../../test/links-api.ts'
 
 const app = await startApp()
 const spaces = '/api/v1/spaces'
@@ -10,14 +11,6 @@ async function stored(fields: Record<string, string | number> = {}): Promise<Jso
   const answer = await app.send('POST', spaces, { form: { name: 'Marketing', ...fields } })
   assert.equal(answer.status, 201, answer.text)
   return answer.body.data
-}
-
-function assertRefused(answer: Answer, ...expected: readonly (readonly [field: string, code: string])[]): void {
-  assert.equal(answer.status, 422, answer.text)
-  assert.deepEqual(
-    answer.body.violations.map(({ field, code }: Json) => [field, code]),
-    expected,
-  )
 }
 
 describe('POST /spaces', () => {
