@@ -22,7 +22,7 @@ async function newPlace(t: TestContext) {
   const { id: account } = await createAccount(storage, 'Acme')
   const domain = await newDomain(storage, account, 'go.acme.com')
   const link = await newLink(storage, { account, domain }, 'sale')
-  const { store, maintenance } = await openClicks(location, (work) => t.after(work))
+  const { store } = await openClicks(location, (work) => t.after(work))
   const clicks = [0, 1, 2].map((day) => ({
     ...{ link, atMs: noon + day * dayMs, count: 1, class: 'person' as const, facts: null },
     visitorUnder: () => 1,
@@ -30,10 +30,7 @@ async function newPlace(t: TestContext) {
   await store.write(1, clicks)
   const DATABASE_URL = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url
   const run = (...args: string[]) => runHere(args, { variables: { DATABASE_URL } })
-  return Object.assign((...args: string[]) => run('export', 'clicks', ...args), {
-    run,
-    forget: () => maintenance.deleteClicks(account, link),
-  })
+  return (...args: string[]) => run('export', 'clicks', ...args)
 }
 
 test('JSON Lines have the days of a period, with the short link of each', async (t) => {
@@ -69,23 +66,6 @@ test('CSV goes to a file, which is replaced only with --force', async (t) => {
   assert.equal(since.stdout.split('\r\n')[1], '2026-11-22,go.acme.com/sale,1,total,,1,1,0,0')
   const told = await say(file, '--force', '--to', '2026-11-19')
   assert.equal(told.stderr, `Exported to ${file}. click_days: 0.\n`)
-})
-
-test('import takes JSON Lines back, and refuses CSV in one sentence that names the way out', async (t) => {
-  const say = await newPlace(t)
-  const [lines, csv] = ['clicks.jsonl', 'clicks.csv'].map((name) => join(newFolder(t), name)) as [string, string]
-  await say(lines)
-  await say(csv, '--format', 'csv')
-  await say.forget()
-  const told = await say.run('import', lines)
-  assert.deepEqual(told, { code: 0, stdout: 'Records stored: 3, there already: 0, refused: 0.\n', stderr: '' })
-  const again = join(newFolder(t), 'again.jsonl')
-  await say(again)
-  const withoutTime = (file: string) => readFileSync(file, 'utf8').replace(/"exported_at":"[^"]*"/, '')
-  assert.equal(withoutTime(again), withoutTime(lines))
-  const refused = await say.run('import', csv)
-  assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /^The file has clicks as CSV, [^\n]* JSON Lines, [^\n]*\.\n$/)
 })
 
 test('exit code 2 for a format, a day or a period that there is not; --help explains', async (t) => {

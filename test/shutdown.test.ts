@@ -60,6 +60,15 @@ test('SIGINT: an idle connection is not awaited; exit code 0', async (t) => {
   assertNothingAwaited(stdout)
 })
 
+test('an aborted request does not delay the exit', async (t) => {
+  const server = await startServer(t, newDatabase(t).variables)
+  const slow = await halfRequest(server, 'aborted')
+  slow.socket.destroy()
+  const { code, stdout } = await server.end('SIGTERM')
+  assert.equal(code, 0)
+  assertNothingAwaited(stdout)
+})
+
 test('a second signal ends the server at once, with exit code 1', async (t) => {
   const server = await startServer(t, newDatabase(t).variables)
   await halfRequest(server, 'never finished')

@@ -237,6 +237,16 @@ test("an account's own export brings back what was deleted, and nothing twice", 
   assert.equal(JSON.parse((await place.say('import', file, '--json')).stdout).stored, 0)
 })
 
+test('stores an imported and deleted space again', async (t) => {
+  const [from, to] = [await newPlace(t), await newPlace(t)]
+  await fill(from, 1)
+  const file = join(newFolder(t), 'export.jsonl')
+  await from.say('export', file)
+  await to.say('import', file)
+  assert.ok(await removeSpace(to.storage, 1, 1, null))
+  assert.match((await to.say('import', file)).stdout, /^Records stored: 1, there already: 1, /)
+})
+
 test('a clone that has grown refuses ids that mean other records there; --as-new stores those under new ids, once', async (t) => {
   const from = await newPlace(t)
   await insertSpace(from.storage, 1, { name: 'Shared', color: 1 })

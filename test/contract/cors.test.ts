@@ -22,15 +22,7 @@ describe('CORS_ORIGINS', () => {
     assert.equal(headers['access-control-allow-origin'], origin)
     assert.match(String(headers.vary), /Origin/)
     const exposed = String(headers['access-control-expose-headers']).split(', ')
-    for (const name of [
-      'ETag',
-      'Link',
-      'Location',
-      'Retry-After',
-      'X-Request-Id',
-      'RateLimit',
-      'Idempotency-Replayed',
-    ]) {
+    for (const name of 'ETag Link Location Retry-After X-Request-Id RateLimit Idempotency-Replayed'.split(' ')) {
       assert.ok(exposed.includes(name), name)
     }
     assert.equal(headers['access-control-allow-credentials'], undefined)
@@ -64,13 +56,7 @@ describe('CORS_ORIGINS', () => {
     const { status, headers: said } = await app.send('OPTIONS', `${path}/1`, { key: null, headers })
     assert.equal(status, 204)
     assert.equal(said['access-control-allow-origin'], origin)
-    assert.deepEqual(String(said['access-control-allow-methods']).split(', '), [
-      'GET',
-      'HEAD',
-      'PUT',
-      'PATCH',
-      'DELETE',
-    ])
+    assert.equal(said['access-control-allow-methods'], 'GET, HEAD, PUT, PATCH, DELETE')
     const allowed = String(said['access-control-allow-headers']).toLowerCase().split(', ')
     for (const name of ['authorization', 'content-type', 'if-match', 'if-none-match', 'idempotency-key']) {
       assert.ok(allowed.includes(name), name)

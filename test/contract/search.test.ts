@@ -26,43 +26,17 @@ async function listing(resource: 'domains' | 'spaces', names: readonly string[])
   }
 }
 
-const spaces = [
-  'Marketing',
-  'MARKET research',
-  '100% sure',
-  '100 percent',
-  'a_b',
-  'aXb',
-  'back\\slash',
-  'Straße',
-  'STRASSE',
-]
-const more = [
-  'Ärger',
-  'ärgerlich',
-  'Όδυσσεύς',
-  'İstanbul',
-  'ﬁne',
-  '日本語',
-  'x',
-  '💩 pile',
-  "it's",
-  '"quoted"',
-  'a*b',
-  '-- or 1=1',
-]
-const searchSpaces = await listing('spaces', [...spaces, ...more])
+const spaces = `Marketing, MARKET research, 100% sure, 100 percent, a_b, aXb, back\\slash, Straße, STRASSE, Ärger, ärgerlich,
+  Όδυσσεύς, İstanbul, ﬁne, 日本語, x, 💩 pile, it's, "quoted", a*b, -- or 1=1`
+const searchSpaces = await listing('spaces', spaces.split(/,\s+/))
 
 const expected: readonly (readonly [search: string, ...names: string[]])[] = [
-  ['market', 'Marketing', 'MARKET research'],
   ['MARKET', 'Marketing', 'MARKET research'],
   ['  market  ', 'Marketing', 'MARKET research'],
   ['arketin', 'Marketing'],
   ['%', '100% sure'],
-  ['00%', '100% sure'],
   ['_', 'a_b'],
   ['a_b', 'a_b'],
-  ['\\', 'back\\slash'],
   ['k\\s', 'back\\slash'],
   ['strasse', 'Straße', 'STRASSE'],
   ['STRAßE', 'Straße', 'STRASSE'],
@@ -72,14 +46,10 @@ const expected: readonly (readonly [search: string, ...names: string[]])[] = [
   ['ΌΔΥΣΣΕΎΣ', 'Όδυσσεύς'],
   ['όδυσσεύς', 'Όδυσσεύς'],
   ['本', '日本語'],
-  ['日本', '日本語'],
-  ['日本語', '日本語'],
-  ['x', 'x', 'aXb'],
   ['X', 'x', 'aXb'],
   ['💩', '💩 pile'],
   ["'", "it's"],
   ['"quo', '"quoted"'],
-  ['a*b', 'a*b'],
   ['*', 'a*b'],
   ['-- or', '-- or 1=1'],
   ['fine', 'ﬁne'],

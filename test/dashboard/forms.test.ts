@@ -48,24 +48,17 @@ const web = [
 ]
 const badLinks: readonly Form[] = [
   { url: '' },
-  { url: 'acme' },
   { url: 'acme.com/x' },
   { url: 'javascript:alert(1)' },
   { url: `https://acme.com/${long(9_000)}` },
   { alias: 'two words' },
   { alias: 'robots.txt' },
-  { alias: '/x' },
   { alias: '../x' },
-  { alias: 'x+' },
-  { alias: 'taken' },
   { alias: 'TAKEN' },
   { alias: long(129) },
   { title: long(256) },
   { clicks_limit: '0' },
-  { clicks_limit: '-1' },
   { clicks_limit: 'many' },
-  { clicks_limit: '1e3' },
-  { expiration_url: 'nope' },
   { expiration_url: 'acme.com/over' },
   { redirect_status: '303' },
   { space_id: '99999' },
@@ -79,15 +72,7 @@ const badLinks: readonly Form[] = [
 describe("returns 422 with the API's message next to each field, and keeps the input", () => {
   test('for a new and for an existing domain', async () => {
     const { domain } = place
-    const names = [
-      '',
-      '-nope.example',
-      'a b.example',
-      'https://go.acme.com',
-      '1.2.3.4',
-      `${long(64)}.example`,
-      'аpple.example',
-    ]
+    const names = ['', '-nope.example', 'a b.example', '1.2.3.4', `${long(64)}.example`, 'аpple.example']
     for (const typed of [...names.map((name) => ({ name })), ...web, { name: domain.name }]) {
       const besides = { name: 'fresh.acme.com' }
       const asks = ['POST', '/domains'] as const

@@ -146,23 +146,8 @@ const query = fc
     { requiredKeys: [] },
   )
   .map((fields) => new URLSearchParams(fields as Form).toString())
-const field = fc.constantFrom(
-  ...[
-    'url',
-    'alias',
-    'name',
-    'domain_id',
-    'space_id',
-    'id',
-    'account',
-    'account_id',
-    'version',
-    'what',
-    'confirmed',
-    'color',
-  ],
-  ...links.map((id) => `row-${id}`),
-)
+const names = 'url alias name domain_id space_id id account account_id version what confirmed color'.split(' ')
+const field = fc.constantFrom(...names, ...links.map((id) => `row-${id}`))
 const value = fc.oneof(
   idText,
   fc.constantFrom('move', 'delete', 'restore', 'disable', 'enable', 'true', 'https://acme.com/', '1', 'fresh'),

@@ -37,27 +37,10 @@ test('shows a warning if nothing was changed', async () => {
 test('a forged cookie cannot add text to a page', async () => {
   const browser = await signedIn(app)
   const plain = await browser.open('/app/about')
-  for (const value of [
-    '',
-    'x',
-    '.',
-    'space-created',
-    'space-created.',
-    '.1',
-    'space-created.1',
-    'toString.1.0',
-    '__proto__.1.0',
-    'constructor.0.0',
-    'space-created.-1.0',
-    'space-created.1.2.3.',
-    '<script>alert(1)</script>',
-    'space-created.<b>',
-    'links-deleted.1e9.0',
-    `links-deleted.${'9'.repeat(16)}.0`,
-    '"space-created.1.0"',
-    '%73pace-created.1.0',
-    'SPACE-CREATED.1.0',
-  ]) {
+  const forged = `x . space-created space-created. .1 space-created.1 toString.1.0 __proto__.1.0 constructor.0.0
+    space-created.-1.0 space-created.1.2.3. <script>alert(1)</script> space-created.<b> links-deleted.1e9.0
+    links-deleted.9999999999999999.0 "space-created.1.0" %73pace-created.1.0 SPACE-CREATED.1.0`
+  for (const value of ['', ...forged.split(/\s+/)]) {
     browser.cookies.set(notice, value)
     const page = await browser.open('/app/about')
     assert.deepEqual([page.said, page.text], [plain.said, plain.text], value)

