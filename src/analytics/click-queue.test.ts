@@ -217,6 +217,25 @@ test('a stop without a database ends, and says how many clicks it leaves', async
   assert.equal(meterOf(queue, 'unwritten'), 1)
 })
 
+test('a stop repeats a write that fails during the stop', async () => {
+  const writer = writing()
+  const failing = Promise.withResolvers<never>()
+  let attempts = 0
+  const write = (batch: number, visits: readonly Visit[]) => {
+    attempts += 1
+    return attempts === 1 ? failing.promise : writer.write(batch, visits)
+  }
+  const queue = new ClickQueue({ ...writer, write }, ignore)
+  queue.add(visit(1))
+  void queue.flush()
+  await eventually(() => attempts === 1)
+  assert.equal(meterOf(queue, 'unwritten'), 1)
+  const closed = queue.close()
+  failing.reject(away)
+  await closed
+  assert.equal(writer.clicksOf(1), 1)
+})
+
 test('a click that is taken is counted; one that is not, is not', async () => {
   const writer = writing()
   writer.leave(1)

@@ -111,14 +111,15 @@ export class ClickQueue {
 
   /** Writes all visits. Drops them after seconds if the database stays unavailable. */
   async close(): Promise<void> {
-    for (let attempt = 1; this.#pending > 0 && attempt <= lastAttempts; attempt++) {
-      if (attempt > 1) await wait(lastPauseMs)
+    await this.flush()
+    for (let attempt = 2; this.#pending > 0 && attempt <= lastAttempts; attempt++) {
+      await wait(lastPauseMs)
       await this.flush()
     }
     await this.#rounds.close()
   }
 
-  /** Visits and counts that are not written yet. */
+  /** Visits and counts that are not written yet, including the batch that is being written. */
   get #pending(): number {
     return this.#visits.length + this.#counts.size + this.#batches.reduce((sum, { visits }) => sum + visits.length, 0)
   }
@@ -126,7 +127,7 @@ export class ClickQueue {
   /** Writes what is pending now, until a batch fails. */
   async #round(): Promise<void> {
     for (let left = this.#pending; left > 0; ) {
-      const batch = this.#batches.pop() ?? this.#nextBatch()
+      const batch = this.#batches.at(-1) ?? this.#nextBatch()
       left -= batch.visits.length
       if (!(await this.#write(batch))) {
         this.#rounds.runIn(retryMs)
@@ -135,21 +136,20 @@ export class ClickQueue {
     }
   }
 
-  /** Returns false if the batch has to be sent again later. */
+  /** Writes the last batch. Returns false if it has to be sent again later. */
   async #write(batch: Batch): Promise<boolean> {
     batch.attempts += 1
     if (batch.number === 0) batch.number = ++this.#sent
     try {
       await this.#worker.write(batch.number, batch.visits)
       this.#isReported = false
+      this.#batches.pop()
       return true
     } catch (error) {
       if (!this.#isReported) this.#onProblem(error)
       this.#isReported = true
-      if (error instanceof Failure || batch.attempts < maxAttempts) {
-        this.#batches.push(batch)
-        return false
-      }
+      if (error instanceof Failure || batch.attempts < maxAttempts) return false
+      this.#batches.pop()
       this.#split(batch)
       return true
     }
@@ -167,12 +167,14 @@ export class ClickQueue {
     }
   }
 
-  /** Takes the oldest counts and visits from the queue. */
+  /** Moves the oldest counts and visits to a new batch. */
   #nextBatch(): Batch {
     const counts = [...this.#counts].slice(0, batchSize)
     for (const [key] of counts) this.#counts.delete(key)
     const visits = this.#visits.splice(0, lengthOfBatch(this.#visits, batchSize - counts.length))
-    return { visits: [...counts.map(([, count]) => count), ...visits], number: 0, attempts: 0 }
+    const batch = { visits: [...counts.map(([, count]) => count), ...visits], number: 0, attempts: 0 }
+    this.#batches.push(batch)
+    return batch
   }
 
   /** Merges the oldest tenth of the visits. */
