@@ -9,18 +9,17 @@ import { operations } from '../app/api.ts'
 import { failures } from '../http/failures.ts'
 import { openApiDocument } from './openapi/document.ts'
 
+const app = await startApp()
 const html = 'text/html; charset=utf-8'
 const json = 'application/json; charset=utf-8'
 
 test('302 from / to the dashboard', async () => {
-  const app = await startApp()
   const { status, headers } = await app.send('GET', '/', { key: null })
   assert.equal(status, 302)
   assert.equal(headers.location, '/app')
 })
 
 test('200 with the document for the requested address, without a key', async () => {
-  const app = await startApp()
   const { status, headers, body } = await app.send('GET', '/openapi.json', { key: null })
   assert.equal(status, 200)
   assert.equal(headers['content-type'], json)
@@ -31,7 +30,6 @@ test('200 with the document for the requested address, without a key', async () 
 })
 
 test('200 with JSON bodies only for bodies=json, and with every body for bodies=all', async () => {
-  const app = await startApp()
   const { status, body } = await app.send('GET', '/openapi.json?bodies=json', { key: null })
   assert.equal(status, 200)
   assert.deepEqual(body, JSON.parse(JSON.stringify(openApiDocument(operations, app.origin, 'json'))))
@@ -52,7 +50,6 @@ test('200 with JSON bodies only for bodies=json, and with every body for bodies=
 })
 
 test('422 for an unknown value of bodies, and for two values', async () => {
-  const app = await startApp()
   for (const [query, code] of [
     ['bodies=form', 'not_allowed'],
     ['bodies=JSON', 'not_allowed'],
@@ -79,7 +76,6 @@ test('200 with the document for any number of addresses, compressed only for the
 })
 
 test('200 with the reference at /docs, and 302 to it from its other URLs', async () => {
-  const app = await startApp()
   const { status, headers, text } = await app.send('GET', '/docs', { key: null })
   assert.equal(status, 200)
   assert.equal(headers['content-type'], html)
@@ -91,7 +87,6 @@ test('200 with the reference at /docs, and 302 to it from its other URLs', async
 })
 
 test('shows every operation, parameter and field of the document in the reference, with unique ids', async () => {
-  const app = await startApp()
   const { text } = await app.send('GET', '/docs', { key: null })
   const ids = [...text.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
   assert.equal(new Set(ids).size, ids.length)
@@ -106,7 +101,6 @@ test('shows every operation, parameter and field of the document in the referenc
 })
 
 test('loads nothing from other hosts and runs no inline scripts, even over plain HTTP', async () => {
-  const app = await startApp()
   const { headers } = await app.send('GET', '/docs', { key: null })
   const policy = String(headers['content-security-policy'])
   assert.match(policy, /^default-src 'none';/)
@@ -115,7 +109,6 @@ test('loads nothing from other hosts and runs no inline scripts, even over plain
 
 for (const path of ['/docs', '/docs/static/reference.js', '/openapi.json', '/openapi.json?bodies=json']) {
   test(`200 with ${path}, then 304 while it is the same, and 412 for any other`, async () => {
-    const app = await startApp()
     const first = await get(app, path, { 'x-request-id': 'mine' })
     assert.equal(first.status, 200)
     assert.equal(first.headers['x-request-id'], 'mine')
@@ -129,7 +122,6 @@ for (const path of ['/docs', '/docs/static/reference.js', '/openapi.json', '/ope
   })
 
   test(`200 with ${path} in the best coding that the client accepts`, async () => {
-    const app = await startApp()
     const plain = await get(app, path, {})
     assert.equal(plain.headers['content-encoding'], undefined)
     for (const [accepted, coding] of [
@@ -153,7 +145,6 @@ for (const path of ['/docs', '/docs/static/reference.js', '/openapi.json', '/ope
 }
 
 test('404 for an unknown file of the reference, as for any other path', async () => {
-  const app = await startApp()
   for (const name of ['nothing', 'static/nothing.js', 'static/%2e%2e/package.json', 'static/%00']) {
     const path = `/docs/${name}`
     const { status, body } = await app.send('GET', path, { key: null })
@@ -162,7 +153,6 @@ test('404 for an unknown file of the reference, as for any other path', async ()
 })
 
 test('405 for anything but GET', async () => {
-  const app = await startApp()
   for (const path of ['/', '/openapi.json', '/docs', '/docs/static/base.css', '/problems/not_found']) {
     const { status, headers } = await app.send('POST', path, { key: null })
     assert.deepEqual([status, headers.allow], [405, 'GET, HEAD, OPTIONS'], path)
@@ -170,7 +160,6 @@ test('405 for anything but GET', async () => {
 })
 
 test('shows a page for every problem, which loads and runs nothing', async () => {
-  const app = await startApp()
   for (const [code, { title }] of Object.entries(failures)) {
     const { status, headers, text } = await app.send('GET', `/problems/${code}`, { key: null })
     assert.equal(status, 200)
@@ -182,7 +171,6 @@ test('shows a page for every problem, which loads and runs nothing', async () =>
 })
 
 test('explains problems in JSON to clients that accept JSON and not HTML', async () => {
-  const app = await startApp()
   const asked = async (accept: string) => app.send('GET', '/problems/name_taken', { key: null, headers: { accept } })
   const { headers, body } = await asked('application/json')
   assert.equal(headers['content-type'], json)
@@ -193,7 +181,6 @@ test('explains problems in JSON to clients that accept JSON and not HTML', async
 })
 
 test('404 for an unknown problem', async () => {
-  const app = await startApp()
   for (const code of ['nothing', 'toString', '__proto__', 'NOT_FOUND', '']) {
     const { status, body } = await app.send('GET', `/problems/${code}`, { key: null })
     assert.deepEqual([status, body.code], [404, 'not_found'], code)

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { startApp, type TestApp } from '../../test/app.ts'
+import { withMethods } from '../../test/failing-storage.ts'
 import { eventually } from '../../test/processes.ts'
 import type { Storage } from '../storage/port.ts'
 import { dispositionOf, send } from './response.ts'
@@ -96,22 +97,16 @@ for (const [what, length] of [
     const { promise: release, resolve: letGo } = Promise.withResolvers<void>()
     let isSlow = false
     let lookUps = 0
-    const slow = (real: Storage): Storage => {
-      const execute: Storage['execute'] = async (query) => {
-        if (isSlow) {
-          lookUps += 1
-          await release
-        }
-        return real.execute(query)
-      }
-      return new Proxy(real, {
-        get: (_, name: keyof Storage) => {
-          if (name === 'execute') return execute
-          const value = real[name]
-          return typeof value === 'function' ? value.bind(real) : value
+    const slow = (real: Storage) =>
+      withMethods(real, {
+        execute: async (query) => {
+          if (isSlow) {
+            lookUps += 1
+            await release
+          }
+          return real.execute(query)
         },
       })
-    }
     const app = await startApp({ storage: slow })
     isSlow = true
     const { client, server } = await bothEnds(t, app)

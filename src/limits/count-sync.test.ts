@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { stopClock } from '../../test/clock.ts'
 import { newStorage } from '../../test/engine.ts'
+import { failing } from '../../test/failing-storage.ts'
 import { eventually } from '../../test/processes.ts'
 import { databaseUnavailable } from '../errors.ts'
 import type { Db, Storage } from '../storage/port.ts'
@@ -45,28 +46,15 @@ test('publishes its counts when it closes', async (t) => {
 test('uses its own counts while the database is down, and publishes them later', async (t) => {
   const db = await open(t)
   const one = node(t, db)
-  const two = node(t, failing(db))
+  let fault: unknown = databaseUnavailable(new Error('down'))
+  const two = node(t, failing(() => fault)(db))
   one.key.add('1', 5)
   two.key.add('1', 7)
   await eventually(async () => (await sumRemoteCounts(db, 'nobody', Date.now())).length === 1)
   assert.equal(two.used(), 7)
-  isDown = false
+  fault = undefined
   await eventually(() => one.used() === 12 && two.used() === 12)
 })
-
-let isDown = true
-
-/** A database that fails while `isDown` is set. */
-function failing(db: Db): Db {
-  const reached = async <T>(work: () => Promise<T>) => {
-    if (isDown) throw databaseUnavailable(new Error('down'))
-    return work()
-  }
-  return {
-    execute: (query) => reached(() => db.execute(query)),
-    write: (work) => reached(() => db.write(work)),
-  }
-}
 
 test('deletes the counts of past windows only', async (t) => {
   const db = await open(t)

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
+import { withMethods } from '../../test/failing-storage.ts'
 import { createAccount } from '../accounts/store.ts'
 import { Failure } from '../errors.ts'
 import { createKey, revokeKey } from '../keys/store.ts'
 import type { Storage } from '../storage/port.ts'
-import { isRead, type Query, query } from '../storage/schema.ts'
+import { isRead, query } from '../storage/schema.ts'
 import {
   findSession,
   insertLoginToken,
@@ -164,12 +165,9 @@ test('stores a use at most every five minutes', async (t) => {
 test('finds a session even if its use cannot be stored', async (t) => {
   const storage = await opened(t)
   const secret = await signedIn(storage)
-  const failing = (error: Error): Storage =>
-    Object.create(storage, {
-      execute: {
-        value: (asked: Query<unknown>) =>
-          isRead(asked.toOperationNode()) ? storage.execute(asked) : Promise.reject(error),
-      },
+  const failing = (error: Error) =>
+    withMethods(storage, {
+      execute: (asked) => (isRead(asked.toOperationNode()) ? storage.execute(asked) : Promise.reject(error)),
     })
   const later = start + 10 * minute
   const full = new Failure('database_unavailable', 'The disk is full.')

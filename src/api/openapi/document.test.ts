@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import { startApp } from '../../../test/app.ts'
 import type { Json } from '../../../test/client.ts'
 import { operations } from '../../app/api.ts'
-import { buildApp } from '../../app/app.ts'
 import { pageCodes, violationCodes } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
-import { logTo } from '../../process/log.ts'
-import { openStorage } from '../../storage/open.ts'
 import { apiPrefix } from '../operations.ts'
 import { openApiDocument } from './document.ts'
 
@@ -53,29 +48,9 @@ test('has valid examples only', () => {
   assert.ok(checkExamples(document, '') > inBothMediaTypes)
 })
 
-/** `get /api/v1/domains/{id}` and its like, as the app itself lists them. HEAD goes with every GET. */
+/** Returns the routes of the app, such as `get /api/v1/domains/{id}`. HEAD goes with every GET. */
 async function registeredRoutes(): Promise<string[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'waymark-'))
-  const storage = await openStorage({ engine: 'sqlite', path: join(folder, 'test.db') })
-  const logger = logTo({ write: () => undefined }, 'silent')
-  const options = {
-    baseUrl: null,
-    shortUrl: 'https://{domain}',
-    staleFor: 0,
-    rateLimit: 0,
-    trustProxy: false,
-    maxConnections: 10,
-    corsOrigins: [],
-    opsHosts: [],
-    geoipDb: null,
-    clicksRetention: 0,
-    clicksSink: null,
-    countryHeader: null,
-  } as const
-  const { router, close } = buildApp({ storage, logger, ...options })
-  await close()
-  await storage.close()
-  await rm(folder, { recursive: true })
+  const { router } = await startApp()
   return router.declared
     .map(({ method, template }) => `${method.toLowerCase()} ${template.replace(/:(\w+)/g, '{$1}')}`)
     .filter((route) => route.includes(` ${apiPrefix}/`) && !route.startsWith('head '))
