@@ -8,6 +8,7 @@ import type { Later } from '../../test/engine.ts'
 import { newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
+import type { Failure } from '../errors.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickWorker } from './click-worker.ts'
 import type { SinkConfig } from './sink/open.ts'
@@ -85,6 +86,24 @@ test('database_unavailable once it is closed', async (t) => {
   await worker.close()
   await last
   await assert.rejects(worker.write(2, visits(link, {})), { code: 'database_unavailable' })
+})
+
+test('close ends the thread after 10 seconds if the database hangs', async (t) => {
+  const { storage, link, worker } = await here(t)
+  const { location } = storage
+  if (location.engine !== 'sqlite') return
+  await worker.start()
+  const holder = new DatabaseSync(location.path)
+  t.after(() => holder.close())
+  holder.exec('begin immediate')
+  const written = assert.rejects(worker.write(1, visits(link, {})), ({ facts }: Failure) => {
+    assert.match(String(facts.cause), /The worker thread ended/)
+    return true
+  })
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const closed = worker.close()
+  t.mock.timers.tick(10_000)
+  await Promise.all([closed, written])
 })
 
 test('database_unavailable for what a thread that dies was asked, and for a second; then another thread is started', async (t) => {

@@ -120,10 +120,10 @@ export class ClickWorker {
     await this.#request({ work: 'maintain', bounds })
   }
 
-  /** Lets the thread finish its transactions and end. */
+  /** Lets the thread finish its transactions and end. Terminates it after `closeMs`. */
   async close(): Promise<void> {
-    // Maintenance may have many transactions left.
-    if (this.#client.isRunning) await this.#client.request({ work: 'stop' }).catch(() => undefined)
+    // Interrupts maintenance, which may have many transactions left. A database that hangs may never respond.
+    if (this.#client.isRunning) this.#client.request({ work: 'stop' }).catch(() => undefined)
     await this.#client.close()
   }
 
