@@ -3,10 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { aliasOf, domainOf, domainsFor, numberOfRank, targetOf, zipf } from '../bench/link-records.ts'
+import { numberOfRank, zipf } from '../bench/link-records.ts'
 import { UnexpectedAnswers } from '../bench/load.ts'
 import { drivePaced } from '../bench/paced-load.ts'
-import { parseAlias } from '../src/links/link.ts'
 
 test('visits links by Zipf’s law, and gives every link one rank', () => {
   const count = 1_000
@@ -23,18 +22,6 @@ test('visits links by Zipf’s law, and gives every link one rank', () => {
     const ratio = first / (drawn.get(numberOfRank(rank - 1, count)) ?? 0)
     assert.ok(Math.abs(ratio / rank - 1) < 0.2, `rank ${rank}: ${ratio}`)
   }
-})
-
-test('generates links with valid, unique aliases', () => {
-  const [links, seen] = [5_000, new Set<string>()]
-  for (let link = 1; link <= links; link++) {
-    const alias = aliasOf(link)
-    assert.equal(parseAlias(alias), alias)
-    seen.add(alias.toLowerCase())
-    assert.match(targetOf(link), /^https:\/\/.{38,113}$/)
-    assert.ok(domainOf(link, domainsFor(links)) <= links / 10)
-  }
-  assert.equal(seen.size, links)
 })
 
 const call = { method: 'GET', path: '/', host: 'go.example', head: '', form: '' }

@@ -182,13 +182,8 @@ describe('figures', () => {
     assert.match(String(file.headers['content-disposition']), /^attachment; filename="[\w-]+-clicks\.csv"$/)
     const lines = data.map((bucket: Json) => Object.values(bucket).join(','))
     assert.equal(file.text, `${[Object.keys(data[0]).join(','), ...lines].join('\r\n')}\r\n`)
-    const page = await browser.open(`/app/links/${link.id}`)
-    for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(page.text.includes(words), words)
-    const backwards = (await browser.get('/app?from=2026-02-02&to=2026-02-01')).page
-    assert.deepEqual(
-      [backwards.heading, backwards.errorOf('to'), backwards.value('from'), backwards.value('to')],
-      ['Overview', 'The to date must not be before the from date.', '2026-02-02', '2026-02-01'],
-    )
+    const { text } = await browser.open(`/app/links/${link.id}`)
+    for (const words of ['Germany', 'www.google.com', 'Chrome', 'German']) assert.ok(text.includes(words), words)
     for (const query of ['period=1y', 'from=2026-02-30', 'from=2026-02-02&to=2026-02-01', 'from=1960-01-01']) {
       const ofGroups = [`/app/domains/${own.domain.id}`, `/app/spaces/${own.space.id}`]
       for (const path of ['/app', `/app/links/${link.id}`, `/app/links/${link.id}/clicks.csv`, ...ofGroups]) {

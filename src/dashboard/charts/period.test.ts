@@ -47,18 +47,13 @@ test("returns the API's violations and the default period for invalid dates", ()
     faultsOf({ from: '2020-01-01', to }).map(({ code }) => code),
     ['range_too_long'],
   )
-  assert.deepEqual(faultsOf({ from: '2026-02-30', to: 'x', period: '7d' }), [
-    {
-      field: 'from',
-      code: 'invalid_date',
-      message: 'The from date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.',
-    },
-    {
-      field: 'to',
-      code: 'invalid_date',
-      message: 'The to date must be in the calendar, such as 2026-11-22, from 1970-01-01 on.',
-    },
-  ])
+  assert.deepEqual(
+    faultsOf({ from: '2026-02-30', to: 'x', period: '7d' }).map(({ field, code }) => [field, code]),
+    [
+      ['from', 'invalid_date'],
+      ['to', 'invalid_date'],
+    ],
+  )
   assert.deepEqual(faultsOf({ period: 'constructor' }), [
     { field: 'period', code: 'not_allowed', message: 'The period must be one of 2d, 7d, 30d, 90d, 12m.' },
   ])
