@@ -9,7 +9,7 @@ import { query } from '../storage/schema.ts'
 import type { Click } from './click-store.ts'
 import { dimensions } from './day.ts'
 import { moveNext } from './maintenance.ts'
-import { scopes } from './tables.ts'
+import { daysOfLink, daysOfScope, scopes } from './tables.ts'
 
 const dayMs = 86_400_000
 
@@ -170,6 +170,18 @@ test('many days follow their link step by step, the newest first, and clicks of 
   assert.deepEqual(await look(), [0, 0])
   assert.equal((await storage.execute(removalsLeft())).length, 0)
   assert.equal(peopleIn(await keptDays(storage), scopes.account, account), 23)
+})
+
+test('only days with clicks are searched, however far apart they are', async (t) => {
+  const { storage, links, store } = await here(t)
+  const [one = 0, two = 0] = links
+  assert.deepEqual(await daysOfScope(storage, scopes.link), [])
+  await store.write(1, [click(one, 20_000), click(two, 0), click(one, 300), click(two, 300)])
+  assert.deepEqual(await daysOfScope(storage, scopes.link), [0, 300, 20_000])
+  assert.deepEqual(
+    (await daysOfLink(storage, one)).map(({ day }) => day),
+    [300, 20_000],
+  )
 })
 
 test('clicks that are forgotten while they follow their link are gone from both spaces', async (t) => {

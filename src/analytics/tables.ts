@@ -223,13 +223,32 @@ export function groupKeys({ account, domain }: LinkTotals, { day, space }: Pick<
   return space === null ? keys : [...keys, { scope: scopes.space, day, id: space }]
 }
 
-/** Returns the first and the last day of a scope, both included; undefined if there are none. */
+/** Returns the stored days of a scope, the oldest first: one search for each, however many rows it has. */
 export async function daysOfScope(tx: Db, scope: Scope): Promise<number[]> {
-  const bound = (direction: 'asc' | 'desc') =>
-    query.selectFrom('click_days').select('day').where('scope', '=', scope).orderBy('day', direction).limit(1)
-  const [[first], [last]] = [await tx.execute(bound('asc')), await tx.execute(bound('desc'))]
-  if (first === undefined || last === undefined) return []
-  return Array.from({ length: last.day - first.day + 1 }, (_, n) => first.day + n)
+  const steps = query
+    .withRecursive('step(day)', (db) =>
+      db
+        .selectFrom('click_days')
+        .where('scope', '=', scope)
+        .select(({ fn }) => fn.min<number | null>('day').as('day'))
+        .unionAll(
+          db
+            .selectFrom('step')
+            .where('step.day', 'is not', null)
+            .select(({ selectFrom }) =>
+              selectFrom('click_days')
+                .where('scope', '=', scope)
+                .whereRef('click_days.day', '>', 'step.day')
+                .select(({ fn }) => fn.min('click_days.day').as('day'))
+                .as('day'),
+            ),
+        ),
+    )
+    .selectFrom('step')
+    .select('day')
+    .orderBy('day')
+  // The last step finds no day.
+  return (await tx.execute(steps)).flatMap(({ day }) => (day === null ? [] : [day]))
 }
 
 /** Returns the stored days of a link, the oldest first, without their clicks. */
