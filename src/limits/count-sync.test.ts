@@ -56,6 +56,24 @@ test('uses its own counts while the database is down, and publishes them later',
   await eventually(() => one.used() === 12 && two.used() === 12)
 })
 
+test('publishes a count once, even if requests arrive during the write', async (t) => {
+  const db = await open(t)
+  let hurries = 0
+  const key = new RateCounter({ limit: 1_000, publishShare: 0.01, maxSubjects: 10 }, () => {
+    hurries += 1
+  })
+  const write: Db['write'] = (work) => {
+    key.add('1', 1)
+    return db.write(work)
+  }
+  const sync = new CountSync({ execute: (query) => db.execute(query), write }, { key })
+  t.after(() => sync.close())
+  key.add('1', 10)
+  sync.start()
+  await eventually(async () => (await sumRemoteCounts(db, 'nobody', Date.now())).length === 1)
+  assert.equal(hurries, 1)
+})
+
 test('deletes the counts of past windows only', async (t) => {
   const db = await open(t)
   const now = Date.now()

@@ -76,11 +76,15 @@ export class CountSync {
 
   async #publish(): Promise<void> {
     for (const [kind, counter] of Object.entries(this.#counters)) {
-      const counts = counter.unpublished(batchSize)
+      const counts = counter.takeUnpublished(batchSize)
       if (counts.length === 0) continue
       const named = counts.map((count) => ({ ...count, subject: `${kind}:${count.subject}` }))
-      await storeCounts(this.#db, this.#node, named)
-      counter.markPublished(counts)
+      try {
+        await storeCounts(this.#db, this.#node, named)
+      } catch (error) {
+        counter.markUnpublished(counts)
+        throw error
+      }
     }
   }
 }

@@ -61,21 +61,26 @@ export class RateCounter {
     return { used: counter.local + counter.remote, msLeft: counter.endsAt - now }
   }
 
-  /** Returns up to `max` counts of this process that other processes need. */
-  unpublished(max: number): WindowCount[] {
+  /**
+   * Returns up to `max` counts of this process that other processes need, and marks them as published, so that requests
+   * during the write do not publish them again.
+   */
+  takeUnpublished(max: number): WindowCount[] {
     const counts: WindowCount[] = []
     for (const [subject, counter] of this.#counters) {
       if (counts.length === max) break
-      if (this.#isUnpublished(counter)) counts.push({ subject, endsAt: counter.endsAt, requests: counter.local })
+      if (!this.#isUnpublished(counter)) continue
+      counter.published = counter.local
+      counts.push({ subject, endsAt: counter.endsAt, requests: counter.local })
     }
     return counts
   }
 
-  /** Records that these counts have been published. */
-  markPublished(counts: readonly WindowCount[]): void {
-    for (const { subject, endsAt, requests } of counts) {
+  /** Records that these counts could not be published. */
+  markUnpublished(counts: readonly WindowCount[]): void {
+    for (const { subject } of counts) {
       const counter = this.#counters.get(subject)
-      if (counter?.endsAt === endsAt) counter.published = requests
+      if (counter !== undefined) counter.published = 0
     }
   }
 
