@@ -9,7 +9,8 @@ export function searchIndexOf(table: string, texts: readonly string[], columns: 
     `insert into search_changes values ('${table}', (${row}.account_id << 40) | ${row}.id) on conflict do nothing`
   return [
     `create virtual table ${table}_search using fts5 (
-      ${texts.join(', ')}, content = '', contentless_delete = 1, tokenize = 'trigram case_sensitive 1'
+      ${texts.join(', ')}, content = '', contentless_delete = 1, detail = column,
+      tokenize = 'trigram case_sensitive 1'
     )`,
     // Rewrite a part of the index once 40 % of it is deleted: at SQLite's 10 %, that dominates the cost of a deletion.
     `insert into ${table}_search (${table}_search, rank) values ('deletemerge', 40)`,

@@ -50,7 +50,7 @@ test('indexes in the background, even while scans run', async (t) => {
   readers.start()
   void readers.select('scan', slow, 1)
   await eventually(async () => (await readers.select('search', pending, 1))[0]?.total === 0)
-  const found = sql`select count(*) as total from spaces_search where spaces_search match '"shop 24"'`
+  const found = sql`select count(*) as total from spaces_search where spaces_search match '" 24"'`
   deepEqual(await readers.select('search', compiledForSqlite(found), 1), [{ total: 11 }])
 })
 

@@ -28,12 +28,8 @@ const maxId = 2 ** idBits - 1
 
 /** Terms of fewer characters have no trigram. */
 const trigramLength = 3
-/**
- * Longer terms, mostly URLs, are searched by their parts of `partLength`, and the records are compared. As one phrase, a URL
- * takes four times as long, because FTS5 then reads where each of its trigrams is in each candidate.
- */
-const maxPhrase = 24
-const partLength = 6
+/** Trigrams of a term that the index looks up. More find fewer candidates, but take longer. */
+const maxTrigrams = 16
 /** With more records to index, a search takes about as long as a scan. */
 const maxBacklog = 1_000
 
@@ -66,39 +62,59 @@ export class SqliteLists implements ListEngine {
     const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
     if (Object.keys(filter).length === 0) {
       const [source] = bySearch
-      return source ? { source, cost } : { source: (each) => filtered(this, each), cost: 'scan' }
+      if (source === undefined) return { source: (each) => filtered(this, each), cost: 'scan' }
+      return { source, cost: (await this.#hasManyCandidates(listing)) ? 'scan' : cost }
     }
     const byFilter = Object.keys(filter).map((column) => (each: AnyListing) => filtered(this, each, column))
     const sources = [...byFilter, ...bySearch]
     const sizes = await this.#sizesOf(listing, isIndexed, cost)
     const size = Math.min(...sizes)
-    // If there are many of each, the search index needs no comparison of texts.
+    // If there are many of each, the search index compares the fewest texts.
     const source = sources[sizes.lastIndexOf(size)] as Plan['source']
     return { source, cost: size <= countedMatches ? cost : 'scan' }
   }
 
-  /** Counts the matches of each filter and then of the search, each up to `countedMatches` + 1. */
+  /** Counts the matches of each filter and then the candidates of the search, each up to `countedMatches` + 1. */
   async #sizesOf(listing: AnyListing, isIndexed: boolean, cost: Cost): Promise<number[]> {
     const { filter, search } = listing
     const alone = { ...listing, after: null, search: null }
     const sources = Object.entries(filter).map(([column, value]) =>
       filtered(this, { ...alone, filter: { [column]: value } }, column),
     )
-    if (isIndexed) sources.push(this.#searched({ ...alone, search, filter: {} }))
+    if (isIndexed) sources.push(this.#candidates({ ...alone, search, filter: {} }))
     const counts = sources.map((source) => sql`(${countQuery(source, countedMatches + 1)})`)
     const [row = {}] = await this.select(sql`select json_array(${sql.join(counts)}) as sizes`, cost)
     return JSON.parse(String(row.sizes))
   }
 
-  async #isBehind({ of, account }: AnyListing): Promise<boolean> {
+  async #isBehind(listing: AnyListing): Promise<boolean> {
+    const { of, account } = listing
     const pending = { from: sql`search_changes`, where: [isPending(of.table, rangeOf(account))] }
     const count = countQuery({ ...pending, id: sql``, sortedBy: sql`` }, maxBacklog + 1)
     const [row = {}] = await this.select(sql`select (${count}) as pending`, 'page')
     return Number(row.pending) > maxBacklog
   }
 
+  /** Returns whether a search has to compare more texts than it counts matches. */
+  async #hasManyCandidates(listing: AnyListing): Promise<boolean> {
+    if (isTrigram(listing.search ?? '')) return false
+    const [candidates = 0] = await this.#sizesOf(listing, true, 'search')
+    return candidates > countedMatches
+  }
+
   /** The matches of an indexed search, by ascending id. */
   #searched(listing: AnyListing): Source {
+    const candidates = this.#candidates(listing)
+    const { of, search } = listing
+    const compared = isTrigram(search ?? '') ? [] : [containsAny(this, listing, search ?? '')]
+    const where = [...filtersOf(listing), ...compared]
+    if (where.length === 0) return candidates
+    const from = sql`${candidates.from} cross join ${sql.table(of.table)} on id = ${sql.raw(idOf)}`
+    return { ...candidates, from, where }
+  }
+
+  /** The records that have the trigrams of the term, and the pending records that match. */
+  #candidates(listing: AnyListing): Source {
     const { of, account } = listing
     const range = rangeOf(account, listing)
     const term = listing.search ?? ''
@@ -111,9 +127,7 @@ export class SqliteLists implements ListEngine {
       union all
       select document from search_changes cross join ${table} on id = ${sql.raw(idOf)}
         where ${pending} and account_id = ${account} and ${containsAny(this, listing, term)}`
-    const where = [...filtersOf(listing), ...(isPhrase(term) ? [] : [containsAny(this, listing, term)])]
-    const join = where.length === 0 ? sql`` : sql` cross join ${table} on id = ${sql.raw(idOf)}`
-    return { from: sql`(${matches}) as matches${join}`, id: sql.raw(idOf), sortedBy: sql`document`, where }
+    return { from: sql`(${matches}) as matches`, id: sql.raw(idOf), sortedBy: sql`document`, where: [] }
   }
 }
 
@@ -134,33 +148,36 @@ function isPending(table: string, range: Sql): Sql {
   return all([sql`resource = ${sql.lit(table)}`, sql`document ${range}`])
 }
 
-function isPhrase(term: string): boolean {
-  return [...term].length <= maxPhrase
+function isTrigram(term: string): boolean {
+  return [...term].length === trigramLength
 }
 
-/** Returns an FTS5 query in which every character of the term is literal. It finds more than the matches of a long term. */
+/**
+ * Returns an FTS5 query for texts with the trigrams of the term, in which every character is literal. The index does not
+ * have the places of trigrams: reading them takes seconds for texts such as "aaaa…".
+ */
 function matchOf({ of, search, searchIn }: AnyListing): string {
-  const term = search ?? ''
-  const phrases = (isPhrase(term) ? [term] : partsOf(term)).map((part) => `"${part.replaceAll('"', '""')}"`)
-  const query = phrases.join(' AND ')
+  const query = trigramsOf(search ?? '')
+    .map((trigram) => `"${trigram.replaceAll('"', '""')}"`)
+    .join(' AND ')
   return searchIn.length === Object.keys(of.searched).length ? query : `{${searchIn.join(' ')}} : (${query})`
 }
 
-/** Returns parts that cover the term. The last two may overlap. */
-function partsOf(term: string): string[] {
+/** Returns different trigrams of the term, at equal distances. */
+function trigramsOf(term: string): string[] {
   const points = [...term]
-  const starts = points.keys().filter((at) => at % partLength === 0)
-  return [...starts].map((start) => {
-    const from = Math.min(start, points.length - partLength)
-    return points.slice(from, from + partLength).join('')
-  })
+  const last = points.length - trigramLength
+  const count = Math.min(last + 1, maxTrigrams)
+  const starts = Array.from({ length: count }, (_, at) => (count === 1 ? 0 : Math.round((at * last) / (count - 1))))
+  return [...new Set(starts.map((start) => points.slice(start, start + trigramLength).join('')))]
 }
 
 /** The tables whose records are indexed, by their names. */
 export type IndexedTables = Readonly<Record<string, Pick<Listable<unknown>, 'searched'>>>
 
-/** Records that one transaction indexes. Writers wait for it: it takes some milliseconds. */
+/** Records and characters that one transaction indexes. Writers wait for it: it takes some milliseconds. */
 const batchSize = 200
+const batchCharacters = 30_000
 
 /** Indexes some of the records in `search_changes`, in one transaction. Returns whether there were any. */
 export function indexSome(db: DatabaseSync, tables: IndexedTables): boolean {
@@ -168,9 +185,10 @@ export function indexSome(db: DatabaseSync, tables: IndexedTables): boolean {
   if (pending === undefined) return false
   const table = String(pending.resource)
   const { searched = {} } = tables[table] ?? {}
-  const batch = `select document from search_changes where resource = '${table}' order by document limit ${batchSize}`
   db.exec('begin immediate')
   try {
+    const batch = `select document from search_changes
+      where resource = '${table}' and document <= ${lastOfBatch(db, table, Object.values(searched))}`
     db.exec(`
       delete from ${table}_search where rowid in (${batch});
       insert into ${table}_search (rowid, ${Object.keys(searched).join(', ')})
@@ -184,4 +202,21 @@ export function indexSome(db: DatabaseSync, tables: IndexedTables): boolean {
     throw error
   }
   return true
+}
+
+/** Returns the document up to which the pending documents of a table make one batch. */
+function lastOfBatch(db: DatabaseSync, table: string, texts: readonly string[]): bigint {
+  const size = texts.map((text) => `ifnull(length(${text}), 0)`).join(' + ')
+  const sizes = db.prepare(`select document, ifnull(${size}, 0) as size
+    from (select document from search_changes where resource = '${table}' order by document limit ${batchSize})
+    left join ${table} on id = ${idOf}`)
+  sizes.setReadBigInts(true)
+  let last = 0n
+  let characters = 0
+  for (const row of sizes.iterate()) {
+    last = row.document as bigint
+    characters += Number(row.size)
+    if (characters >= batchCharacters) break
+  }
+  return last
 }
