@@ -208,6 +208,18 @@ test('memory is bounded: the oldest visits become counts, which say nothing of v
   assert.equal(writer.kept.length, 12)
 })
 
+test('a full queue merges 1,000 visits at a time: more would block the event loop', async () => {
+  const writer = writing()
+  const queue = new ClickQueue(writer, assert.ifError)
+  const reduced = () => meterOf(queue, 'reduced')
+  for (let n = 0; n < 100_000; n++) queue.add(visit(1))
+  assert.equal(reduced(), 0)
+  for (let n = 0; n < 1_001; n++) queue.add(visit(1))
+  assert.equal(reduced(), 2_000)
+  await queue.close()
+  assert.equal(writer.clicksOf(1), 101_001)
+})
+
 test('a stop without a database ends, and says how many clicks it leaves', async () => {
   const writer = writing(Array.from({ length: 10 }, () => 'refused' as const))
   const queue = new ClickQueue(writer, ignore)

@@ -169,7 +169,7 @@ export class ClickQueue {
 
   /** Moves the oldest counts and visits to a new batch. */
   #nextBatch(): Batch {
-    const counts = [...this.#counts].slice(0, batchSize)
+    const counts = [...this.#counts.entries().take(batchSize)]
     for (const [key] of counts) this.#counts.delete(key)
     const visits = this.#visits.splice(0, lengthOfBatch(this.#visits, batchSize - counts.length))
     const batch = { visits: [...counts.map(([, count]) => count), ...visits], number: 0, attempts: 0 }
@@ -177,9 +177,9 @@ export class ClickQueue {
     return batch
   }
 
-  /** Merges the oldest tenth of the visits. */
+  /** Merges the oldest hundredth of the visits: more would block the event loop for too long. */
   #merge(): void {
-    for (const visit of this.#visits.splice(0, Math.ceil(this.#maxVisits / 10))) {
+    for (const visit of this.#visits.splice(0, Math.ceil(this.#maxVisits / 100))) {
       const { day, hour } = dayAndHourOf(visit.atMs)
       const key = `${visit.link} ${visit.class} ${day} ${hour}`
       const known = this.#counts.get(key)
