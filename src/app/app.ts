@@ -90,13 +90,15 @@ export function buildApp(options: AppOptions): App {
       clicks.begin({ expectsClicks: redirect.server.listening })
       api.begin()
     },
-    close: async () => {
-      await overload.close()
-      await directory.close()
-      await clicks.close()
-      await api.close()
-    },
+    close: () => closeAll([directory, clicks, api, overload]),
   }
+}
+
+/** Closes services in order, even if one of them fails. Throws the first error at the end. */
+async function closeAll(services: readonly { close(): Promise<void> }[]): Promise<void> {
+  const errors: unknown[] = []
+  for (const service of services) await service.close().catch((error) => errors.push(error))
+  if (errors.length > 0) throw errors[0]
 }
 
 function buildDirectory({ storage, staleFor, logger }: AppOptions): Directory {
