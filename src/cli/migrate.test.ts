@@ -25,7 +25,7 @@ for (const [engine, variablesOf] of Object.entries(engines)) {
     for (let round = 0; round < 2; round++) {
       const before = await runHere(['migrate', '--status'], { variables })
       assert.deepEqual([before.code, before.stderr], [1, ''])
-      assert.match(before.stdout, /^MIGRATION +STATUS\n0001-schema +pending\n/)
+      assert.match(before.stdout, /^MIGRATION +STATUS\n0001-tables +pending\n/)
     }
     const { code, stderr } = await runHere(['keys', 'list'], { variables })
     assert.equal(code, 1)
@@ -37,11 +37,11 @@ for (const [engine, variablesOf] of Object.entries(engines)) {
     for (let round = 0; round < 2; round++) {
       const { code, stdout, stderr } = await runHere(['migrate'], { variables })
       assert.deepEqual([code, stderr], [0, ''])
-      assert.match(stdout, /^MIGRATION +STATUS\n0001-schema +applied\n/)
+      assert.match(stdout, /^MIGRATION +STATUS\n0001-tables +applied\n/)
     }
     const { code, stdout } = await runHere(['migrate', '--status', '--json'], { variables })
     assert.equal(code, 0)
-    assert.deepEqual(JSON.parse(stdout)[0], { name: '0001-schema', status: 'applied' })
+    assert.deepEqual(JSON.parse(stdout)[0], { name: '0001-tables', status: 'applied' })
     assert.equal((await runHere(['accounts', 'create', '--name', 'Acme'], { variables })).stdout, '1\n')
   })
 }

@@ -46,8 +46,11 @@ export async function statesOf(db: Kysely<never>, migrations: Migrations, schema
 
 /** Returns whether these migrations include those from before the first release, which were replaced by one. */
 export function isFromDevelopment(applied: ReadonlySet<string>): boolean {
-  return applied.has('0001-first')
+  return developmentNames.some((name) => applied.has(name))
 }
+
+/** The first migrations of earlier commits. */
+const developmentNames = ['0001-first', '0001-schema']
 
 /** How to keep the records of a database from before the first release. */
 export const wayOutOfDevelopment =

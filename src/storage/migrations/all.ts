@@ -12,7 +12,7 @@ type Engine = 'sqlite' | 'postgres'
 type Texts = Readonly<Record<Engine, readonly string[]>>
 
 const all: Readonly<Record<string, readonly Texts[]>> = {
-  '0001-schema': [accounts, records, clicks, search],
+  '0001-tables': [accounts, records, clicks, search],
 }
 
 /** The migrations of one engine, by name. */
