@@ -32,8 +32,7 @@ function slowPage({ router, storage }: TestApp) {
   return rendering
 }
 
-const ask = (browser: Browser, times: number) =>
-  Array.from({ length: times }, () => browser.get('/app/slow', { seesOverload: true }))
+const ask = (browser: Browser, times: number) => Array.from({ length: times }, () => browser.get('/app/slow'))
 
 /** Returns a browser signed in to another account. */
 async function strangerOf(app: TestApp): Promise<Browser> {
