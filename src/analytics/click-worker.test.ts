@@ -80,6 +80,18 @@ test('what fails for another reason than an outage rejects with it, and the thre
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })
 
+test('rejects with the errors of all failing steps of the maintenance', async (t) => {
+  const { storage, worker } = await here(t)
+  const { location } = storage
+  if (location.engine !== 'sqlite') return
+  using database = new DatabaseSync(location.path)
+  database.exec('drop table click_visitors; drop table click_moves')
+  await assert.rejects(worker.maintain({ visitorsBefore: 1, daysBefore: 0 }), ({ errors }: AggregateError) => {
+    assert.match(errors.map(String).join(), /click_visitors.*click_moves/)
+    return true
+  })
+})
+
 test('database_unavailable once it is closed', async (t) => {
   const { link, worker } = await here(t)
   const last = worker.write(1, visits(link, {}))

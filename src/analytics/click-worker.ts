@@ -47,6 +47,12 @@ export interface SentOutage {
   readonly reason: DatabaseTrouble | undefined
 }
 
+/** An `AggregateError`, as the worker sends it. A clone would lack its errors. */
+export interface SentErrors {
+  readonly message: string
+  readonly errors: readonly unknown[]
+}
+
 export interface ClickWorkerListeners {
   /** Gets the first error of each outage of the sink, and an error for each batch that the spool dropped. */
   readonly onSinkProblem: (error: unknown, problem: SinkProblem) => void
@@ -136,7 +142,12 @@ export class ClickWorker {
 }
 
 function toError(sent: unknown): unknown {
-  if (typeof sent !== 'object' || sent === null || !('isOutage' in sent)) return sent
+  if (typeof sent !== 'object' || sent === null || sent instanceof Error) return sent
+  if ('errors' in sent) {
+    const { message, errors } = sent as SentErrors
+    return new AggregateError(errors.map(toError), message)
+  }
+  if (!('isOutage' in sent)) return sent
   const { cause, reason } = sent as SentOutage
   return databaseUnavailable(cause, reason)
 }

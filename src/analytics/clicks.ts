@@ -5,7 +5,7 @@ import type { CountryFileReport } from './capture/country-file.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickQueue } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions, type SinkProblem } from './click-worker.ts'
-import { type Bounds, deleteExpiredLinks, isMaintenanceDue } from './maintenance.ts'
+import { type Bounds, deleteExpiredLinks, isMaintenanceDue, runAll } from './maintenance.ts'
 
 export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
   /** Days for which daily aggregates are retained; 0 for ever. */
@@ -102,15 +102,19 @@ export class Clicks {
     this.#maintenance.start(soonMs)
   }
 
-  /** Does the maintenance that is due at `now`, in Unix milliseconds. Throws `database_unavailable`. */
+  /** Does the maintenance that is due at `now`, in Unix milliseconds. See `runAll`. */
   async maintain(now = Date.now()): Promise<void> {
     const { clicksRetention } = this.#options
     const bounds: Bounds = {
       visitorsBefore: dayOf(now - graceMs),
       daysBefore: clicksRetention === 0 ? 0 : dayOf(now) - clicksRetention,
     }
-    await deleteExpiredLinks(this.#storage, now)
-    if (await isMaintenanceDue(this.#storage, bounds)) await this.#worker.maintain(bounds)
+    await runAll([
+      () => deleteExpiredLinks(this.#storage, now),
+      async () => {
+        if (await isMaintenanceDue(this.#storage, bounds)) await this.#worker.maintain(bounds)
+      },
+    ])
     this.#isInterrupted = false
   }
 

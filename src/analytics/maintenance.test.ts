@@ -279,6 +279,33 @@ test('visitors and salts of days that are over are deleted, as often as that tak
   assert.equal((await keptTotals(storage))[0]?.clicks, 1_203)
 })
 
+test('a failing step of the maintenance is reported, and prevents no other', async (t) => {
+  const { storage, links, store, database, maintenance } = await here(t)
+  const [one = 0, two = 0] = links
+  await store.write(1, [click(one), click(two, 101)])
+  await storage.execute(deleteLink({ id: two }))
+  const [scrub, move] = [new Error('scrub'), new Error('move')]
+  const bounds = { visitorsBefore: 102, daysBefore: 101 }
+  t.mock.method(database, 'scrub', () => Promise.reject(scrub), { times: 1 })
+  const moves = t.mock.method(maintenance, 'moveClicks', async () => {
+    assert.deepEqual(await keptVisitors(storage), [])
+    throw move
+  })
+  await assert.rejects(maintenance.run(bounds), { errors: [scrub, move, move] })
+  const days = await keptDays(storage)
+  assert.deepEqual([...new Set(days.map(({ day }) => day))], [101])
+  // The next run overwrites the salts, which are empty.
+  assert.deepEqual(
+    (await keptSalts(storage)).map(({ salt }) => salt.length),
+    [0, 0],
+  )
+  await assert.rejects(maintenance.run(bounds), { errors: [move, move] })
+  assert.deepEqual(await keptSalts(storage), [])
+  moves.mock.restore()
+  await maintenance.run(bounds)
+  assert.deepEqual(await storage.execute(removalsLeft()), [])
+})
+
 function peopleIn(days: readonly KeptDay[], scope: number, id: number): number {
   const own = days.filter((each) => each.scope === scope && each.id === id)
   return own.reduce((sum, { facts }) => sum + sumsOf(facts).people, 0)

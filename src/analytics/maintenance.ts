@@ -68,6 +68,14 @@ function oldDays(scope: Scope, before: number) {
   return query.selectFrom('click_days').select(['day', 'id']).where('scope', '=', scope).where('day', '<', before)
 }
 
+/** Runs all steps in order, even if some fail. Throws their error, or an `AggregateError` if several fail. */
+export async function runAll(steps: readonly (() => Promise<void>)[]): Promise<void> {
+  const errors: unknown[] = []
+  for (const step of steps) await step().catch((error) => errors.push(error))
+  if (errors.length === 1) throw errors[0]
+  if (errors.length > 1) throw new AggregateError(errors, 'Several steps of the maintenance failed.')
+}
+
 /**
  * Deletes and moves stored clicks, in many transactions, so that other writers never wait for long. Work that a stop
  * interrupts continues after the next start. Throws `database_unavailable`.
@@ -79,12 +87,15 @@ export class ClickMaintenance {
     this.#database = database
   }
 
-  /** Does all maintenance that is due. */
+  /** Does all maintenance that is due. Salts come first: they must not wait for a slow step. See `runAll`. */
   async run({ visitorsBefore, daysBefore }: Bounds): Promise<void> {
-    await this.moveClicks()
-    await this.deleteRemoved()
-    await this.deleteDaysBefore(daysBefore)
-    await this.deleteVisitorsBefore(visitorsBefore)
+    await runAll([
+      () => this.#deleteSaltsBefore(visitorsBefore),
+      () => this.#deleteVisitorsBefore(visitorsBefore),
+      () => this.moveClicks(),
+      () => this.deleteRemoved(),
+      () => this.deleteDaysBefore(daysBefore),
+    ])
   }
 
   /**
@@ -137,8 +148,24 @@ export class ClickMaintenance {
     }
   }
 
-  /** Deletes the visitors and salts of days before `day`, and overwrites the salts where the engine still stores them. */
-  async deleteVisitorsBefore(day: number): Promise<void> {
+  /** Deletes the visitors and salts of days before `day`. See `runAll`. */
+  deleteVisitorsBefore(day: number): Promise<void> {
+    return runAll([() => this.#deleteSaltsBefore(day), () => this.#deleteVisitorsBefore(day)])
+  }
+
+  /** Deletes salts, and overwrites them where the engine still stores them. */
+  async #deleteSaltsBefore(day: number): Promise<void> {
+    // Rows are deleted last: as long as they exist, the next run repeats what failed.
+    const emptied = query.updateTable('click_salts').set({ salt: new Uint8Array() }).where('day', '<', day)
+    const isDue = (await this.#database.write((tx) => tx.execute(emptied.returning('day')))).length > 0
+    if (isDue) await this.#database.scrub('click_salts')
+    await this.#database.write(async (tx) => {
+      await tx.execute(query.deleteFrom('click_batches').where('day', '<', day))
+      await tx.execute(query.deleteFrom('click_salts').where('day', '<', day))
+    })
+  }
+
+  async #deleteVisitorsBefore(day: number): Promise<void> {
     await this.#repeat(async (tx) => {
       const visitors = query
         .deleteFrom('click_visitors')
@@ -154,14 +181,6 @@ export class ClickMaintenance {
           ),
         )
       return (await tx.execute(visitors.returning('day'))).length === rowBatchSize
-    })
-    // Salts are deleted last: as long as they exist, the next run repeats steps that failed.
-    const emptied = query.updateTable('click_salts').set({ salt: new Uint8Array() }).where('day', '<', day)
-    const isDue = (await this.#database.write((tx) => tx.execute(emptied.returning('day')))).length > 0
-    if (isDue) await this.#database.scrub('click_salts')
-    await this.#database.write(async (tx) => {
-      await tx.execute(query.deleteFrom('click_batches').where('day', '<', day))
-      await tx.execute(query.deleteFrom('click_salts').where('day', '<', day))
     })
   }
 

@@ -8,7 +8,7 @@ import { openCountries } from './capture/country-file.ts'
 import { FactReader, visitorOf } from './capture/facts.ts'
 import type { Visit } from './capture/visit.ts'
 import { type Click, ClickStore, type CountedClick } from './click-store.ts'
-import type { ClickNotice, ClickRequest, ClickWorkerData, SentOutage, SinkProblem } from './click-worker.ts'
+import type { ClickNotice, ClickRequest, ClickWorkerData, SentErrors, SentOutage, SinkProblem } from './click-worker.ts'
 import { ClickMaintenance } from './maintenance.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
@@ -34,11 +34,16 @@ serveRequests<ClickRequest, boolean>({
     await database.close()
     await sink?.close()
   },
-  toCloneable: (error) => {
-    if (!(error instanceof Failure)) return error
-    return { isOutage: true, cause: error.facts.cause, reason: error.facts.reason } satisfies SentOutage
-  },
+  toCloneable,
 })
+
+function toCloneable(error: unknown): unknown {
+  if (error instanceof AggregateError) {
+    return { message: error.message, errors: error.errors.map(toCloneable) } satisfies SentErrors
+  }
+  if (!(error instanceof Failure)) return error
+  return { isOutage: true, cause: error.facts.cause, reason: error.facts.reason } satisfies SentOutage
+}
 
 async function handle(request: ClickRequest): Promise<boolean> {
   switch (request.work) {
