@@ -87,7 +87,7 @@ export class ClickMaintenance {
     this.#database = database
   }
 
-  /** Does all maintenance that is due. Salts come first: they must not wait for a slow step. See `runAll`. */
+  /** Does all due maintenance, the salts first: they must not wait for a slow step. See `runAll`. */
   async run({ visitorsBefore, daysBefore }: Bounds): Promise<void> {
     await runAll([
       () => this.#deleteSaltsBefore(visitorsBefore),
@@ -110,7 +110,7 @@ export class ClickMaintenance {
       return totals !== undefined && deleteSomeClicks(tx, totals)
     })
     // The rows are gone, even if the engine still stores them somewhere.
-    if (isFound) await this.#database.scrub('click_salts').catch(() => undefined)
+    if (isFound) await this.#database.scrub('click_days').catch(() => undefined)
     return isFound
   }
 
@@ -155,7 +155,7 @@ export class ClickMaintenance {
 
   /** Deletes salts, and overwrites them where the engine still stores them. */
   async #deleteSaltsBefore(day: number): Promise<void> {
-    // Rows are deleted last: as long as they exist, the next run repeats what failed.
+    // Rows are deleted last: as long as they exist, the next run repeats failed steps.
     const emptied = query.updateTable('click_salts').set({ salt: new Uint8Array() }).where('day', '<', day)
     const isDue = (await this.#database.write((tx) => tx.execute(emptied.returning('day')))).length > 0
     if (isDue) await this.#database.scrub('click_salts')

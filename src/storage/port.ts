@@ -69,10 +69,10 @@ export interface BatchWriter {
    */
   write<T>(work: (db: Db) => Promise<T>): Promise<T>
   /**
-   * Overwrites deleted rows of a table where the engine still stores them. Throws `database_unavailable` if other
-   * connections prevent that.
+   * Overwrites deleted rows of a table where the engine still stores them. PostgreSQL leaves the days to its own vacuum.
+   * Throws `database_unavailable` if other connections prevent that.
    */
-  scrub(table: 'click_salts'): Promise<void>
+  scrub(table: 'click_salts' | 'click_days'): Promise<void>
   /** Waits for the transactions under way, then closes. Idempotent. */
   close(): Promise<void>
 }

@@ -17,8 +17,11 @@ export function openPostgresBatchWriter(url: string): BatchWriter {
   }
   return {
     write: (work) => next(() => transact(pool, 'default', work)),
-    // A deleted row stays in its page until the table is written again.
-    scrub: (table) => next(() => pool.with(async (client) => void (await runText(client, `vacuum full ${table}`, [])))),
+    async scrub(table) {
+      // Deleted rows stay in their pages until the table is written again, which locks it: too long for large tables.
+      if (table === 'click_days') return
+      await next(() => pool.with((client) => runText(client, `vacuum full ${table}`, [])))
+    },
     async close() {
       if (isClosed) return
       isClosed = true

@@ -148,6 +148,19 @@ test('links with a limit are deleted while their clicks are taken, counted and f
   assert.deepEqual([totals?.link_id, totals?.clicks, taken, others], [kept, 80, 40, []])
 })
 
+test('rewrites the table of salts when salts are deleted, and not when clicks are', async (t) => {
+  const { client, link, store, maintenance, account } = await open(t)
+  const id = await link('sale')
+  await store.write(1, [{ ...clickOn(id), atMs: 0, visitorUnder: () => 7 }])
+  const fileOfSalts = async () =>
+    (await client.query(`select pg_relation_filenode('click_salts') as file`)).rows[0].file
+  const file = await fileOfSalts()
+  assert.equal(await maintenance.deleteClicks(account, id), true)
+  assert.equal(await fileOfSalts(), file)
+  await maintenance.deleteVisitorsBefore(1)
+  assert.notEqual(await fileOfSalts(), file)
+})
+
 test('clicks follow a link that moves on while they end their way', async (t) => {
   const { storage, client, link, store, maintenance, account } = await open(t)
   const [red, blue] = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')]
