@@ -12,7 +12,7 @@ export const people = 5
 export const today = dayOf(Date.now())
 
 /** `link` is one of those that the day names; a link's own day names none. */
-function fullDay(link: number, isOfLink: boolean): DayFacts {
+export function fullDay(link: number, isOfLink: boolean): DayFacts {
   const facts = emptyDay()
   for (let hour = 0; hour < 24; hour++) {
     Object.assign(hourOf(facts, hour), { people: (maxValues * people) / 4, unique: 1, bots: 1, previews: 1 })

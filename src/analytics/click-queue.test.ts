@@ -85,6 +85,27 @@ test('visits with long headers are sent in small batches: packing one holds up t
   await queue.close()
 })
 
+test('a batch changes at most 1,000 days, merged visits included', async () => {
+  const writer = writing(['refused'])
+  const sizes: number[] = []
+  const write = (batch: number, visits: readonly Visit[]) => {
+    sizes.push(visits.length)
+    return writer.write(batch, visits)
+  }
+  const queue = new ClickQueue({ ...writer, write }, ignore, { maxVisits: 2_000, maxCounts: 2_000 })
+  // The same link on two days, and 1,600 links; the oldest 400 visits are merged.
+  for (let n = 0; n < 2_400; n++) queue.add(visit(Math.max(0, n - 800), { atMs: n % 2 === 0 ? hourMs : 25 * hourMs }))
+  await queue.close()
+  assert.equal(meterOf(queue, 'lost'), 0)
+  assert.equal(writer.clicksOf(0), 801)
+  assert.equal(
+    writer.kept.reduce((sum, { count }) => sum + count, 0),
+    2_400,
+  )
+  // The two days of the first link, and 998 other links.
+  assert.deepEqual(sizes, [1_401, 1_401, 601])
+})
+
 test('a flush writes all that was counted before, also while a round is under way', async () => {
   const writer = writing()
   const queue = new ClickQueue(writer, assert.ifError)

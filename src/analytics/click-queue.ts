@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
 import { Periodic } from '../lib/periodic.ts'
 import type { Meter } from '../storage/port.ts'
-import { dayAndHourOf } from './calendar.ts'
+import { dayAndHourOf, dayOf } from './calendar.ts'
 import type { Visit } from './capture/visit.ts'
 import type { ClickWorker } from './click-worker.ts'
 
@@ -10,6 +10,8 @@ import type { ClickWorker } from './click-worker.ts'
 const [everyMs, retryMs] = [500, 1_000]
 /** Visits of one transaction, for which other writers wait. */
 const batchSize = 8_000
+/** Days of links that one transaction changes. Each takes 0.1 ms, with 3.5 KB of JSON 0.2 ms, and a full one 1.5 ms. */
+const maxDays = 1_000
 /** Characters of their headers, which take the event loop some milliseconds to send. 8,000 usual visits have no more. */
 const maxCharacters = 2_000_000
 /** Pending visits: some 50 MB of usual ones, four times as much of the longest. */
@@ -169,12 +171,18 @@ export class ClickQueue {
 
   /** Moves the oldest counts and visits to a new batch. */
   #nextBatch(): Batch {
-    const counts = [...this.#counts.entries().take(batchSize)]
+    const length = lengthOfBatch(this.#oldest())
+    const counts = [...this.#counts.entries().take(length)]
     for (const [key] of counts) this.#counts.delete(key)
-    const visits = this.#visits.splice(0, lengthOfBatch(this.#visits, batchSize - counts.length))
+    const visits = this.#visits.splice(0, length - counts.length)
     const batch = { visits: [...counts.map(([, count]) => count), ...visits], number: 0, attempts: 0 }
     this.#batches.push(batch)
     return batch
+  }
+
+  *#oldest(): Generator<Visit> {
+    yield* this.#counts.values()
+    yield* this.#visits
   }
 
   /** Merges the oldest hundredth of the visits: more would block the event loop for too long. */
@@ -192,11 +200,13 @@ export class ClickQueue {
   }
 }
 
-/** Returns how many of the first `max` visits fit into a batch: at least one if there are any. */
-function lengthOfBatch(visits: readonly Visit[], max: number): number {
+/** Returns how many of the first visits fit into a batch: at least one if there are any. */
+function lengthOfBatch(visits: Iterable<Visit>): number {
+  const days = new Set<string>()
   let [length, characters] = [0, 0]
-  for (const { address, userAgent, referrer, languages, country } of visits) {
-    if (length === max || characters >= maxCharacters) break
+  for (const { link, atMs, address, userAgent, referrer, languages, country } of visits) {
+    days.add(`${link} ${dayOf(atMs)}`)
+    if (length === batchSize || characters >= maxCharacters || days.size > maxDays) break
     length += 1
     characters += address.length + userAgent.length + referrer.length + languages.length + country.length
   }

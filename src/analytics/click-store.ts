@@ -44,6 +44,8 @@ export interface CountedClick {
 export type OnCounted = (clicks: readonly CountedClick[]) => void
 
 const saltBytes = 16
+/** The number of decoded days in memory. A full day takes 100 KB. */
+const daysInMemory = 64
 const counters = { person: 'people', bot: 'bots', preview: 'previews' } as const
 
 /**
@@ -210,23 +212,51 @@ async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void>
     tx,
     clicks.map(({ link }) => link.account),
   )
-  const days = new Days(tx)
-  const own = await days.read(clicks.map(({ click }) => linkKey(click)))
-  for (const [at, { link }] of clicks.entries()) {
-    const day = own[at] as Day
+  const [links, groups] = [new ClicksByDay(), new ClicksByDay()]
+  for (const each of clicks) links.add(linkKey(each.click), each)
+  await changeDays(tx, links, (day, own) => {
+    const [{ link }] = own as [CountedClick]
     if (day.facts.hours.size === 0) day.space = link.space
-  }
-  const keys = clicks.map(({ link }, at) => groupKeys(link, own[at] as Day))
-  const groups = (await days.read(keys.flat())).values()
-  for (const [at, { click, link, isFirst }] of clicks.entries()) {
-    addClick((own[at] as Day).facts, click, isFirst)
-    for (const _ of keys[at] as DayKey[]) {
-      const { facts } = groups.next().value as Day
+    for (const { click, isFirst } of own) addClick(day.facts, click, isFirst)
+    for (const key of groupKeys(link, day)) groups.add(key, ...own)
+  })
+  await changeDays(tx, groups, ({ facts }, own) => {
+    for (const { click, link, isFirst } of own) {
       addClick(facts, click, isFirst)
       if (click.class === 'person') addPeople(facts.breakdowns.links, link.link, click.count)
     }
+  })
+}
+
+/** Clicks by the day that counts them. */
+class ClicksByDay {
+  readonly #days = new Map<string, { readonly key: DayKey; readonly clicks: CountedClick[] }>()
+
+  add(key: DayKey, ...clicks: readonly CountedClick[]): void {
+    const name = `${key.scope} ${key.day} ${key.id}`
+    const known = this.#days.get(name)
+    if (known === undefined) this.#days.set(name, { key, clicks: [...clicks] })
+    else known.clicks.push(...clicks)
   }
-  await days.save()
+
+  /** Returns the days in the order of the table. */
+  sorted(): { readonly key: DayKey; readonly clicks: readonly CountedClick[] }[] {
+    return [...this.#days.values()].sort(({ key: a }, { key: b }) => a.scope - b.scope || a.day - b.day || a.id - b.id)
+  }
+}
+
+/** Reads, changes and stores days, a bounded number at a time. */
+async function changeDays(
+  tx: Db,
+  changed: ClicksByDay,
+  change: (day: Day, clicks: readonly CountedClick[]) => void,
+): Promise<void> {
+  for (const some of parts(changed.sorted(), daysInMemory)) {
+    const days = new Days(tx)
+    const read = await days.read(some.map(({ key }) => key))
+    for (const [at, { clicks }] of some.entries()) change(read[at] as Day, clicks)
+    await days.save()
+  }
 }
 
 function linkKey({ link, atMs }: Click): DayKey {

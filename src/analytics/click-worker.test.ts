@@ -5,13 +5,17 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { keptDays, keptTotals, sumsOf } from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
-import { newLink, twoNodes } from '../../test/links.ts'
+import { fullDay } from '../../test/full-days.ts'
+import { fillLinks, newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
 import type { Failure } from '../errors.ts'
+import { query } from '../storage/schema.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickWorker } from './click-worker.ts'
+import { encodeDay } from './day.ts'
 import type { SinkConfig } from './sink/open.ts'
+import { parts, scopes } from './tables.ts'
 
 async function place(later: Later, clicksSink: SinkConfig | null = null) {
   const { storage, ...own } = await twoNodes(later)
@@ -57,6 +61,27 @@ test('visits are classified and written, each batch once', async (t) => {
     [null, 1],
   ]
   assert.deepEqual(all, [of('US'), of('news.example'), of('Firefox'), of('Linux'), of('desktop'), of('de')])
+})
+
+test('memory does not grow with the number of days that a batch changes', async (t) => {
+  const { storage, account, domain, link } = await here(t)
+  const count = 400
+  await storage.execute(fillLinks({ account, domain }, link + 1, count))
+  const full = encodeDay(fullDay(0, true))
+  const ids = Array.from({ length: count }, (_, n) => link + 1 + n)
+  const rows = ids.map((id) => ({ scope: scopes.link, day: 0, id, space_id: null, ...full }))
+  for (const some of parts(rows)) await storage.execute(query.insertInto('click_days').values(some))
+  const worker = new ClickWorker(
+    { location: storage.location, geoipDb: null, clicksSink: null },
+    { onSinkProblem: assert.ifError, onCountryFile: assert.ifError },
+    { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
+  )
+  t.after(() => worker.close())
+  await worker.write(1, ids.map(visit))
+  assert.equal(
+    (await keptTotals(storage)).reduce((sum, { clicks }) => sum + clicks, 0),
+    count,
+  )
 })
 
 test('a click is taken only of those that the limit leaves, and forgotten with the others', async (t) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { ResourceLimits } from 'node:worker_threads'
 import { type DatabaseTrouble, databaseUnavailable, overloaded } from '../errors.ts'
 import { durations, Histogram } from '../lib/histogram.ts'
 import { WorkerClient } from '../lib/worker-client.ts'
@@ -79,13 +80,17 @@ export class ClickWorker {
   ]
   readonly sinkMeters: readonly Meter[]
 
-  constructor(options: ClickWorkerOptions, { onSinkProblem, onCountryFile }: ClickWorkerListeners) {
+  constructor(
+    options: ClickWorkerOptions,
+    { onSinkProblem, onCountryFile }: ClickWorkerListeners,
+    limits: ResourceLimits = resourceLimits,
+  ) {
     let measured: readonly number[] = []
     this.sinkMeters = options.clicksSink === null ? [] : sinkMeters((at) => measured[at] ?? 0)
     this.#client = new WorkerClient({
       module: new URL('./worker.ts', import.meta.url),
       workerData: { ...options, process: randomUUID() } satisfies ClickWorkerData,
-      resourceLimits,
+      resourceLimits: limits,
       closeMs,
       unavailable: databaseUnavailable,
       toError,
