@@ -31,8 +31,7 @@ const files = givenFiles.length > 0 ? givenFiles : selectsTests ? all : groupsOf
 const setup = givenFiles.length > 0 ? [] : ['--test-global-setup=test/global-setup.ts']
 const run = spawn(
   process.execPath,
-  // A failed test may leave connections open, which would keep its process running.
-  ['--test', ...setup, '--test-concurrency=3', '--test-timeout=120000', '--test-force-exit', ...options, ...files],
+  ['--test', ...setup, '--test-concurrency=3', '--test-timeout=120000', ...options, ...files],
   { stdio: 'inherit', env: { ...process.env, [timesVariable]: timesPath } },
 )
 const [code] = await once(run, 'close')

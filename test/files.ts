@@ -7,6 +7,9 @@ import { repository } from './scripts.ts'
 /** Names the file for the times: a JSON array of a test file's path, its CPU seconds and its seconds in each line. */
 export const timesVariable = 'TEST_TIMES'
 
+/** How long a process may run after its last test. Milliseconds. */
+const maxEndMs = 10_000
+
 /** CPU seconds of this process that were recorded for a file. */
 let recorded = 0
 
@@ -38,6 +41,12 @@ export async function runFiles(files: readonly string[], suffix = ''): Promise<v
   }
   running = undefined
   clearInterval(keepAlive)
+  // A failed test may leave connections open, which would keep this process running for good.
+  const exit = () => {
+    process.stderr.write(`The tests left open: ${process.getActiveResourcesInfo().join(', ')}.\n`)
+    process.exit()
+  }
+  setTimeout(exit, maxEndMs).unref()
 }
 
 /** Returns the CPU time of this process and, on Linux, of the processes that it started and that have ended. */
