@@ -6,8 +6,11 @@ import type { TestApp } from './app.ts'
 import { setCreatedAt, storeDay } from './days.ts'
 import { newPlace, type Place } from './links-api.ts'
 
-/** What a turn may take. Milliseconds. */
-export const maxMs = 20
+/**
+ * The CPU time of one event-loop tick. Three times the limit of 20 ms, because tests share their machine and process;
+ * `npm run bench -- --gate` judges the limit. Milliseconds.
+ */
+export const maxMs = 60
 export const people = 5
 export const today = dayOf(Date.now())
 

@@ -1,4 +1,3 @@
-/** In a process of its own, so that nothing that other tests leave behind is in its turns. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startApp } from '../../../test/app.ts'
@@ -7,7 +6,7 @@ import { dayText } from '../calendar.ts'
 
 const app = await startApp()
 
-test('forgetting full days takes the event loop less than 20 ms at a time', async () => {
+test('deletes the clicks of full days in short event-loop ticks', async () => {
   const turns: number[] = []
   for (let round = 0; round < 4; round++) {
     const { send, link } = await newPlaceWith(app, 40)
