@@ -92,7 +92,7 @@ export class Folder {
 /** Makes an empty database in the folder, with a table for cards. */
 export async function migrated(folder: Folder): Promise<Folder> {
   await (await openSqlite(folder.database)).close()
-  const db = new DatabaseSync(folder.database)
+  const db = new DatabaseSync(folder.database, { timeout: 5_000 })
   db.exec(cards)
   db.close()
   return folder
@@ -117,7 +117,7 @@ export class Records {
   /** `template` is a database file to begin with, which has no records. */
   constructor(folder: Folder, template?: string) {
     if (template !== undefined) copyFileSync(template, folder.database)
-    this.db = new DatabaseSync(folder.database, { enableForeignKeyConstraints: false })
+    this.db = new DatabaseSync(folder.database, { enableForeignKeyConstraints: false, timeout: 5_000 })
     this.db.exec('pragma journal_mode = wal; pragma synchronous = off')
   }
 
