@@ -6,11 +6,8 @@ import type { TestApp } from './app.ts'
 import { setCreatedAt, storeDay } from './days.ts'
 import { newPlace, type Place } from './links-api.ts'
 
-/**
- * The CPU time of one event-loop tick. Three times the limit of 20 ms, because tests share their machine and process;
- * `npm run bench -- --gate` judges the limit. Milliseconds.
- */
-export const maxMs = 60
+/** The CPU time that one event-loop tick may take. Milliseconds. */
+export const maxMs = 20
 export const people = 5
 export const today = dayOf(Date.now())
 
