@@ -6,7 +6,7 @@ import { type KeptDay, keptDays, keptTotals, openClicks, sumsOf } from '../../te
 import { type Later, newLocation } from '../../test/engine.ts'
 import { deleteLink, dueOf, newDomain, newLink, newSpace, setSpace, takeDomainAway } from '../../test/links.ts'
 import { createAccount } from '../accounts/store.ts'
-import { transferables } from '../app/app.ts'
+import { transferables } from '../cli/transfer.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'

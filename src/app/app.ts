@@ -1,7 +1,5 @@
 import { type ClickOptions, Clicks } from '../analytics/clicks.ts'
-import { clickTransfer } from '../analytics/transfer.ts'
 import type { ListenerName } from '../config/listeners.ts'
-import { domainTransfer } from '../domains/transfer.ts'
 import type { Listener } from '../http/listener.ts'
 import { Overload } from '../http/overload.ts'
 import { Proxies } from '../http/proxies.ts'
@@ -10,14 +8,12 @@ import type { Router } from '../http/router.ts'
 import { hasKey } from '../keys/key.ts'
 import type { Histogram } from '../lib/histogram.ts'
 import type { LinkActions } from '../links/actions.ts'
-import { linkTransfer } from '../links/transfer.ts'
 import { shortUrls } from '../names/short-url.ts'
 import { opsListener } from '../ops/listener.ts'
 import { Directory } from '../redirect/directory.ts'
 import { redirectServer } from '../redirect/listener.ts'
 import { VisitCounts } from '../redirect/visit-counts.ts'
 import { hasToken } from '../sessions/token.ts'
-import { spaceTransfer } from '../spaces/transfer.ts'
 import { buildApi } from './api.ts'
 import type { AppOptions, Shared } from './options.ts'
 
@@ -38,9 +34,6 @@ export interface App {
   /** Ends background work. Call this after the listeners have drained. */
   close(): Promise<void>
 }
-
-/** The kinds of records in exports and imports. Each kind comes after the kinds that it refers to. */
-export const transferables = [domainTransfer, spaceTransfer, linkTransfer, clickTransfer]
 
 const isSecret = (text: string) => hasKey(text) || hasToken(text)
 

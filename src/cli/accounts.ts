@@ -1,10 +1,9 @@
 import { createAccount, findAccount, listAccounts } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { flag, recordName, required } from './arguments.ts'
+import { flag, program, recordName, required, WrongUse } from './arguments.ts'
 import { recordCommand } from './command.ts'
 import { json, table } from './output.ts'
-import { program, WrongUse } from './usage.ts'
 
 export const accountCommands = {
   create: recordCommand({

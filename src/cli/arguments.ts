@@ -1,9 +1,12 @@
-/**
- * Arguments of commands and their parsers, which throw `WrongUse`.
- */
+/** Arguments of commands and their parsers, which throw `WrongUse`. */
 import { dayFrom } from '../analytics/calendar.ts'
 import { isScope, type Scope, scopes } from '../keys/scope.ts'
-import { program, WrongUse } from './usage.ts'
+
+/** The program as users run it in any folder where Waymark is installed. */
+export const program = 'npx waymark'
+
+/** An invalid command line: the message and the usage are printed, and the exit code is 2. */
+export class WrongUse extends Error {}
 
 export interface Argument<T> {
   /** The value as the help shows it, such as `NAME`; '' for a flag. */

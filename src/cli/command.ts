@@ -1,12 +1,12 @@
 import type { Readable, Writable } from 'node:stream'
 import { parseArgs } from 'node:util'
+import { distance } from 'fastest-levenshtein'
 import { readStorageLocation } from '../config/config.ts'
 import { noDatabaseAt } from '../errors.ts'
 import type { StorageLocation } from '../storage/location.ts'
 import { copiesOf, isThere, openStorage, placeOf } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
-import type { Argument } from './arguments.ts'
-import { didYouMean, WrongUse } from './usage.ts'
+import { type Argument, WrongUse } from './arguments.ts'
 
 /** The streams of the process, and the server that `start` runs. */
 export interface Terminal {
@@ -146,4 +146,14 @@ function withUsage<T>(names: readonly string[], work: () => T): T {
     const options = names.map((name) => `--${name}`)
     throw new WrongUse(`${sentence.replace(/\.$/, '')}.${didYouMean(unknown, options)}`)
   }
+}
+
+/** Returns a suggestion of the most similar name, with a leading space; '' if no name is similar. */
+export function didYouMean(word: string, names: readonly string[]): string {
+  const lower = word.toLowerCase()
+  const [nearest] = names
+    .map((name) => ({ name, steps: distance(name, lower) }))
+    .filter(({ name, steps }) => steps <= Math.max(2, name.length / 3))
+    .sort((a, b) => a.steps - b.steps)
+  return nearest === undefined ? '' : ` Did you mean "${nearest.name}"?`
 }

@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { copiesOf, migrationsAt, openStorage } from '../storage/open.ts'
-import { flag, requiredFile } from './arguments.ts'
+import { flag, program, requiredFile } from './arguments.ts'
 import { command, locationFor } from './command.ts'
 import { json, type Progress, table, withProgress } from './output.ts'
-import { program } from './usage.ts'
 
 export const databaseCommands = {
   migrate: command({

@@ -3,36 +3,44 @@ import { scopes } from '../keys/scope.ts'
 import { createKey, type IssuedKey, type Key, listKeys, revokeKey, rotateKey, statusOf } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
 import { chooseAccount, existingAccount } from './accounts.ts'
-import * as argument from './arguments.ts'
+import {
+  accountId,
+  duration,
+  flag,
+  keyReference,
+  lifetime,
+  optional,
+  program,
+  recordName,
+  required,
+  scopeList,
+  WrongUse,
+  withDefault,
+} from './arguments.ts'
 import { recordCommand } from './command.ts'
 import { json, table } from './output.ts'
-import { program, WrongUse } from './usage.ts'
 
 const keyOperand = (action: string) =>
-  argument.required(
-    'KEY',
-    `the key to ${action}: its ID or its name, as "${program} keys list" shows it`,
-    argument.keyReference,
-  )
+  required('KEY', `the key to ${action}: its ID or its name, as "${program} keys list" shows it`, keyReference)
 
 export const keyCommands = {
   create: recordCommand({
     summary: 'Issue an API key and print it. It is not shown again.',
     arguments: {
-      name: argument.required('NAME', 'its name in lists, 1 to 255 characters', argument.recordName),
-      scopes: argument.withDefault(
+      name: required('NAME', 'its name in lists, 1 to 255 characters', recordName),
+      scopes: withDefault(
         'LIST',
         `permissions, separated by commas (default *, which includes all):\n${scopes.join(', ')}`,
         '*',
-        argument.scopeList,
+        scopeList,
       ),
-      expires: argument.optional(
+      expires: optional(
         'DURATION',
         'how long it is valid: 30s, 15m, 24h, 90d (default: until it is revoked)',
-        argument.lifetime,
+        lifetime,
       ),
-      account: argument.optional('ID', 'its account; optional if there is only one', argument.accountId),
-      json: argument.flag('print the whole record as JSON, with the key as "secret"'),
+      account: optional('ID', 'its account; optional if there is only one', accountId),
+      json: flag('print the whole record as JSON, with the key as "secret"'),
     },
     run: async (db, { name, scopes, expires: lifetimeMs = null, account, json: isJson }) =>
       formatIssued(
@@ -44,8 +52,8 @@ export const keyCommands = {
   list: recordCommand({
     summary: 'List the keys, without their secrets.',
     arguments: {
-      account: argument.optional('ID', 'only this account', argument.accountId),
-      json: argument.flag('print the records as JSON, with "status": active, expired or revoked'),
+      account: optional('ID', 'only this account', accountId),
+      json: flag('print the records as JSON, with "status": active, expired or revoked'),
     },
     run: async (db, { account, json: isJson }) => {
       const keys = await listKeys(db, account === undefined ? null : await existingAccount(db, account))
@@ -57,13 +65,13 @@ export const keyCommands = {
     summary: 'Issue a replacement for a key, print it, and let the old key expire.',
     arguments: {
       operand: keyOperand('replace'),
-      overlap: argument.withDefault(
+      overlap: withDefault(
         'DURATION',
         'how long the old key stays valid: 0s, 30s, 15m, 24h, 90d (default 24h)',
         '24h',
-        argument.duration,
+        duration,
       ),
-      json: argument.flag('print the whole new record as JSON, with the key as "secret"'),
+      json: flag('print the whole new record as JSON, with the key as "secret"'),
     },
     notes: `The new key gets the lifetime that the old one was issued with. While the old key is valid it can be rotated again,
 for instance if the new key is lost. Each rotation issues another key and never extends the old one.`,
@@ -73,7 +81,7 @@ for instance if the new key is lost. Each rotation issues another key and never 
 
   revoke: recordCommand({
     summary: 'Revoke a key. Running servers notice within seconds.',
-    arguments: { operand: keyOperand('revoke'), json: argument.flag('print the whole record as JSON') },
+    arguments: { operand: keyOperand('revoke'), json: flag('print the whole record as JSON') },
     run: async (db, { operand, json: isJson }) => {
       const key = await revokeKey(db, (await chooseKey(db, operand)).id)
       return isJson ? json(withStatus(key)) : `Key ${key.id} (${key.name}) is revoked.`

@@ -1,6 +1,41 @@
+/** The commands on links. They use the forms, checks and store of the API. */
+import { readShortUrlTemplate } from '../config/config.ts'
+import { findDomainByName } from '../domains/store.ts'
+import { Failure, Refusal, StartupFailure, type Violation } from '../errors.ts'
+import { checkListQuery, pageRequestOf } from '../forms/list-query.ts'
+import { findAddresses } from '../instance/store.ts'
+import { checkedValues } from '../links/checks.ts'
 import { statuses } from '../links/link.ts'
-import { accountId, flag, limit, optional, required, text, withDefault } from './arguments.ts'
+import { type Link, linkOf, listLinksQuery, storeLink } from '../links/schema.ts'
+import {
+  findLink,
+  findLinkByAlias,
+  insertLink,
+  type LinkRow,
+  linksOfAlias,
+  listLinks,
+  removeLink,
+} from '../links/store.ts'
+import { parseHostName } from '../names/host-name.ts'
+import { type ShortUrl, shortUrls } from '../names/short-url.ts'
+import { resources } from '../resources.ts'
+import { findSpace, spacesNamed } from '../spaces/store.ts'
+import type { Db } from '../storage/port.ts'
+import { chooseAccount } from './accounts.ts'
+import {
+  accountId,
+  flag,
+  idFrom,
+  limit,
+  optional,
+  program,
+  required,
+  text,
+  WrongUse,
+  withDefault,
+} from './arguments.ts'
 import { recordCommand } from './command.ts'
+import { isConfirmed, isTerminal, json, table } from './output.ts'
 
 const account = optional('ID', 'the account; optional if there is only one', accountId)
 const domain = optional('NAME', 'its domain; optional if only one domain has the alias', text)
@@ -19,7 +54,23 @@ export const linkCommands = {
       account,
       json: flag('print the whole record as JSON'),
     },
-    run: async (db, { operand: url, ...values }) => (await actions()).create(db, { url, ...values }),
+    run: async (db, { operand: url, alias, domain, space, title, account: id, json: isJson }) => {
+      const account = await chooseAccount(db, id)
+      const domain_id = domain === undefined ? undefined : String(await chooseDomain(db, account, domain))
+      const space_id = space === undefined ? undefined : String(await chooseSpace(db, account, space))
+      const reading = storeLink.read({ url, alias, title, domain_id, space_id })
+      if (reading.violations.length > 0) throw new WrongUse(formatViolations(reading.violations))
+      try {
+        const shortUrl = await ownShortUrls(db)
+        const { domain, values } = await checkedValues(db, account, reading, shortUrl)
+        const { record } = await insertLink(db, account, domain, { ...values, redirect_password: null })
+        const link = linkOf(record, shortUrl)
+        return isJson ? json(link) : link.short_url
+      } catch (error) {
+        if (!(error instanceof Failure) || error.facts.violations === undefined) throw error
+        throw new StartupFailure(formatViolations(error.facts.violations))
+      }
+    },
   }),
 
   list: recordCommand({
@@ -33,14 +84,33 @@ export const linkCommands = {
       account,
       json: flag('print the records as JSON'),
     },
-    run: async (storage, values, { err }) => (await actions()).list(storage, values, err),
+    run: async (storage, { search, domain, space, status, limit, account: id, json: isJson }, { err }) => {
+      const account = await chooseAccount(storage, id)
+      const domain_id = domain === undefined ? undefined : String(await chooseDomain(storage, account, domain))
+      const space_id = space === undefined || space === '0' ? space : String(await chooseSpace(storage, account, space))
+      const query = checkListQuery({ search, status, domain_id, space_id }, listLinksQuery)
+      if (query instanceof Failure) throw new WrongUse(formatViolations(query.facts.violations ?? []))
+      const request = { ...pageRequestOf(query, resources.links), limit }
+      const { rows, total, totalIsExact } = await listLinks(storage, account, request)
+      if (total > rows.length) {
+        const all = totalIsExact ? total : `more than ${total}`
+        err.write(`${rows.length} of ${all} links are shown. Raise --limit, or narrow the list.\n`)
+      }
+      const shortUrl = await ownShortUrls(storage)
+      const links = rows.map((row) => linkOf(row, shortUrl))
+      return isJson ? json(links) : linkTable(links)
+    },
   }),
 
   show: recordCommand({
     summary: 'Show a link.',
     arguments: { operand: alias, domain, account, json: flag('print the record as JSON') },
     notes,
-    run: async (db, { operand: alias, ...values }) => (await actions()).show(db, { alias, ...values }),
+    run: async (db, { operand: alias, domain, account, json: isJson }) => {
+      const row = await chooseLink(db, await chooseAccount(db, account), alias, domain)
+      const link = linkOf(row, await ownShortUrls(db))
+      return isJson ? json(link) : table(Object.entries(link).map(([name, value]) => [name, String(value ?? '-')]))
+    },
   }),
 
   delete: recordCommand({
@@ -52,12 +122,99 @@ export const linkCommands = {
       account,
     },
     notes,
-    run: async (db, { operand: alias, domain, account, yes }, terminal) =>
-      (await actions()).remove(db, { alias, domain, account }, yes ? null : terminal),
+    run: async (db, { operand: alias, domain, account: id, yes }, { input, err }) => {
+      if (!yes && !isTerminal(input())) {
+        throw new WrongUse("Can't ask for confirmation without a terminal. Add --yes to delete without asking.")
+      }
+      const account = await chooseAccount(db, id)
+      const row = await chooseLink(db, account, alias, domain)
+      const { short_url, url } = linkOf(row, await ownShortUrls(db))
+      const question = `Delete ${short_url}, which redirects to ${url}?`
+      if (!yes && !(await isConfirmed(question, input(), err))) return { text: 'Nothing deleted.', code: 1 }
+      if (await removeLink(db, account, row.id, null)) return `The link ${short_url} is deleted.`
+      throw new StartupFailure(`The link ${short_url} is gone already.`)
+    },
   }),
 }
 
-/** Loads the actions when needed, because loading the rules of all fields takes longer than most commands. */
-function actions() {
-  return import('./link-actions.ts')
+/** Returns how this instance writes short URLs. Throws `StartupFailure` if the configuration is invalid. */
+async function ownShortUrls(db: Db): Promise<ShortUrl> {
+  const { short_url } = await findAddresses(db)
+  return shortUrls(readShortUrlTemplate(short_url))
+}
+
+/** Records in one error message. */
+const maxNamed = 10
+
+/** Returns the ID of the domain with this name, in any spelling. Throws `StartupFailure` if the account has none. */
+async function chooseDomain(db: Db, account: number, text: string): Promise<number> {
+  const name = parseHostName(text.trim())
+  if (name instanceof Refusal) throw new WrongUse(`--domain: ${name.message}`)
+  const domain = await findDomainByName(db, account, name.name)
+  if (domain === undefined) throw new StartupFailure(`--domain: The account has no domain ${name.name}.`)
+  return domain.id
+}
+
+/**
+ * Returns the ID of the space with this ID or, in any case, this name. Throws `StartupFailure` if there is none, and
+ * `WrongUse` if several have the name.
+ */
+async function chooseSpace(db: Db, account: number, text: string): Promise<number> {
+  const [name, id] = [text.trim(), idFrom(text.trim())]
+  if (id !== undefined && (await findSpace(db, account, id)) !== undefined) return id
+  const [space, ...others] = await spacesNamed(db, account, name, maxNamed + 1)
+  if (space === undefined) throw new StartupFailure(`--space: The account has no space "${name}".`)
+  if (others.length === 0) return space.id
+  const ids = formatSome([space, ...others].map(({ id }) => String(id)))
+  throw new WrongUse(`--space: More than one space is called ${name}. Use one of their IDs instead: ${ids}.`)
+}
+
+/**
+ * Returns the link with this alias on this domain or, without a domain, on the only domain with the alias. Throws
+ * `StartupFailure` if there is none, and `WrongUse` if several domains have it.
+ */
+async function chooseLink(db: Db, account: number, alias: string, domain: string | undefined): Promise<LinkRow> {
+  const found =
+    domain === undefined
+      ? await onlyLink(db, account, alias)
+      : await findLinkByAlias(db, account, await chooseDomain(db, account, domain), alias)
+  if (found !== undefined) return found.record
+  const place = domain === undefined ? '' : ` on ${domain.trim()}`
+  throw new StartupFailure(`There is no link ${alias}${place}. "${program} links list" shows the links.`)
+}
+
+async function onlyLink(db: Db, account: number, alias: string) {
+  const [link, ...others] = await linksOfAlias(db, account, alias, maxNamed + 1)
+  if (others.length === 0) return link && findLink(db, account, link.id)
+  const domains = formatSome([link, ...others].map((each) => each?.domain_name ?? ''))
+  throw new WrongUse(`More than one domain has a link ${alias}. Add --domain with one of them: ${domains}.`)
+}
+
+function formatSome(names: readonly string[]): string {
+  return names.length > maxNamed ? `${names.slice(0, maxNamed).join(', ')} and others` : names.join(', ')
+}
+
+/** Fields whose arguments have other names. */
+const argumentNames: Readonly<Record<string, string>> = { url: 'URL', domain_id: '--domain', space_id: '--space' }
+
+function formatViolations(violations: readonly Violation[]): string {
+  return violations.map(({ field, message }) => `${argumentNames[field] ?? `--${field}`}: ${message}`).join('\n')
+}
+
+function linkTable(links: readonly Link[]): string {
+  const lines = links.map(({ id, short_url, status, clicks, title, url }) => [
+    String(id),
+    short_url,
+    status,
+    String(clicks),
+    shorten(title ?? ''),
+    url,
+  ])
+  return table([['ID', 'SHORT URL', 'STATUS', 'CLICKS', 'TITLE', 'URL'], ...lines])
+}
+
+/** Cuts titles for the table. */
+function shorten(title: string): string {
+  const characters = [...title]
+  return characters.length <= 40 ? title : `${characters.slice(0, 39).join('')}…`
 }

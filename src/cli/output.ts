@@ -1,6 +1,4 @@
-/**
- * Output for people at a terminal and for programs.
- */
+/** Output for people at a terminal and for programs. */
 import { createInterface } from 'node:readline'
 import type { Readable, Stream, Writable } from 'node:stream'
 
@@ -33,50 +31,37 @@ export async function isConfirmed(question: string, input: Readable, err: Writab
   }
 }
 
-/** Returns whether the stream is a terminal. */
 export function isTerminal(stream: Stream): boolean {
   return 'isTTY' in stream && stream.isTTY === true
 }
 
-/** Milliseconds between updates on a terminal, and on other streams such as a log. */
-const terminalMs = 100
-const logMs = 5_000
-
-/** Shows the progress of the work on `out`, and removes the line when the work ends or fails. */
-export async function withProgress<T>(out: Writable, work: (progress: Progress) => Promise<T>): Promise<T> {
-  const progress = new Progress(out)
-  try {
-    return await work(progress)
-  } finally {
-    progress.clear()
-  }
+export interface Progress {
+  /** Shows the line unless the previous one is recent. */
+  show(line: () => string): void
+  /** Removes the line on a terminal. Call this before writing anything else. */
+  clear(): void
 }
 
-/** Shows the progress of a long task: on a terminal in one line that is overwritten, otherwise in a line every 5 seconds. */
-export class Progress {
-  readonly #out: Writable
-  readonly #isTerminal: boolean
-  #shownAt: number
-  #hasOpenLine = false
-
-  constructor(out: Writable) {
-    this.#out = out
-    this.#isTerminal = isTerminal(out)
-    this.#shownAt = this.#isTerminal ? Number.NEGATIVE_INFINITY : performance.now()
-  }
-
-  /** Shows the line unless the previous one is recent. */
-  show(line: () => string): void {
+/** Shows the progress of `work`: on a terminal in one line that is overwritten, otherwise in a line every 5 seconds. */
+export async function withProgress<T>(out: Writable, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const overwrites = isTerminal(out)
+  const pauseMs = overwrites ? 100 : 5_000
+  let shownAt = overwrites ? Number.NEGATIVE_INFINITY : performance.now()
+  let hasOpenLine = false
+  const show = (line: () => string) => {
     const now = performance.now()
-    if (now - this.#shownAt < (this.#isTerminal ? terminalMs : logMs)) return
-    this.#shownAt = now
-    this.#hasOpenLine = this.#isTerminal
-    this.#out.write(this.#isTerminal ? `\r\u001b[K${line()}` : `${line()}\n`)
+    if (now - shownAt < pauseMs) return
+    shownAt = now
+    hasOpenLine = overwrites
+    out.write(overwrites ? `\r\u001b[K${line()}` : `${line()}\n`)
   }
-
-  /** Removes the line on the terminal. Call this before writing anything else. */
-  clear(): void {
-    if (this.#hasOpenLine) this.#out.write('\r\u001b[K')
-    this.#hasOpenLine = false
+  const clear = () => {
+    if (hasOpenLine) out.write('\r\u001b[K')
+    hasOpenLine = false
+  }
+  try {
+    return await work({ show, clear })
+  } finally {
+    clear()
   }
 }

@@ -1,8 +1,32 @@
 import { Failure, StartupFailure, UseOwnTool } from '../errors.ts'
 import { version } from '../version.ts'
-import type { Result, Terminal } from './command.ts'
-import { type Found, findCommand } from './commands.ts'
-import { didYouMean, WrongUse } from './usage.ts'
+import { accountCommands } from './accounts.ts'
+import { program, WrongUse } from './arguments.ts'
+import { type Command, didYouMean, type Terminal } from './command.ts'
+import { databaseCommands } from './database.ts'
+import { keyCommands } from './keys.ts'
+import { linkCommands } from './links.ts'
+import { table } from './output.ts'
+import { loginLinkCommand, startCommand } from './server.ts'
+import { transferCommands } from './transfer.ts'
+
+/** All commands by name, in the order of the help. */
+const commands: Readonly<Record<string, Command>> = {
+  start: startCommand,
+  ...withPrefix('accounts', accountCommands),
+  ...withPrefix('keys', keyCommands),
+  ...withPrefix('links', linkCommands),
+  'login-link': loginLinkCommand,
+  ...databaseCommands,
+  ...transferCommands,
+}
+
+function withPrefix(prefix: string, commands: Readonly<Record<string, Command>>): Record<string, Command> {
+  return Object.fromEntries(Object.entries(commands).map(([name, command]) => [`${prefix} ${name}`, command]))
+}
+
+const helpWords = ['--help', '-h', 'help']
+const versionWords = ['version', '--version', '-v']
 
 /**
  * Runs one command. Results go to `out`, errors to `err`. Returns the exit code: 0 if it is done, 1 if it is not done or only
@@ -10,14 +34,16 @@ import { didYouMean, WrongUse } from './usage.ts'
  */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
   const isHelp = args[0] === 'help'
-  const found = findCommand(isHelp ? args.slice(1) : args)
+  const { path, command, names, rest } = findCommand(isHelp ? args.slice(1) : args)
+  const usage = `${`Usage: ${path} ${command.synopsis}`.trimEnd()}\n\n${command.details}`
   try {
-    const { text, code } = isHelp ? help(found) : await run(found, terminal)
+    const work = isHelp ? prepareHelp(rest, names) : command.prepare(rest)
+    const { text, code } = work === null ? { text: `${command.summary}\n\n${usage}`, code: 0 } : await work(terminal)
     if (text !== '') terminal.out.write(`${text}\n`)
     return code
   } catch (error) {
     if (error instanceof WrongUse) {
-      terminal.err.write(`${error.message}\n\n${found.usage}\n`)
+      terminal.err.write(`${error.message}\n\n${usage}\n`)
       return 2
     }
     if (!(error instanceof Failure || error instanceof StartupFailure || error instanceof UseOwnTool)) throw error
@@ -26,27 +52,62 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   }
 }
 
-const helpOptions = ['--help', '-h']
-const versionWords = ['version', '--version', '-v']
-
-function help({ help, names, rest: [next] }: Found): Result {
-  if (next === undefined || helpOptions.includes(next)) return { text: help, code: 0 }
-  throw unknownCommand(next, names)
+interface Found {
+  /** The program and the words that name the command. */
+  readonly path: string
+  readonly command: Command
+  /** The words that may follow a group of commands. */
+  readonly names: readonly string[]
+  /** The arguments after the name. */
+  readonly rest: readonly string[]
 }
 
-async function run({ command, names, rest, help }: Found, terminal: Terminal): Promise<Result> {
-  if (command !== undefined) {
-    const work = command.prepare(rest)
-    return work === null ? { text: help, code: 0 } : work(terminal)
+/** Finds the command, or the group of commands, that the first one or two arguments name. */
+function findCommand(args: readonly string[]): Found {
+  for (const words of [2, 1]) {
+    const name = args.slice(0, words).join(' ')
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+    if (command !== undefined) return { path: `${program} ${name}`, command, names: [], rest: args.slice(words) }
   }
-  const [next] = rest
-  if (next === undefined) throw new WrongUse('Name a command.')
-  if (helpOptions.includes(next) || next === 'help') return { text: help, code: 0 }
-  if (versionWords.includes(next)) return { text: version, code: 0 }
-  throw unknownCommand(next, names)
+  const prefix = `${args[0] ?? ''} `
+  const all = Object.entries(commands)
+  const members = all.filter(([name]) => name.startsWith(prefix))
+  if (members.length > 0) {
+    const names = members.map(([name]) => name.slice(prefix.length))
+    return { path: `${program} ${args[0]}`, command: group(members, names), names, rest: args.slice(1) }
+  }
+  const names = [...new Set(all.map(([name]) => name.replace(/ .*/, '')))]
+  return { path: program, command: group(all, names), names, rest: args }
+}
+
+/** Returns the command that stands for a group if the arguments name none of its members. */
+function group(members: readonly (readonly [string, Command])[], names: readonly string[]): Command {
+  const lines = table(members.map(([name, { summary }]) => [`  ${program} ${name}`, summary]))
+  return {
+    summary: `Waymark ${version}`,
+    synopsis: 'COMMAND',
+    details: `${lines}\n\n${hint}`,
+    prepare: ([word]) => {
+      if (word === undefined) throw new WrongUse('Name a command.')
+      if (helpWords.includes(word)) return null
+      if (versionWords.includes(word)) return async () => ({ text: version, code: 0 })
+      throw unknownCommand(word, names)
+    },
+  }
+}
+
+/** Returns null, which prints the help. Throws `WrongUse` if a word follows the name of the command. */
+function prepareHelp([word]: readonly string[], names: readonly string[]): null {
+  if (word === undefined || helpWords.includes(word)) return null
+  throw unknownCommand(word, names)
 }
 
 function unknownCommand(word: string, names: readonly string[]): WrongUse {
   const what = word.startsWith('-') ? 'option' : 'command'
   return new WrongUse(`There is no ${what} "${word}" here.${didYouMean(word, [...names, 'help', 'version'])}`)
 }
+
+const hint = `"${program} help COMMAND" explains a command, "${program} version" prints the version. The commands work
+on the database in DATABASE_URL, whether or not a server runs; only "restore" needs it stopped.
+
+Exit codes: 0 done; 1 not done, or only in part; 2 the command line is wrong, or another program is needed.`

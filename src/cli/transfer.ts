@@ -1,36 +1,54 @@
-import { createReadStream } from 'node:fs'
-import type { Readable } from 'node:stream'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { clickTexts, clickTransfer } from '../analytics/transfer.ts'
+import { domainTransfer } from '../domains/transfer.ts'
 import { StartupFailure } from '../errors.ts'
+import { writeWhole } from '../lib/whole-file.ts'
+import { linkTransfer } from '../links/transfer.ts'
 import { resourceNames } from '../resources.ts'
-import type { Imported, ImportListener } from '../transfer/import.ts'
+import { spaceTransfer } from '../spaces/transfer.ts'
+import { exportRecords } from '../transfer/export.ts'
+import type { Totals } from '../transfer/format.ts'
+import { type Imported, importRecords } from '../transfer/import.ts'
 import { chooseAccount } from './accounts.ts'
-import { accountId, clickFormat, day, flag, optional, optionalFile, withDefault } from './arguments.ts'
+import {
+  accountId,
+  clickFormat,
+  day,
+  flag,
+  optional,
+  optionalFile,
+  program,
+  WrongUse,
+  withDefault,
+} from './arguments.ts'
 import { recordCommand, type Terminal } from './command.ts'
-import { writeExport } from './export-file.ts'
 import { isTerminal, json, withProgress } from './output.ts'
-import { program, WrongUse } from './usage.ts'
+
+/** The kinds of records in exports and imports. Each kind comes after the kinds that it refers to. */
+export const transferables = [domainTransfer, spaceTransfer, linkTransfer, clickTransfer]
 
 const resourceList = new Intl.ListFormat('en').format(resourceNames)
+const exportFile = optionalFile('the file to write; standard output if it is missing or "-"')
 const account = optional('ID', 'the account; optional if there is only one', accountId)
 const force = flag('replace the file if it exists')
 
 export const transferCommands = {
   export: recordCommand({
     summary: `Write the ${resourceList} of an account as JSON Lines.`,
-    arguments: { operand: optionalFile('the file to write; standard output if it is missing or "-"'), account, force },
+    arguments: { operand: exportFile, account, force },
     notes: `The file has a header, one line for each record, and an end. Clicks follow, one line for each link and day. It has no
 keys and no accounts. "${program} export clicks" writes only the clicks.`,
-    run: async (db, { operand: file, account, force }, terminal) => {
-      const { exportRecords, transferables } = await loadTransfer()
-      await writeExport(exportRecords(db, await chooseAccount(db, account), transferables), { file, force }, terminal)
-      return ''
-    },
+    run: async (db, { operand: file, account, force }, terminal) =>
+      writeExport(exportRecords(db, await chooseAccount(db, account), transferables), file, force, terminal),
   }),
 
   'export clicks': recordCommand({
     summary: 'Write clicks by link and day, as JSON Lines or for spreadsheets.',
     arguments: {
-      operand: optionalFile('the file to write; standard output if it is missing or "-"'),
+      operand: exportFile,
       format: withDefault(
         'FORMAT',
         `jsonl (default): a line for each day of a link, with its hours; csv: a row for each day and link
@@ -48,12 +66,8 @@ alias. To move links to another instance with their clicks, use "${program} expo
     check: ({ from, to }) => {
       if (from !== undefined && to !== undefined && from > to) throw new WrongUse('--from is later than --to.')
     },
-    run: async (db, { operand: file, format, from, to, account, force }, terminal) => {
-      const { clickTexts } = await import('../analytics/transfer.ts')
-      const texts = clickTexts(db, await chooseAccount(db, account), format, { from, to })
-      await writeExport(texts, { file, force }, terminal)
-      return ''
-    },
+    run: async (db, { operand: file, format, from, to, account, force }, terminal) =>
+      writeExport(clickTexts(db, await chooseAccount(db, account), format, { from, to }), file, force, terminal),
   }),
 
   import: recordCommand({
@@ -74,51 +88,80 @@ missing or "-"`,
 again: it recognizes a domain by its name, a link by its domain and alias, and a space by its origin. A day of clicks is
 rejected if the link has other clicks on that day. Days without their links go to the links with the same domain and
 alias. Rejected lines are listed on stderr, and the exit code is then 1.`,
-    run: async (db, { operand: file, account: id, 'as-new': asNew, json: isJson }, terminal) => {
-      const account = await chooseAccount(db, id)
-      const { importRecords, transferables } = await loadTransfer()
-      const imported = await importFrom(file, terminal, (input, listener) =>
-        importRecords(db, { account, asNew, transferables }, input, listener),
-      )
+    run: async (db, { operand: file, account: id, 'as-new': asNew, json: isJson }, { input, err }) => {
+      const destination = { account: await chooseAccount(db, id), asNew, transferables }
+      const source = file === undefined ? input() : createReadStream(file)
+      if (isTerminal(source)) {
+        err.write(`Waiting for the lines of an export. End with Ctrl-D, or name a file: ${program} import FILE\n`)
+      }
+      const imported = await withProgress(err, ({ show, clear }) =>
+        importRecords(db, destination, source, {
+          refused: (line, reason) => {
+            clear()
+            err.write(`Line ${line}: ${reason}\n`)
+          },
+          progressed: (counts) => show(() => summarize(counts)),
+        }),
+      ).catch((error) => {
+        throw file === undefined ? error : readFailure(file, error)
+      })
       const isComplete = imported.refused === 0 && imported.missing === null
       return { text: isJson ? json(imported) : summarize(imported), code: isComplete ? 0 : 1 }
     },
   }),
 }
 
-/** Loads the transfer when needed, because loading the rules of all fields takes longer than most commands. */
-async function loadTransfer() {
-  const [{ exportRecords }, { importRecords }, { transferables }] = await Promise.all([
-    import('../transfer/export.ts'),
-    import('../transfer/import.ts'),
-    import('../app/app.ts'),
-  ])
-  return { exportRecords, importRecords, transferables }
+/**
+ * Writes the texts of an export to the file or, without one, to standard output. `force` replaces an existing file. Prints
+ * the totals on stderr. Throws `StartupFailure` if the file can't be written.
+ */
+async function writeExport(
+  texts: AsyncGenerator<string, Totals>,
+  file: string | undefined,
+  force: boolean,
+  { out, err }: Terminal,
+): Promise<''> {
+  if (file === undefined) {
+    await writeTo(out, texts, { err, end: false })
+    return ''
+  }
+  const totals = await writeWhole(file, force, async (path) => {
+    const out = createWriteStream(path)
+    // A file that is opened late would appear after its removal.
+    const closed = new Promise((resolve) => out.once('close', resolve))
+    try {
+      return await writeTo(out, texts, { err, end: true })
+    } finally {
+      await closed
+    }
+  })
+  const counts = Object.entries(totals).map(([plural, total]) => `${plural}: ${total}`)
+  err.write(`Exported to ${resolve(file)}. ${counts.join(', ')}.\n`)
+  return ''
 }
 
-/** Imports the file or, without one, standard input. Prints rejected lines and progress on stderr. */
-async function importFrom(
-  file: string | undefined,
-  { input, err }: Terminal,
-  read: (input: Readable, listener: ImportListener) => Promise<Imported>,
-): Promise<Imported> {
-  const source = file === undefined ? input() : createReadStream(file)
-  if (isTerminal(source)) {
-    err.write(`Waiting for the lines of an export. End with Ctrl-D, or name a file: ${program} import FILE\n`)
-  }
-  try {
-    return await withProgress(err, (progress) =>
-      read(source, {
-        refused: (line, reason) => {
-          progress.clear()
-          err.write(`Line ${line}: ${reason}\n`)
-        },
-        progressed: (counts) => progress.show(() => summarize(counts)),
-      }),
-    )
-  } catch (error) {
-    throw file === undefined ? error : readFailure(file, error as NodeJS.ErrnoException)
-  }
+/** Writes the texts as fast as `out` accepts them and shows progress on `err`. Returns the totals. */
+function writeTo(
+  out: Writable,
+  texts: AsyncGenerator<string, Totals>,
+  { err, end }: { readonly err: Writable; readonly end: boolean },
+): Promise<Totals> {
+  return withProgress(err, async (progress) => {
+    let totals: Totals = {}
+    let written = 0
+    const source = async function* () {
+      totals = yield* texts
+    }
+    const measured = async function* (source: AsyncIterable<string>) {
+      for await (const text of source) {
+        yield text
+        written += text.length
+        progress.show(() => `${(written / 1e6).toFixed(1)} MB exported`)
+      }
+    }
+    await pipeline(source, measured, out, { end })
+    return totals
+  })
 }
 
 /** Explains an error of the file system. Returns other errors unchanged. */
