@@ -1,128 +1,93 @@
+import type { Dialect } from './dialect.ts'
+
 /**
- * The instance, accounts, keys, sessions, and what is counted and remembered of requests. Only hashes of secrets are
- * stored.
+ * Returns the tables for the instance, accounts, keys, sessions and requests. Secrets are stored as hashes.
  */
+export function accountTables({ engine, id, integer, bytes, text, end, keyedEnd }: Dialect): string[] {
+  const isSqlite = engine === 'sqlite'
+  const newId = isSqlite ? 'lower(hex(randomblob(16)))' : `replace(gen_random_uuid()::text, '-', '')`
+  const tables = [
+    // `short_url` and `base_url` belong to the server that started last, for the command line.
+    `create table instance (
+      database_id text not null,
+      short_url text,
+      base_url text
+    )${end}`,
+    `insert into instance (database_id) values (${newId})`,
 
-interface Types {
-  /** The primary key of a table whose ids are never reused. */
-  readonly id: string
-  /** The id of a response that is remembered. */
-  readonly responseId: string
-  readonly integer: string
-  readonly bytes: string
-  /** Text that is compared. */
-  readonly text: string
-  /** What follows the columns of a table. */
-  readonly end: string
-  /** The same for a table with a primary key of several columns. */
-  readonly keyedEnd: string
+    `create table accounts (
+      id ${id},
+      name text not null,
+      created_at text not null
+    )${end}`,
+
+    `create table keys (
+      id ${id},
+      account_id ${integer} not null references accounts (id),
+      name text not null,
+      hash ${bytes} not null unique,
+      first_characters text not null,
+      last_characters text not null,
+      scopes text not null,
+      created_at text not null,
+      lifetime_ms ${integer},
+      expires_at text,
+      revoked_at text,
+      last_used_at text
+    )${end}`,
+
+    // Sign-in links, which start sessions.
+    `create table login_tokens (
+      hash ${bytes} primary key,
+      account_id ${integer} not null references accounts (id) on delete cascade,
+      created_at ${text} not null,
+      expires_at ${text} not null
+    )${end}`,
+    'create index login_tokens_by_expiry on login_tokens (expires_at)',
+
+    // `browser` is the browser's name, not its user agent. `key_id` is set if a key started the session.
+    `create table sessions (
+      id ${id},
+      account_id ${integer} not null references accounts (id) on delete cascade,
+      key_id ${integer} references keys (id) on delete cascade,
+      hash ${bytes} not null unique,
+      browser ${text} not null,
+      created_at ${text} not null,
+      last_used_at ${text} not null,
+      expires_at ${text} not null
+    )${end}`,
+    'create index sessions_by_account on sessions (account_id, id)',
+    'create index sessions_by_expiry on sessions (expires_at)',
+
+    // Responses to requests with an Idempotency-Key. `status` is null only while the transaction that stores the record
+    // is open.
+    `create table stored_responses (
+      id ${id},
+      account_id ${integer} not null references accounts (id),
+      key_id ${integer} not null references keys (id),
+      idempotency_key ${text} not null,
+      fingerprint ${text} not null,
+      expires_at ${text} not null,
+      status integer,
+      location text,
+      etag text,
+      body text,
+      unique (key_id, idempotency_key)
+    )${end}`,
+    'create index stored_responses_by_expiry on stored_responses (expires_at)',
+
+    // Requests of each key and IP address, as counted by each process.
+    `create table request_counts (
+      subject ${text} not null,
+      ends_at ${integer} not null,
+      node ${text} not null,
+      requests ${integer} not null,
+      primary key (subject, ends_at, node)
+    )${keyedEnd}`,
+    'create index request_counts_by_end on request_counts (ends_at)',
+  ]
+  // On SQLite, records have a foreign key to their account, and records that are being removed belong to account 0.
+  const now = `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`
+  const removed = `insert into accounts (id, name, created_at) values (0, 'Being removed', ${now})`
+  return isSqlite ? [...tables, removed] : tables
 }
-
-/** `short_url` and `base_url` belong to the server that started last, for the command line. */
-const instance = (end: string) => `create table instance (
-    database_id text not null,
-    short_url text,
-    base_url text
-  )${end}`
-
-const tables = ({ id, responseId, integer, bytes, text, end, keyedEnd }: Types) => [
-  `create table accounts (
-    ${id},
-    name text not null,
-    created_at text not null
-  )${end}`,
-
-  `create table keys (
-    ${id},
-    account_id ${integer} not null references accounts (id),
-    name text not null,
-    hash ${bytes} not null unique,
-    first_characters text not null,
-    last_characters text not null,
-    scopes text not null,
-    created_at text not null,
-    lifetime_ms ${integer},
-    expires_at text,
-    revoked_at text,
-    last_used_at text
-  )${end}`,
-
-  // Sign-in links, which start sessions.
-  `create table login_tokens (
-    hash ${bytes} primary key,
-    account_id ${integer} not null references accounts (id) on delete cascade,
-    created_at ${text} not null,
-    expires_at ${text} not null
-  )${end}`,
-  'create index login_tokens_by_expiry on login_tokens (expires_at)',
-
-  // The browser's name, never its user agent. Only sessions that were started with a key have one.
-  `create table sessions (
-    ${id},
-    account_id ${integer} not null references accounts (id) on delete cascade,
-    key_id ${integer} references keys (id) on delete cascade,
-    hash ${bytes} not null unique,
-    browser ${text} not null,
-    created_at ${text} not null,
-    last_used_at ${text} not null,
-    expires_at ${text} not null
-  )${end}`,
-  'create index sessions_by_account on sessions (account_id, id)',
-  'create index sessions_by_expiry on sessions (expires_at)',
-
-  // Responses to requests with an Idempotency-Key. `status` is null only while the transaction that stores the record
-  // is open.
-  `create table stored_responses (
-    ${responseId},
-    account_id ${integer} not null references accounts (id),
-    key_id ${integer} not null references keys (id),
-    idempotency_key ${text} not null,
-    fingerprint ${text} not null,
-    expires_at ${text} not null,
-    status integer,
-    location text,
-    etag text,
-    body text,
-    unique (key_id, idempotency_key)
-  )${end}`,
-  'create index stored_responses_by_expiry on stored_responses (expires_at)',
-
-  // Requests of each key and IP address, as counted by each process.
-  `create table request_counts (
-    subject ${text} not null,
-    ends_at ${integer} not null,
-    node ${text} not null,
-    requests ${integer} not null,
-    primary key (subject, ends_at, node)
-  )${keyedEnd}`,
-  'create index request_counts_by_end on request_counts (ends_at)',
-]
-
-export const sqlite = [
-  instance(' strict'),
-  'insert into instance (database_id) values (lower(hex(randomblob(16))))',
-  ...tables({
-    id: 'id integer primary key autoincrement',
-    responseId: 'id integer primary key',
-    integer: 'integer',
-    bytes: 'blob',
-    text: 'text',
-    end: ' strict',
-    keyedEnd: ' without rowid, strict',
-  }),
-  `insert into accounts (id, name, created_at) values (0, 'Being removed', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
-]
-
-export const postgres = [
-  instance(''),
-  `insert into instance (database_id) values (replace(gen_random_uuid()::text, '-', ''))`,
-  ...tables({
-    id: 'id bigint generated by default as identity primary key',
-    responseId: 'id bigint generated always as identity primary key',
-    integer: 'bigint',
-    bytes: 'bytea',
-    text: 'text collate "C"',
-    end: '',
-    keyedEnd: '',
-  }),
-]

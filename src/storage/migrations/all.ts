@@ -1,29 +1,26 @@
-/**
- * Every migration by its name, in order: for each engine, the texts of its SQL. Released migrations never change.
- */
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import * as accounts from './accounts.ts'
-import * as clicks from './clicks.ts'
-import * as records from './records.ts'
-import * as search from './search.ts'
+import { accountTables } from './accounts.ts'
+import { clickTables } from './clicks.ts'
+import { type Dialect, postgres, sqlite } from './dialect.ts'
+import { recordTables } from './records.ts'
+import { searchIndexes } from './search.ts'
 
-type Engine = 'sqlite' | 'postgres'
-type Texts = Readonly<Record<Engine, readonly string[]>>
-
-const all: Readonly<Record<string, readonly Texts[]>> = {
-  '0001-tables': [accounts, records, clicks, search],
+/** The SQL of each migration. Released migrations never change. */
+const all: Readonly<Record<string, (dialect: Dialect) => string[]>> = {
+  '0001-tables': (dialect) =>
+    [accountTables, recordTables, clickTables, searchIndexes].flatMap((part) => part(dialect)),
 }
 
-/** The migrations of one engine, by name. */
-export function migrationsOf(engine: Engine): Readonly<Record<string, Migration>> {
-  return Object.fromEntries(Object.entries(all).map(([name, parts]) => [name, migrationOf(parts, engine)]))
-}
-
-function migrationOf(parts: readonly Texts[], engine: Engine): Migration {
-  return {
-    async up(db: Kysely<unknown>) {
-      for (const text of parts.flatMap((part) => part[engine])) await sql.raw(text).execute(db)
-    },
-  }
+/** Returns the migrations for one engine, by name. */
+export function migrationsOf(engine: Dialect['engine']): Readonly<Record<string, Migration>> {
+  const dialect = engine === 'sqlite' ? sqlite : postgres
+  return Object.fromEntries(
+    Object.entries(all).map(([name, texts]) => {
+      const up = async (db: Kysely<unknown>) => {
+        for (const text of texts(dialect)) await sql.raw(text).execute(db)
+      }
+      return [name, { up }]
+    }),
+  )
 }

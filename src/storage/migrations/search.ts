@@ -1,49 +1,52 @@
-/** The search index of SQLite with the records that it lacks, and the indexes that make searches fast on PostgreSQL. */
+import { type Dialect, sqlite } from './dialect.ts'
+
+/** Returns the search indexes, on SQLite with the records that they lack. */
+export function searchIndexes({ engine }: Dialect): string[] {
+  return engine === 'sqlite' ? indexesOfSqlite() : indexesOfPostgres
+}
+
+function indexesOfSqlite(): string[] {
+  const linkColumns = ['account_id', 'alias_folded', 'title', 'title_folded', 'url', 'url_folded']
+  return [
+    `create table search_changes (
+      resource text not null,
+      document integer not null,
+      primary key (resource, document)
+    ) without rowid, strict`,
+    ...searchIndexOf('domains', ['name'], ['account_id', 'name', 'search_text']),
+    ...searchIndexOf('spaces', ['name'], ['account_id', 'name_folded']),
+    ...searchIndexOf('links', ['alias', 'title', 'url'], linkColumns),
+  ]
+}
 
 /**
- * Returns the search index of a SQLite table, and the triggers that note which of its records have to be indexed. `texts`
- * are the names of its texts, and `columns` those whose change changes the index. See `sqlite/search.ts`.
+ * Returns the search index of a SQLite table, and the triggers that record which rows need indexing. `texts` are the names
+ * of the indexed texts, and `columns` the columns that they are computed from. See `sqlite/search.ts`.
  */
 export function searchIndexOf(table: string, texts: readonly string[], columns: readonly string[]): string[] {
-  const note = (row: 'old' | 'new') =>
+  const enqueue = (row: 'old' | 'new') =>
     `insert into search_changes values ('${table}', (${row}.account_id << 40) | ${row}.id) on conflict do nothing`
+  const isEdited = columns.map((column) => `new.${column} is not old.${column}`).join(' or ')
+  const name = `${table}_search`
   return [
-    `create virtual table ${table}_search using fts5 (
+    `create virtual table ${name} using fts5 (
       ${texts.join(', ')}, content = '', contentless_delete = 1, detail = column,
       tokenize = 'trigram case_sensitive 1'
     )`,
     // Rewrite a part of the index once 40 % of it is deleted: at SQLite's 10 %, that dominates the cost of a deletion.
-    `insert into ${table}_search (${table}_search, rank) values ('deletemerge', 40)`,
-    `create trigger ${table}_search_inserted after insert on ${table} begin
-      ${note('new')};
-    end`,
-    `create trigger ${table}_search_updated after update of ${columns.join(', ')} on ${table}
-      when ${columns.map((column) => `new.${column} is not old.${column}`).join(' or ')} begin
-      ${note('old')};
-      ${note('new')};
-    end`,
-    `create trigger ${table}_search_deleted after delete on ${table} begin
-      ${note('old')};
-    end`,
+    `insert into ${name} (${name}, rank) values ('deletemerge', 40)`,
+    ...sqlite.trigger(`${name}_inserted`, `after insert on ${table}`, [enqueue('new')]),
+    ...sqlite.trigger(
+      `${name}_updated`,
+      `after update of ${columns} on ${table}`,
+      [enqueue('old'), enqueue('new')],
+      isEdited,
+    ),
+    ...sqlite.trigger(`${name}_deleted`, `after delete on ${table}`, [enqueue('old')]),
   ]
 }
 
-export const sqlite = [
-  `create table search_changes (
-    resource text not null,
-    document integer not null,
-    primary key (resource, document)
-  ) without rowid, strict`,
-  ...searchIndexOf('domains', ['name'], ['account_id', 'name', 'search_text']),
-  ...searchIndexOf('spaces', ['name'], ['account_id', 'name_folded']),
-  ...searchIndexOf(
-    'links',
-    ['alias', 'title', 'url'],
-    ['account_id', 'alias_folded', 'title', 'title_folded', 'url', 'url_folded'],
-  ),
-]
-
-export const postgres = [
+const indexesOfPostgres = [
   // Without the extension, searches are slower, but still correct. If this user may not create it, an administrator can
   // do so later.
   `do $$ begin
