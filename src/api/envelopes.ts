@@ -1,20 +1,11 @@
 import { hash } from 'node:crypto'
-import { Failure, found } from '../errors.ts'
 import type { ListQuery } from '../forms/list-query.ts'
-import { positiveInteger } from '../forms/rules.ts'
 import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, sendJson, sendNotModified } from '../http/response.ts'
 import type { Page } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
-
-/** Returns the `{id}` of the path. Throws `not_found` if it cannot be an id. */
-export function idOf({ params: { id = '' } }: Exchange, what: string): number {
-  if (id === '')
-    throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name a ${what}.`)
-  return found(positiveInteger(id), what)
-}
 
 /** Sends a record with its ETag, or 304 if the client of a GET has this version. */
 export function sendRecord<Row>(

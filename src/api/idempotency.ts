@@ -3,13 +3,9 @@
  */
 import { Failure } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
-import { entityTagOf } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { addHeader, sendJson } from '../http/response.ts'
-import { type Claim, fingerprintOf, type IdempotentRequests } from '../idempotency/store.ts'
-import type { Db } from '../storage/port.ts'
-import type { Versioned } from '../storage/version.ts'
-import type { Admitted } from './routes.ts'
+import { type Claim, fingerprintOf } from '../idempotency/store.ts'
+import type { Admitted } from './operations.ts'
 
 /** The maximum length of an Idempotency-Key. Characters. */
 export const maxIdempotencyKey = 255
@@ -58,33 +54,4 @@ export function claimOf(
   const secret = exchange.headers.authorization ?? ''
   const fingerprint = fingerprintOf([exchange.method, exchange.target, values], secret)
   return { account_id: account, key_id: key, idempotency_key: name, fingerprint }
-}
-
-interface Storing<Row> {
-  readonly idempotentRequests: IdempotentRequests
-  readonly claim: Claim | null
-  /** The absolute URL of the list. */
-  readonly collection: string
-  /** Called after the commit and before the response, unless the response is replayed. */
-  readonly onStored?: (record: Row) => unknown
-}
-
-/** Inserts a record and sends 201 with its ETag and Location. For a repeated claim, sends the first response again. */
-export async function sendStored<Row extends { readonly id: number }>(
-  exchange: Exchange,
-  { idempotentRequests, claim, collection, onStored }: Storing<Row>,
-  insert: (db: Db) => Promise<Versioned<Row>>,
-): Promise<undefined> {
-  let stored: Row | undefined
-  const { status, location, etag, body, isReplayed } = await idempotentRequests.run(claim, async (db) => {
-    const { record, version } = await insert(db)
-    stored = record
-    const url = `${collection}/${record.id}`
-    return { status: 201, location: url, etag: entityTagOf(version), body: JSON.stringify({ data: record }) }
-  })
-  if (stored !== undefined) await onStored?.(stored)
-  if (isReplayed) addHeader(exchange, 'idempotency-replayed', 'true')
-  addHeader(exchange, 'location', location)
-  addHeader(exchange, 'etag', etag)
-  return sendJson(exchange, status, body)
 }

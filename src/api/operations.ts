@@ -1,9 +1,14 @@
-import type { ApiErrorCode } from '../errors.ts'
+import { type ApiErrorCode, Failure, found } from '../errors.ts'
 import type { Form } from '../forms/form.ts'
 import { type TSchema, Type } from '../forms/json-schema.ts'
+import type { ListQuery } from '../forms/list-query.ts'
+import { positiveInteger } from '../forms/rules.ts'
+import type { Exchange, Outcome } from '../http/exchange.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import type { NeededScope } from '../keys/scope.ts'
+import type { Caller, NeededScope } from '../keys/scope.ts'
 import { type ResourceName, resources } from '../resources.ts'
+import type { Db, Page, PageRequest } from '../storage/port.ts'
+import type { Precondition, Versioned } from '../storage/version.ts'
 
 /** The prefix of all paths. */
 export const apiPrefix = '/api/v1'
@@ -54,11 +59,35 @@ export interface Success {
   readonly optionalHeaders?: readonly string[]
 }
 
+/** An authenticated request: its API key and account, and the fields of its body. */
+export interface Admitted {
+  readonly caller: Caller
+  readonly fields: Fields
+}
+
+/** Responds to an authenticated request, or returns the failure. */
+export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
+
+/** The routes of the API, each of which requires a key. */
+export interface Api {
+  /** Adds operations that share a handler. */
+  add(operations: Operation | readonly Operation[], handler: OperationHandler): void
+  /** Returns the absolute URL of an operation without path parameters. */
+  urlOf(exchange: Exchange, operation: Operation): string
+}
+
+/** Returns the `{id}` of the path. Throws `not_found` if it cannot be an id. */
+export function idOf({ params: { id = '' } }: Exchange, what: string): number {
+  if (id === '')
+    throw new Failure('not_found', `The path has no id: leave out the slash at its end, or name a ${what}.`)
+  return found(positiveInteger(id), what)
+}
+
 /** The properties of a resource's operations that do not follow from its name. */
 export interface Described {
   readonly description: string
   readonly record: TSchema
-  readonly listQuery: Form<unknown>
+  readonly listQuery: Form<ListQuery>
   readonly store: {
     readonly form: Form<unknown>
     readonly example: Fields
@@ -86,7 +115,34 @@ interface Resource extends Described {
   readonly plural: ResourceName
 }
 
-export type Operations = Readonly<Record<'list' | 'show' | 'store' | 'put' | 'patch' | 'delete', Operation>>
+interface ListOperation extends Operation {
+  readonly query: Form<ListQuery>
+}
+
+interface StoreOperation extends Operation {
+  readonly body: Body
+}
+
+export interface Operations extends Readonly<Record<'show' | 'put' | 'patch' | 'delete', Operation>> {
+  readonly list: ListOperation
+  readonly store: StoreOperation
+}
+
+/** What a resource does in its five operations. `Shown` is a record in a response. */
+export interface ResourceHandlers<Shown> {
+  readonly name: ResourceName
+  readonly operations: Operations
+  list(account: number, page: PageRequest): Promise<Page<Shown>>
+  find(account: number, id: number): Promise<Versioned<Shown> | undefined>
+  /** Validates the fields, and returns a function that inserts the record in a transaction. */
+  insertion(account: number, fields: Fields): Insertion<Shown> | Promise<Insertion<Shown>>
+  /** Called after the record is stored and before the response. */
+  onStored?(record: Shown): unknown
+  change(account: number, id: number, fields: Fields, condition: Precondition | null): Promise<Versioned<Shown>>
+  remove(account: number, id: number, query: Fields, condition: Precondition | null): Promise<void>
+}
+
+export type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
 
 /** Describes the five operations of a resource. Updates have two methods. */
 export function operationsOf(name: ResourceName, described: Described): Operations {
@@ -101,7 +157,7 @@ export function operationsOf(name: ResourceName, described: Described): Operatio
   }
 }
 
-function listOf(resource: Resource): Operation {
+function listOf(resource: Resource): ListOperation {
   const { plural, listQuery } = resource
   return {
     ...onAll(resource),
@@ -133,7 +189,7 @@ function showOf(resource: Resource): Operation {
   }
 }
 
-function storeOf(resource: Resource): Operation {
+function storeOf(resource: Resource): StoreOperation {
   const { singular, plural, store } = resource
   return {
     ...onAll(resource),

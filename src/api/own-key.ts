@@ -6,8 +6,7 @@ import { sendJson } from '../http/response.ts'
 import { scopes } from '../keys/scope.ts'
 import { findOwnKey } from '../keys/store.ts'
 import type { Db } from '../storage/port.ts'
-import { apiPrefix, type Operation } from './operations.ts'
-import type { Api } from './routes.ts'
+import { type Api, apiPrefix, type Operation } from './operations.ts'
 
 /** The API key of the request. */
 export const ownKeySchema = Type.Object(

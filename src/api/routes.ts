@@ -1,20 +1,10 @@
 import { Failure } from '../errors.ts'
 import type { Exchange, Outcome, Routes } from '../http/exchange.ts'
-import { type Fields, noFields } from '../http/form-encoding.ts'
+import { noFields } from '../http/form-encoding.ts'
 import { addHeader } from '../http/response.ts'
-import type { IdempotentRequests } from '../idempotency/store.ts'
 import { allows, type Caller } from '../keys/scope.ts'
 import { readBody } from './body.ts'
-import { apiPrefix, type Operation } from './operations.ts'
-
-/** An authenticated request: its API key and account, and the fields of its body. */
-export interface Admitted {
-  readonly caller: Caller
-  readonly fields: Fields
-}
-
-/** Responds to an authenticated request, or returns the failure. */
-export type OperationHandler = (exchange: Exchange, admitted: Admitted) => Promise<Outcome>
+import { type Api, apiPrefix, type Operation, type OperationHandler } from './operations.ts'
 
 interface ApiParts {
   readonly routes: Routes
@@ -24,21 +14,17 @@ interface ApiParts {
     countRequest(caller: Caller, exchange: Exchange): Failure | undefined
     countFailedAuthentication(exchange: Exchange): Failure | undefined
   }
-  readonly idempotentRequests: IdempotentRequests
   readonly address: PublicAddress
 }
 
-/** Adds the operations of resources to the routes, so that each requires a key and a scope. */
-export class Api {
-  readonly idempotentRequests: IdempotentRequests
+/** Adds operations to the routes, so that each requires a key and a scope. */
+export class ApiRoutes implements Api {
   readonly #parts: ApiParts
 
   constructor(parts: ApiParts) {
-    this.idempotentRequests = parts.idempotentRequests
     this.#parts = parts
   }
 
-  /** Adds operations that share a handler. */
   add(operations: Operation | readonly Operation[], handler: OperationHandler): void {
     for (const operation of [operations].flat()) {
       this.#parts.routes.add(operation.method, apiPrefix + operation.path, (exchange) =>
@@ -47,7 +33,6 @@ export class Api {
     }
   }
 
-  /** Returns the absolute URL of an operation without path parameters. */
   urlOf(exchange: Exchange, { path }: Operation): string {
     return this.#parts.address(exchange) + apiPrefix + path
   }

@@ -5,14 +5,16 @@ import { Cors } from '../api/cors.ts'
 import { documents } from '../api/docs.ts'
 import { apiFallback, apiResponses } from '../api/fallback.ts'
 import { healthRoute } from '../api/health.ts'
+import type { Operation } from '../api/operations.ts'
 import { ownKeyRoute, showOwnKey } from '../api/own-key.ts'
 import { problemPages } from '../api/problem-pages.ts'
 import { RateLimits } from '../api/rate-limit.ts'
 import { Removals } from '../api/removals.ts'
-import { Api, publicAddress } from '../api/routes.ts'
+import { resourceRoutes } from '../api/resource-routes.ts'
+import { ApiRoutes, publicAddress } from '../api/routes.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
 import { DomainActions } from '../domains/actions.ts'
-import { domainRoutes } from '../domains/routes.ts'
+import { domainHandlers } from '../domains/routes.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { finishDomainRemovals } from '../domains/store.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -23,19 +25,19 @@ import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
 import { LinkActions } from '../links/actions.ts'
-import { showLinkQr } from '../links/qr-route.ts'
-import { linkRoutes } from '../links/routes.ts'
+import { linkQrRoute, showLinkQr } from '../links/qr-route.ts'
+import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { SpaceActions } from '../spaces/actions.ts'
-import { spaceRoutes } from '../spaces/routes.ts'
+import { spaceHandlers } from '../spaces/routes.ts'
 import { spaceOperations } from '../spaces/schema.ts'
 import { finishSpaceRemovals } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import type { AppOptions, Shared } from './options.ts'
 
 /** Every operation of the API, in the order of the documents. */
-export const operations = [
+export const operations: readonly Operation[] = [
   ...Object.values(domainOperations),
   ...Object.values(spaceOperations),
   ...Object.values(linkOperations),
@@ -59,11 +61,10 @@ export function buildApi(options: AppOptions, shared: Shared) {
 
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
-  const api = new Api({
+  const api = new ApiRoutes({
     routes: router,
     identify: (token) => keyring.identify(token),
     rateLimits,
-    idempotentRequests,
     address: dashboardUrl,
   })
   healthRoute(router, storage)
@@ -71,9 +72,10 @@ export function buildApi(options: AppOptions, shared: Shared) {
   documents(router, operations, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
   addDashboard({ router, storage, keyring, dashboardUrl, ...limiting(rateLimits), shortUrl, deleteClicks, actions })
-  domainRoutes(api, storage, actions.domains)
-  spaceRoutes(api, storage, actions.spaces)
-  linkRoutes(api, storage, actions.links, shortUrl)
+  resourceRoutes(api, idempotentRequests, domainHandlers(storage, actions.domains))
+  resourceRoutes(api, idempotentRequests, spaceHandlers(storage, actions.spaces))
+  resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
+  linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, { forget: deleteClicks })
   ownKeyRoute(api, storage, rateLimits.perMinute)
 

@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto'
-import { idOf } from '../api/envelopes.ts'
-import type { Operation } from '../api/operations.ts'
-import type { Api } from '../api/routes.ts'
+import { type Api, idOf, type Operation } from '../api/operations.ts'
 import { Failure, found, validationFailed } from '../errors.ts'
 import { form, optional, type Rule } from '../forms/form.ts'
 import { Type } from '../forms/json-schema.ts'

@@ -1,5 +1,5 @@
-import { idOf, sendContent, sendNumberedPage } from '../../api/envelopes.ts'
-import type { Api } from '../../api/routes.ts'
+import { sendContent, sendNumberedPage } from '../../api/envelopes.ts'
+import { type Api, idOf } from '../../api/operations.ts'
 import { notFound, type Violation, validationFailed } from '../../errors.ts'
 import { conditionOf } from '../../http/conditions.ts'
 import type { Fields } from '../../http/form-encoding.ts'
