@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Failure } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange } from '../http/exchange.ts'
-import { addField, type Fields, MalformedForm, maxFields, noFields, parseFormBytes } from '../http/form-encoding.ts'
+import { addField, type Fields, maxFields, noFields, parseForm } from '../http/form-encoding.ts'
 
 /** The maximum size of a request body. Bytes. */
 export const maxBody = 64 * 1024
@@ -51,12 +51,6 @@ const parsers: ReadonlyMap<string, Parse> = new Map([
 
 function unsupported(reason: string): Failure {
   return new Failure('unsupported_media_type', `${reason} Send ${[...parsers.keys()].join(' or ')}, in UTF-8.`)
-}
-
-function parseForm(bytes: Buffer): Fields | Failure {
-  const fields = parseFormBytes(bytes)
-  if (!(fields instanceof MalformedForm)) return fields
-  return new Failure('malformed_body', `The form cannot be read. ${fields.message}`)
 }
 
 /**

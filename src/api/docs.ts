@@ -1,6 +1,5 @@
 import { Failure } from '../errors.ts'
 import type { Exchange, Outcome, Routes } from '../http/exchange.ts'
-import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, send } from '../http/response.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
 import { type Bodies, documentQuery } from './document-query.ts'
@@ -40,7 +39,7 @@ export function documents(routes: Routes, operations: readonly Operation[], addr
 
   async function sendDocument(exchange: Exchange): Promise<Outcome> {
     // Unknown parameters are ignored, as everywhere outside the API.
-    const { bodies } = exchange.query as Fields
+    const { bodies } = exchange.query
     const query = documentQuery.check({ bodies })
     return query instanceof Failure ? query : sendStatic(exchange, await documentFor(address(exchange), query.bodies))
   }

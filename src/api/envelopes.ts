@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import type { ListQuery } from '../forms/list-query.ts'
 import { addEntityTag, type Condition } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
-import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, sendJson, sendNotModified } from '../http/response.ts'
 import type { Page } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
@@ -129,7 +128,7 @@ function pageAfter<Row extends { readonly id: number }>(
 
 /** Returns the query of the request without one parameter. Values are trimmed to limit the length of the Link header. */
 function queryWithout(exchange: Exchange, without: string): string {
-  const fields = exchange.query as Fields
+  const fields = exchange.query
   let query = ''
   for (const name in fields) {
     if (name !== without) query += `${name}=${encodeURIComponent(String(fields[name]).trim())}&`

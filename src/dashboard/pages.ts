@@ -7,7 +7,7 @@ import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
-import { type Fields, MalformedForm, noFields, parseFormBytes } from '../http/form-encoding.ts'
+import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
 import type { Html, Part } from '../http/html.ts'
 import { addHeader, send, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
@@ -223,7 +223,7 @@ function redirectForRepeat(result: PageContent | Redirect): Redirect | null {
 }
 
 function requestOf(exchange: Exchange, session: Session, fields: Fields): PageRequest {
-  return { exchange, session, account: session.account.id, query: exchange.query as Fields, fields }
+  return { exchange, session, account: session.account.id, query: exchange.query, fields }
 }
 
 /** Returns the `{id}` of the path. Throws `not_found` if it is not an id. */
@@ -234,10 +234,7 @@ export function idParam({ exchange }: PageRequest, what: string): number {
 /** Reads a form. */
 async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | Failure> {
   const bytes = await receiveBody(exchange, maxBytes)
-  if (bytes instanceof Failure) return bytes
-  const fields = parseFormBytes(bytes, maxFormFields)
-  if (!(fields instanceof MalformedForm)) return fields
-  return new Failure('malformed_body', `The form cannot be read. ${fields.message}`)
+  return bytes instanceof Failure ? bytes : parseForm(bytes, maxFormFields)
 }
 
 /**

@@ -13,38 +13,31 @@ type ParserError = Error & { code?: string }
 /** The time that a rejected client has to close its side of the connection. Milliseconds. */
 const lingerMs = 2_000
 
+const connectRejected = new Failure('malformed_request', 'CONNECT is for proxies; this is an origin server.')
+
 /**
  * Responds to bytes that never become a request, in the same form as to any other failure: garbage, oversized or
  * incomplete headers, CONNECT. An unknown `Expect` is ignored (RFC 9110 §10.1.1).
  */
 export function handleClientErrors(server: Server, connections: Connections, context: ExchangeContext): void {
-  const reject = (socket: Socket, failure: Failure) => rejectInOrder(socket, failure, { connections, context })
+  /** Rejects the connection after earlier responses have been sent (RFC 9112 §9.3.2), then closes it. */
+  const rejectInOrder = (socket: Socket, failure: Failure) => {
+    const latest = connections.awaitedResponse(socket)
+    if (latest === undefined) reject(socket, failure, context)
+    else if (!isAwaitingBody(latest)) latest.once('close', () => socket.destroySoon())
+    else if (latest.socket !== null) reject(socket, failure, context)
+    // A response gets its socket after the earlier ones have been sent. By then, the client may have left.
+    else latest.once('socket', () => socket.writable && reject(socket, failure, context))
+  }
   server.on('clientError', (error: ParserError, socket) => {
     const isGone = error.code === 'ECONNRESET' || !socket.writable
     if (isGone) socket.destroy(error)
-    else reject(socket as Socket, failureFor(error))
+    else rejectInOrder(socket as Socket, failureFor(error))
   })
-  server.on('connect', (_, socket) => reject(socket as Socket, connectRejected))
+  server.on('connect', (_, socket) => rejectInOrder(socket as Socket, connectRejected))
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   // `receiveBody` sends "100 Continue", because only the route knows whether it needs the body.
   server.on('checkContinue', (request, response) => server.emit('request', request, response))
-}
-
-const connectRejected = new Failure('malformed_request', 'CONNECT is for proxies; this is an origin server.')
-
-interface Rejecting {
-  readonly connections: Connections
-  readonly context: ExchangeContext
-}
-
-/** Rejects the connection after earlier responses have been sent (RFC 9112 §9.3.2), then closes it. */
-function rejectInOrder(socket: Socket, failure: Failure, { connections, context }: Rejecting): void {
-  const latest = connections.awaitedResponse(socket)
-  if (latest === undefined) reject(socket, failure, context)
-  else if (!isAwaitingBody(latest)) latest.once('close', () => socket.destroySoon())
-  else if (latest.socket !== null) reject(socket, failure, context)
-  // A response gets its socket after the earlier ones have been sent. By then, the client may have left.
-  else latest.once('socket', () => socket.writable && reject(socket, failure, context))
 }
 
 /** Whether the handler is waiting for the body, so that the error is in the body. */

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { runs } from '../../test/runs.ts'
-import { type EntityTag, matchesStrongly, matchesWeakly, parseEntityTags } from './conditions.ts'
+import { Condition, parseEntityTags } from './conditions.ts'
+
+interface EntityTag {
+  readonly isWeak: boolean
+  readonly opaque: string
+}
 
 const ofTags = [...Array(256).keys()]
   .map((code) => String.fromCharCode(code))
@@ -23,27 +28,23 @@ test('parses a list of tags with any blanks and empty elements', () => {
       const text = pairs.map(([each, separator]) => written(each) + separator).join('')
       const last = pairs.at(-1)?.[1].length ?? 0
       const value = endsWithComma ? text : text.slice(0, -last)
-      assert.deepEqual(
-        parseEntityTags(value),
-        pairs.map(([each]) => each),
-      )
+      const tags = pairs.map(([each]) => each)
+      const textsOf = (some: readonly EntityTag[]) => some.map(({ opaque: text }) => text)
+      assert.deepEqual(parseEntityTags(value, 'weak'), textsOf(tags))
+      assert.deepEqual(parseEntityTags(value, 'strong'), textsOf(tags.filter(({ isWeak }) => !isWeak)))
     }),
   )
 })
 
-test('matches a version with its own tag: strong tags in both comparisons, weak tags only in the weak one', () => {
+test('matches a version with its own tag, and no other', () => {
   fc.assert(
-    fc.property(fc.array(tag, { maxLength: 5 }), opaque, fc.nat(), (others, version, place) => {
-      const without = others.filter((each) => each.opaque !== version)
-      const at = place % (without.length + 1)
-      const list = (isWeak: boolean) =>
-        parseEntityTags(without.toSpliced(at, 0, { isWeak, opaque: version }).map(written).join(', ')) ?? []
-      assert.equal(matchesStrongly(list(false), version), version)
-      assert.equal(matchesStrongly(list(true), version), undefined)
-      assert.equal(matchesWeakly(list(false), version), version)
-      assert.equal(matchesWeakly(list(true), version), version)
-      assert.equal(matchesWeakly(without, version), undefined)
-      assert.equal(matchesStrongly(without, version), undefined)
+    fc.property(fc.array(opaque, { maxLength: 5 }), opaque, fc.nat(), (others, version, place) => {
+      const without = others.filter((each) => each !== version)
+      const tags = without.toSpliced(place % (without.length + 1), 0, version)
+      assert.equal(new Condition(null, tags).knownAs(version), version)
+      assert.equal(new Condition(tags, null).knownAs(version), undefined)
+      assert.equal(new Condition(null, without).knownAs(version), undefined)
+      assert.throws(() => new Condition(without, null).knownAs(version), { code: 'precondition_failed' })
     }),
   )
 })
@@ -52,14 +53,14 @@ test('parses any text to a list, to * or to null, without losing tags', () => {
   const characters = fc.constantFrom('"', ',', ' ', '\t', 'W', '/', '*', 'a', '\\', '\x7f', '\xff')
   fc.assert(
     fc.property(fc.string({ unit: characters, maxLength: 24 }), (value) => {
-      const tags = parseEntityTags(value)
+      const tags = parseEntityTags(value, 'weak')
       if (tags === '*') assert.equal(value, '*')
       else if (tags !== null) {
         assert.ok(tags.length > 0)
         const quotes = value.split('"').length - 1
         assert.equal(quotes, 2 * tags.length)
         assert.equal(value.replaceAll(/(W\/)?"[^"]*"/g, '').replaceAll(/[\t ,]/g, ''), '')
-        assert.deepEqual(parseEntityTags(tags.map(written).join(',')), tags)
+        assert.deepEqual(parseEntityTags(tags.map((text) => `"${text}"`).join(','), 'strong'), tags)
       }
     }),
     { numRuns: runs(2_000) },
@@ -69,14 +70,12 @@ test('parses any text to a list, to * or to null, without losing tags', () => {
 test('rejects a list of tags with a syntax error', () => {
   const unquoted = ['', ' ', ',', ' , ,', '1-a', '"1-a', '1-a"', "'1-a'", 'W/a', '**', 'null']
   const quoted = ['w/"a"', 'W/ "a"', '"a" "b"', '"a"b', '*, "a"', '"a b"', '"\x7f"', '"a"\n']
-  for (const value of [...unquoted, ...quoted]) assert.equal(parseEntityTags(value), null, value)
+  for (const value of [...unquoted, ...quoted]) assert.equal(parseEntityTags(value, 'weak'), null, value)
 })
 
 test('parses the largest possible header quickly', { timeout: 2_000 }, () => {
   for (const part of [',', '"', '"" ', '"",', ' ', 'W/', 'W/""', '"a",\t, ', '"a"\t']) {
     const value = part.repeat(32_768 / part.length)
-    parseEntityTags(value)
-    parseEntityTags(`${value}x`)
-    parseEntityTags(`"a"${value}"`)
+    for (const text of [value, `${value}x`, `"a"${value}"`]) parseEntityTags(text, 'weak')
   }
 })

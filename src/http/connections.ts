@@ -13,6 +13,8 @@ const scanPauseMs = 100
 interface Connection {
   readonly socket: Socket
   readonly address: string | undefined
+  /** Whether the connection is beyond the limit. */
+  isSurplus: boolean
   /** The response to the latest request. */
   response: ServerResponse | undefined
   /** The number of the latest request, or of the connection itself, in the order of all such events. */
@@ -27,24 +29,14 @@ export class Connections {
   readonly #max: number
   // Records are updated in place: adding and removing map entries for each request would keep old responses in memory.
   readonly #open = new Map<Socket, Connection>()
-  readonly #surplus = new Set<Socket>()
   #events = 0
   /** No scan takes place until then, either for connections from one address or for any. */
   #pause = { until: 0, isForAll: false, address: undefined as string | undefined }
 
-  /** `max` is the number of connections that are served at the same time. */
-  constructor(max: number) {
+  /** Tracks and bounds the connections of the server, which must have its request listener. `max` of them are served. */
+  constructor(server: Server, max: number) {
     this.#max = max
-  }
-
-  /** The sockets of all open connections. */
-  get open(): Iterable<Socket> {
-    return this.#open.keys()
-  }
-
-  /** Tracks and bounds the connections of this server from now on. The server's own request listener must be attached already. */
-  watch(server: Server): void {
-    server.maxConnections = this.#max + Math.ceil(this.#max * surplusShare)
+    server.maxConnections = max + Math.ceil(max * surplusShare)
     server.prependListener('connection', (socket) => this.#admit(socket))
     // Runs after the server's own listener, which asks for the response to the previous request.
     server.on('request', ({ socket }, response) => {
@@ -66,20 +58,29 @@ export class Connections {
 
   /** Returns whether the connection is beyond the limit. */
   isSurplus(socket: Socket): boolean {
-    return this.#surplus.size > 0 && this.#surplus.has(socket)
+    return this.#open.get(socket)?.isSurplus === true
+  }
+
+  /** Tells clients to close their connections after the responses that they are waiting for. */
+  closeAfterResponses(): void {
+    for (const socket of this.#open.keys()) {
+      const response = this.awaitedResponse(socket)
+      if (response?.headersSent === false) response.setHeader('connection', 'close')
+    }
+  }
+
+  /** Closes the connections that are not waiting for a response. */
+  closeIdle(): void {
+    for (const socket of this.#open.keys()) if (this.awaitedResponse(socket) === undefined) socket.destroy()
   }
 
   #admit(socket: Socket): void {
-    const connection = { socket, address: socket.remoteAddress, response: undefined, lastEvent: ++this.#events }
+    const address = socket.remoteAddress
+    const connection = { socket, address, isSurplus: false, response: undefined, lastEvent: ++this.#events }
     this.#open.set(socket, connection)
-    socket.once('close', () => this.#remove(socket))
+    socket.once('close', () => this.#open.delete(socket))
     if (this.#open.size > this.#max) this.#makeRoom(connection)
-    if (this.#open.size > this.#max) this.#surplus.add(socket)
-  }
-
-  #remove(socket: Socket): void {
-    this.#open.delete(socket)
-    this.#surplus.delete(socket)
+    connection.isSurplus = this.#open.size > this.#max
   }
 
   /**
@@ -91,7 +92,8 @@ export class Connections {
     const { until, isForAll, address } = this.#pause
     if (now < until && (isForAll || address === newcomer.address)) return
     const all = [...this.#open.values()]
-    const largest = largestGroup(all)
+    const groups = [...Map.groupBy(all, (connection) => connection.address).values()]
+    const largest = groups.reduce((most, group) => (group.length > most.length ? group : most))
     const isCrowded = largest.length > this.#max * fairShare
     const isFromLargest = isCrowded && largest[0]?.address === newcomer.address
     const isIdle = (connection: Connection) => connection !== newcomer && this.#isIdle(connection)
@@ -102,7 +104,7 @@ export class Connections {
       this.#pause = { until: now + scanPauseMs, isForAll: !isFromLargest, address: newcomer.address }
     }
     for (const { socket } of idle.sort((a, b) => a.lastEvent - b.lastEvent).slice(0, batch)) {
-      this.#remove(socket)
+      this.#open.delete(socket)
       socket.destroy()
     }
   }
@@ -111,9 +113,4 @@ export class Connections {
   #isIdle({ socket }: Connection): boolean {
     return this.awaitedResponse(socket)?.req.complete !== true
   }
-}
-
-function largestGroup(connections: readonly Connection[]): readonly Connection[] {
-  const groups = [...Map.groupBy(connections, ({ address }) => address).values()]
-  return groups.reduce((largest, group) => (group.length > largest.length ? group : largest))
 }

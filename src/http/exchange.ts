@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { ErrorCode, Failure } from '../errors.ts'
+import { type ErrorCode, Failure } from '../errors.ts'
 import type { ByteBudget } from './byte-budget.ts'
-import type { Fields, MalformedForm } from './form-encoding.ts'
+import { type Fields, noFields } from './form-encoding.ts'
 import type { Proxies } from './proxies.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -10,18 +10,7 @@ export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 /** The routes of a listener. */
 export interface Routes {
   /** Adds a route. A route for GET handles HEAD too. */
-  add(
-    method: Method,
-    template: string,
-    handler: Handler,
-    options?: Pick<Route, 'isAlwaysServed' | 'formatFailure'>,
-  ): void
-}
-
-/** Finds the route of each request of a listener. */
-export interface RouteMatcher {
-  /** Never throws. `target` is the request target in origin form. */
-  find(method: string, target: string): Match
+  add(method: Method, template: string, handler: Handler, options?: RouteOptions): void
 }
 
 /** Sends the response, or returns or throws the failure to respond with. */
@@ -30,21 +19,24 @@ export type Handler = (exchange: Exchange) => Outcome | Promise<Outcome>
 /** A failure to respond with; undefined if the response has been sent. */
 export type Outcome = Failure | undefined
 
-export interface Route {
-  /** The path, with `:name` for each variable part; null if no route has the path or the method. */
-  readonly template: string | null
-  readonly handler: Handler
+export interface RouteOptions {
   /** Whether requests are served under overload and beyond the connection limit, as a health check must be. */
   readonly isAlwaysServed?: boolean
   /** Formats failures, if not as the listener does. */
   readonly formatFailure?: FailureFormatter
 }
 
+export interface Route extends RouteOptions {
+  /** The path, with `:name` for each variable part; null if no route has the path or the method. */
+  readonly template: string | null
+  readonly handler: Handler
+}
+
 /** The route of a request, with the parameters of its path and query. */
 export interface Match {
   readonly route: Route
   readonly params: Readonly<Record<string, string | undefined>>
-  readonly query: Fields | MalformedForm
+  readonly query: Fields | Failure
 }
 
 /** The response to a failure, without the headers that every response has. */
@@ -88,7 +80,7 @@ export interface ExchangeContext {
   readonly unfinished: ByteBudget
 }
 
-const noFields: Readonly<Record<string, string | number>> = Object.freeze({})
+const noLogFields: Readonly<Record<string, string | number>> = Object.freeze({})
 
 /** A request and its response. */
 export class Exchange {
@@ -98,7 +90,7 @@ export class Exchange {
   readonly method: string
   readonly headers: IncomingHttpHeaders
   readonly params: Match['params']
-  readonly query: Match['query']
+  readonly query: Fields
   readonly route: Route
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -106,16 +98,16 @@ export class Exchange {
   /** The response headers: names and values alternate. */
   readonly headerFields: string[]
   /** Fields that the handler adds to the log line of the request. */
-  logFields = noFields
+  logFields = noLogFields
   /** The code of the failure that was the response, if any. */
   failure: ErrorCode | null = null
 
   constructor(context: ExchangeContext, request: IncomingMessage, response: ServerResponse, match: Match) {
-    this.id = requestIdOf(request, context.isSecret)
+    this.id = requestIdOf(request.headers['x-request-id'], context.isSecret)
     this.method = request.method as string
     this.headers = request.headers
     this.params = match.params
-    this.query = match.query
+    this.query = match.query instanceof Failure ? noFields : match.query
     this.route = match.route
     this.request = request
     this.response = response
@@ -143,21 +135,13 @@ export class Exchange {
   }
 }
 
-const safeId = /^[\w.-]{1,64}$/
+/** Returns the request's id if it is safe to log, and otherwise a new one. Clients sometimes send a key in the wrong header. */
+function requestIdOf(sent: string | string[] | undefined, isSecret: (text: string) => boolean): string {
+  return typeof sent === 'string' && /^[\w.-]{1,64}$/.test(sent) && !isSecret(sent) ? sent : newRequestId()
+}
+
 const processId = randomBytes(9).toString('base64url')
 let requests = 0
-
-/**
- * Returns the request's `X-Request-Id` if it is safe to log and return, and otherwise a new id. Clients sometimes send an
- * API key or another secret in the wrong header.
- */
-export function requestIdOf(
-  { headers }: Pick<IncomingMessage, 'headers'>,
-  isSecret: (text: string) => boolean,
-): string {
-  const sent = headers['x-request-id']
-  return typeof sent === 'string' && safeId.test(sent) && !isSecret(sent) ? sent : newRequestId()
-}
 
 /** Returns a request id that is unique across processes. */
 export function newRequestId(): string {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { Failure } from '../errors.ts'
 
 /** Raw values by field name: text, any JSON value, or `repeated`. */
 export type Fields = Readonly<Record<string, unknown>>
@@ -12,36 +13,36 @@ export const repeated = Symbol('repeated')
 /** The maximum number of fields in a request: enough for every operation, and few enough to report each violation. */
 export const maxFields = 100
 
-/** The text is not `application/x-www-form-urlencoded`. The message contains the position. */
-export class MalformedForm {
-  readonly message: string
-  constructor(message: string) {
-    this.message = message
-  }
+/** Parses a form (URL Standard §5.1). Returns `malformed_body` for invalid percent-encoding, invalid UTF-8 or too many fields. */
+export function parseForm(bytes: Buffer, max = maxFields): Fields | Failure {
+  const fields = isUtf8(bytes) ? parse(bytes.toString('utf8'), max) : 'The text is not valid UTF-8.'
+  return typeof fields === 'string' ? new Failure('malformed_body', `The form cannot be read. ${fields}`) : fields
 }
 
-/**
- * Parses `application/x-www-form-urlencoded` bytes (URL Standard §5.1) strictly: invalid percent-encoding and invalid UTF-8
- * are errors.
- */
-export function parseFormBytes(bytes: Buffer, most = maxFields): Fields | MalformedForm {
-  return isUtf8(bytes) ? parseQuery(bytes.toString('utf8'), most) : new MalformedForm('The text is not valid UTF-8.')
+/** Parses the query of a request target like a form. Returns `malformed_url`. */
+export function parseQuery(text: string): Fields | Failure {
+  const fields = parse(text, maxFields)
+  if (typeof fields !== 'string') return fields
+  return new Failure('malformed_url', `The query of the URL cannot be read. ${fields}`)
 }
 
-/** Parses the query of a request target, or a form in valid text, in the same way. */
-export function parseQuery(text: string, most = maxFields): Fields | MalformedForm {
+/** Returns the fields, or a sentence that says what is wrong. */
+function parse(text: string, max: number): Fields | string {
   const fields: Record<string, unknown> = Object.create(null)
   if (text === '') return fields
-  let sent = 0
+  let count = 0
   for (const pair of text.split('&')) {
     if (pair === '') continue
-    sent += 1
-    if (sent > most) return new MalformedForm(`At most ${most} fields may be sent.`)
+    count += 1
+    if (count > max) return `At most ${max} fields may be sent.`
     const equals = pair.indexOf('=')
-    const name = decoded(equals < 0 ? pair : pair.slice(0, equals))
-    const value = equals < 0 ? '' : decoded(pair.slice(equals + 1))
-    if (name instanceof MalformedForm) return name
-    if (value instanceof MalformedForm) return value
+    const [encodedName, encodedValue] = equals < 0 ? [pair, ''] : [pair.slice(0, equals), pair.slice(equals + 1)]
+    const name = decode(encodedName)
+    const value = decode(encodedValue)
+    if (name === null || value === null) {
+      const broken = (name === null ? encodedName : encodedValue).slice(0, 64)
+      return `The percent-encoding of "${broken}" is broken, or not of UTF-8; a literal "%" is written "%25".`
+    }
     addField(fields, name, value)
   }
   return fields
@@ -53,14 +54,12 @@ export function addField(fields: Record<string, unknown>, name: string, value: u
   fields[plain] = plain in fields || plain !== name ? repeated : value
 }
 
-function decoded(component: string): string | MalformedForm {
+/** Returns null for invalid percent-encoding. */
+function decode(component: string): string | null {
   const spaced = component.includes('+') ? component.replaceAll('+', ' ') : component
-  if (!spaced.includes('%')) return spaced
   try {
-    return decodeURIComponent(spaced)
+    return spaced.includes('%') ? decodeURIComponent(spaced) : spaced
   } catch {
-    return new MalformedForm(
-      `The percent-encoding of "${component.slice(0, 64)}" is broken, or not of UTF-8; a literal "%" is written "%25".`,
-    )
+    return null
   }
 }

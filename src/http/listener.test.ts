@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { startApp } from '../../test/app.ts'
 import type { Handler, Match } from './exchange.ts'
-import { fail, Listener } from './listener.ts'
+import { Listener } from './listener.ts'
 import { problemOf } from './problem.ts'
 import { Proxies } from './proxies.ts'
 import { addHeader, send } from './response.ts'
@@ -18,11 +18,6 @@ const faulty: Readonly<Record<string, Handler>> = {
   'rejects after its response': async (exchange) => {
     send(exchange, 204)
     throw new Error('too late')
-  },
-  'fails after its response': (exchange) => {
-    send(exchange, 204)
-    fail(exchange, new Error('too late'))
-    return undefined
   },
 }
 
@@ -48,19 +43,6 @@ test('closes the connection and logs the error for a response with an invalid he
   assert.equal((await app.send('GET', '/health')).status, 200)
   assert.equal(bugsOf(app.logs).length, 2)
   assert.equal(app.logs.find(({ route }) => route === '/faulty')?.aborted, true)
-  assert.equal(app.measured.counts.underWay, 0)
-})
-
-test('500 once when a handler fails twice', async () => {
-  const app = await startApp({ expectsBugs: true })
-  app.router.add('GET', '/faulty', (exchange) => {
-    fail(exchange, new Error('first'))
-    throw new Error('second')
-  })
-  const { status, body } = await app.send('GET', '/faulty')
-  assert.deepEqual([status, body.code], [500, 'internal_error'])
-  assert.equal((await app.send('GET', '/health')).status, 200)
-  assert.deepEqual(bugsOf(app.logs), ['first', 'second'])
   assert.equal(app.measured.counts.underWay, 0)
 })
 

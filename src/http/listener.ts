@@ -5,7 +5,7 @@ import { Failure, overloaded } from '../errors.ts'
 import { ByteBudget } from './byte-budget.ts'
 import { handleClientErrors } from './client-errors.ts'
 import { Connections } from './connections.ts'
-import { Exchange, type ExchangeContext, type Handler, type Outcome, type RouteMatcher } from './exchange.ts'
+import { Exchange, type ExchangeContext, type Handler, type Match, type Outcome } from './exchange.ts'
 import type { Overload } from './overload.ts'
 import { failureOf } from './problem.ts'
 import { checkRequest, isUpgrade, maxHeadBytes, useOriginForm } from './request-head.ts'
@@ -27,7 +27,8 @@ const waitingRequestBytes = 4_096
 const graceMs = 300
 
 export interface ListenerOptions extends Omit<ExchangeContext, 'unread' | 'unfinished'> {
-  readonly matcher: RouteMatcher
+  /** Finds the route of each request, or a fallback. Never throws. */
+  readonly matcher: { find(method: string, target: string): Match }
   readonly maxConnections: number
   /** Omitted by a listener that must respond however busy the process is. */
   readonly overload?: Overload
@@ -52,12 +53,11 @@ export class Listener {
       unread: new ByteBudget(maxUnreadBytes),
       unfinished: new ByteBudget(maxUnfinishedBytes),
     }
-    this.#connections = new Connections(options.maxConnections)
     this.server = createServer(
       { ...timeouts, connectionsCheckingInterval: 1_000, requireHostHeader: false, maxHeaderSize: maxHeadBytes },
       (request, response) => this.#serveInOrder(request, response),
     )
-    this.#connections.watch(this.server)
+    this.#connections = new Connections(this.server, options.maxConnections)
     handleClientErrors(this.server, this.#connections, this.#context)
   }
 
@@ -72,21 +72,12 @@ export class Listener {
     const closed = once(server, 'close')
     // `http.Server` would close idle connections immediately, and has no option against that.
     TcpServer.prototype.close.call(server)
-    for (const socket of this.#connections.open) {
-      const response = this.#connections.awaitedResponse(socket)
-      if (response?.headersSent === false) response.setHeader('connection', 'close')
-    }
-    const sweep = setInterval(() => this.#closeIdle(), graceMs)
+    this.#connections.closeAfterResponses()
+    const sweep = setInterval(() => this.#connections.closeIdle(), graceMs)
     const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs)
     await closed
     clearInterval(sweep)
     clearTimeout(deadline)
-  }
-
-  #closeIdle(): void {
-    for (const socket of this.#connections.open) {
-      if (this.#connections.awaitedResponse(socket) === undefined) socket.destroy()
-    }
   }
 
   /** Serves the pipelined requests of a connection one by one, each in its own tick, so that they cannot delay others. */
@@ -110,13 +101,13 @@ export class Listener {
     const exchange = new Exchange(this.#context, request, response, match)
     this.#context.observer.started()
     this.#context.onArrival?.(exchange)
-    const failure = this.#admit(exchange)
+    const failure = this.#admit(exchange, match)
     if (failure === undefined) handle(exchange, match.route.handler)
     else fail(exchange, failure)
   }
 
   /** Returns the failure if the request cannot be served: shutdown, overload, or malformed HTTP. */
-  #admit(exchange: Exchange): Failure | undefined {
+  #admit(exchange: Exchange, { query }: Match): Failure | undefined {
     const { overload, checkHost } = this.#options
     const isSurplus = this.#connections.isSurplus(exchange.request.socket)
     if (this.isDraining || isSurplus || isUpgrade(exchange)) addHeader(exchange, 'connection', 'close')
@@ -125,15 +116,13 @@ export class Listener {
       const busy = isSurplus ? overloaded('The server has as many connections as it can serve.') : overload?.refusal()
       if (busy !== undefined) return busy
     }
-    return checkRequest(exchange) ?? checkHost(exchange)
+    return checkRequest(exchange.request, query) ?? checkHost(exchange)
   }
 }
 
 /** Runs the handler, and responds with the failure that it returns or throws. A synchronous handler costs no promise. */
 function handle(exchange: Exchange, handler: Handler): void {
-  const end = (failure: Outcome) => {
-    if (failure !== undefined) fail(exchange, failure)
-  }
+  const end = (failure: Outcome) => failure && fail(exchange, failure)
   try {
     const outcome = handler(exchange)
     if (outcome instanceof Promise) outcome.then(end).catch((error) => fail(exchange, error))
@@ -144,13 +133,13 @@ function handle(exchange: Exchange, handler: Handler): void {
 }
 
 /** Responds with a failure. Any other error is logged and becomes `internal_error`. */
-export function fail(exchange: Exchange, error: unknown): void {
+function fail(exchange: Exchange, error: unknown): void {
   const { observer, onFailure } = exchange.context
   const failure = failureOf(error)
   if (failure.code === 'internal_error') observer.crashed(exchange.id, error)
   else if (failure.facts.cause !== undefined) observer.failed(exchange.id, failure)
-  // After a response or an earlier failure, an error can only be logged.
-  if (exchange.response.headersSent || exchange.failure !== null) return
+  // After a response, an error can only be logged.
+  if (exchange.response.headersSent) return
   exchange.failure = failure.code
   onFailure?.(exchange)
   // Deferred, so that the failures of one tick are written together.

@@ -4,8 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { Failure } from '../errors.ts'
-import type { Exchange } from './exchange.ts'
-import { MalformedForm } from './form-encoding.ts'
+import type { Exchange, Match } from './exchange.ts'
 
 /** The maximum length of a request target. Bytes. A longer target gets a 414. */
 export const maxTargetBytes = 8 * 1024
@@ -26,7 +25,7 @@ export const headersTooLarge = new Failure(
 )
 
 /** Rewrites a target in absolute form into origin form, with its host as the Host (RFC 9112 §3.2.2). */
-export function useOriginForm(request: Pick<IncomingMessage, 'url' | 'headers'>): void {
+export function useOriginForm(request: IncomingMessage): void {
   const { url = '/' } = request
   const absolute = url.startsWith('/') ? null : /^https?:\/\/([^/?#]+)(.*)$/i.exec(url)
   if (absolute === null) return
@@ -40,19 +39,12 @@ export function isUpgrade({ headers }: Exchange): boolean {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
 }
 
-/** Returns what is wrong with a request, except for its Host. */
-export function checkRequest({ query, request }: Exchange): Failure | undefined {
-  const failure = checkHead(request)
-  if (failure !== undefined) return failure
-  if (query instanceof MalformedForm) {
-    return new Failure('malformed_url', `The query of the URL cannot be read. ${query.message}`)
-  }
-  return checkFraming(request)
+/** Returns what is wrong with a request, except for its Host. `query` is its query as parsed. */
+export function checkRequest(request: IncomingMessage, query: Match['query']): Failure | undefined {
+  return checkSize(request) ?? (query instanceof Failure ? query : checkFraming(request))
 }
 
-/** Returns what is wrong with the size or the HTTP version of a head. */
-export function checkHead(request: Pick<IncomingMessage, 'url' | 'rawHeaders' | 'httpVersion'>): Failure | undefined {
-  const { url = '/', rawHeaders, httpVersion } = request
+function checkSize({ url = '/', rawHeaders, httpVersion }: IncomingMessage): Failure | undefined {
   if (url.length > maxTargetBytes) return new Failure('url_too_long', 'The URL is longer than 8 KiB.')
   let bytes = 0
   for (const text of rawHeaders) bytes += text.length
@@ -81,10 +73,7 @@ function countHeader(header: string, rawHeaders: readonly string[]): number {
   return count
 }
 
-/**
- * Requires a Host that is a host with an optional port (RFC 9112 §3.2), which may come from a trusted proxy. Returns the
- * failure for any other.
- */
+/** Requires a Host that is a host with an optional port (RFC 9112 §3.2), which may come from a trusted proxy. */
 export function requireValidHost({ host, protocol, request }: Exchange): Failure | undefined {
   if (!/^https?$/i.test(protocol)) {
     return new Failure('malformed_request', 'X-Forwarded-Proto is neither http nor https.')
@@ -99,22 +88,16 @@ export function requireHost({ request }: Exchange): Failure | undefined {
   return httpVersion === '1.1' && countHeader('host', rawHeaders) === 0 ? missingHost : undefined
 }
 
-/** Requires a Host that is an IP address or one of `names`, in lower case. */
+/** Requires a Host that is an IP address or one of `names`, in lower case, with any port. */
 export function requireHostAmong(names: readonly string[]): (exchange: Exchange) => Failure | undefined {
   return (exchange) => {
     const failure = requireValidHost(exchange)
-    if (failure !== undefined || isHostAllowed(exchange.host, names)) return failure
+    const name = exchange.host.replace(/:\d*$/, '').toLowerCase()
+    // A web page from elsewhere can reach the server only through another name (DNS rebinding).
+    const isAllowed = name === '' || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || names.includes(name)
+    if (failure !== undefined || isAllowed) return failure
     return new Failure('malformed_request', `The Host must be an IP address or one of ${names.join(', ')}.`)
   }
-}
-
-/**
- * Returns whether the host is empty, an IP address or one of `names`, with any port. A web page from elsewhere can reach
- * the server only through another name (DNS rebinding).
- */
-export function isHostAllowed(host: string, names: readonly string[]): boolean {
-  const name = host.replace(/:\d*$/, '').toLowerCase()
-  return name === '' || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || names.includes(name)
 }
 
 const missingHost = new Failure('malformed_request', 'The request has no Host header.')

@@ -8,10 +8,10 @@ import type {
   Method,
   Outcome,
   Route,
-  RouteMatcher,
+  RouteOptions,
   Routes,
 } from './exchange.ts'
-import { type Fields, type MalformedForm, parseQuery } from './form-encoding.ts'
+import { parseQuery } from './form-encoding.ts'
 import { maxTargetBytes } from './request-head.ts'
 
 const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -20,7 +20,7 @@ const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELE
 export type Fallback = (exchange: Exchange, methods: readonly Method[]) => Outcome
 
 /** Finds the route for a method and a path. */
-export class Router implements RouteMatcher, Routes {
+export class Router implements Routes {
   /** Every method of every route, for tests that compare the routes with the documents. */
   readonly declared: { readonly method: Method; readonly template: string }[] = []
   readonly #routes = FindMyWay({
@@ -33,21 +33,10 @@ export class Router implements RouteMatcher, Routes {
   readonly #fallbacksBelow: { readonly path: string; readonly route: Route }[] = []
 
   constructor(fallback: Fallback) {
-    this.#fallback = {
-      template: null,
-      handler: (exchange) => {
-        const supported = this.#methodsOf(exchange.target)
-        return supported === null ? malformedPath : fallback(exchange, supported)
-      },
-    }
+    this.#fallback = { template: null, handler: (exchange) => this.#respondWithout(exchange, fallback) }
   }
 
-  add(
-    method: Method,
-    template: string,
-    handler: Handler,
-    options: Pick<Route, 'isAlwaysServed' | 'formatFailure'> = {},
-  ): void {
+  add(method: Method, template: string, handler: Handler, options: RouteOptions = {}): void {
     const route: Route = { template, handler, ...options }
     const supported: Method[] = method === 'GET' ? ['GET', 'HEAD'] : [method]
     this.#routes.on(supported, template, () => undefined, route)
@@ -59,30 +48,36 @@ export class Router implements RouteMatcher, Routes {
     this.#fallbacksBelow.push({ path, route: { ...this.#fallback, formatFailure } })
   }
 
-  /** Returns a route that responds with the failure if no route has the path, or the path cannot be decoded. */
+  /** Finds the route of a request. `target` is in origin form. If there is none, returns the fallback. Never throws. */
   find(method: string, target: string): Match {
     const found = this.#lookUp(method, target)
-    if (!found?.store) return { route: this.#fallbackFor(target), params: {}, query: queryOf(target) }
-    const query: unknown = found.searchParams
-    return { route: found.store, params: found.params, query: query as Match['query'] }
+    if (found?.store) {
+      const query: unknown = found.searchParams
+      return { route: found.store, params: found.params, query: query as Match['query'] }
+    }
+    const mark = target.indexOf('?')
+    const query = parseQuery(mark < 0 ? '' : target.slice(mark + 1))
+    return { route: this.#fallbackFor(target), params: {}, query }
   }
 
   #fallbackFor(target: string): Route {
-    return this.#fallbacksBelow.find(({ path }) => isAtOrBelow(target, path))?.route ?? this.#fallback
+    const isBelow = (path: string) => target.startsWith(path) && /^(?:$|[/?])/.test(target.slice(path.length))
+    return this.#fallbacksBelow.find(({ path }) => isBelow(path))?.route ?? this.#fallback
   }
 
-  /** Returns the methods of the path, or null if it cannot be decoded. */
-  #methodsOf(target: string): Method[] | null {
-    const found = methods.map((method) => [method, this.#lookUp(method, target)] as const)
-    if (found.some(([, route]) => route?.store === null)) return null
-    return found.filter(([, route]) => route !== null).map(([method]) => method)
+  #respondWithout(exchange: Exchange, fallback: Fallback): Outcome {
+    const found = methods.map((method) => this.#lookUp(method, exchange.target))
+    if (found.some((match) => match?.store === null)) return malformedPath
+    return fallback(
+      exchange,
+      methods.filter((_, at) => found[at] !== null),
+    )
   }
 
   /** Returns null if no route has the path. The `store` of the result is null if the path cannot be decoded. */
   #lookUp(method: string, target: string) {
     // `*` is the server itself (RFC 9110 §9.3.7); find-my-way would treat it as a path.
-    if (target === '*') return null
-    return this.#routes.find(method as Method, target)
+    return target === '*' ? null : this.#routes.find(method as Method, target)
   }
 }
 
@@ -90,12 +85,3 @@ export const malformedPath = new Failure(
   'malformed_url',
   'The path of the URL is malformed: check its percent-encoding.',
 )
-
-function isAtOrBelow(target: string, path: string): boolean {
-  return target.startsWith(path) && ['', '/', '?'].includes(target.charAt(path.length))
-}
-
-function queryOf(target: string): Fields | MalformedForm {
-  const at = target.indexOf('?')
-  return parseQuery(at < 0 ? '' : target.slice(at + 1))
-}

@@ -71,7 +71,7 @@ export function linkQrRoute(api: Api, storage: Storage, shortUrl: ShortUrl): voi
     const request = {
       name: `link-${record.id}`,
       shortUrl: shortUrl(record.domain_name ?? '', record.alias),
-      query: exchange.query as Fields,
+      query: exchange.query,
       disposition: 'inline' as const,
     }
     return sendQr(exchange, request, condition)

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { databaseUnavailable, Failure, notFound } from '../errors.ts'
-import type { Fields } from '../http/form-encoding.ts'
 import { Listener } from '../http/listener.ts'
 import { problemOf } from '../http/problem.ts'
 import { Proxies } from '../http/proxies.ts'
@@ -48,7 +47,7 @@ export function opsListener(options: OpsOptions): Listener {
     return sendJson(exchange, httpStatus, JSON.stringify(body))
   })
   router.add('GET', tlsAsk, async (exchange) => {
-    const { domain } = exchange.query as Fields
+    const { domain } = exchange.query
     if (typeof domain !== 'string' || !options.isServed(domain)) return notFound('domain')
     return sendJson(exchange, 200, JSON.stringify({ domain }))
   })

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { RouteMatcher } from '../http/exchange.ts'
 import { noFields } from '../http/form-encoding.ts'
 import { Listener } from '../http/listener.ts'
 import type { Overload } from '../http/overload.ts'
@@ -30,9 +29,8 @@ export function redirectServer(options: RedirectServerOptions): Listener {
     params: {},
     query: noFields,
   }
-  const matcher: RouteMatcher = { find: () => match }
   const listener = new Listener({
-    matcher,
+    matcher: { find: () => match },
     observer: new RequestLog(options.logger, options.counts, 'debug', 500),
     maxConnections: options.maxConnections,
     proxies: options.proxies,

@@ -4,7 +4,7 @@ import { classOf } from '../analytics/capture/visitor-class.ts'
 import { Failure, linkExpired } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
-import { MalformedForm, parseFormBytes } from '../http/form-encoding.ts'
+import { parseForm } from '../http/form-encoding.ts'
 import { addHeader, send } from '../http/response.ts'
 import { fingerprintOf, fingerprintPath } from '../instance/fingerprint.ts'
 import type { ShortUrl } from '../names/short-url.ts'
@@ -218,9 +218,8 @@ async function passwordIn(exchange: Exchange): Promise<string | Failure> {
   }
   const bytes = await receiveBody(exchange, maxFormBytes)
   if (bytes instanceof Failure) return bytes
-  const fields = parseFormBytes(bytes)
-  if (fields instanceof MalformedForm)
-    return new Failure('malformed_body', `The form cannot be read. ${fields.message}`)
+  const fields = parseForm(bytes)
+  if (fields instanceof Failure) return fields
   const { redirect_password: password } = fields
   return typeof password === 'string' ? password : ''
 }

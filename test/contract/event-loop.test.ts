@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { maxBody, parseJson } from '../../src/api/body.ts'
 import { storeDomain } from '../../src/domains/schema.ts'
 import { Failure } from '../../src/errors.ts'
-import { parseFormBytes } from '../../src/http/form-encoding.ts'
+import { parseForm } from '../../src/http/form-encoding.ts'
 import { storeSpace } from '../../src/spaces/schema.ts'
 import { startApp } from '../app.ts'
 
@@ -65,7 +65,7 @@ describe('a body of any shape', () => {
           const bytes = Buffer.from(body.toWellFormed())
           fc.pre(bytes.length <= maxBody)
           const cost = costOf(() => {
-            const fields = isJson ? parseJson(bytes) : parseFormBytes(bytes)
+            const fields = isJson ? parseJson(bytes) : parseForm(bytes)
             if ('message' in fields && !(fields instanceof Object && Object.getPrototypeOf(fields) === null)) return
             for (const each of [storeDomain, storeSpace]) each.check(fields as Readonly<Record<string, unknown>>)
           })

@@ -21,7 +21,7 @@ export interface StatsParts {
 export function statsRoutes(api: Api, db: Db, { forget }: StatsParts): void {
   api.add(showStats, async (exchange, { caller: { account } }) => {
     const condition = conditionOf(exchange)
-    const { subject, ...query } = await readQuery(db, account, exchange.query as Fields)
+    const { subject, ...query } = await readQuery(db, account, exchange.query)
     const range = rangeOf(query, today())
     const dates = { from: dayText(range.from), to: dayText(range.to) }
     if (query.name === 'clicks') {

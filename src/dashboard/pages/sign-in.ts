@@ -30,7 +30,7 @@ export interface SignInServices {
 export function addSignInPages(pages: Pages, { db, keyring, countFailedSignIn }: SignInServices): void {
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
-    const next = shortReturnPath((exchange.query as Fields).next)
+    const next = shortReturnPath(exchange.query.next)
     return pages.send(exchange, 200, signInPage(exchange, { next, account: session?.account.name ?? null }))
   })
 
