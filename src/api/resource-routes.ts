@@ -2,7 +2,6 @@ import { Failure, found } from '../errors.ts'
 import { pageRequestOf } from '../forms/list-query.ts'
 import { conditionOf, entityTagOf } from '../http/conditions.ts'
 import type { Exchange } from '../http/exchange.ts'
-import type { Fields } from '../http/form-encoding.ts'
 import { addHeader, send, sendJson } from '../http/response.ts'
 import type { IdempotentRequests, OnceResult } from '../idempotency/store.ts'
 import { resources } from '../resources.ts'
@@ -21,7 +20,7 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
 
   api.add(list, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
-    const query = list.query.check(exchange.query as Fields)
+    const query = list.query.check(exchange.query)
     if (query instanceof Failure) return query
     const page = await handlers.list(caller.account, pageRequestOf(query, resource))
     return sendPage(exchange, query, page, { path: api.urlOf(exchange, list), condition })
@@ -57,7 +56,7 @@ export function resourceRoutes<Shown extends { readonly id: number }>(
   api.add(remove, async (exchange, { caller }) => {
     const condition = conditionOf(exchange)
     const id = idOf(exchange, resource.singular)
-    await handlers.remove(caller.account, id, exchange.query as Fields, condition)
+    await handlers.remove(caller.account, id, exchange.query, condition)
     return send(exchange, 204)
   })
 }
