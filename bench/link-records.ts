@@ -2,7 +2,8 @@
  * What the links of a prepared database are, and how often they are visited. As in `records.ts`, the same number always
  * gives the same link.
  */
-import type { LinkPast, LinkValues } from '../src/links/store.ts'
+import { type LinkValues, type NewLink, storeLink } from '../src/links/schema.ts'
+import type { LinkPast } from '../src/links/store.ts'
 import { below, brands, hostNameOf, modulus, tokenNumberOf, tokenOf } from './records.ts'
 
 /** Links that each domain has. */
@@ -44,22 +45,12 @@ export function targetOf(link: number): string {
   return `${site}/${link.toString(36).padStart(8, '0')}${campaigns[(link >> 3) % campaigns.length]}`
 }
 
-/** A link as its owner would store it. One in four has a title. */
+const { domain_id: _, ...defaults } = storeLink.check({ url: 'https://acme.com/' }) as NewLink
+
+/** Returns a link as its owner would store it. One in four has a title. */
 export function linkOf(link: number): LinkValues & { readonly alias: string } {
-  return {
-    alias: aliasOf(link),
-    url: targetOf(link),
-    title: link % 4 === 2 ? `Spring campaign of ${brands[link % 15]}, letter ${link}` : null,
-    space_id: null,
-    disabled: false,
-    active_period_start_at: null,
-    active_period_end_at: null,
-    clicks_limit: null,
-    expiration_url: null,
-    redirect_password: null,
-    forward_query: false,
-    redirect_status: 302,
-  }
+  const title = link % 4 === 2 ? `Spring campaign of ${brands[link % 15]}, letter ${link}` : null
+  return { ...defaults, alias: aliasOf(link), url: targetOf(link), title }
 }
 
 /** Returns the past of a link. Half of the links have one click, and one link in n has more than n. */

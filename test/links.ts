@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { createAccount } from '../src/accounts/store.ts'
 import { insertDomain } from '../src/domains/store.ts'
 import { foldCase } from '../src/lib/fold-case.ts'
-import type { LinkValues } from '../src/links/store.ts'
+import { type LinkValues, type NewLink, storeLink } from '../src/links/schema.ts'
 import { insertSpace } from '../src/spaces/store.ts'
 import type { StorageLocation } from '../src/storage/location.ts'
 import { openStorage } from '../src/storage/open.ts'
@@ -12,19 +12,8 @@ import { query } from '../src/storage/schema.ts'
 import { type Later, newLocation } from './engine.ts'
 
 /** The values of a link with only a URL. */
-export const plainLink: LinkValues = {
-  space_id: null,
-  url: 'https://acme.com/',
-  title: null,
-  disabled: false,
-  active_period_start_at: null,
-  active_period_end_at: null,
-  clicks_limit: null,
-  expiration_url: null,
-  redirect_password: null,
-  forward_query: false,
-  redirect_status: 302,
-}
+const { domain_id: _, alias: __, ...values } = storeLink.check({ url: 'https://acme.com/' }) as NewLink
+export const plainLink: LinkValues = values
 
 /** A database with an account and a domain, opened twice, as by two nodes. */
 export async function twoNodes(later: Later, engine?: StorageLocation['engine']) {

@@ -11,6 +11,7 @@ import { detachBatchSize } from '../src/storage/removal.ts'
 import { startApp } from './app.ts'
 import type { Json } from './client.ts'
 import { withMethods } from './failing-storage.ts'
+import { plainLink } from './links.ts'
 import { assertRefused, fresh, linksOn, newPlace, outOfAccount, type Place } from './links-api.ts'
 
 /** How many links each portion of a removal took; and what stands in the way of the next. */
@@ -32,22 +33,12 @@ function watched(real: Storage): Storage {
 
 const app = await startApp({ storage: watched })
 
-const values = {
-  ...{
-    url: 'https://acme.com',
-    title: null,
-    disabled: false,
-    active_period_start_at: null,
-    active_period_end_at: null,
-  },
-  ...{ clicks_limit: null, expiration_url: null, redirect_password: null, forward_query: false, redirect_status: 302 },
-}
-
 /** Stores many links at once. */
 async function fill({ account, domain }: Place, count: number, space_id: number | null = null): Promise<void> {
   await app.storage.write(async (tx) => {
     const { id, name } = domain
-    for (let n = 0; n < count; n++) await insertLink(tx, account, { id, name }, { ...values, space_id, alias: `n${n}` })
+    for (let n = 0; n < count; n++)
+      await insertLink(tx, account, { id, name }, { ...plainLink, space_id, alias: `n${n}` })
   })
 }
 

@@ -4,18 +4,10 @@ import { findDomainByName } from '../domains/store.ts'
 import { Failure, Refusal, StartupFailure, type Violation } from '../errors.ts'
 import { checkListQuery, pageRequestOf } from '../forms/list-query.ts'
 import { findAddresses } from '../instance/store.ts'
-import { checkedValues } from '../links/checks.ts'
+import { checkedValues } from '../links/actions.ts'
 import { statuses } from '../links/link.ts'
-import { type Link, linkOf, listLinksQuery, storeLink } from '../links/schema.ts'
-import {
-  findLink,
-  findLinkByAlias,
-  insertLink,
-  type LinkRow,
-  linksOfAlias,
-  listLinks,
-  removeLink,
-} from '../links/store.ts'
+import { type Link, type LinkRow, linkOf, listLinksQuery, storeLink } from '../links/schema.ts'
+import { findLink, findLinkByAlias, insertLink, linksOfAlias, listLinks, removeLink } from '../links/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import { resources } from '../resources.ts'

@@ -1,27 +1,42 @@
-/**
- * What can be done to links, for the API and the dashboard alike: fields in, checked and written, and told to those who serve
- * visitors.
- */
-import { found, notFound } from '../errors.ts'
+import { found, notFound, type Violation, validationFailed } from '../errors.ts'
+import type { Reading } from '../forms/form.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { foldCase } from '../lib/fold-case.ts'
-import type { ShortUrl } from '../names/short-url.ts'
+import { matchesShortUrl, type ShortUrl } from '../names/short-url.ts'
 import type { Db, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
-import { checkedChange, checkedValues, hashed } from './checks.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
-import { storeLink, updateLink } from './schema.ts'
-import type { LinkRow } from './store.ts'
-import { changeLink, findLinkForUpdate, insertLink, removeLink } from './store.ts'
+import { hashPassword } from './password.ts'
+import {
+  type LinkChange,
+  type LinkRow,
+  type LinkValues,
+  type NewLink,
+  periodViolations,
+  storeLink,
+  updateLink,
+} from './schema.ts'
+import {
+  changeLink,
+  findLinkDomain,
+  findLinkForUpdate,
+  hasSpace,
+  insertLink,
+  type LinkDomain,
+  removeLink,
+  unknownDomain,
+  unknownSpace,
+} from './store.ts'
 
 export interface LinkParts {
   readonly shortUrl: ShortUrl
-  /** Hears of each change before its answer leaves, so that visitors of this process see it at once. */
+  /** Called after each commit and before the response, so that this process redirects correctly straight away. */
   readonly onChange: (id: number, domain: number, aliasFolded: string) => void
-  /** Resolves once the clicks that this process has counted are written, or the database has failed. */
+  /** Resolves when the clicks that this process has counted are written, or the database has failed. */
   readonly flush: () => Promise<void>
 }
 
+/** Validates and stores changes of links, for the API and the dashboard. */
 export class LinkActions {
   readonly #storage: Storage
   readonly #parts: LinkParts
@@ -31,7 +46,7 @@ export class LinkActions {
     this.#parts = parts
   }
 
-  /** Stores a link of these fields. Throws `validation_failed` with all that is wrong, and `alias_taken`. */
+  /** Stores a link. Throws `validation_failed` and `alias_taken`. */
   async insert(account: number, fields: Fields): Promise<Versioned<LinkRow>> {
     const insert = await this.insertion(account, fields)
     const link = await insert(this.#storage)
@@ -40,16 +55,16 @@ export class LinkActions {
   }
 
   /**
-   * The insertion of a link of these fields, for a transaction of the caller's, who then announces the link. The password is
-   * hashed before, since that takes long. Throws `validation_failed` if the fields do not hold; the insertion throws as
-   * `insert` does.
+   * Validates the fields, and returns a function that stores the link in a transaction of the caller. The caller must call
+   * `announce` after the commit. Throws `validation_failed` before it returns if fields are invalid by themselves.
    */
   async insertion(account: number, fields: Fields): Promise<(db: Db) => Promise<Versioned<LinkRow>>> {
     const { shortUrl } = this.#parts
     const reading = storeLink.read(fields)
     if (reading.violations.length > 0) await checkedValues(this.#storage, account, reading, shortUrl)
+    // Outside the transaction, because hashing takes long.
     const redirect_password = await hashed(account, reading.values.redirect_password ?? null)
-    // A repeated request gets its answer even if the domain is gone by now, so this is looked up only here.
+    // The domain is checked only here, because a repeated request gets its response even if the domain is gone by now.
     return async (db) => {
       const { domain, values } = await checkedValues(db, account, reading, shortUrl)
       return insertLink(db, account, domain, { ...values, redirect_password })
@@ -57,8 +72,8 @@ export class LinkActions {
   }
 
   /**
-   * Changes the account's link; fields that were not sent stay as they are. Throws `not_found`, what the precondition throws
-   * at the version of what can be edited, `validation_failed` with all that is wrong, and `alias_taken`.
+   * Changes the account's link. Omitted fields stay unchanged. Throws `not_found`, `validation_failed`, `alias_taken` and the
+   * failure of the precondition, which gets the version of the editable fields.
    */
   async change(
     account: number,
@@ -73,19 +88,19 @@ export class LinkActions {
       const old = found(await findLinkForUpdate(tx, account, id), 'link')
       precondition?.check(old.version)
       const change = await checkedChange(tx, account, old.record, reading, this.#parts.shortUrl)
-      return found(await changeLink(tx, account, id, { ...change, redirect_password }, null), 'link')
+      return found(await changeLink(tx, account, id, { ...change, redirect_password }), 'link')
     })
     this.announce(link.record)
     return link
   }
 
-  /** Deletes the account's link. Throws `not_found`, and what the precondition throws. */
+  /** Deletes the account's link. Throws `not_found` and the failure of the precondition. */
   async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
     if (!(await removeLink(this.#storage, account, id, precondition))) throw notFound('link')
     this.#parts.onChange(id, 0, '')
   }
 
-  /** Deletes the account's link as `remove` does, but so that `restore` can bring it back for a minute. */
+  /** Deletes the account's link as `remove` does, but so that `restore` can restore it for a minute. */
   async removeForNow(account: number, id: number, precondition: Precondition | null): Promise<void> {
     // Clicks that are written later find no link.
     await this.#parts.flush()
@@ -93,19 +108,93 @@ export class LinkActions {
     this.#parts.onChange(id, 0, '')
   }
 
-  /**
-   * Brings back the account's link with its id, its history and its clicks; without its space if that is gone. Undefined if it
-   * was deleted more than a minute ago, or not by `removeForNow`, or if its domain is gone. A link that is back already is
-   * returned again. Throws `alias_taken` if another link has the alias by now.
-   */
+  /** Restores the account's link as `restoreLink` does. Throws `alias_taken` if another link has the alias by now. */
   async restore(account: number, id: number): Promise<Versioned<LinkRow> | undefined> {
     const link = await restoreLink(this.#storage, account, id, Date.now())
     if (link !== undefined) this.announce(link.record)
     return link
   }
 
-  /** Tells those who serve visitors that the link is new or has changed. */
+  /** Reports a new or changed link to the redirect server. */
   announce({ id, domain_id, alias }: Pick<LinkRow, 'id' | 'domain_id' | 'alias'>): void {
     this.#parts.onChange(id, domain_id, foldCase(alias))
   }
+}
+
+interface CheckedLink {
+  readonly domain: LinkDomain
+  readonly values: Omit<LinkValues, 'redirect_password'> & Pick<NewLink, 'alias'>
+}
+
+/** Returns what to store, without the password, and on which domain. Throws `validation_failed` with all violations. */
+export async function checkedValues(
+  db: Db,
+  account: number,
+  { values, violations }: Reading<NewLink>,
+  shortUrl: ShortUrl,
+): Promise<CheckedLink> {
+  const all = [...violations]
+  const isKnown = !violations.some(({ field }) => field === 'domain_id')
+  const domain = isKnown ? await findLinkDomain(db, account, values.domain_id ?? null) : undefined
+  if (isKnown && domain === undefined) all.push(values.domain_id ? unknownDomain(values.domain_id) : missingDomain)
+  all.push(...(await spaceViolations(db, account, values.space_id)), ...periodViolations(values))
+  if (domain && values.alias) all.push(...loopViolations(values.url, shortUrl(domain.name, values.alias)))
+  if (all.length > 0 || domain === undefined) throw validationFailed(all)
+  const { domain_id: _, redirect_password: __, ...rest } = values as NewLink
+  return { domain, values: rest }
+}
+
+const missingDomain: Violation = {
+  field: 'domain_id',
+  code: 'required',
+  message: 'The account has no domain yet. Store one first: POST /api/v1/domains with its name.',
+}
+
+/**
+ * Returns what to change, without the password. Throws `validation_failed` with all violations. `tx` is the transaction of
+ * the change, because two changes could otherwise leave a period that ends before it starts.
+ */
+async function checkedChange(
+  tx: Db,
+  account: number,
+  old: LinkRow,
+  { values, violations }: ReturnType<typeof updateLink.read>,
+  shortUrl: ShortUrl,
+): Promise<LinkChange> {
+  const { domain_id, redirect_password: _, ...change } = values
+  const all = [...violations, ...domainViolations(old, domain_id)]
+  all.push(...(await spaceViolations(tx, account, change.space_id)))
+  const { active_period_start_at = old.active_period_start_at, active_period_end_at = old.active_period_end_at } =
+    change
+  if (change.active_period_start_at !== undefined || change.active_period_end_at !== undefined) {
+    all.push(...periodViolations({ active_period_start_at, active_period_end_at }))
+  }
+  if (change.url !== undefined || change.alias !== undefined) {
+    all.push(...loopViolations(change.url ?? old.url, shortUrl(old.domain_name ?? '', change.alias ?? old.alias)))
+  }
+  if (all.length > 0) throw validationFailed(all)
+  return change
+}
+
+/** Hashes the password of a link of the account. Returns null and undefined unchanged. */
+async function hashed<Password extends string | null | undefined>(account: number, password: Password) {
+  return typeof password === 'string' ? hashPassword(password, `account ${account}`) : password
+}
+
+async function spaceViolations(db: Db, account: number, space: number | null | undefined): Promise<Violation[]> {
+  if (space === undefined || space === null || (await hasSpace(db, account, space))) return []
+  return [unknownSpace(space)]
+}
+
+/** Returns a violation for another domain, which could otherwise seem to be stored. The current id may be sent back. */
+function domainViolations({ domain_id, domain_name }: LinkRow, sent: string | undefined): Violation[] {
+  if (sent === undefined || sent === String(domain_id)) return []
+  const message = `The domain_id field cannot be changed: it stays ${domain_id}, ${domain_name}. Store another link instead.`
+  return [{ field: 'domain_id', code: 'prohibited', message }]
+}
+
+/** Returns a violation for a URL that is the link's own short URL. */
+export function loopViolations(url: string | undefined, shortUrl: string): Violation[] {
+  if (url === undefined || !matchesShortUrl(url, shortUrl)) return []
+  return [{ field: 'url', code: 'loops', message: `The url leads to the link's own short URL, ${shortUrl}.` }]
 }

@@ -10,7 +10,8 @@ import { removeSpace } from '../spaces/store.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 import { removeLinkForNow, restoreLink } from './deleted-links.ts'
-import { findLink, insertLink, type LinkValues } from './store.ts'
+import type { LinkValues } from './schema.ts'
+import { findLink, insertLink } from './store.ts'
 
 const now = Date.parse('2026-11-22T12:00:00.000Z')
 const minuteMs = 60_000

@@ -6,7 +6,8 @@ import { restorableSince } from '../storage/restoring.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
 
-import { findLink, type LinkRow } from './store.ts'
+import type { LinkRow } from './schema.ts'
+import { findLink } from './store.ts'
 
 /** A deleted link and its totals, as `deleted_links` stores them. */
 interface WholeLink {

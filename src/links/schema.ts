@@ -2,13 +2,14 @@ import { hash } from 'node:crypto'
 import type { Static } from 'typebox'
 import { operationsOf } from '../api/operations.ts'
 import { Refusal, type Violation } from '../errors.ts'
-import { change, clearable, fixed, form, optional, type Rule, required } from '../forms/form.ts'
+import { change, clearable, type Form, fixed, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timeSchema, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { integerUpTo, notAllowed, oneOf, urlOrNull, urlSchema, webUrl } from '../forms/rules.ts'
 import { shownVersion } from '../http/conditions.ts'
 import type { ShortUrl } from '../names/short-url.ts'
 import { resources } from '../resources.ts'
+import type { Row } from '../storage/schema.ts'
 import type { Versioned } from '../storage/version.ts'
 import {
   maxAliasLength,
@@ -24,7 +25,6 @@ import {
   statuses,
   statusOf,
 } from './link.ts'
-import type { LinkRow } from './store.ts'
 
 /** Returns the schema of an id that a link refers to. */
 const idOf = (description: string) => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })
@@ -87,6 +87,28 @@ export const linkSchema = Type.Object(
 )
 
 export type Link = Static<typeof linkSchema>
+
+/** A link as it is stored: the columns of its fields, and the columns that other fields are computed from. */
+export type LinkRow = Readonly<
+  Pick<Row<'links'>, Exclude<keyof Row<'links'> & keyof Link, 'status'> | 'redirect_password'> &
+    Pick<Row<'link_clicks'>, 'clicks' | 'last_clicked_ms'> & {
+      /** Null while the domain is being removed. */
+      domain_name: string | null
+    }
+>
+
+/** The columns of the fields that have no column of the same name. */
+const columnsOfFields: Readonly<Record<string, readonly string[]>> = {
+  short_url: ['domain_name'],
+  status: [],
+  has_redirect_password: ['redirect_password'],
+  last_clicked_at: ['last_clicked_ms'],
+}
+
+/** The columns of a `LinkRow`. */
+export const linkColumns = Object.keys(linkSchema.properties).flatMap(
+  (field) => columnsOfFields[field] ?? [field],
+) as readonly (keyof LinkRow)[]
 
 /** Returns the link as the API shows it at the time `now`. */
 export function linkOf(row: LinkRow, shortUrl: ShortUrl, now = new Date().toISOString()): Link {
@@ -222,6 +244,17 @@ export const updateLink = form(
   },
   assigned,
 )
+
+type ValuesOf<F> = F extends Form<infer Values> ? Values : never
+
+/** The fields of a new link. */
+export type NewLink = ValuesOf<typeof storeLink>
+
+/** The fields that the owner of a link sets. The password is a hash. */
+export type LinkValues = Readonly<Omit<NewLink, 'domain_id' | 'alias'>>
+
+/** New values of a link. Undefined values stay unchanged. The password is a hash. */
+export type LinkChange = Readonly<Partial<Omit<ValuesOf<typeof updateLink>, 'domain_id'>>>
 
 const spaceFilter: Rule<number | null> = {
   schema: Type.Integer({ minimum: 0, description: 'Only links in this space; 0: only links without a space.' }),

@@ -1,64 +1,15 @@
-import { type Selectable, sql } from 'kysely'
-import { aliasTaken, type Failure, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
+import { sql } from 'kysely'
+import { aliasTaken, ForeignKeyViolation, UniqueViolation, validationFailed } from '../errors.ts'
 import { foldCase } from '../lib/fold-case.ts'
 import { resources } from '../resources.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
-import { type LinkClicksTable, type LinksTable, query } from '../storage/schema.ts'
+import { query, type Row } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
+import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLink } from './schema.ts'
 
-/** The columns of a link that others see. The rest of `LinksTable` is for searches and filters. */
-const columns = [
-  'id',
-  'domain_id',
-  'space_id',
-  'alias',
-  'url',
-  'title',
-  'disabled',
-  'active_period_start_at',
-  'active_period_end_at',
-  'clicks_limit',
-  'expiration_url',
-  'redirect_password',
-  'forward_query',
-  'redirect_status',
-  'created_at',
-  'updated_at',
-] as const
-
-type Totals = Pick<Selectable<LinkClicksTable>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
-
-/** A link as it is stored. */
-export interface LinkRow
-  extends Readonly<Pick<Selectable<LinksTable>, (typeof columns)[number]>>,
-    Readonly<Pick<Totals, 'clicks' | 'last_clicked_ms'>> {
-  /** Null while the domain is being removed. */
-  readonly domain_name: string | null
-}
-
-type Unsettable =
-  | 'id'
-  | 'domain_id'
-  | 'alias'
-  | 'clicks'
-  | 'last_clicked_ms'
-  | 'created_at'
-  | 'updated_at'
-  | 'domain_name'
-type Flag = 'disabled' | 'forward_query'
-
-/** The fields of a link that its owner sets. The password is a hash. */
-export type LinkValues = Omit<LinkRow, Unsettable | Flag> & { readonly [Name in Flag]: boolean }
-
-/** New values of a link. An undefined value stays unchanged. */
-export type LinkChange = { readonly [Name in keyof LinkValues]?: LinkValues[Name] | undefined } & {
-  readonly alias?: string | undefined
-}
-
-/** Clicks of bots and previews. */
-export type Programs = Readonly<Pick<Totals, 'bots' | 'previews'>>
+type Totals = Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms'>
 
 /** The history of an imported link. */
 export type LinkPast = Readonly<Totals> & Pick<LinkRow, 'created_at' | 'updated_at'>
@@ -78,7 +29,7 @@ const computed = {
   last_clicked_ms: '(select last_clicked_ms from link_clicks where link_id = links.id)',
 }
 
-const links = new Records<LinkRow>('links', [...columns, 'clicks', 'last_clicked_ms', 'domain_name'], computed)
+const links = new Records<LinkRow>('links', linkColumns, computed)
 
 const listable: Listable<LinkRow> = { table: 'links', columns: links.columns, computed, ...resources.links }
 
@@ -168,14 +119,9 @@ export function linksOfAlias(db: Db, account: number, alias: string, limit: numb
   )
 }
 
-/** Returns the clicks of bots and previews for each of the account's links with ids above `after`, up to `last`. */
-export async function programsOfLinks(
-  db: Db,
-  account: number,
-  after: number,
-  last: number,
-): Promise<ReadonlyMap<number, Programs>> {
-  const rows = await db.execute(
+/** Returns the clicks of bots and previews of the account's links with ids above `after`, up to `last`. */
+export function programsOfLinks(db: Db, account: number, after: number, last: number) {
+  return db.execute(
     query
       .selectFrom('link_clicks')
       .select(['link_id', 'bots', 'previews'])
@@ -183,7 +129,6 @@ export async function programsOfLinks(
       .where('link_id', '>', after)
       .where('link_id', '<=', last),
   )
-  return new Map(rows.map(({ link_id, bots, previews }) => [link_id, { bots, previews }]))
 }
 
 /** Links are counted up to this number, so that the rows of a page take a few milliseconds. It stands for all above. */
@@ -233,26 +178,28 @@ export function unknownSpace(id: number) {
   return { field: 'space_id', code: 'unknown_space', message: `There is no space with the id ${id}.` } as const
 }
 
-/** Generated aliases of one length that may clash before longer ones are tried. */
+/** Generated aliases of one length that may be taken before longer aliases are tried. */
 const clashesPerLength = 3
 
 /**
- * Stores a link on a domain of the account, with its own past if it has one. Without an alias, one is made. Throws
- * `alias_taken` if a link of the domain has the alias, whatever its case: the unique index decides; and
- * `validation_failed` if the domain or the space has been deleted meanwhile.
+ * Stores a link on a domain of the account, with a generated alias if `alias` is null; an imported link keeps its past.
+ * Throws `alias_taken` if the domain has a link with the alias in any case: the unique index decides. Throws
+ * `validation_failed` if the domain or the space is gone.
  */
 export async function insertLink(
   db: Db,
   account: number,
   domain: LinkDomain,
-  { alias, ...values }: LinkValues & { readonly alias: string | null },
+  { alias, ...values }: LinkValues & Pick<NewLink, 'alias'>,
   past?: LinkPast,
 ): Promise<Versioned<LinkRow>> {
   for (let clashes = 0; ; clashes++) {
     const name = alias ?? generateAlias(generatedLength + Math.floor(clashes / clashesPerLength))
-    const stored = await tryInsert(db, account, domain, name, values, past)
+    const stored = await tryInsert(db, account, domain, { ...values, alias: name }, past)
     if (stored !== undefined) return stored
-    await refuseGone(db, account, domain.id, values.space_id)
+    const { space_id } = values
+    if ((await findLinkDomain(db, account, domain.id)) === undefined) throw validationFailed([unknownDomain(domain.id)])
+    if (space_id !== null && !(await hasSpace(db, account, space_id))) throw validationFailed([unknownSpace(space_id)])
     if (alias !== null) throw aliasTaken(alias)
   }
 }
@@ -262,9 +209,8 @@ async function tryInsert(
   db: Db,
   account: number,
   domain: LinkDomain,
-  alias: string,
-  values: LinkValues,
-  past?: LinkPast,
+  values: LinkValues & { readonly alias: string },
+  past: LinkPast | undefined,
 ): Promise<Versioned<LinkRow> | undefined> {
   const now = new Date().toISOString()
   const { created_at, updated_at, ...totals } = past ?? { ...noClicks, created_at: now, updated_at: now }
@@ -272,15 +218,15 @@ async function tryInsert(
   const stored = {
     ...values,
     domain_id: domain.id,
-    alias,
     disabled: Number(values.disabled),
     forward_query: Number(values.forward_query),
     created_at,
     updated_at,
   }
+  const folded = foldedOf(values)
   const row = {
     ...stored,
-    ...foldedOf(stored),
+    ...folded,
     account_id: account,
     status: statusOf(lifetime, now),
     status_due_at: dueAt(lifetime, now),
@@ -289,64 +235,49 @@ async function tryInsert(
     exists (select 1 from domains where id = ${domain.id} and account_id = ${account})
     and (cast(${values.space_id} as bigint) is null
       or exists (select 1 from spaces where id = ${values.space_id} and account_id = ${account}))
-    and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded = ${foldCase(alias)})`
-  const insert = (to: Db) => links.insertIf(to, row, condition)
+    and not exists (select 1 from links where domain_id = ${domain.id} and alias_folded = ${folded.alias_folded})`
   try {
-    const id = past === undefined ? await insert(db) : await insertWithTotals(db, insert, totals)
+    const id = await (past === undefined
+      ? links.insertIf(db, row, condition)
+      : db.write(async (tx) => {
+          const inserted = await links.insertIf(tx, row, condition)
+          if (inserted !== undefined) {
+            await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', inserted))
+          }
+          return inserted
+        }))
     if (id === undefined) return undefined
     return links.toVersioned({ id, ...stored, ...totals, domain_name: domain.name, revision: firstRevision })
   } catch (error) {
-    throw error instanceof ForeignKeyViolation ? deletedConcurrently(error, domain.id, values.space_id) : error
+    // The domain or the space was deleted during the insertion.
+    if (!(error instanceof ForeignKeyViolation)) throw error
+    const isSpace = values.space_id !== null && error.constraint?.includes('space_id')
+    throw validationFailed([isSpace ? unknownSpace(values.space_id) : unknownDomain(domain.id)])
   }
 }
 
 const noClicks: Totals = { clicks: 0, bots: 0, previews: 0, last_clicked_ms: null }
 
-/** Inserts a link and sets the totals of its clicks in one transaction. */
-function insertWithTotals(
-  db: Db,
-  insert: (to: Db) => Promise<number | undefined>,
-  totals: Totals,
-): Promise<number | undefined> {
-  return db.write(async (tx) => {
-    const id = await insert(tx)
-    if (id !== undefined) await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
-    return id
-  })
-}
-
-/** When the state that a link has at `now` may change by itself. */
+/** Returns when the status of a link may change by itself; null for never. */
 function dueAt(link: Lifetime, now: string): string | null {
   const status = statusOf(link, now)
   if (status === 'scheduled') return link.active_period_start_at
   return status === 'active' ? link.active_period_end_at : null
 }
 
-/** The domain or the space was deleted in the moment between the look at it and the insertion. */
-function deletedConcurrently({ constraint }: ForeignKeyViolation, domain: number, space: number | null): Failure {
-  const isSpace = space !== null && constraint?.includes('space_id')
-  return validationFailed([isSpace ? unknownSpace(space) : unknownDomain(domain)])
-}
-
-/** Throws `validation_failed` if the domain or the space is not one of the account. */
-async function refuseGone(db: Db, account: number, domain: number, space: number | null): Promise<void> {
-  if ((await findLinkDomain(db, account, domain)) === undefined) throw validationFailed([unknownDomain(domain)])
-  if (space !== null && !(await hasSpace(db, account, space))) throw validationFailed([unknownSpace(space)])
-}
-
-/** Changes the account's link: see `changeRecord`. Throws `alias_taken`, or `validation_failed` if the space is gone. */
+/** Changes the account's link, as `Records.change` does. Throws `alias_taken`, or `validation_failed` if the space is gone. */
 export async function changeLink(
   db: Db,
   account: number,
   id: number,
   change: LinkChange,
-  precondition: Precondition | null,
 ): Promise<Versioned<LinkRow> | undefined> {
   const flags = { disabled: numeric(change.disabled), forward_query: numeric(change.forward_query) }
-  const values = { ...change, ...flags, ...foldedOf(change) }
-  const unversioned = affectsStatus(change) ? { status_due_at: always } : {}
+  const affectsStatus = lifetimeFields.some((field) => change[field] !== undefined)
+  // Sorts before every time, so that the status is updated before it is next used as a filter.
+  const due = affectsStatus ? { status_due_at: '' } : {}
   try {
-    return served(await links.change(db, account, id, values, precondition, unversioned))
+    return served(await links.change(db, account, id, { ...change, ...flags, ...foldedOf(change) }, null, due))
   } catch (error) {
     if (error instanceof UniqueViolation) throw aliasTaken(change.alias ?? '')
     if (error instanceof ForeignKeyViolation) throw validationFailed([unknownSpace(change.space_id ?? 0)])
@@ -354,19 +285,13 @@ export async function changeLink(
   }
 }
 
-/** Sorts before every time, so that the state is brought up to date before it is next filtered by. */
-const always = ''
-
-function affectsStatus(change: LinkChange): boolean {
-  const { disabled, active_period_start_at, active_period_end_at, clicks_limit } = change
-  return [disabled, active_period_start_at, active_period_end_at, clicks_limit].some((value) => value !== undefined)
-}
+const lifetimeFields = ['disabled', 'active_period_start_at', 'active_period_end_at', 'clicks_limit'] as const
 
 function numeric(flag: boolean | undefined): number | undefined {
   return flag === undefined ? undefined : Number(flag)
 }
 
-/** The folded forms of what is searched. A form is null where the text is its own, which most URLs are. */
+/** Returns the folded forms of the texts that are searched. The form of a URL or title is null if it is the text itself. */
 function foldedOf({ alias, url, title }: Pick<LinkChange, 'alias' | 'url' | 'title'>) {
   return {
     alias_folded: alias === undefined ? undefined : foldCase(alias),
@@ -403,7 +328,7 @@ export async function removeLink(
   return (await links.executeIf(db, account, id, precondition, deletion)).length > 0
 }
 
-/** A link goes with its domain, at once for all who ask. */
+/** Returns undefined for a link whose domain is being removed. */
 function served(found: Versioned<LinkRow> | undefined): Versioned<LinkRow> | undefined {
   return found?.record.domain_name == null ? undefined : found
 }

@@ -11,7 +11,8 @@ import type { Storage } from '../storage/port.ts'
 import { exportRecords } from '../transfer/export.ts'
 import { importRecords } from '../transfer/import.ts'
 import { hashPassword } from './password.ts'
-import { changeLink, findLink, insertLink, type LinkValues, linksAfter } from './store.ts'
+import type { LinkValues } from './schema.ts'
+import { changeLink, findLink, insertLink, linksAfter } from './store.ts'
 
 /** A database with the accounts 1 and 2. */
 async function newPlace(t: TestContext, engine?: 'sqlite' | 'postgres'): Promise<Storage> {
@@ -128,12 +129,12 @@ test('does not change an existing link with another value, and explains what to 
   const sentence =
     'alias: sale is there already on a.example, with other values; its id is 1. Delete the link here, or change the alias in the file, then import again.'
   for (const name of Object.keys(full) as (keyof LinkValues)[]) {
-    await changeLink(storage, 1, 1, { [name]: others[name] }, null)
+    await changeLink(storage, 1, 1, { [name]: others[name] })
     assert.deepEqual(await bringIn(storage, text), { stored: 0, known: 3, reasons: [`5: ${sentence}`] }, name)
-    await changeLink(storage, 1, 1, { [name]: full[name] }, null)
+    await changeLink(storage, 1, 1, { [name]: full[name] })
   }
   assert.deepEqual((await bringIn(storage, text)).known, 4)
-  await changeLink(storage, 1, 1, { alias: 'SALE' }, null)
+  await changeLink(storage, 1, 1, { alias: 'SALE' })
   assert.deepEqual((await bringIn(storage, text)).reasons, [`5: ${sentence}`])
 })
 
