@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { after } from 'node:test'
 import { createAccount } from '../src/accounts/store.ts'
+import type { AppOptions } from '../src/app/api.ts'
 import { type App, buildApp } from '../src/app/app.ts'
-import type { AppOptions } from '../src/app/options.ts'
 import type { Router } from '../src/http/router.ts'
 import type { Scope } from '../src/keys/scope.ts'
 import { createKey, type IssuedKey, revokeKey } from '../src/keys/store.ts'
@@ -64,7 +64,7 @@ export interface TestApp {
   /** For routes that the test adds. */
   readonly router: Router
   /** What was counted of its requests. */
-  readonly measured: Pick<App, 'counts' | 'loopDelays' | 'visits'>
+  readonly measured: App['measured']
   /** The port of its ops listener. */
   readonly opsPort: number
   readonly logs: LogLine[]
@@ -149,7 +149,7 @@ export async function startApp(options: StartOptions = {}): Promise<TestApp> {
     storage,
     listener: api,
     router: app.router,
-    measured: app,
+    measured: app.measured,
     opsPort,
     visitPort,
     directory: app.directory,

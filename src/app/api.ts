@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Clicks } from '../analytics/clicks.ts'
 import { deleteLinkClicks, showStats } from '../analytics/statistics/operations.ts'
 import { statsRoutes } from '../analytics/statistics/routes.ts'
 import { Cors } from '../api/cors.ts'
@@ -12,15 +13,18 @@ import { RateLimits } from '../api/rate-limit.ts'
 import { Removals } from '../api/removals.ts'
 import { resourceRoutes } from '../api/resource-routes.ts'
 import { ApiRoutes, publicAddress } from '../api/routes.ts'
+import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
 import { DomainActions } from '../domains/actions.ts'
 import { domainHandlers } from '../domains/routes.ts'
 import { domainOperations } from '../domains/schema.ts'
 import { finishDomainRemovals } from '../domains/store.ts'
-import type { Exchange } from '../http/exchange.ts'
 import { Listener } from '../http/listener.ts'
+import type { Overload } from '../http/overload.ts'
+import type { Proxies } from '../http/proxies.ts'
 import { requireValidHost } from '../http/request-head.ts'
 import { RequestLog } from '../http/request-log.ts'
+import type { RequestCounts } from '../http/request-metrics.ts'
 import { Router } from '../http/router.ts'
 import { IdempotentRequests } from '../idempotency/store.ts'
 import { Keyring } from '../keys/keyring.ts'
@@ -29,12 +33,33 @@ import { linkQrRoute, showLinkQr } from '../links/qr-route.ts'
 import { linkHandlers } from '../links/routes.ts'
 import { linkOperations } from '../links/schema.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
+import type { Directory } from '../redirect/directory.ts'
 import { SpaceActions } from '../spaces/actions.ts'
 import { spaceHandlers } from '../spaces/routes.ts'
 import { spaceOperations } from '../spaces/schema.ts'
 import { finishSpaceRemovals } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
-import type { AppOptions, Shared } from './options.ts'
+
+/** The configuration without what only the process needs. */
+export interface AppOptions
+  extends Omit<Config, 'listeners' | 'workers' | 'storage' | 'bootstrapKey' | 'logLevel' | 'warnings'> {
+  readonly storage: Storage
+  readonly logger: Logger
+  /** Host names that the ops listener accepts, in lower case. */
+  readonly opsHosts: readonly string[]
+}
+
+/** Services shared by the listeners. */
+export interface Shared {
+  readonly counts: RequestCounts
+  readonly proxies: Proxies
+  readonly overload: Overload
+  /** Returns whether the text contains a secret, which logs must not contain. */
+  readonly isSecret: (text: string) => boolean
+  /** The links and domains that the redirect server serves. */
+  readonly directory: Directory
+  readonly clicks: Clicks
+}
 
 /** Every operation of the API, in the order of the documents. */
 export const operations: readonly Operation[] = [
@@ -47,7 +72,7 @@ export const operations: readonly Operation[] = [
   showOwnKey,
 ]
 
-/** Builds the listener of the API, the documents and the dashboard. */
+/** Builds the listener of the API, the documents and the dashboard. `services` are in the order in which they close. */
 export function buildApi(options: AppOptions, shared: Shared) {
   const { storage } = options
   const keyring = new Keyring(storage)
@@ -55,10 +80,8 @@ export function buildApi(options: AppOptions, shared: Shared) {
   const rateLimits = new RateLimits(options.rateLimit, storage)
   const removals = buildRemovals(storage, options.logger)
   const cors = new Cors(options.corsOrigins)
-
   const shortUrl = shortUrls(options.shortUrl)
   const actions = buildActions(storage, removals, shortUrl, shared)
-
   const router = new Router(apiFallback(rateLimits, cors))
   const dashboardUrl = publicAddress(options.baseUrl)
   const api = new ApiRoutes({
@@ -71,7 +94,17 @@ export function buildApi(options: AppOptions, shared: Shared) {
   problemPages(router)
   documents(router, operations, dashboardUrl)
   const deleteClicks = clickDeletion(shared)
-  addDashboard({ router, storage, keyring, dashboardUrl, ...limiting(rateLimits), shortUrl, deleteClicks, actions })
+  addDashboard({
+    router,
+    storage,
+    keyring,
+    dashboardUrl,
+    countRequest: (session, exchange) => rateLimits.countSessionRequest(session, exchange),
+    countFailedSignIn: (exchange) => rateLimits.countFailedAuthentication(exchange),
+    shortUrl,
+    deleteClicks,
+    actions,
+  })
   resourceRoutes(api, idempotentRequests, domainHandlers(storage, actions.domains))
   resourceRoutes(api, idempotentRequests, spaceHandlers(storage, actions.spaces))
   resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
@@ -93,13 +126,7 @@ export function buildApi(options: AppOptions, shared: Shared) {
     rateLimits.start()
     removals.start()
   }
-  const close = async () => {
-    await removals.close()
-    await rateLimits.close()
-    await keyring.close()
-    await idempotentRequests.close()
-  }
-  return { listener, router, actions, begin, close }
+  return { listener, router, actions, begin, services: [removals, rateLimits, keyring, idempotentRequests] }
 }
 
 /** Builds the actions of the API and the dashboard. This process redirects by the new values immediately. */
@@ -112,14 +139,6 @@ function buildActions(storage: Storage, removals: Removals, shortUrl: ShortUrl, 
     domains: new DomainActions(storage, { removals, onChange: () => directory.domainsChanged() }),
     spaces: new SpaceActions(storage, removals),
     links: new LinkActions(storage, { shortUrl, onChange: onLinkChange, flush: () => clicks.flush() }),
-  }
-}
-
-/** Limits the requests of the dashboard. */
-function limiting(rateLimits: RateLimits) {
-  return {
-    countRequest: (session: number, exchange: Exchange) => rateLimits.countSessionRequest(session, exchange),
-    countFailedSignIn: (exchange: Exchange) => rateLimits.countFailedAuthentication(exchange),
   }
 }
 

@@ -1,9 +1,8 @@
 import type { SinkTarget } from '../analytics/sink/open.ts'
 import { brokenEncoding, isPath } from './parsers.ts'
 
-/** Parses the target of raw clicks; null if there is none. Errors never contain the text, which may contain a password. */
-export function parseClickSink(text: string): SinkTarget | null {
-  if (text === '') return null
+/** Parses the target of raw clicks. Errors never contain the text, which may contain a password. */
+export function parseClickSink(text: string): SinkTarget {
   const [, path = ''] = /^jsonl:(.*)$/s.exec(text) ?? []
   if (isPath(path) && !/[/\\]$/.test(path)) return { kind: 'jsonl', path }
   if (/^clickhouse:/i.test(text)) return parseClickHouse(text)

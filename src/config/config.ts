@@ -1,49 +1,17 @@
-/**
- * The configuration. No other folder reads the environment.
- */
+/** The configuration. No other folder reads the environment. */
 import type { SinkConfig } from '../analytics/sink/open.ts'
 import { domainMark } from '../names/short-url.ts'
 import type { StorageLocation } from '../storage/location.ts'
-import { type ListenerConfig, type Listeners, localUrlOf, readListeners } from './listeners.ts'
-import { type Environment, type Read, readVariables } from './read.ts'
-import { unknownVariableWarnings } from './variables.ts'
+import { type ListenerConfig, localUrlOf, readListeners } from './listeners.ts'
+import { type Environment, type Read, readVariables, unknownVariableWarnings } from './variables.ts'
 
-export interface Config extends Listeners {
-  readonly storage: StorageLocation
-  /** Public URL in responses, without a trailing slash; null to take it from each request. */
-  readonly baseUrl: string | null
-  /** Template of short URLs, such as `https://{domain}`. */
-  readonly shortUrl: string
-  /** Destination of raw clicks; null if there is none. */
-  readonly clicksSink: SinkConfig | null
-  /** Seconds for which cached links are served while the database is down. */
-  readonly staleFor: number
-  /** Days for which click breakdowns are retained; 0 for no limit. */
-  readonly clicksRetention: number
-  /** Origins whose pages may call the API from a browser; `*` for any origin. */
-  readonly corsOrigins: '*' | readonly string[]
-  /** API key to register at the first start; null to generate one. */
-  readonly bootstrapKey: string | null
-  /** Requests per minute and key; 0 for no limit. */
-  readonly rateLimit: number
-  /** Proxies whose `X-Forwarded-*` headers are trusted: none, a number of proxies, or their IP addresses and networks. */
-  readonly trustProxy: false | number | string[]
-  readonly logLevel: string
-  /** Connections per listener and process. */
-  readonly maxConnections: number
-  /** Path of a country database; null for the bundled one. */
-  readonly geoipDb: string | null
-  /** Header, in lower case, in which a proxy sends the visitor's country; null if there is none. */
-  readonly countryHeader: string | null
-  /** Warnings about variables that are probably misspelled. */
-  readonly warnings: readonly string[]
-}
+export type Config = Readonly<ReturnType<typeof readConfig>>
 
 /**
  * Reads the configuration. `checkGeoipDb` throws if the country database is unusable. Throws `StartupFailure` with one line
  * for each invalid variable.
  */
-export function readConfig(env: Environment = process.env, checkGeoipDb: (path: string) => void = () => {}): Config {
+export function readConfig(env: Environment = process.env, checkGeoipDb: (path: string) => void = () => {}) {
   const config = readVariables(env, (read) => {
     const { listeners, workers } = readListeners(read)
     const storage = readLocation(read)
@@ -51,18 +19,27 @@ export function readConfig(env: Environment = process.env, checkGeoipDb: (path: 
       listeners,
       workers,
       storage,
+      /** Public URL in responses, without a trailing slash; null to take it from each request. */
       baseUrl: read('BASE_URL'),
+      /** Template of short URLs, such as `https://{domain}`. */
       shortUrl: read('SHORT_URL') ?? directShortUrl(listeners),
       clicksSink: readClicksSink(read, storage, workers),
+      /** Seconds for which cached links are served while the database is down. */
       staleFor: read('STALE_FOR'),
+      /** Days for which click breakdowns are retained; 0 for no limit. */
       clicksRetention: read('CLICKS_RETENTION'),
       corsOrigins: read('CORS_ORIGINS'),
+      /** API key to register at the first start; null to generate one. */
       bootstrapKey: read('BOOTSTRAP_KEY'),
+      /** Requests per minute and key; 0 for no limit. */
       rateLimit: read('RATE_LIMIT'),
       trustProxy: read('TRUST_PROXY'),
       logLevel: read('LOG_LEVEL'),
+      /** Connections of the API server, and of the redirect server. */
       maxConnections: read('MAX_CONNECTIONS'),
+      /** Path of a country database; null for the bundled one. */
       geoipDb: read('GEOIP_DB', (path) => path !== null && checkGeoipDb(path)),
+      /** Header, in lower case, in which a proxy sends the visitor's country; null if there is none. */
       countryHeader: read('COUNTRY_HEADER'),
     }
   })
@@ -107,7 +84,7 @@ function readLocation(read: Read): StorageLocation {
   return location?.engine === 'postgres' ? { ...location, pool } : location
 }
 
-/** Reads the sink. The processes share the limit of the spool. */
+/** Reads the sink; null if there is none. The processes share the limit of the spool. */
 function readClicksSink(read: Read, storage: StorageLocation | undefined, workers: number): SinkConfig | null {
   const target = read('CLICKS_SINK')
   const defaultSpool = storage?.engine === 'sqlite' ? `${storage.path}-clicks-spool` : 'data/clicks-spool'

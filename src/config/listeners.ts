@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { integer } from './parsers.ts'
-import type { Read } from './read.ts'
+import type { Read } from './variables.ts'
 
 /** The listeners in the order in which they start. */
 const declaredListeners = [
@@ -22,15 +22,8 @@ export interface ListenerConfig {
   readonly isPerWorker: boolean
 }
 
-export interface Listeners {
-  /** The enabled listeners. */
-  readonly listeners: readonly ListenerConfig[]
-  /** The number of processes that serve requests. */
-  readonly workers: number
-}
-
-/** Reads where each listener listens. Ports must not collide. */
-export function readListeners(read: Read): Listeners {
+/** Reads which listeners are enabled, and how many processes serve requests. Ports must not collide. */
+export function readListeners(read: Read) {
   const workers = read('WORKERS')
   const listeners: ListenerConfig[] = []
   for (const { isOptional, ...declared } of declaredListeners.toReversed()) {

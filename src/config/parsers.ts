@@ -1,6 +1,4 @@
-/**
- * Parsers of variables. Each throws an error that completes a sentence about the variable: "must be …".
- */
+/** Parsers of variables. Each throws an error that completes a sentence about the variable: "must be …". */
 import { isIP } from 'node:net'
 import { isWellFormedKey } from '../keys/key.ts'
 import { domainMark } from '../names/short-url.ts'
@@ -18,6 +16,11 @@ export function integer(min: number, max: number): (text: string) => number {
 
 export const port = integer(0, 65_535)
 
+/** Returns a parser whose value is null for an empty text. */
+export function optional<T>(parse: (text: string) => T): (text: string) => T | null {
+  return (text) => (text === '' ? null : parse(text))
+}
+
 export function oneOf(allowed: readonly string[]): (text: string) => string {
   return (text) => {
     if (allowed.includes(text)) return text
@@ -34,15 +37,13 @@ export function host(text: string): string {
 /** Returns whether the text can be the path of a file or folder. */
 export const isPath = (text: string) => text !== '' && !/\p{Cc}/u.test(text)
 
-export function folder(text: string): string | null {
-  if (text === '') return null
+export function folder(text: string): string {
   if (isPath(text)) return text
   throw new Error('must name a folder, such as /var/lib/waymark/clicks-spool.')
 }
 
 /** Returns an origin in ASCII, which headers can carry. */
-export function baseUrl(text: string): string | null {
-  if (text === '') return null
+export function baseUrl(text: string): string {
   const isPlain = /^https?:\/\/[^/?#\s\\@]+\/?$/i.test(text) && !brokenEncoding.test(text)
   const url = isPlain ? URL.parse(text) : null
   if (url !== null) return url.origin
@@ -52,8 +53,7 @@ export function baseUrl(text: string): string | null {
 }
 
 /** Returns the template without a slash at the end and without a default port. */
-export function shortUrl(text: string): string | null {
-  if (text === '') return null
+export function shortUrl(text: string): string {
   const isPlain = /^https?:\/\/\{domain\}(?::\d{1,5})?\/?$/i.test(text)
   const url = isPlain ? URL.parse(text.replace(domainMark, 'a.example')) : null
   if (url !== null) return `${url.protocol}//${url.host.replace('a.example', domainMark)}`
@@ -73,15 +73,13 @@ export function corsOrigins(text: string): '*' | readonly string[] {
   )
 }
 
-export function bootstrapKey(text: string): string | null {
-  if (text === '') return null
+export function bootstrapKey(text: string): string {
   if (isWellFormedKey(text)) return text
   throw new Error('is not a well-formed API key: "wm_" and 49 letters and digits, the last 6 of them a checksum.')
 }
 
 /** Parses the name of a header (RFC 9110 §5.1, §5.6.2). Returns it in lower case. */
-export function countryHeader(text: string): string | null {
-  if (text === '') return null
+export function countryHeader(text: string): string {
   if (/^[!#$%&'*+.^_`|~\w-]{1,100}$/.test(text)) return text.toLowerCase()
   throw new Error('must be the name of a header, such as CF-IPCountry.')
 }

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { distance } from 'fastest-levenshtein'
+import { StartupFailure } from '../errors.ts'
 import { parseClickSink } from './click-sink.ts'
 import { parseDatabaseUrl } from './database-url.ts'
 import * as parse from './parsers.ts'
@@ -13,32 +15,73 @@ export const variables = {
   OPS_PORT: ['3090', parse.port],
   WORKERS: ['1', parse.integer(1, 64)],
   MAX_CONNECTIONS: ['10000', parse.integer(1, 1_000_000)],
-  BASE_URL: ['', parse.baseUrl],
-  SHORT_URL: ['', parse.shortUrl],
+  BASE_URL: ['', parse.optional(parse.baseUrl)],
+  SHORT_URL: ['', parse.optional(parse.shortUrl)],
   STALE_FOR: ['3600', parse.integer(0, 31_536_000)],
   TRUST_PROXY: ['off', parse.trustProxy],
   CORS_ORIGINS: ['', parse.corsOrigins],
   DATABASE_URL: ['sqlite:data/waymark.db', parseDatabaseUrl],
   DATABASE_POOL: ['10', parse.integer(1, 100)],
-  BOOTSTRAP_KEY: ['', parse.bootstrapKey],
+  BOOTSTRAP_KEY: ['', parse.optional(parse.bootstrapKey)],
   RATE_LIMIT: ['6000', parse.integer(0, 1_000_000_000)],
-  CLICKS_SINK: ['', parseClickSink],
-  CLICKS_SPOOL: ['', parse.folder],
+  CLICKS_SINK: ['', parse.optional(parseClickSink)],
+  CLICKS_SPOOL: ['', parse.optional(parse.folder)],
   CLICKS_SPOOL_MAX: ['1000', parse.integer(1, 1_000_000)],
   CLICKS_RETENTION: ['730', parse.integer(0, 36_500)],
-  GEOIP_DB: ['', (text: string) => text || null],
-  COUNTRY_HEADER: ['', parse.countryHeader],
+  GEOIP_DB: ['', parse.optional(String)],
+  COUNTRY_HEADER: ['', parse.optional(parse.countryHeader)],
   LOG_LEVEL: ['info', parse.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])],
 } as const satisfies Record<string, readonly [fallback: string, parse: (text: string) => unknown]>
 
-export type VariableName = keyof typeof variables
+type VariableName = keyof typeof variables
 
-export type Value<Name extends VariableName> = ReturnType<(typeof variables)[Name][1]>
+type Value<Name extends VariableName> = ReturnType<(typeof variables)[Name][1]>
 
-/** Misspelt names shorter than this are not recognized, because they resemble too many other variables. */
-const minLength = 8
-/** Names of at least this length may have two wrong letters, shorter ones one. */
-const longLength = 10
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Returns the value of the variable. `check` throws if it conflicts with other variables. */
+export type Read = <Name extends VariableName>(name: Name, check?: (value: Value<Name>) => void) => Value<Name>
+
+/**
+ * Calls `work` with a function that reads variables. Its values are undefined for invalid variables. Throws
+ * `StartupFailure` with one line for each invalid variable.
+ */
+export function readVariables<T>(env: Environment, work: (read: Read) => T): T {
+  const errors: string[] = []
+  const result = work((name, check) => {
+    try {
+      const [fallback, parse] = variables[name]
+      const value = parse(textOf(env, name) ?? fallback) as Value<typeof name>
+      check?.(value)
+      return value
+    } catch (error) {
+      errors.push(`${name} ${(error as Error).message}`)
+      return undefined as never
+    }
+  })
+  if (errors.length > 0) throw new StartupFailure(errors.join('\n'))
+  return result
+}
+
+/** Returns the trimmed text of the variable or of the file in `NAME_FILE`; undefined if neither is set. */
+function textOf(env: Environment, name: string): string | undefined {
+  const direct = env[name]?.trim()
+  const path = env[`${name}_FILE`]?.trim()
+  if (!path) return direct || undefined
+  if (direct) throw new Error(`and ${name}_FILE are both set: set one of them.`)
+  const text = contentOf(path, name).trim()
+  // The default must not replace a secret whose file is empty.
+  if (text === '') throw new Error(`cannot be read from the file that ${name}_FILE names: it is empty.`)
+  return text
+}
+
+function contentOf(path: string, name: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`cannot be read from the file that ${name}_FILE names: ${(error as Error).message}.`)
+  }
+}
 
 /**
  * Returns a warning for each name that is probably a misspelled variable or starts with `CLICKS_`. Other unknown names belong
@@ -56,10 +99,11 @@ export function unknownVariableWarnings(names: readonly string[]): string[] {
     })
 }
 
+/** Ignores short names, which resemble too many variables of other programs. */
 function nearestName(name: string, known: readonly string[]): string | undefined {
   return known
-    .filter((candidate) => candidate.length >= minLength)
+    .filter((candidate) => candidate.length >= 8)
     .map((candidate) => ({ candidate, steps: distance(candidate, name.toUpperCase()) }))
-    .filter(({ candidate, steps }) => steps <= (candidate.length >= longLength ? 2 : 1))
+    .filter(({ candidate, steps }) => steps <= (candidate.length >= 10 ? 2 : 1))
     .sort((a, b) => a.steps - b.steps)[0]?.candidate
 }
