@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Exchange, Outcome, Routes } from '../http/exchange.ts'
 import { addHeader, send } from '../http/response.ts'
 import { plainContent, type StaticContent, sendStatic, staticContent } from '../http/static-content.ts'
-import { type Bodies, documentQuery } from './document-query.ts'
+import { type Bodies, documentQuery } from './openapi/schemas.ts'
 import type { Operation } from './operations.ts'
 import type { PublicAddress } from './routes.ts'
 

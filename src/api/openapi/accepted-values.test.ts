@@ -6,8 +6,8 @@ import formats from 'ajv-formats'
 import fc from 'fast-check'
 import type { Json } from '../../../test/client.ts'
 import { operations } from '../../app/api.ts'
-import type { Bodies } from '../document-query.ts'
 import { openApiDocument } from './document.ts'
+import type { Bodies } from './schemas.ts'
 
 const ajv = new Ajv2020({ strict: false })
 formats.default(ajv)

@@ -21,8 +21,8 @@ import { malformedPath } from '../../http/router.ts'
 import { malformedJson } from '../body.ts'
 import type { Operation } from '../operations.ts'
 import { missingKey } from '../routes.ts'
-import { headerNamed, headerReferences, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
-import type { Schema } from './schemas.ts'
+import { headerReferences, headers, onApiAnswers, onEveryAnswer, optionalHeaders } from './headers.ts'
+import { reference, type Schema } from './schemas.ts'
 
 interface ProblemExample {
   readonly summary: string
@@ -34,7 +34,19 @@ interface ProblemBody {
   readonly violations?: readonly unknown[]
 }
 
-export type ProblemExamples = Readonly<Record<string, ProblemExample>>
+/** Failures of any request. */
+export const failuresAnywhere: readonly ApiErrorCode[] = [
+  'malformed_url',
+  'malformed_request',
+  'method_not_allowed',
+  'request_timeout',
+  'url_too_long',
+  'headers_too_large',
+  'internal_error',
+  'shutting_down',
+]
+
+type ProblemExamples = Readonly<Record<string, ProblemExample>>
 
 /** The failure responses of the document. An operation refers to the first that has all of its codes for a status. */
 const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
@@ -66,81 +78,67 @@ const components: Readonly<Record<string, readonly ApiErrorCode[]>> = {
 /** The statuses of responses that the HTTP parser causes, before the headers of the API can be added. */
 const parserStatuses: readonly number[] = [408, 431]
 
-const codes = Object.keys(failures).filter((code) => !(pageCodes as readonly string[]).includes(code))
-
 /** Returns references to the responses for these failures, by status. */
 export function problemReferences(possible: readonly ApiErrorCode[]): Record<string, object> {
-  const byStatus = Map.groupBy(possible, (code) => failures[code].status)
-  const sorted = [...byStatus].sort(([a], [b]) => a - b)
-  return Object.fromEntries(
-    sorted.map(([status, ofStatus]) => [status, { $ref: `#/components/responses/${componentOf(ofStatus)}` }]),
-  )
+  const byStatus = [...Map.groupBy(possible, (code) => failures[code].status)]
+  return Object.fromEntries(byStatus.map(([status, codes]) => [status, reference('responses', componentOf(codes))]))
+}
+
+function componentOf(codes: readonly ApiErrorCode[]): string {
+  const name = Object.keys(components).find((each) => codes.every((code) => components[each]?.includes(code)))
+  if (name === undefined) throw new Error(`No response of the document has all of ${codes}`)
+  return name
 }
 
 /** Returns an example for each code, and for each operation with an example of invalid fields. */
 export function problemExamples(operations: readonly Operation[]): ProblemExamples {
-  const ofCodes = Object.values(exampleFailures).map((failure): [string, ProblemExample] => [
-    failure.code,
-    { summary: failures[failure.code].title, value: bodyOf(failure) },
-  ])
-  const ofFields = operations.flatMap(validationExamples)
-  return Object.fromEntries([...ofCodes, ...ofFields])
-}
-
-/** Returns a response for each component, with the examples of its codes. */
-export function problemResponses(examples: ProblemExamples): Record<string, object> {
-  return Object.fromEntries(
-    Object.entries(components).map(([name, ofComponent]) => [name, responseOf(ofComponent, examples)]),
-  )
-}
-
-function componentOf(possible: readonly ApiErrorCode[]): string {
-  const found = Object.entries(components).find(([, ofComponent]) =>
-    possible.every((code) => ofComponent.includes(code)),
-  )
-  if (found === undefined) throw new Error(`No response of the document has all of ${possible}`)
-  return found[0]
-}
-
-/** Returns the response of the operation's form to its example of invalid fields. */
-function validationExamples({ id, summary, refused, query, body }: Operation): [string, ProblemExample][] {
-  const form = body?.form ?? query
-  if (refused === undefined || form === undefined) return []
-  const failure = form.check(refused)
-  if (failure instanceof Failure) return [[`${failure.code}_${id}`, { summary, value: bodyOf(failure) }]]
-  throw new Error(`The example of ${id} that should be refused is not`)
+  const examples: Record<string, ProblemExample> = {}
+  for (const failure of Object.values(exampleFailures)) {
+    examples[failure.code] = { summary: failures[failure.code].title, value: bodyOf(failure) }
+  }
+  for (const { id, summary, refused, query, body } of operations) {
+    const failure = refused && (body?.form ?? query)?.check(refused)
+    if (failure instanceof Failure) examples[`${failure.code}_${id}`] = { summary, value: bodyOf(failure) }
+    else if (refused !== undefined) throw new Error(`The example of ${id} that should be refused is not`)
+  }
+  return examples
 }
 
 function bodyOf(failure: Failure): ProblemBody {
   return JSON.parse(problemOf(failure, 'order-4711', undefined).body)
 }
 
-function responseOf(ofComponent: readonly ApiErrorCode[], examples: ProblemExamples): object {
-  const shown = Object.entries(examples).filter(([, { value }]) => ofComponent.includes(value.code))
+/** Returns a response for each component, with the examples of its codes. */
+export function problemResponses(examples: ProblemExamples): Record<string, object> {
+  return Object.fromEntries(Object.entries(components).map(([name, codes]) => [name, responseOf(codes, examples)]))
+}
+
+function responseOf(codes: readonly ApiErrorCode[], examples: ProblemExamples): object {
+  const shown = Object.entries(examples).filter(([, { value }]) => codes.includes(value.code))
   const isOfFields = shown.every(([, { value }]) => value.violations !== undefined)
   const content = {
-    schema: { $ref: `#/components/schemas/${isOfFields ? 'ValidationProblem' : 'Problem'}` },
-    examples: Object.fromEntries(shown.map(([name]) => [name, { $ref: `#/components/examples/${name}` }])),
+    schema: reference('schemas', isOfFields ? 'ValidationProblem' : 'Problem'),
+    examples: Object.fromEntries(shown.map(([name]) => [name, reference('examples', name)])),
   }
   return {
-    description: ofComponent.map((code) => `\`${code}\`: ${failures[code].explanation}`).join('\n\n'),
-    headers: headersOf(ofComponent),
+    description: codes.map((code) => `\`${code}\`: ${failures[code].explanation}`).join('\n\n'),
+    headers: headersOf(codes),
     content: { 'application/problem+json': content, 'application/json': content },
   }
 }
 
 /** Returns references to headers that every code has, and optional headers that only some codes have. */
-function headersOf(ofComponent: readonly ApiErrorCode[]): object {
-  const own = ofComponent.map((code) => {
+function headersOf(codes: readonly ApiErrorCode[]): object {
+  const own = codes.map((code) => {
     const failure = code === 'validation_failed' ? new Failure(code, '') : exampleFailures[code]
-    const names = Object.keys(problemOf(failure, '', undefined).headers).filter((name) => name !== 'content-type')
-    return new Set(names.map(headerNamed))
+    const sent = problemOf(failure, '', undefined).headers
+    return new Set(Object.keys(headers).filter((name) => name.toLowerCase() in sent))
   })
   const any = own.reduce((all, names) => all.union(names))
   const common = own.reduce((all, names) => all.intersection(names))
-  const isFromParser = ofComponent.some((code) => parserStatuses.includes(failures[code].status))
+  const isFromParser = codes.some((code) => parserStatuses.includes(failures[code].status))
   return {
-    ...headerReferences([...new Set([...(isFromParser ? onEveryAnswer : onApiAnswers), ...common])]),
+    ...headerReferences([...(isFromParser ? onEveryAnswer : onApiAnswers), ...common]),
     ...optionalHeaders([...any.difference(common)]),
   }
 }
@@ -162,7 +160,7 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
       title: { type: 'string', description: 'The code in words.' },
       status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
       detail: { type: 'string', description: sentence },
-      code: { $ref: '#/components/schemas/ErrorCode' },
+      code: reference('schemas', 'ErrorCode'),
       reason: {
         type: 'string',
         enum: ['database_corrupt', 'disk_full', 'read_only'],
@@ -174,12 +172,12 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
   ErrorCode: {
     type: 'string',
     description: 'Stable: what programs switch on. New codes may be added.',
-    enum: codes,
+    enum: Object.keys(failures).filter((code) => !(pageCodes as readonly string[]).includes(code)),
   },
   ValidationProblem: {
     description: 'A problem with fields: all of them at once.',
     allOf: [
-      { $ref: '#/components/schemas/Problem' },
+      reference('schemas', 'Problem'),
       {
         type: 'object',
         required: ['errors', 'violations'],
@@ -189,7 +187,7 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
             description: 'Sentences by field.',
             additionalProperties: { type: 'array', minItems: 1, items: { type: 'string' } },
           },
-          violations: { type: 'array', minItems: 1, items: { $ref: '#/components/schemas/Violation' } },
+          violations: { type: 'array', minItems: 1, items: reference('schemas', 'Violation') },
         },
       },
     ],
@@ -200,7 +198,7 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
     required: ['field', 'code', 'message'],
     properties: {
       field: { type: 'string' },
-      code: { $ref: '#/components/schemas/ViolationCode' },
+      code: reference('schemas', 'ViolationCode'),
       message: { type: 'string', description: 'What to send instead, in a sentence.' },
     },
   },
@@ -214,7 +212,7 @@ export const problemSchemas: Readonly<Record<string, Schema>> = {
 }
 
 /** An example of each failure, except for `validation_failed`, which depends on the operation. */
-export const exampleFailures: Readonly<Record<Exclude<ApiErrorCode, 'validation_failed'>, Failure>> = {
+const exampleFailures: Readonly<Record<Exclude<ApiErrorCode, 'validation_failed'>, Failure>> = {
   malformed_url: malformedPath,
   malformed_body: malformedJson('Expected double-quoted property name in JSON at position 22 (line 1 column 23)'),
   malformed_request: new Failure('malformed_request', 'The request has no Host header.'),

@@ -1,10 +1,29 @@
-import type { Field } from '../../forms/form.ts'
+import { type Field, type Form, form, optional } from '../../forms/form.ts'
 import type { TSchema } from '../../forms/json-schema.ts'
-import type { Bodies } from '../document-query.ts'
+import { oneOf } from '../../forms/rules.ts'
 import type { Body, Operation } from '../operations.ts'
 
 /** A JSON Schema in the document. */
 export type Schema = Readonly<Record<string, unknown>>
+
+/** Returns a reference to a component of the document. */
+export function reference(kind: 'headers' | 'examples' | 'parameters' | 'responses' | 'schemas', name: string): Schema {
+  return { $ref: `#/components/${kind}/${name}` }
+}
+
+/** How the document describes request bodies: forms and JSON, or only JSON with native values. */
+export type Bodies = 'all' | 'json'
+
+/** The query of `/openapi.json`. */
+export const documentQuery = form<{ readonly bodies: Bodies }>({
+  bodies: optional(
+    oneOf(
+      ['all', 'json'],
+      'How request bodies are described. `all`: forms and JSON, with every accepted spelling. `json`: JSON only, with native values, for code generators that cannot handle two media types in one body.',
+    ),
+    'all',
+  ),
+})
 
 /** Collects the named schemas of the document while the rest is built. */
 export class Schemas {
@@ -16,32 +35,25 @@ export class Schemas {
 
   /** Converts a schema for the document. Schemas with an `$id` become components, and the result is a reference. */
   published(schema: TSchema): Schema {
-    const { $id, ...rest } = this.#converted(schema) as Schema & { $id?: string }
-    return $id === undefined ? rest : this.named($id, rest)
+    // New versions may add properties to responses, so clients should accept unknown ones.
+    const { $id, additionalProperties: _, ...own } = schema as Schema & { $id?: string }
+    const converted = mapValues(own, (value, keyword) => {
+      if (keyword === 'items') return this.published(value as TSchema)
+      if (keyword === 'anyOf') return (value as TSchema[]).map((each) => this.published(each))
+      if (keyword === 'properties') return mapValues(value as Record<string, TSchema>, (each) => this.published(each))
+      return value
+    })
+    return $id === undefined ? withType(converted) : this.named($id, withType(converted))
   }
 
   /** Adds a component. Returns the reference to it. */
   named(name: string, schema: Schema): Schema {
     this.#named.set(name, schema)
-    return { $ref: `#/components/schemas/${name}` }
+    return reference('schemas', name)
   }
 
-  components(): Readonly<Record<string, Schema>> {
+  components(): Schema {
     return Object.fromEntries([...this.#named].sort(([a], [b]) => (a < b ? -1 : 1)))
-  }
-
-  #converted(schema: TSchema): Schema {
-    // New versions may add properties to responses, so clients should accept unknown ones.
-    const { additionalProperties: _, ...open } = schema as Schema
-    const entries = Object.entries(open).map(([keyword, value]) => [keyword, this.#convertedKeyword(keyword, value)])
-    return withType(Object.fromEntries(entries))
-  }
-
-  #convertedKeyword(keyword: string, value: unknown): unknown {
-    if (keyword === 'items') return this.published(value as TSchema)
-    if (keyword === 'anyOf') return (value as TSchema[]).map((each) => this.published(each))
-    if (keyword === 'properties') return mapValues(value as Record<string, TSchema>, (each) => this.published(each))
-    return value
   }
 }
 
@@ -51,8 +63,16 @@ function withType(schema: Schema): Schema {
   return { type: typeof schema.enum[0] === 'number' ? 'integer' : 'string', ...schema }
 }
 
-function mapValues<From, To>(object: Readonly<Record<string, From>>, to: (value: From) => To): Record<string, To> {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, to(value)]))
+function mapValues<From, To>(object: Readonly<Record<string, From>>, to: (value: From, name: string) => To) {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, to(value, name)]))
+}
+
+/** Returns the parameters of a query form. */
+export function queryParameters(query: Form<unknown>, schemas: Schemas): object[] {
+  return Object.entries<Field<unknown>>(query.fields).map(([name, { schema, required }]) => {
+    const { description, ...rest } = schemas.published(schema)
+    return { name, in: 'query', required, description, schema: rest }
+  })
 }
 
 /**
@@ -65,48 +85,41 @@ export function requestBody({ method }: Operation, body: Body, schemas: Schemas,
     schema: schemas.named(schemaName, bodySchema(body, schemas, alternatives)),
     example,
   })
-  return {
-    required: method === 'POST',
-    content:
-      bodies === 'json'
-        ? { 'application/json': inMedia(name, inNativeJson) }
-        : {
-            'application/x-www-form-urlencoded': inMedia(`${name}Form`, inForms),
-            'application/json': inMedia(name, inJson),
-          },
-  }
+  const content =
+    bodies === 'json'
+      ? { 'application/json': inMedia(name, inNativeJson) }
+      : {
+          'application/x-www-form-urlencoded': inMedia(`${name}Form`, inForms),
+          'application/json': inMedia(name, inJson),
+        }
+  return { required: method === 'POST', content }
 }
 
 /** Returns the alternatives to the value of a field in a media type. */
 type Alternatives = (field: Field<unknown>, value: Schema) => readonly Schema[]
 
-const empty: Schema = { type: 'string', enum: [''] }
+const oneOfTexts = (...values: readonly string[]): Schema => ({ type: 'string', enum: values })
 const none: Schema = { type: 'null' }
 
 const inForms: Alternatives = ({ acceptsBoolean, acceptsEmpty }) => [
-  ...(acceptsBoolean ? [{ type: 'string', enum: ['1', '0'] }] : []),
-  ...(acceptsEmpty ? [empty] : []),
+  ...(acceptsBoolean ? [oneOfTexts('1', '0')] : []),
+  ...(acceptsEmpty ? [oneOfTexts('')] : []),
 ]
 
 const inJson: Alternatives = ({ acceptsBoolean, acceptsEmpty, acceptsNumber }, value) => [
   ...(acceptsBoolean ? booleanSpellings : acceptsNumber ? [asText(value)] : []),
-  ...(acceptsEmpty ? [empty, none] : []),
+  ...(acceptsEmpty ? [oneOfTexts(''), none] : []),
 ]
 
 /** Some code generators fail if a field accepts both `301` and `"301"`. */
 const inNativeJson: Alternatives = ({ acceptsEmpty }) => (acceptsEmpty ? [none] : [])
 
-/** A boolean as a number or as text. */
-const booleanSpellings: readonly Schema[] = [
-  { type: 'integer', enum: [1, 0] },
-  { type: 'string', enum: ['true', 'false', '1', '0'] },
-]
+const booleanSpellings = [{ type: 'integer', enum: [1, 0] }, oneOfTexts('true', 'false', '1', '0')]
 
 /** An integer in canonical decimal form. A pattern limits its number of digits instead of its value. */
 function asText({ enum: values, maximum }: Schema): Schema {
-  return Array.isArray(values)
-    ? { type: 'string', enum: values.map(String) }
-    : { type: 'string', pattern: `^[1-9][0-9]{0,${String(maximum).length - 1}}$` }
+  if (Array.isArray(values)) return oneOfTexts(...values.map(String))
+  return { type: 'string', pattern: `^[1-9][0-9]{0,${String(maximum).length - 1}}$` }
 }
 
 function bodySchema({ form, example }: Body, schemas: Schemas, alternatives: Alternatives): Schema {
@@ -116,17 +129,14 @@ function bodySchema({ form, example }: Body, schemas: Schemas, alternatives: Alt
     const examples = name in example ? { examples: [example[name]] } : {}
     return [name, { ...withAlternatives(value, alternatives(field, value)), ...examples }]
   })
-  const assigned = form.ignored.map((name) => [
-    name,
-    { readOnly: true, description: 'Ignored: the server assigns it.' },
-  ])
+  const assigned = { readOnly: true, description: 'Ignored: the server assigns it.' }
   const required = fields.filter(([, field]) => field.required).map(([name]) => name)
   return {
     type: 'object',
     description:
       'Text is trimmed. What the server assigns is ignored, so that a record may be sent back as it came; any other field is refused.',
-    ...(required.length > 0 ? { required } : {}),
-    properties: Object.fromEntries([...own, ...assigned]),
+    ...(required.length > 0 && { required }),
+    properties: Object.fromEntries([...own, ...form.ignored.map((name) => [name, assigned])]),
     additionalProperties: false,
     examples: [example],
   }
@@ -136,15 +146,12 @@ function bodySchema({ form, example }: Body, schemas: Schemas, alternatives: Alt
  * Combines the schema of a value with its alternatives. The description stays outside. It states the default, because
  * openapi-typescript makes properties with the keyword `default` required.
  */
-function withAlternatives(
-  { description, default: fallback, ...value }: Schema,
-  alternatives: readonly Schema[],
-): Schema {
+function withAlternatives({ description, default: fallback, ...value }: Schema, more: readonly Schema[]): Schema {
   const { anyOf = [value] } = value
-  const all = [...(anyOf as Schema[]), ...alternatives]
+  const all = [...(anyOf as Schema[]), ...more]
   const sentences = [description, fallback === undefined ? undefined : `Default: \`${fallback}\`.`].filter(Boolean)
   return {
-    ...(sentences.length === 0 ? {} : { description: sentences.join(' ') }),
+    ...(sentences.length > 0 && { description: sentences.join(' ') }),
     ...(all.length === 1 ? value : { anyOf: all }),
   }
 }

@@ -3,11 +3,9 @@
  */
 import type { ApiErrorCode } from '../../errors.ts'
 import { failures } from '../../http/failures.ts'
-import { documentQuery } from '../document-query.ts'
-import { type HeaderName, headerReferences, onEveryAnswer, optionalHeaders } from './headers.ts'
-import { failuresAnywhere, queryParameters } from './paths.ts'
-import { problemReferences } from './problems.ts'
-import { type Schema, Schemas } from './schemas.ts'
+import { headerReferences, notModified, onEveryAnswer, optionalHeaders } from './headers.ts'
+import { failuresAnywhere, problemReferences } from './problems.ts'
+import { documentQuery, queryParameters, reference, type Schema, Schemas } from './schemas.ts'
 
 export const serviceTag = {
   name: 'Service',
@@ -32,7 +30,7 @@ export const serviceSchemas: Readonly<Record<string, Schema>> = {
     description: 'What an error code means, and the way out.',
     required: ['code', 'status', 'title', 'explanation'],
     properties: {
-      code: { $ref: '#/components/schemas/ErrorCode' },
+      code: reference('schemas', 'ErrorCode'),
       status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status that goes with it.' },
       title: { type: 'string' },
       explanation: { type: 'string' },
@@ -45,114 +43,104 @@ export const serviceSchemas: Readonly<Record<string, Schema>> = {
   },
 }
 
-const requestId = { $ref: '#/components/parameters/RequestId' }
-
-/** The headers of static content. */
-const ofStaticContent: readonly HeaderName[] = ['ETag', 'Cache-Control', 'Vary', 'Content-Encoding']
+const health = reference('schemas', 'Health')
+const problem = reference('schemas', 'Problem')
 
 export const servicePaths = {
-  '/health': {
-    get: {
-      ...open(
-        'showHealth',
-        'Check the server’s health',
-        'For load balancers and monitors. It queries the database too.',
-      ),
-      parameters: [requestId],
-      responses: {
-        ...answers(
-          'The server works, or its disk is full (`degraded`, `disk_full`): reads are answered, writes are not.',
-          { 'application/json': { schema: reference('Health'), example: { status: 'ok' } } },
-          [],
-        ),
-        503: {
-          description:
-            'The database is read-only (`degraded`, `read_only`), so send requests to another server; or the database does not respond or is damaged (a problem).',
-          headers: { ...headerReferences(onEveryAnswer), ...optionalHeaders(['Retry-After', 'Vary']) },
-          content: {
-            'application/json': {
-              schema: { anyOf: [reference('Health'), reference('Problem')] },
-              example: { status: 'degraded', reason: 'read_only' },
-            },
-            'application/problem+json': { schema: reference('Problem') },
-          },
-        },
-      },
-    },
-  },
-  '/openapi.json': {
-    get: {
-      ...open('showDocument', 'Get this document', 'What the reference at `/docs` shows, for programs.'),
-      parameters: [
-        ...queryParameters(documentQuery, new Schemas({})),
-        { $ref: '#/components/parameters/If-Match' },
-        { $ref: '#/components/parameters/If-None-Match' },
-        requestId,
-      ],
-      responses: {
-        ...answers(
-          'The document.',
-          { 'application/json': { schema: { type: 'object' } } },
-          ['validation_failed', 'precondition_failed', 'overloaded'],
-          ofStaticContent,
-        ),
-        304: {
-          description: 'Nothing has changed: If-None-Match has the current ETag.',
-          headers: headerReferences([...onEveryAnswer, 'ETag', 'Cache-Control', 'Vary']),
-        },
-      },
-    },
-  },
-  '/problems/{code}': {
-    get: {
-      ...open(
-        'showProblem',
-        'Explain an error code',
-        'The `type` of every problem leads here. The answer is a page, or JSON if `Accept` names `application/json` and not `text/html`.',
-      ),
-      parameters: [
-        {
-          name: 'code',
-          in: 'path',
-          required: true,
-          description: 'The `code` of a problem.',
-          schema: reference('ErrorCode'),
-          example: 'name_taken',
-        },
-        requestId,
-      ],
-      responses: answers(
-        'The explanation.',
-        {
-          'text/html': { schema: { type: 'string' } },
+  '/health': open({
+    id: 'showHealth',
+    summary: 'Check the server’s health',
+    description: 'For load balancers and monitors. It queries the database too.',
+    answer: 'The server works, or its disk is full (`degraded`, `disk_full`): reads are answered, writes are not.',
+    content: { 'application/json': { schema: health, example: { status: 'ok' } } },
+    others: {
+      503: {
+        description:
+          'The database is read-only (`degraded`, `read_only`), so send requests to another server; or the database does not respond or is damaged (a problem).',
+        headers: { ...headerReferences(onEveryAnswer), ...optionalHeaders(['Retry-After', 'Vary']) },
+        content: {
           'application/json': {
-            schema: reference('ProblemExplanation'),
-            example: { code: 'name_taken', ...failures.name_taken },
+            schema: { anyOf: [health, problem] },
+            example: { status: 'degraded', reason: 'read_only' },
           },
+          'application/problem+json': { schema: problem },
         },
-        ['not_found', 'overloaded'],
-        ['Vary'],
-      ),
+      },
     },
-  },
-} as const
-
-function open(operationId: string, summary: string, description: string) {
-  return { operationId, tags: [serviceTag.name], summary, description, security: [] }
+  }),
+  '/openapi.json': open({
+    id: 'showDocument',
+    summary: 'Get this document',
+    description: 'What the reference at `/docs` shows, for programs.',
+    parameters: [
+      ...queryParameters(documentQuery, new Schemas({})),
+      reference('parameters', 'If-Match'),
+      reference('parameters', 'If-None-Match'),
+    ],
+    answer: 'The document.',
+    content: { 'application/json': { schema: { type: 'object' } } },
+    headers: ['ETag', 'Cache-Control', 'Vary', 'Content-Encoding'],
+    others: { 304: notModified([...onEveryAnswer, 'ETag', 'Cache-Control', 'Vary']) },
+    failures: ['validation_failed', 'precondition_failed', 'overloaded'],
+  }),
+  '/problems/{code}': open({
+    id: 'showProblem',
+    summary: 'Explain an error code',
+    description:
+      'The `type` of every problem leads here. The answer is a page, or JSON if `Accept` names `application/json` and not `text/html`.',
+    parameters: [
+      {
+        name: 'code',
+        in: 'path',
+        required: true,
+        description: 'The `code` of a problem.',
+        schema: reference('schemas', 'ErrorCode'),
+        example: 'name_taken',
+      },
+    ],
+    answer: 'The explanation.',
+    content: {
+      'text/html': { schema: { type: 'string' } },
+      'application/json': {
+        schema: reference('schemas', 'ProblemExplanation'),
+        example: { code: 'name_taken', ...failures.name_taken },
+      },
+    },
+    headers: ['Vary'],
+    failures: ['not_found', 'overloaded'],
+  }),
 }
 
-function reference(name: string): Schema {
-  return { $ref: `#/components/schemas/${name}` }
+interface OpenOperation {
+  readonly id: string
+  readonly summary: string
+  readonly description: string
+  readonly parameters?: readonly object[]
+  /** Describes the response with the status 200. */
+  readonly answer: string
+  readonly content: object
+  /** The headers of the response in addition to the headers of every response. */
+  readonly headers?: readonly string[]
+  /** Responses with other statuses. */
+  readonly others?: object
+  readonly failures?: readonly ApiErrorCode[]
 }
 
-function answers(
-  description: string,
-  content: object,
-  own: readonly ApiErrorCode[],
-  headers: readonly HeaderName[] = [],
-): object {
+function open({ id, summary, description, answer, content, others, ...operation }: OpenOperation): object {
+  const { parameters = [], headers = [], failures = [] } = operation
   return {
-    200: { description, headers: headerReferences([...onEveryAnswer, ...headers]), content },
-    ...problemReferences([...failuresAnywhere, ...own]),
+    get: {
+      operationId: id,
+      tags: [serviceTag.name],
+      summary,
+      description,
+      security: [],
+      parameters: [...parameters, reference('parameters', 'RequestId')],
+      responses: {
+        200: { description: answer, headers: headerReferences([...onEveryAnswer, ...headers]), content },
+        ...problemReferences([...failuresAnywhere, ...failures]),
+        ...others,
+      },
+    },
   }
 }
