@@ -14,7 +14,9 @@ import { table } from '../src/cli/output.ts'
 import { timesVariable } from '../test/files.ts'
 import { repository } from '../test/scripts.ts'
 
-const processes = 12
+const processes = 8
+/** More than cores, because many tests wait for another process or a timer. */
+const concurrency = 4
 const shown = 20
 
 const given = process.argv.slice(2)
@@ -29,23 +31,26 @@ const all = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: repositor
 const files = givenFiles.length > 0 ? givenFiles : selectsTests ? all : groupsOf(all).map(writeGroup)
 // A file that runs without the others starts PostgreSQL only if it needs it.
 const setup = givenFiles.length > 0 ? [] : ['--test-global-setup=test/global-setup.ts']
+// Coverage is less precise with cached code.
+const cache = options.includes('--experimental-test-coverage')
+  ? { NODE_DISABLE_COMPILE_CACHE: '1' }
+  : { NODE_COMPILE_CACHE: join(repository, 'node_modules/.cache/waymark') }
 const run = spawn(
   process.execPath,
-  ['--test', ...setup, '--test-concurrency=3', '--test-timeout=120000', ...options, ...files],
-  { stdio: 'inherit', env: { ...process.env, [timesVariable]: timesPath } },
+  ['--test', ...setup, `--test-concurrency=${concurrency}`, '--test-timeout=120000', ...options, ...files],
+  { stdio: 'inherit', env: { ...process.env, ...cache, [timesVariable]: timesPath } },
 )
 const [code] = await once(run, 'close')
 if (existsSync(timesPath)) process.stdout.write(`\n${mostExpensive(readFileSync(timesPath, 'utf8'))}\n`)
 rmSync(folder, { recursive: true })
 process.exitCode = code ?? 1
 
-/** Returns the files that run in the same process. Neighbors share a process, because they load the same modules. */
+/** Returns the files that run in the same process. Neighbors take similar time, so they are spread over the processes. */
 function groupsOf(names: readonly string[]): string[][] {
   const isolated = names.filter((name) => name.endsWith('.isolated.test.ts'))
   const others = names.filter((name) => !isolated.includes(name))
-  const size = Math.ceil(others.length / processes)
-  const groups = Array.from({ length: processes }, (_, index) => others.slice(index * size, (index + 1) * size))
-  return [...isolated.map((name) => [name]), ...groups]
+  const groups = Map.groupBy(others, (name) => others.indexOf(name) % processes)
+  return [...isolated.map((name) => [name]), ...groups.values()]
 }
 
 /** Writes a module that runs the files of a group, and returns its path. */

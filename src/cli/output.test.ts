@@ -11,10 +11,11 @@ async function outputOf(t: TestContext, forMs: number): Promise<string> {
     done()
   }
   let now = 0
-  t.mock.method(performance, 'now', () => now)
+  const clock = t.mock.method(performance, 'now', () => now)
   await withProgress(new Writable({ write }), async ({ show }) => {
     for (; now < forMs; now += 50) show(() => `${now} ms`)
   })
+  clock.mock.restore()
   return texts.join('')
 }
 
