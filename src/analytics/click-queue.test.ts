@@ -20,37 +20,32 @@ function visit(link: number, more: Partial<Visit> = {}): Visit {
   return { link, atMs: hourMs, class: 'person', isPrivate: false, address: '192.0.2.7', ...sent, count: 1, ...more }
 }
 
-type Outcome = 'kept' | 'refused' | 'unknown' | 'broken'
+type Outcome = 'stored' | 'refused' | 'unknown' | 'dies' | 'dies late'
 
-/** Keeps visits as the thread does, each batch once; a write goes as `outcomes` says, and then well. */
+/** Stores each batch once, as the thread does. The first writes have these outcomes; later ones succeed. */
 function writing(outcomes: Outcome[] = []) {
   const kept: Visit[] = []
   const batches = new Set<number>()
-  let left = 0
-  const write = async (batch: number, visits: readonly Visit[]) => {
-    const outcome = outcomes.shift() ?? 'kept'
-    if (outcome === 'broken') throw new TypeError('a bug')
+  const write = async (batch: number, visits: readonly Visit[]): Promise<boolean> => {
+    const outcome = outcomes.shift() ?? 'stored'
+    if (outcome === 'dies') throw new TypeError('died')
     if (outcome === 'refused') throw away
-    if (!batches.has(batch)) kept.push(...visits)
-    batches.add(batch)
+    const isNew = !batches.has(batch)
+    if (isNew) {
+      assert.ok([...batches].every((earlier) => earlier < batch))
+      kept.push(...visits)
+      batches.add(batch)
+    }
     if (outcome === 'unknown') throw away
+    if (outcome === 'dies late') throw new TypeError('died after the commit')
+    return isNew
   }
-  const take = async (taken: Visit) => {
-    if (left === 0) return false
-    left -= 1
-    kept.push(taken)
-    return true
-  }
-  return {
-    ...{ kept, batches, write, take },
-    leave: (clicks: number) => {
-      left = clicks
-    },
-    clicksOf: (link: number) => kept.reduce((sum, each) => sum + (each.link === link ? each.count : 0), 0),
-  }
+  const take = async (): Promise<boolean> => assert.fail()
+  const clicksOf = (link: number) => kept.reduce((sum, each) => sum + (each.link === link ? each.count : 0), 0)
+  return { kept, batches, write, take, clicksOf }
 }
 
-test('visits are written as they were counted, within a second, and a stop loses none', async () => {
+test('writes visits in order within a second, and the rest before a stop', async () => {
   const writer = writing()
   const queue = new ClickQueue(writer, assert.ifError)
   queue.start()
@@ -67,7 +62,7 @@ test('visits are written as they were counted, within a second, and a stop loses
   )
 })
 
-test('visits with long headers are sent in small batches: packing one holds up the event loop', async () => {
+test('sends visits with long headers in small batches', async () => {
   const writer = writing()
   const sizes: number[] = []
   const write = (batch: number, visits: readonly Visit[]) => {
@@ -85,7 +80,7 @@ test('visits with long headers are sent in small batches: packing one holds up t
   await queue.close()
 })
 
-test('a batch changes at most 1,000 days, merged visits included', async () => {
+test('changes at most 1,000 days with a batch, including merged visits', async () => {
   const writer = writing(['refused'])
   const sizes: number[] = []
   const write = (batch: number, visits: readonly Visit[]) => {
@@ -106,7 +101,7 @@ test('a batch changes at most 1,000 days, merged visits included', async () => {
   assert.deepEqual(sizes, [1_401, 1_401, 601])
 })
 
-test('a flush writes all that was counted before, also while a round is under way', async () => {
+test('flushes all earlier visits, even during a round', async () => {
   const writer = writing()
   const queue = new ClickQueue(writer, assert.ifError)
   for (let n = 0; n < 8_000; n++) queue.add(visit(n))
@@ -118,8 +113,8 @@ test('a flush writes all that was counted before, also while a round is under wa
   await queue.close()
 })
 
-test('every click is written once, whichever writes fail, and whether or not they were kept', async () => {
-  const outcome = fc.constantFrom<Outcome>('kept', 'refused', 'unknown')
+test('writes each click once, even if writes fail before or after the commit', async () => {
+  const outcome = fc.constantFrom<Outcome>('stored', 'refused', 'unknown', 'dies', 'dies late')
   const visits = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 200 })
   const runs = fc.array(fc.tuple(visits, fc.array(outcome, { maxLength: 2 })), { maxLength: 4 })
   await fc.assert(
@@ -127,28 +122,25 @@ test('every click is written once, whichever writes fail, and whether or not the
       const outcomes: Outcome[] = []
       const writer = writing(outcomes)
       const queue = new ClickQueue(writer, ignore)
-      const expected = new Map<number, number>()
+      const expected: number[] = []
       for (const [links, next] of rounds) {
         outcomes.push(...next)
-        for (const link of links) {
-          queue.add(visit(link))
-          expected.set(link, (expected.get(link) ?? 0) + 1)
-        }
+        for (const link of links) queue.add(visit(link))
+        expected.push(...links)
         await queue.flush()
       }
       outcomes.splice(3)
       await queue.close()
-      for (const [link, clicks] of expected) assert.equal(writer.clicksOf(link), clicks)
-      assert.equal(
-        writer.kept.length,
-        [...expected.values()].reduce((a, b) => a + b, 0),
+      assert.deepEqual(
+        writer.kept.map(({ link }) => link),
+        expected,
       )
     }),
     { numRuns: 30 },
   )
 })
 
-test('an outage is told of once, and what is counted meanwhile is written after it', async () => {
+test('reports an outage once, and writes the clicks of the outage later', async () => {
   const problems: unknown[] = []
   const writer = writing(['refused', 'refused', 'refused'])
   const queue = new ClickQueue(writer, (error) => problems.push(error))
@@ -163,37 +155,43 @@ test('an outage is told of once, and what is counted meanwhile is written after 
   )
 })
 
-test('of a batch that always fails, what fails alone is given up and counts as lost; the rest is written', async () => {
+test('isolates and reports the visit that a batch always fails of, and writes the others in order', async () => {
   const writer = writing()
-  const poisoned = {
-    ...writer,
-    write: async (batch: number, visits: readonly Visit[]) => {
-      if (visits.some(({ link }) => link === 13)) throw new TypeError('a bug')
-      // As the thread does: a number that is not greater was written before.
-      assert.ok([...writer.batches].every((earlier) => earlier < batch))
-      return writer.write(batch, visits)
-    },
+  const write = async (batch: number, visits: readonly Visit[]) => {
+    if (visits.some(({ link }) => link === 13)) throw new TypeError('a bug')
+    return writer.write(batch, visits)
   }
-  const queue = new ClickQueue(poisoned, ignore)
+  const problems: unknown[][] = []
+  const queue = new ClickQueue({ ...writer, write }, (error, ...more) => problems.push([String(error), ...more]))
   for (let link = 0; link < 20; link++) queue.add(visit(link))
-  for (let n = 0; n < 6; n++) await queue.flush()
+  for (let n = 0; n < 8; n++) await queue.flush()
   queue.add(visit(20))
   await queue.close()
   assert.equal(meterOf(queue, 'lost'), 1)
   assert.deepEqual(
-    writer.kept.map(({ link }) => link).sort((a, b) => a - b),
+    writer.kept.map(({ link }) => link),
     Array.from({ length: 21 }, (_, n) => n).filter((n) => n !== 13),
   )
+  assert.deepEqual(problems.at(-1), ['TypeError: a bug', "1 clicks were lost, because they can't be written", 'error'])
 })
 
-test('a flush ends under steady traffic, with what there was when it began', async () => {
+test('counts a batch once if the thread always dies after its commit', async () => {
+  const writer = writing(Array.from({ length: 5 }, () => 'dies late' as const))
+  const queue = new ClickQueue(writer, ignore)
+  for (const link of [1, 2, 3]) queue.add(visit(link))
+  for (let n = 0; n < 6; n++) await queue.flush()
+  await queue.close()
+  assert.deepEqual([writer.kept.length, meterOf(queue, 'lost'), meterOf(queue, 'unwritten')], [3, 0, 0])
+})
+
+test('ends a flush under steady traffic', async () => {
   const writer = writing()
   const queue: ClickQueue = new ClickQueue(
     {
       ...writer,
       write: async (batch, visits) => {
         queue.add(visit(99))
-        await writer.write(batch, visits)
+        return writer.write(batch, visits)
       },
     },
     assert.ifError,
@@ -205,7 +203,7 @@ test('a flush ends under steady traffic, with what there was when it began', asy
   assert.equal(meterOf(queue, 'unwritten'), 1)
 })
 
-test('memory is bounded: the oldest visits become counts, which say nothing of visitors; then clicks are lost', async () => {
+test('merges the oldest visits to counts without visitor data, and then drops clicks', async () => {
   const writer = writing(['refused'])
   const queue = new ClickQueue(writer, ignore, { maxVisits: 10, maxCounts: 2 })
   const links = [1, 1, 2, 3, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
@@ -229,7 +227,7 @@ test('memory is bounded: the oldest visits become counts, which say nothing of v
   assert.equal(writer.kept.length, 12)
 })
 
-test('a full queue merges 1,000 visits at a time: more would block the event loop', async () => {
+test('merges 1,000 visits of a full queue at a time', async () => {
   const writer = writing()
   const queue = new ClickQueue(writer, assert.ifError)
   const reduced = () => meterOf(queue, 'reduced')
@@ -241,16 +239,36 @@ test('a full queue merges 1,000 visits at a time: more would block the event loo
   assert.equal(writer.clicksOf(1), 101_001)
 })
 
-test('a stop without a database ends, and says how many clicks it leaves', async () => {
+test('stops without a database and reports the clicks that were not written', async () => {
   const writer = writing(Array.from({ length: 10 }, () => 'refused' as const))
-  const queue = new ClickQueue(writer, ignore)
+  const problems: unknown[][] = []
+  const queue = new ClickQueue(writer, (_, ...more) => problems.push(more))
   queue.add(visit(1))
   await queue.close()
   assert.equal(writer.kept.length, 0)
   assert.equal(meterOf(queue, 'unwritten'), 1)
+  assert.deepEqual(problems.at(-1), ['1 clicks were not written before the stop', 'error'])
 })
 
-test('a stop repeats a write that fails during the stop', async () => {
+test('stops 6 seconds after a batch that a hanging database does not write', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const write = () => new Promise<boolean>(() => undefined)
+  const messages: string[] = []
+  const queue = new ClickQueue({ ...writing(), write }, (_, message) => messages.push(message))
+  queue.add(visit(1))
+  let isClosed = false
+  const closed = queue.close().then(() => {
+    isClosed = true
+  })
+  t.mock.timers.tick(5_999)
+  for (let n = 0; n < 10; n++) await new Promise(setImmediate)
+  assert.equal(isClosed, false)
+  t.mock.timers.tick(1)
+  await closed
+  assert.deepEqual(messages, ['1 clicks were not written before the stop'])
+})
+
+test('repeats a write that fails during a stop', async () => {
   const writer = writing()
   const failing = Promise.withResolvers<never>()
   let attempts = 0
@@ -269,10 +287,9 @@ test('a stop repeats a write that fails during the stop', async () => {
   assert.equal(writer.clicksOf(1), 1)
 })
 
-test('a click that is taken is counted; one that is not, is not', async () => {
-  const writer = writing()
-  writer.leave(1)
-  const queue = new ClickQueue(writer, assert.ifError)
+test('counts only clicks that were taken', async () => {
+  const outcomes = [true, false]
+  const queue = new ClickQueue({ ...writing(), take: async () => outcomes.shift() ?? false }, assert.ifError)
   assert.equal(await queue.take(visit(1)), true)
   assert.equal(await queue.take(visit(1)), false)
   assert.equal(meterOf(queue, 'people'), 1)

@@ -6,22 +6,30 @@ import { dayAndHourOf, dayOf } from './calendar.ts'
 import type { Visit } from './capture/visit.ts'
 import type { ClickWorker } from './click-worker.ts'
 
-/** The pause between two rounds of writing, and after a round that failed. Milliseconds. */
+/** The pause between rounds, and after a round that failed. Milliseconds. */
 const [everyMs, retryMs] = [500, 1_000]
-/** Visits of one transaction, for which other writers wait. */
+/** Visits per transaction, which other writers wait for. */
 const batchSize = 8_000
-/** Days of links that one transaction changes. Each takes 0.1 ms, with 3.5 KB of JSON 0.2 ms, and a full one 1.5 ms. */
+/** Changed days of links per transaction: 0.1 ms each, 0.2 ms with 3.5 KB of JSON, and 1.5 ms for a full day. */
 const maxDays = 1_000
-/** Characters of their headers, which take the event loop some milliseconds to send. 8,000 usual visits have no more. */
+/** Characters of headers per batch, because sending them blocks the event loop. 8,000 usual visits have no more. */
 const maxCharacters = 2_000_000
-/** Pending visits: some 50 MB of usual ones, four times as much of the longest. */
+/** Pending visits: about 50 MB of usual ones, four times as much of the longest. */
 const maxVisits = 100_000
-/** Pending counts of merged visits: some 50 MB. */
+/** Pending counts of merged visits: about 50 MB. */
 const maxCounts = 300_000
-/** Attempts to write a batch that fails although the database is available. */
-const maxAttempts = 5
+/** Attempts to write a batch that fails although the database is available, or that the thread dies of. */
+const maxFailures = 5
 /** Attempts to write everything before a stop, and the pause between them. Milliseconds. */
 const [lastAttempts, lastPauseMs] = [5, 300]
+/** How long a stop waits for the next batch to be written. Milliseconds. */
+const closeMs = 6_000
+
+/** The log message of an outage. */
+const waiting = 'clicks wait to be written, since the database is away'
+
+/** Gets an error and the log message. The level is `warn` by default. */
+export type OnProblem = (error: unknown, message: string, level?: 'warn' | 'error') => void
 
 export interface QueueOptions {
   /** Pending visits, and pending counts of merged visits. */
@@ -34,17 +42,18 @@ interface Batch {
   readonly visits: readonly Visit[]
   /** 0 before the first attempt. Batches are numbered in the order of their first attempts. */
   number: number
-  attempts: number
+  /** See `maxFailures`. */
+  failures: number
 }
 
 /**
- * Queues visits in memory, and writes them in the background. They wait while the database is unavailable. If too many
- * wait, the oldest are merged to counts by link, class and hour. If too many counts wait, clicks are lost. No click is
+ * Queues visits in memory and writes them in the background. They wait while the database is unavailable. If too many
+ * wait, the oldest are merged to counts by link, class and hour. If there are too many counts, clicks are lost. No click is
  * written twice.
  */
 export class ClickQueue {
   readonly #worker: Pick<ClickWorker, 'write' | 'take'>
-  readonly #onProblem: (error: unknown) => void
+  readonly #onProblem: OnProblem
   readonly #maxVisits: number
   readonly #maxCounts: number
   readonly #rounds: Periodic
@@ -57,6 +66,11 @@ export class ClickQueue {
   readonly #seen = { person: 0, bot: 0, preview: 0 }
   #merged = 0
   #lost = 0
+  /** Clicks that can't be written, since the last report. */
+  #failed = 0
+  #lastError: unknown
+  /** The timer of `close`. */
+  #deadline: NodeJS.Timeout | undefined
   readonly meters: readonly Meter[] = [
     { name: 'people', help: 'Clicks of people.', value: () => this.#seen.person },
     { name: 'bots', help: 'Clicks of bots.', value: () => this.#seen.bot },
@@ -71,17 +85,14 @@ export class ClickQueue {
     { name: 'lost', help: 'Clicks that were not written, because far too many waited.', value: () => this.#lost },
   ]
 
-  /** `onProblem` gets the first error of each outage. */
-  constructor(
-    worker: Pick<ClickWorker, 'write' | 'take'>,
-    onProblem: (error: unknown) => void,
-    options: QueueOptions = {},
-  ) {
+  /** `onProblem` gets the first error of each outage, and the number of lost clicks. */
+  constructor(worker: Pick<ClickWorker, 'write' | 'take'>, onProblem: OnProblem, options: QueueOptions = {}) {
     this.#worker = worker
     this.#onProblem = onProblem
     this.#maxVisits = options.maxVisits ?? maxVisits
     this.#maxCounts = options.maxCounts ?? maxCounts
-    this.#rounds = new Periodic(() => this.#round(), { everyMs, onError: onProblem })
+    const onError = (error: unknown) => onProblem(error, waiting)
+    this.#rounds = new Periodic(() => this.#round(), { everyMs, onError })
   }
 
   /** Queues a visit. */
@@ -111,14 +122,28 @@ export class ClickQueue {
     return this.#rounds.run()
   }
 
-  /** Writes all visits. Drops them after seconds if the database stays unavailable. */
+  /**
+   * Writes all visits. Drops and reports those that are left after several attempts, or when no batch was written for
+   * `closeMs`.
+   */
   async close(): Promise<void> {
+    const { promise: isLate, resolve } = Promise.withResolvers<void>()
+    this.#deadline = setTimeout(resolve, closeMs)
+    await Promise.race([this.#writeAll(), isLate])
+    clearTimeout(this.#deadline)
+    void this.#rounds.close()
+    if (this.#pending > 0) {
+      const error = new Error('The database stored no more clicks in time.')
+      this.#onProblem(error, `${this.#pending} clicks were not written before the stop`, 'error')
+    }
+  }
+
+  async #writeAll(): Promise<void> {
     await this.flush()
     for (let attempt = 2; this.#pending > 0 && attempt <= lastAttempts; attempt++) {
       await wait(lastPauseMs)
       await this.flush()
     }
-    await this.#rounds.close()
   }
 
   /** Visits and counts that are not written yet, including the batch that is being written. */
@@ -129,44 +154,52 @@ export class ClickQueue {
   /** Writes what is pending now, until a batch fails. */
   async #round(): Promise<void> {
     for (let left = this.#pending; left > 0; ) {
-      const batch = this.#batches.at(-1) ?? this.#nextBatch()
-      left -= batch.visits.length
-      if (!(await this.#write(batch))) {
+      const done = await this.#write(this.#batches.at(-1) ?? this.#nextBatch())
+      if (done === null) {
         this.#rounds.runIn(retryMs)
-        return
+        break
       }
+      left -= done
     }
+    if (this.#failed === 0) return
+    this.#onProblem(this.#lastError, `${this.#failed} clicks were lost, because they can't be written`, 'error')
+    this.#failed = 0
   }
 
-  /** Writes the last batch. Returns false if it has to be sent again later. */
-  async #write(batch: Batch): Promise<boolean> {
-    batch.attempts += 1
+  /** Writes the last batch. Returns the number of visits that are finished, or null if writing has to pause. */
+  async #write(batch: Batch): Promise<number | null> {
     if (batch.number === 0) batch.number = ++this.#sent
+    // An empty batch takes the number, unless a failed attempt has stored the visits: so none of them counts twice.
+    const isGivenUp = batch.failures >= maxFailures
     try {
-      await this.#worker.write(batch.number, batch.visits)
+      const isNew = await this.#worker.write(batch.number, isGivenUp ? [] : batch.visits)
+      this.#batches.pop()
+      this.#deadline?.refresh()
+      if (isGivenUp && isNew) return this.#split(batch)
       this.#isReported = false
-      this.#batches.pop()
-      return true
+      return batch.visits.length
     } catch (error) {
-      if (!this.#isReported) this.#onProblem(error)
+      this.#lastError = error
+      if (!this.#isReported) this.#onProblem(error, waiting)
       this.#isReported = true
-      if (error instanceof Failure || batch.attempts < maxAttempts) return false
-      this.#batches.pop()
-      this.#split(batch)
-      return true
+      if (error instanceof Failure) return null
+      batch.failures += 1
+      return batch.failures === maxFailures ? 0 : null
     }
   }
 
-  /** Splits a batch that always fails, so that only the visits that cause the error are lost. */
-  #split({ visits }: Batch): void {
+  /** Splits a batch that always fails, so that only the visits that cause the error are lost. See `#write`. */
+  #split({ visits }: Batch): number {
     if (visits.length === 1) {
       this.#lost += visits[0]?.count ?? 0
-      return
+      this.#failed += visits[0]?.count ?? 0
+      return 1
     }
     const half = Math.ceil(visits.length / 2)
     for (const part of [visits.slice(half), visits.slice(0, half)]) {
-      this.#batches.push({ visits: part, number: 0, attempts: maxAttempts - 1 })
+      this.#batches.push({ visits: part, number: 0, failures: maxFailures - 1 })
     }
+    return 0
   }
 
   /** Moves the oldest counts and visits to a new batch. */
@@ -175,7 +208,7 @@ export class ClickQueue {
     const counts = [...this.#counts.entries().take(length)]
     for (const [key] of counts) this.#counts.delete(key)
     const visits = this.#visits.splice(0, length - counts.length)
-    const batch = { visits: [...counts.map(([, count]) => count), ...visits], number: 0, attempts: 0 }
+    const batch = { visits: [...counts.map(([, count]) => count), ...visits], number: 0, failures: 0 }
     this.#batches.push(batch)
     return batch
   }
@@ -185,7 +218,7 @@ export class ClickQueue {
     yield* this.#visits
   }
 
-  /** Merges the oldest hundredth of the visits: more would block the event loop for too long. */
+  /** Merges the oldest hundredth of the visits. More would block the event loop for too long. */
   #merge(): void {
     for (const visit of this.#visits.splice(0, Math.ceil(this.#maxVisits / 100))) {
       const { day, hour } = dayAndHourOf(visit.atMs)
@@ -200,7 +233,7 @@ export class ClickQueue {
   }
 }
 
-/** Returns how many of the first visits fit into a batch: at least one if there are any. */
+/** Returns the number of the first visits that fit into a batch. */
 function lengthOfBatch(visits: Iterable<Visit>): number {
   const days = new Set<string>()
   let [length, characters] = [0, 0]

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { BatchWriter, Db } from '../storage/port.ts'
-import { query } from '../storage/schema.ts'
-import { dayAndHourOf, dayOf } from './calendar.ts'
+import { query, type Row } from '../storage/schema.ts'
+import { dayAndHourOf, dayOf, today } from './calendar.ts'
 import { addPeople, type DayFacts, type Dimension, dimensionsOfLinks, hourOf } from './day.ts'
 import {
   type Day,
@@ -31,11 +31,13 @@ export interface Click {
   readonly visitorUnder: ((salt: Uint8Array) => number) | null
 }
 
-/** A click as it was counted. */
-export interface CountedClick {
+interface KnownClick {
   readonly click: Click
   /** The link's totals, and the records that it belongs to. */
-  readonly link: Readonly<LinkTotals>
+  readonly link: LinkTotals
+}
+
+export interface CountedClick extends KnownClick {
   /** Whether it was the visitor's first click on the link that day. */
   readonly isFirst: boolean
 }
@@ -73,8 +75,7 @@ export class ClickStore {
     onCounted: OnCounted = () => undefined,
   ): Promise<CountedClick[] | null> {
     return this.#database.write(async (tx) => {
-      const day = Math.max(...clicks.map(({ atMs }) => dayOf(atMs)))
-      if (!(await noteBatch(tx, this.#process, batch, day))) return null
+      if (!(await noteBatch(tx, this.#process, batch))) return null
       return count(tx, clicks, onCounted, (click, link) => !isForgotten(click, link))
     })
   }
@@ -97,10 +98,8 @@ async function count(
   onCounted: OnCounted,
   mayCount: (click: Click, link: LinkTotals) => boolean,
 ): Promise<CountedClick[]> {
-  const links = await lockLinks(
-    tx,
-    clicks.map(({ link }) => link),
-  )
+  const ids = clicks.map(({ link }) => link)
+  const links = await lockLinks(tx, ids)
   const known = clicks.flatMap((click) => {
     const link = links.get(click.link)
     return link === undefined || !mayCount(click, link) ? [] : [{ click, link }]
@@ -109,7 +108,7 @@ async function count(
   const first = await findFirstVisits(tx, known)
   const counted = known.map((each): CountedClick => ({ ...each, isFirst: first.has(each.click) }))
   await addToDays(tx, counted)
-  await addToTotals(tx, counted, links)
+  await addToTotals(tx, counted)
   onCounted(counted)
   return counted
 }
@@ -120,7 +119,8 @@ function isForgotten({ atMs, seenMs = atMs }: Click, { forgottenMs }: LinkTotals
 }
 
 /** Returns whether this is the first time that the process stores the batch. */
-async function noteBatch(tx: Db, writer: string, batch: number, day: number): Promise<boolean> {
+async function noteBatch(tx: Db, writer: string, batch: number): Promise<boolean> {
+  const day = today()
   const noted = await tx.execute(
     query
       .insertInto('click_batches')
@@ -133,52 +133,32 @@ async function noteBatch(tx: Db, writer: string, batch: number, day: number): Pr
   return noted.length > 0
 }
 
-interface KnownClick {
-  readonly click: Click
-  readonly link: LinkTotals
-}
-
 /** Stores the visitors of human clicks. Returns the clicks that are the first of their visitor that day. */
 async function findFirstVisits(tx: Db, clicks: readonly KnownClick[]): Promise<Set<Click>> {
-  const salts = await saltsOf(
-    tx,
-    clicks.map(({ click }) => dayOf(click.atMs)),
-  )
-  const visits: { readonly click: Click; readonly row: VisitorRow }[] = []
+  const days = clicks.map(({ click }) => dayOf(click.atMs))
+  const salts = await saltsOf(tx, days)
+  const visits = new Map<string, { readonly click: Click; readonly row: Row<'click_visitors'> }>()
   for (const { click } of clicks) {
     if (click.visitorUnder === null) continue
     const day = dayOf(click.atMs)
-    visits.push({ click, row: { day, link_id: click.link, visitor: click.visitorUnder(salts.get(day) as Uint8Array) } })
+    const row = { day, link_id: click.link, visitor: click.visitorUnder(salts.get(day) as Uint8Array) }
+    if (!visits.has(nameOf(row))) visits.set(nameOf(row), { click, row })
   }
-  // The sort is stable: the first click of a visitor stays the first.
-  visits.sort((a, b) => compareVisitors(a.row, b.row))
-  const visitors = visits.filter(({ row }, at) => {
-    const before = visits[at - 1]
-    return before === undefined || compareVisitors(before.row, row) !== 0
-  })
+  const sorted = [...visits.values()].sort(
+    ({ row: a }, { row: b }) => a.day - b.day || a.link_id - b.link_id || a.visitor - b.visitor,
+  )
   const first = new Set<Click>()
-  for (const some of parts(visitors)) {
-    const insert = query.insertInto('click_visitors').values(some.map(({ row }) => row))
+  for (const some of parts(sorted)) {
+    const rows = some.map(({ row }) => row)
+    const insert = query.insertInto('click_visitors').values(rows)
     const added = insert.onConflict((conflict) => conflict.doNothing()).returning(['day', 'link_id', 'visitor'])
-    const rows = await tx.execute(added)
-    const names = new Set(rows.length < some.length ? rows.map(nameOf) : [])
-    for (const { click, row } of some) if (rows.length === some.length || names.has(nameOf(row))) first.add(click)
+    for (const row of await tx.execute(added)) first.add(visits.get(nameOf(row))?.click as Click)
   }
   return first
 }
 
-interface VisitorRow {
-  readonly day: number
-  readonly link_id: number
-  readonly visitor: number
-}
-
-function nameOf({ day, link_id, visitor }: VisitorRow): string {
+function nameOf({ day, link_id, visitor }: Row<'click_visitors'>): string {
   return `${day} ${link_id} ${visitor}`
-}
-
-function compareVisitors(a: VisitorRow, b: VisitorRow): number {
-  return a.day - b.day || a.link_id - b.link_id || a.visitor - b.visitor
 }
 
 /** Returns the salts of days. Creates the missing ones, and those that have been emptied. */
@@ -208,17 +188,16 @@ async function saltsOf(tx: Db, all: readonly number[]): Promise<ReadonlyMap<numb
 
 /** Adds clicks to the days of their links, and of the domains, spaces and accounts of these. */
 async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
-  await lockAccounts(
-    tx,
-    clicks.map(({ link }) => link.account),
-  )
-  const [links, groups] = [new ClicksByDay(), new ClicksByDay()]
-  for (const each of clicks) links.add(linkKey(each.click), each)
+  const accounts = clicks.map(({ link }) => link.account)
+  await lockAccounts(tx, accounts)
+  const links = new Map<string, DayClicks>()
+  const groups = new Map<string, DayClicks>()
+  for (const each of clicks) addTo(links, linkKey(each.click), [each])
   await changeDays(tx, links, (day, own) => {
     const [{ link }] = own as [CountedClick]
     if (day.facts.hours.size === 0) day.space = link.space
     for (const { click, isFirst } of own) addClick(day.facts, click, isFirst)
-    for (const key of groupKeys(link, day)) groups.add(key, ...own)
+    for (const key of groupKeys(link, day)) addTo(groups, key, own)
   })
   await changeDays(tx, groups, ({ facts }, own) => {
     for (const { click, link, isFirst } of own) {
@@ -228,30 +207,29 @@ async function addToDays(tx: Db, clicks: readonly CountedClick[]): Promise<void>
   })
 }
 
-/** Clicks by the day that counts them. */
-class ClicksByDay {
-  readonly #days = new Map<string, { readonly key: DayKey; readonly clicks: CountedClick[] }>()
-
-  add(key: DayKey, ...clicks: readonly CountedClick[]): void {
-    const name = `${key.scope} ${key.day} ${key.id}`
-    const known = this.#days.get(name)
-    if (known === undefined) this.#days.set(name, { key, clicks: [...clicks] })
-    else known.clicks.push(...clicks)
-  }
-
-  /** Returns the days in the order of the table. */
-  sorted(): { readonly key: DayKey; readonly clicks: readonly CountedClick[] }[] {
-    return [...this.#days.values()].sort(({ key: a }, { key: b }) => a.scope - b.scope || a.day - b.day || a.id - b.id)
-  }
+/** The clicks of a batch that a day counts. */
+interface DayClicks {
+  readonly key: DayKey
+  readonly clicks: CountedClick[]
 }
 
-/** Reads, changes and stores days, a bounded number at a time. */
+function addTo(days: Map<string, DayClicks>, key: DayKey, clicks: readonly CountedClick[]): void {
+  const name = `${key.scope} ${key.day} ${key.id}`
+  const known = days.get(name)
+  if (known === undefined) days.set(name, { key, clicks: [...clicks] })
+  else known.clicks.push(...clicks)
+}
+
+/** Reads, changes and stores days in the order of the table, a bounded number at a time. */
 async function changeDays(
   tx: Db,
-  changed: ClicksByDay,
+  changed: ReadonlyMap<string, DayClicks>,
   change: (day: Day, clicks: readonly CountedClick[]) => void,
 ): Promise<void> {
-  for (const some of parts(changed.sorted(), daysInMemory)) {
+  const sorted = [...changed.values()].sort(
+    ({ key: a }, { key: b }) => a.scope - b.scope || a.day - b.day || a.id - b.id,
+  )
+  for (const some of parts(sorted, daysInMemory)) {
     const days = new Days(tx)
     const read = await days.read(some.map(({ key }) => key))
     for (const [at, { clicks }] of some.entries()) change(read[at] as Day, clicks)
@@ -273,22 +251,16 @@ function addClick(facts: DayFacts, click: Click, isFirst: boolean): void {
   }
 }
 
-async function addToTotals(
-  tx: Db,
-  clicks: readonly CountedClick[],
-  links: ReadonlyMap<number, LinkTotals>,
-): Promise<void> {
-  const changed = new Set<LinkTotals>()
-  const reached = new Set<number>()
-  for (const { click } of clicks) {
-    const totals = links.get(click.link) as LinkTotals
-    changed.add(totals)
+async function addToTotals(tx: Db, clicks: readonly CountedClick[]): Promise<void> {
+  for (const { click, link } of clicks) {
     if (click.class === 'person') {
-      totals.clicks += click.count
-      totals.lastClickedMs = Math.max(totals.lastClickedMs ?? 0, click.atMs)
-      if (totals.limit !== null && totals.clicks >= totals.limit) reached.add(click.link)
-    } else totals[counters[click.class]] += click.count
+      link.clicks += click.count
+      link.lastClickedMs = Math.max(link.lastClickedMs ?? 0, click.atMs)
+    } else link[counters[click.class]] += click.count
   }
+  const changed = new Set(clicks.map(({ link }) => link))
   await saveTotals(tx, [...changed])
-  await makeStatusDue(tx, [...reached])
+  const isReached = ({ clicks, limit }: LinkTotals) => limit !== null && clicks >= limit
+  const reached = [...changed].filter(isReached).map(({ link }) => link)
+  await makeStatusDue(tx, reached)
 }

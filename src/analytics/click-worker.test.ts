@@ -9,7 +9,7 @@ import { fullDay } from '../../test/full-days.ts'
 import { fillLinks, newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
-import type { Failure } from '../errors.ts'
+import { Failure } from '../errors.ts'
 import { query } from '../storage/schema.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickWorker } from './click-worker.ts'
@@ -119,9 +119,10 @@ test('rejects with the errors of all failing steps of the maintenance', async (t
 
 test('database_unavailable once it is closed', async (t) => {
   const { link, worker } = await here(t)
-  const last = worker.write(1, visits(link, {}))
+  await worker.start()
+  const last = worker.take(visit(link))
   await worker.close()
-  await last
+  assert.equal(await last, false)
   await assert.rejects(worker.write(2, visits(link, {})), { code: 'database_unavailable' })
 })
 
@@ -133,14 +134,14 @@ test('close ends the thread after 10 seconds if the database hangs', async (t) =
   const holder = new DatabaseSync(location.path)
   t.after(() => holder.close())
   holder.exec('begin immediate')
-  const written = assert.rejects(worker.write(1, visits(link, {})), ({ facts }: Failure) => {
+  const taken = assert.rejects(worker.take(visit(link)), ({ facts }: Failure) => {
     assert.match(String(facts.cause), /The worker thread ended/)
     return true
   })
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const closed = worker.close()
   t.mock.timers.tick(10_000)
-  await Promise.all([closed, written])
+  await Promise.all([closed, taken])
 })
 
 test('database_unavailable for what a thread that dies was asked, and for a second; then another thread is started', async (t) => {
@@ -161,6 +162,22 @@ test('database_unavailable for what a thread that dies was asked, and for a seco
   database.exec(`vacuum into '${join(moved, 'test.db')}'`)
   t.mock.method(performance, 'now', () => Number.MAX_SAFE_INTEGER)
   await worker.write(1, visits(link, {}))
+})
+
+test('rejects with the cause if the thread dies of a batch', async (t) => {
+  const { storage, link } = await here(t)
+  const worker = new ClickWorker(
+    { location: storage.location, geoipDb: null, clicksSink: null },
+    { onSinkProblem: assert.ifError, onCountryFile: assert.ifError },
+    { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
+  )
+  t.after(() => worker.close())
+  const many = Array.from({ length: 50_000 }, () => visit(link))
+  await assert.rejects(worker.write(1, many), (error: Error) => {
+    assert.ok(!(error instanceof Failure))
+    assert.match(String((error.cause as Failure).cause), /memory/)
+    return true
+  })
 })
 
 test('raw clicks reach the sink, what it measures is shown, and its outages are told', async (t) => {

@@ -24,7 +24,7 @@ export interface ClickWorkerData extends ClickWorkerOptions {
   readonly process: string
 }
 
-/** The response is true, except if there was no click to take, or no link whose clicks to delete. */
+/** The response is false if the batch was stored before, the limit leaves no click, or there is no such link. */
 export type ClickRequest =
   | { readonly work: 'start' }
   | { readonly work: 'write'; readonly batch: number; readonly visits: string }
@@ -41,18 +41,10 @@ export type ClickNotice =
 /** Raw clicks wait for the sink, a batch was dropped, or all are dropped because the spool cannot be opened. */
 export type SinkProblem = 'waiting' | 'dropped' | 'unusable spool'
 
-/** An outage of the database, as the worker sends it. */
-export interface SentOutage {
-  readonly isOutage: true
-  readonly cause: unknown
-  readonly reason: DatabaseTrouble | undefined
-}
-
-/** An `AggregateError`, as the worker sends it. A clone would lack its errors. */
-export interface SentErrors {
-  readonly message: string
-  readonly errors: readonly unknown[]
-}
+/** Errors that a clone would change, as the worker sends them. */
+export type SentError =
+  | { readonly kind: 'outage'; readonly cause: unknown; readonly reason: DatabaseTrouble | undefined }
+  | { readonly kind: 'errors'; readonly message: string; readonly errors: readonly unknown[] }
 
 export interface ClickWorkerListeners {
   /** Gets the first error of each outage of the sink, and an error for each batch that the spool dropped. */
@@ -65,7 +57,7 @@ export interface ClickWorkerListeners {
 const maxPending = 1_000
 /** How long the thread may take to end. Milliseconds. */
 const closeMs = 10_000
-/** The country database is outside of it. */
+/** Does not include the country database. */
 const resourceLimits = { maxOldGenerationSizeMb: 96, maxYoungGenerationSizeMb: 8 }
 
 /**
@@ -104,12 +96,22 @@ export class ClickWorker {
 
   /** Starts the thread, unless it runs. Resolves when it can store visits. */
   async start(): Promise<void> {
-    await this.#request({ work: 'start' })
+    await this.#client.request({ work: 'start' })
   }
 
-  /** Stores a batch of visits. The same batch may be sent again after any error: it is stored once. */
-  async write(batch: number, visits: readonly Visit[]): Promise<void> {
-    await this.#request({ work: 'write', batch, visits: JSON.stringify(visits) })
+  /**
+   * Stores a batch of visits. Returns false if it was stored before: the same batch may be sent again after any error.
+   * Rejects with another error than `database_unavailable` if the thread dies of the batch.
+   */
+  async write(batch: number, visits: readonly Visit[]): Promise<boolean> {
+    // A thread that can't start has not died of the batch.
+    await this.start()
+    try {
+      return await this.#request({ work: 'write', batch, visits: JSON.stringify(visits) })
+    } catch (error) {
+      if (this.#client.isRunning) throw error
+      throw new Error('The thread that writes clicks died.', { cause: error })
+    }
   }
 
   /**
@@ -148,11 +150,7 @@ export class ClickWorker {
 
 function toError(sent: unknown): unknown {
   if (typeof sent !== 'object' || sent === null || sent instanceof Error) return sent
-  if ('errors' in sent) {
-    const { message, errors } = sent as SentErrors
-    return new AggregateError(errors.map(toError), message)
-  }
-  if (!('isOutage' in sent)) return sent
-  const { cause, reason } = sent as SentOutage
-  return databaseUnavailable(cause, reason)
+  const error = sent as SentError
+  if (error.kind === 'outage') return databaseUnavailable(error.cause, error.reason)
+  return new AggregateError(error.errors.map(toError), error.message)
 }

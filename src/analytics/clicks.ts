@@ -3,28 +3,24 @@ import type { Meter, Storage } from '../storage/port.ts'
 import { dayOf } from './calendar.ts'
 import type { CountryFileReport } from './capture/country-file.ts'
 import type { Visit } from './capture/visit.ts'
-import { ClickQueue } from './click-queue.ts'
+import { ClickQueue, type OnProblem } from './click-queue.ts'
 import { ClickWorker, type ClickWorkerOptions, type SinkProblem } from './click-worker.ts'
 import { type Bounds, deleteExpiredLinks, isMaintenanceDue, runAll } from './maintenance.ts'
 
 export interface ClickOptions extends Omit<ClickWorkerOptions, 'location'> {
-  /** Days for which daily aggregates are retained; 0 for ever. */
+  /** Days for which daily aggregates are retained; 0 for no limit. */
   readonly clicksRetention: number
-  /** Gets the first error of each outage, and its meaning. The level is `warn` by default. */
-  readonly onProblem: (error: unknown, meaning: string, level?: 'warn' | 'error') => void
+  /** Gets the first error of each outage, and lost clicks. */
+  readonly onProblem: OnProblem
   readonly onCountryFile: (report: CountryFileReport) => void
 }
 
-/** The pause between two runs of the maintenance, and before a run after a change. Milliseconds. */
+/** The pause between runs of the maintenance, and before a run after a change. Milliseconds. */
 const [maintenanceMs, soonMs] = [5_000, 100]
-/**
- * How long visitors and the salt of a day are retained after its end, for clicks that the database gets late. With the day
- * itself, well within 48 hours. Milliseconds.
- */
+/** How long a day's visitors and salt are retained for late clicks. They must be deleted within 48 hours. Milliseconds. */
 const graceMs = 6 * 3_600_000
 
-/** Log messages and their levels. */
-const sinkProblems: Readonly<Record<SinkProblem, readonly [meaning: string, level: 'warn' | 'error']>> = {
+const sinkProblems: Readonly<Record<SinkProblem, readonly [message: string, level: 'warn' | 'error']>> = {
   waiting: ['raw clicks wait on the disk, since their sink does not take them', 'warn'],
   dropped: ['a batch of raw clicks was dropped, because its sink never confirmed it', 'error'],
   'unusable spool': ['raw clicks are dropped until their spool can be opened; statistics still count them', 'error'],
@@ -49,9 +45,7 @@ export class Clicks {
       { location: storage.location, geoipDb, clicksSink },
       { onSinkProblem: (error, problem) => onProblem(error, ...sinkProblems[problem]), onCountryFile },
     )
-    this.#queue = new ClickQueue(this.#worker, (error) => {
-      onProblem(error, 'clicks wait to be written, since the database is away')
-    })
+    this.#queue = new ClickQueue(this.#worker, onProblem)
     this.#maintenance = new Periodic(() => this.maintain(), {
       everyMs: maintenanceMs,
       onError: (error) => {
@@ -84,7 +78,7 @@ export class Clicks {
     return this.#queue.flush()
   }
 
-  /** Lets the clicks of a link follow a change of the link. */
+  /** Moves a link's clicks soon after a change of the link. */
   linkChanged(): void {
     this.#maintenance.runIn(soonMs)
   }
@@ -92,7 +86,7 @@ export class Clicks {
   /** Starts writing. With `expectsClicks`, the thread is ready before the first click. */
   begin({ expectsClicks }: { readonly expectsClicks: boolean }): void {
     const { clicksSink, onProblem } = this.#options
-    // Rows of an earlier process may be waiting for the sink.
+    // The sink may have to send rows of an earlier process.
     if (expectsClicks || clicksSink !== null) {
       this.#worker.start().catch((error) => {
         onProblem(error, 'the thread that writes clicks did not start; the next click starts it again')

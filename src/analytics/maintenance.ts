@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { Failure } from '../errors.ts'
 import type { BatchWriter, Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/restoring.ts'
 import { query } from '../storage/schema.ts'
@@ -21,13 +22,13 @@ import {
   scopes,
 } from './tables.ts'
 
-/** Days that one transaction moves or subtracts: full ones take some milliseconds each. */
+/** Days that one transaction moves or subtracts. Full ones take some milliseconds each. */
 const dayBatchSize = 8
 /** Rows that one transaction deletes. */
 const rowBatchSize = 1_000
-/** Deleted records whose days are deleted together, and days of one transaction. */
-const [removalBatchSize, removedDays] = [512, 16]
-/** The pause after each of many transactions: other writers of SQLite look for the lock every 2 ms. Milliseconds. */
+/** Records whose days are moved or deleted together, and days per transaction. */
+const [recordBatchSize, removedDays] = [512, 16]
+/** The pause between transactions, because other writers of SQLite check the lock every 2 ms. Milliseconds. */
 const pauseMs = 5
 
 /** Days since 1970-01-01: older rows are deleted. */
@@ -68,10 +69,13 @@ function oldDays(scope: Scope, before: number) {
   return query.selectFrom('click_days').select(['day', 'id']).where('scope', '=', scope).where('day', '<', before)
 }
 
-/** Runs all steps in order, even if some fail. Throws their error, or an `AggregateError` if several fail. */
+/** Runs all steps in order, even if some fail, until the database fails. Throws an `AggregateError` if several fail. */
 export async function runAll(steps: readonly (() => Promise<void>)[]): Promise<void> {
   const errors: unknown[] = []
-  for (const step of steps) await step().catch((error) => errors.push(error))
+  for (const step of steps) {
+    await step().catch((error) => errors.push(error))
+    if (errors.at(-1) instanceof Failure) break
+  }
   if (errors.length === 1) throw errors[0]
   if (errors.length > 1) throw new AggregateError(errors, 'Several steps of the maintenance failed.')
 }
@@ -114,22 +118,33 @@ export class ClickMaintenance {
     return isFound
   }
 
-  /** Moves the clicks of links that have moved to another space. */
-  moveClicks(): Promise<void> {
-    return this.#repeat(moveNext)
+  /** Moves the clicks of links that have moved to another space. See `runAll`. */
+  async moveClicks(): Promise<void> {
+    const next = query.selectFrom('click_moves').select('link_id').orderBy('link_id').limit(recordBatchSize)
+    for (;;) {
+      const links = await this.#database.write((tx) => tx.execute(next))
+      if (links.length === 0) return
+      // The next run repeats failed links, together with others.
+      await runAll(
+        links.map(
+          ({ link_id }) =>
+            () =>
+              this.#repeat((tx) => moveSomeClicks(tx, link_id)),
+        ),
+      )
+    }
   }
 
   /** Deletes the days of deleted links, domains and spaces. */
   async deleteRemoved(): Promise<void> {
-    const next = query.selectFrom('click_removals').selectAll().orderBy('scope').orderBy('id').limit(removalBatchSize)
-    for (;;) {
-      const removals = await this.#database.write((tx) => tx.execute(next))
-      if (removals.length === 0) return
-      // Links have left a deleted space before, but some of their days may still have to follow.
-      await this.moveClicks()
-      for (const scope of Object.values(scopes)) {
-        const ids = removals.filter((removal) => removal.scope === scope).map(({ id }) => id)
-        if (ids.length > 0) await this.#deleteAllDays(scope, ids)
+    for (const scope of Object.values(scopes)) {
+      const next = query.selectFrom('click_removals').select('id').where('scope', '=', scope).limit(recordBatchSize)
+      for (;;) {
+        const ids = (await this.#database.write((tx) => tx.execute(next))).map(({ id }) => id)
+        if (ids.length === 0) break
+        // All links have left a deleted space, but some of their clicks may not have followed yet.
+        if (scope === scopes.space) await this.moveClicks()
+        await this.#deleteAllDays(scope, ids)
       }
     }
   }
@@ -245,18 +260,15 @@ async function clearTotals(tx: Db, link: number): Promise<void> {
   await tx.execute(query.insertInto('changes').values({ resource: 'links', record_id: link }))
 }
 
-/** Moves some clicks of one link. Returns false if there are no links to move. */
-export async function moveNext(tx: Db): Promise<boolean> {
-  const [job] = await tx.execute(query.selectFrom('click_moves').select('link_id').orderBy('link_id').limit(1))
-  if (job === undefined) return false
-  const totals = (await lockLinks(tx, [job.link_id])).get(job.link_id)
-  const isMore = totals !== undefined && (await moveSomeClicks(tx, totals))
-  if (!isMore) await tx.execute(query.deleteFrom('click_moves').where('link_id', '=', job.link_id))
-  return true
+/** Moves some of the clicks that are in another space than their link. Returns whether there are more. */
+export async function moveSomeClicks(tx: Db, link: number): Promise<boolean> {
+  const totals = (await lockLinks(tx, [link])).get(link)
+  const isMore = totals !== undefined && (await moveNewestDays(tx, totals))
+  if (!isMore) await tx.execute(query.deleteFrom('click_moves').where('link_id', '=', link))
+  return isMore
 }
 
-/** Moves the newest of the days that are in another space than the link. Returns whether there are more. */
-async function moveSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
+async function moveNewestDays(tx: Db, totals: LinkTotals): Promise<boolean> {
   const left = (await daysOfLink(tx, totals.link)).filter(({ space_id }) => space_id !== totals.space)
   const keys = (day: number, space: number | null): DayKey[] =>
     space === null ? [] : [{ scope: scopes.space, day, id: space }]
@@ -267,7 +279,7 @@ async function moveSomeClicks(tx: Db, totals: LinkTotals): Promise<boolean> {
   return left.length > dayBatchSize
 }
 
-/** A day of a link whose clicks leave the days of some groups for those of others. */
+/** A day of a link whose clicks move from the days of some groups to the days of others. */
 interface Move {
   readonly day: number
   readonly from: readonly DayKey[]

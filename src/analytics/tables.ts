@@ -1,10 +1,11 @@
 /**
  * The rows of clicks that a transaction locks, reads and writes. Transactions lock in one order: links with a limit, totals
- * by link, visitors, accounts. The account's lock covers the days of the account and of its domains, spaces and links. A
- * transaction that deletes or moves several links may lock their totals in another order: one of the two runs again then.
+ * by link, visitors, accounts. The account's lock covers the days of the account and of its domains, spaces and links.
+ * Transactions that delete or move several links may lock their totals in another order. Then one of them is repeated.
  */
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Db } from '../storage/port.ts'
-import { query } from '../storage/schema.ts'
+import { query, type Row } from '../storage/schema.ts'
 import { type DayFacts, decodeDay, emptyDay, encodeDay, makeRoomIn } from './day.ts'
 
 export const scopes = { link: 0, domain: 1, space: 2, account: 3 } as const
@@ -16,7 +17,6 @@ export interface DayKey {
   readonly id: number
 }
 
-/** A stored day, or one to store. */
 export interface Day extends DayKey {
   /** Of a link's day: the space whose day contains its clicks. Null for other scopes. */
   space: number | null
@@ -62,26 +62,19 @@ export async function lockLinks(tx: Db, ids: Iterable<number>): Promise<Map<numb
   }
   const links = new Map<number, LinkTotals>()
   for (const some of parts(sorted)) {
-    const totals = query.selectFrom('link_clicks').selectAll().where('link_id', 'in', some)
+    const totals = query
+      .selectFrom('link_clicks')
+      .select(['link_id as link', 'account_id as account', 'domain_id as domain', 'space_id as space'])
+      .select(['clicks', 'bots', 'previews', 'last_clicked_ms as lastClickedMs', 'forgotten_ms as forgottenMs'])
+      .where('link_id', 'in', some)
     for (const row of await tx.execute(totals.orderBy('link_id').forUpdate())) {
-      links.set(row.link_id, {
-        link: row.link_id,
-        account: row.account_id,
-        domain: row.domain_id,
-        space: row.space_id,
-        clicks: row.clicks,
-        bots: row.bots,
-        previews: row.previews,
-        lastClickedMs: row.last_clicked_ms,
-        forgottenMs: row.forgotten_ms,
-        limit: limits.get(row.link_id) ?? null,
-      })
+      links.set(row.link, { ...row, limit: limits.get(row.link) ?? null })
     }
   }
   return links
 }
 
-/** Stores the totals of locked links. Makes the status of links with a limit due. */
+/** Stores the totals of locked links. */
 export async function saveTotals(tx: Db, links: readonly LinkTotals[]): Promise<void> {
   for (const some of parts(links)) {
     const rows = some.map((totals) => ({
@@ -129,10 +122,16 @@ export async function lockAccounts(tx: Db, ids: Iterable<number>): Promise<void>
   }
 }
 
+/** Full days take 1 to 2 ms each, so the event loop gets a tick after this many. */
+const daysPerTick = 8
+/** Days that one statement stores. */
+const storedTogether = 64
+
 /** The days that a transaction reads, changes and stores. */
 export class Days {
   readonly #tx: Db
   readonly #days = new Map<string, Day>()
+  #untilTick = daysPerTick
 
   constructor(tx: Db) {
     this.#tx = tx
@@ -140,34 +139,28 @@ export class Days {
 
   /** Returns the days with these keys, in their order. Days that are not stored are empty. */
   async read(keys: readonly DayKey[]): Promise<Day[]> {
-    const groups = new Map<string, Day[]>()
-    const days = keys.map(({ scope, day, id }) => {
-      const name = `${scope} ${day} ${id}`
-      const known = this.#days.get(name)
-      if (known !== undefined) return known
-      const fresh: Day = { scope, day, id, space: null, facts: emptyDay() }
-      this.#days.set(name, fresh)
-      const group = groups.get(`${scope} ${day}`)
-      if (group === undefined) groups.set(`${scope} ${day}`, [fresh])
-      else group.push(fresh)
-      return fresh
-    })
-    for (const group of groups.values()) {
-      group.sort((a, b) => a.id - b.id)
-      for (const some of parts(group)) await this.#readSome(some)
+    const unread = keys.filter((key) => !this.#days.has(nameOf(key)))
+    for (const key of unread) this.#days.set(nameOf(key), { ...key, space: null, facts: emptyDay() })
+    for (const group of Map.groupBy(unread, ({ scope, day }) => `${scope} ${day}`).values()) {
+      const ids = [...new Set(group.map(({ id }) => id))].sort((a, b) => a - b)
+      for (const some of parts(ids)) await this.#readSome(group[0] as DayKey, some)
     }
-    return days
+    return keys.map((key) => this.#days.get(nameOf(key)) as Day)
   }
 
   /** Stores all days. Deletes the empty ones. */
   async save(): Promise<void> {
     const days = [...this.#days.values()]
-    for (const some of parts(days.filter(({ facts }) => facts.hours.size > 0))) {
-      const rows = some.map(({ scope, day, id, space, facts }) => {
+    for (const some of parts(
+      days.filter(({ facts }) => facts.hours.size > 0),
+      storedTogether,
+    )) {
+      const rows: Row<'click_days'>[] = []
+      for (const { scope, day, id, space, facts } of some) {
+        await this.#tick()
         makeRoomIn(facts)
-        const { hours, breakdowns } = encodeDay(facts)
-        return { scope, day, id, space_id: space, hours, breakdowns }
-      })
+        rows.push({ scope, day, id, space_id: space, ...encodeDay(facts) })
+      }
       await this.#tx.execute(
         query
           .insertInto('click_days')
@@ -181,30 +174,36 @@ export class Days {
           ),
       )
     }
-    for (const { scope, day, id } of days.filter(({ facts }) => facts.hours.size === 0)) {
-      await deleteDays(this.#tx, scope, [day], [id])
+    for (const { scope, day, id, facts } of days) {
+      if (facts.hours.size === 0) await deleteDays(this.#tx, scope, [day], [id])
     }
   }
 
-  /** Reads days of one scope and day into `days`, which are sorted by id. */
-  async #readSome(days: readonly Day[]): Promise<void> {
-    const [{ scope, day }] = days as [Day]
-    const ids = days.map(({ id }) => id)
+  async #readSome({ scope, day }: DayKey, ids: readonly number[]): Promise<void> {
     const stored = query
       .selectFrom('click_days')
-      .select(['id', 'space_id', 'hours', 'breakdowns'])
+      .selectAll()
       .where('scope', '=', scope)
       .where('day', '=', day)
       .where('id', 'in', ids)
-    const rows = await this.#tx.execute(stored.orderBy('id').forUpdate())
-    let at = 0
-    for (const row of rows) {
-      while (days[at]?.id !== row.id) at += 1
-      const found = days[at] as Day
+    for (const row of await this.#tx.execute(stored.orderBy('id').forUpdate())) {
+      await this.#tick()
+      const found = this.#days.get(nameOf({ scope, day, id: row.id })) as Day
       found.space = row.space_id
       found.facts = decodeDay(row)
     }
   }
+
+  async #tick(): Promise<void> {
+    this.#untilTick -= 1
+    if (this.#untilTick > 0) return
+    this.#untilTick = daysPerTick
+    await nextTick()
+  }
+}
+
+function nameOf({ scope, day, id }: DayKey): string {
+  return `${scope} ${day} ${id}`
 }
 
 /** Deletes days of some ids of a scope. */
@@ -223,7 +222,7 @@ export function groupKeys({ account, domain }: LinkTotals, { day, space }: Pick<
   return space === null ? keys : [...keys, { scope: scopes.space, day, id: space }]
 }
 
-/** Returns the stored days of a scope, the oldest first: one search for each, however many rows it has. */
+/** Returns the stored days of a scope, the oldest first. Searches once per day, regardless of the number of rows. */
 export async function daysOfScope(tx: Db, scope: Scope): Promise<number[]> {
   const steps = query
     .withRecursive('step(day)', (db) =>

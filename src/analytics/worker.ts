@@ -8,7 +8,7 @@ import { openCountries } from './capture/country-file.ts'
 import { FactReader, visitorOf } from './capture/facts.ts'
 import type { Visit } from './capture/visit.ts'
 import { type Click, ClickStore, type CountedClick } from './click-store.ts'
-import type { ClickNotice, ClickRequest, ClickWorkerData, SentErrors, SentOutage, SinkProblem } from './click-worker.ts'
+import type { ClickNotice, ClickRequest, ClickWorkerData, SentError, SinkProblem } from './click-worker.ts'
 import { ClickMaintenance } from './maintenance.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
@@ -39,10 +39,10 @@ serveRequests<ClickRequest, boolean>({
 
 function toCloneable(error: unknown): unknown {
   if (error instanceof AggregateError) {
-    return { message: error.message, errors: error.errors.map(toCloneable) } satisfies SentErrors
+    return { kind: 'errors', message: error.message, errors: error.errors.map(toCloneable) } satisfies SentError
   }
   if (!(error instanceof Failure)) return error
-  return { isOutage: true, cause: error.facts.cause, reason: error.facts.reason } satisfies SentOutage
+  return { kind: 'outage', cause: error.facts.cause, reason: error.facts.reason } satisfies SentError
 }
 
 async function handle(request: ClickRequest): Promise<boolean> {
@@ -50,8 +50,7 @@ async function handle(request: ClickRequest): Promise<boolean> {
     case 'start':
       return true
     case 'write':
-      await store.write(request.batch, clicksOf(JSON.parse(request.visits)), sendToSink)
-      return true
+      return (await store.write(request.batch, clicksOf(JSON.parse(request.visits)), sendToSink)) !== null
     case 'take':
       return store.take(clicksOf([request.visit])[0] as Click, sendToSink)
     case 'delete':
