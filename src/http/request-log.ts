@@ -1,10 +1,12 @@
 import type { Logger } from 'pino'
 import type { Failure } from '../errors.ts'
 import type { Exchange, RequestObserver } from './exchange.ts'
-import { FailureLog } from './failure-log.ts'
 import { noRoute, type RequestCounts } from './request-metrics.ts'
 
-type Level = 'info' | 'debug'
+/** Time for which repeated failures are counted before the count is logged. Milliseconds. */
+const windowMs = 60_000
+/** Any further kinds of failures are counted as one kind. */
+const maxKinds = 100
 
 /**
  * Logs and counts requests: one structured line for each request and each unexpected error. A line never contains a query,
@@ -13,17 +15,17 @@ type Level = 'info' | 'debug'
 export class RequestLog implements RequestObserver {
   readonly #logger: Logger
   readonly #counts: RequestCounts
-  readonly #level: Level
+  readonly #level: 'info' | 'debug'
   readonly #minFailure: number
-  readonly #failures: FailureLog
+  /** The number of repetitions of each kind of failure in this minute. */
+  readonly #repeats = new Map<string, number>()
 
   /** Requests are logged at `level`, except for failures with a status of at least `minFailure`, which are at `info`. */
-  constructor(logger: Logger, counts: RequestCounts, level: Level = 'info', minFailure = 400) {
+  constructor(logger: Logger, counts: RequestCounts, level: 'info' | 'debug' = 'info', minFailure = 400) {
     this.#logger = logger
     this.#counts = counts
     this.#level = level
     this.#minFailure = minFailure
-    this.#failures = new FailureLog(logger)
   }
 
   started(): void {
@@ -35,8 +37,24 @@ export class RequestLog implements RequestObserver {
     this.#logger.info({ request_id: requestId, status, code: failure.code }, 'refused')
   }
 
-  failed(requestId: string, failure: Failure): void {
-    this.#failures.add(requestId, failure)
+  /**
+   * Logs the first failure of a kind in a minute with its cause, and later the number of the others, because a database that
+   * is down fails every request in the same way.
+   */
+  failed(requestId: string, { code, facts: { reason, cause }, message }: Failure): void {
+    const name = [code, reason, cause instanceof Error ? cause.message : String(cause)].join('\n')
+    const kind = this.#repeats.size < maxKinds || this.#repeats.has(name) ? name : ''
+    const repeats = this.#repeats.get(kind)
+    this.#repeats.set(kind, repeats === undefined ? 0 : repeats + 1)
+    if (repeats !== undefined) return
+    this.#logger.warn({ request_id: requestId, code, reason, err: cause }, message)
+    const endWindow = () => {
+      const total = this.#repeats.get(kind)
+      this.#repeats.delete(kind)
+      if (total)
+        this.#logger.warn({ code, reason, repeats: total }, 'the same failure again, within a minute of the first')
+    }
+    setTimeout(endWindow, windowMs).unref()
   }
 
   crashed(requestId: string, error: unknown): void {
@@ -55,9 +73,11 @@ export class RequestLog implements RequestObserver {
 }
 
 /** Returns the fields of the log line. Undefined fields are not logged. */
-function fieldsOf(exchange: Exchange, ms: number, isAborted: boolean): object {
-  const { failure, headers, id, logFields, method, response, route } = exchange
-  const trace = traceOf(headers.traceparent)
+function fieldsOf(
+  { failure, headers, id, logFields, method, response, route }: Exchange,
+  ms: number,
+  isAborted: boolean,
+) {
   return {
     method,
     route: route.template,
@@ -66,28 +86,20 @@ function fieldsOf(exchange: Exchange, ms: number, isAborted: boolean): object {
     ms: Math.round(ms * 1_000) / 1_000,
     code: failure ?? undefined,
     ...logFields,
-    trace_id: trace?.traceId,
-    span_id: trace?.spanId,
+    ...traceOf(headers.traceparent),
     aborted: isAborted || undefined,
   }
 }
 
-/** The trace that a request belongs to (https://www.w3.org/TR/trace-context/). */
-export interface Trace {
-  /** 32 digits of lower-case hex. */
-  readonly traceId: string
-  /** The sender's span: 16 digits of lower-case hex. */
-  readonly spanId: string
-}
-
 /**
- * Version, trace id, parent id and flags (§3.2.2). The ids are not all zero, and version 00 has exactly 55 characters.
- * Higher versions may continue after another hyphen (§4); ff is not a version.
+ * The version, the trace id, the span id of the sender, and flags of a `traceparent` (https://www.w3.org/TR/trace-context/
+ * §3.2.2). The ids are not all zero, and version 00 has exactly 55 characters. Higher versions may continue after another
+ * hyphen (§4); ff is not a version.
  */
-const traceparent = /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}(?:-|$)/
+const traceparent =
+  /^(?!ff|00.{54})[\da-f]{2}-(?!0{32})(?<trace_id>[\da-f]{32})-(?!0{16})(?<span_id>[\da-f]{16})-[\da-f]{2}(?:-|$)/
 
-/** Returns the trace in a `traceparent` header, or null if it is missing or invalid. */
-export function traceOf(header: string | string[] | undefined): Trace | null {
-  const [, traceId, spanId] = (typeof header === 'string' && traceparent.exec(header)) || []
-  return traceId === undefined || spanId === undefined ? null : { traceId, spanId }
+/** Returns the trace that a request belongs to; undefined if its `traceparent` header is missing or invalid. */
+export function traceOf(header: string | string[] | undefined): Readonly<Record<string, string>> | undefined {
+  return typeof header === 'string' ? traceparent.exec(header)?.groups : undefined
 }

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts'
 import { durations, Histogram } from '../lib/histogram.ts'
 
 /** The requests of one route, method and outcome. */
-export interface RequestSeries {
+interface RequestSeries {
   /** The route's template, never the path; `noRoute` if no route has the path. */
   readonly route: string
   /** `other` for an unsupported method. */
@@ -25,9 +25,16 @@ export class RequestCounts {
   readonly #failures = new Map<ErrorCode, number>()
 
   /** Counts a request that has ended. `ms` is how long it took. */
-  ended(route: string, method: string, status: RequestSeries['status'], ms: number): void {
+  ended(route: string, sentMethod: string, status: RequestSeries['status'], ms: number): void {
     this.underWay -= 1
-    this.#seriesOf(route, methods.has(method) ? method : 'other', status).durations.add(ms / 1000)
+    const method = methods.has(sentMethod) ? sentMethod : 'other'
+    const name = `${method} ${status} ${route}`
+    let series = this.#series.get(name)
+    if (series === undefined) {
+      series = { route, method, status, durations: new Histogram(durations) }
+      this.#series.set(name, series)
+    }
+    series.durations.add(ms / 1000)
   }
 
   /** Counts a failure response. */
@@ -41,14 +48,5 @@ export class RequestCounts {
 
   failures(code: ErrorCode): number {
     return this.#failures.get(code) ?? 0
-  }
-
-  #seriesOf(route: string, method: string, status: RequestSeries['status']): RequestSeries {
-    const name = `${method} ${status} ${route}`
-    const known = this.#series.get(name)
-    if (known !== undefined) return known
-    const series = { route, method, status, durations: new Histogram(durations) }
-    this.#series.set(name, series)
-    return series
   }
 }
