@@ -8,18 +8,14 @@ const fairShare = 1 / 8
  * with a large share of it is closed, and otherwise the connections that have held bytes longest.
  */
 export class ByteBudget {
+  /** The bytes that all connections hold. */
+  bytes = 0
   readonly #maxBytes: number
   /** The bytes that each connection holds. Sorted by waiting time, longest first. */
   readonly #held = new Map<Socket, number>()
-  #bytes = 0
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
-  }
-
-  /** The bytes that all connections hold. */
-  get bytes(): number {
-    return this.#bytes
   }
 
   /** Adds to the bytes of an open connection. Closes connections, maybe this one, if the budget is exceeded. */
@@ -27,11 +23,11 @@ export class ByteBudget {
     if (socket.destroyed || bytes === 0) return
     const held = (this.#held.get(socket) ?? 0) + bytes
     this.#held.set(socket, held)
-    this.#bytes += bytes
-    if (this.#isExceeded && held > this.#maxBytes * fairShare) this.#close(socket)
-    for (const oldest of this.#held.keys()) {
-      if (!this.#isExceeded) break
-      this.#close(oldest)
+    this.bytes += bytes
+    if (this.bytes > this.#maxBytes && held > this.#maxBytes * fairShare) this.#close(socket, held)
+    for (const [oldest, oldestBytes] of this.#held) {
+      if (this.bytes <= this.#maxBytes) break
+      this.#close(oldest, oldestBytes)
     }
   }
 
@@ -39,17 +35,13 @@ export class ByteBudget {
   release(socket: Socket, bytes: number): void {
     const held = this.#held.get(socket)
     if (held === undefined) return
-    this.#bytes -= bytes
+    this.bytes -= bytes
     this.#held.delete(socket)
     if (held > bytes) this.#held.set(socket, held - bytes)
   }
 
-  get #isExceeded(): boolean {
-    return this.#bytes > this.#maxBytes
-  }
-
-  #close(socket: Socket): void {
-    this.release(socket, this.#held.get(socket) as number)
+  #close(socket: Socket, held: number): void {
+    this.release(socket, held)
     socket.destroy()
   }
 }

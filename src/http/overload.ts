@@ -3,7 +3,7 @@ import { durations, Histogram } from '../lib/histogram.ts'
 import { Periodic } from '../lib/periodic.ts'
 
 /** The mean event-loop delay above which requests are rejected. Milliseconds. */
-export const maxDelayMs = 250
+const maxDelayMs = 250
 /** The time constant of the mean, which gives recent samples more weight. Milliseconds. */
 const windowMs = 250
 const sampleEveryMs = 20
@@ -24,7 +24,6 @@ const maxLateness = 1.2
 export class Overload {
   /** The delay of each sample. Seconds. */
   readonly delays = new Histogram(durations)
-  readonly #limitMs: number
   readonly #sampling = new Periodic(() => this.#sample(), {
     everyMs: sampleEveryMs,
     onError: (error) => {
@@ -35,10 +34,6 @@ export class Overload {
   #sampledAt: number | undefined
   #delayMs = 0
 
-  constructor(limitMs = maxDelayMs) {
-    this.#limitMs = limitMs
-  }
-
   /** Starts to measure. Until then, no request is rejected, because a slow start is not overload. */
   begin(): void {
     this.#sampling.start()
@@ -46,7 +41,7 @@ export class Overload {
 
   /** Returns `overloaded` while the process is overloaded. */
   refusal(): Failure | undefined {
-    if (this.#delayMs <= this.#limitMs) return undefined
+    if (this.#delayMs <= maxDelayMs) return undefined
     return overloaded('The server has more work than it can do in good time.')
   }
 
@@ -60,7 +55,7 @@ export class Overload {
     this.#sampledAt = now
     this.delays.add(Math.max(0, elapsed - sampleEveryMs) / 1000)
     const weight = Math.min(maxWeight, 1 - Math.exp(-elapsed / windowMs))
-    const lateness = Math.min(maxLateness * this.#limitMs, elapsed - sampleEveryMs)
+    const lateness = Math.min(maxLateness * maxDelayMs, elapsed - sampleEveryMs)
     this.#delayMs += weight * (lateness - this.#delayMs)
   }
 }

@@ -9,12 +9,32 @@ import { failures } from './failures.ts'
 
 /** Returns the response to a failure. `accept` is the request's Accept header, if it could be read. */
 export function problemOf(failure: Failure, requestId: string, accept: string | undefined): FailureResponse {
-  const { status } = failures[failure.code]
-  return {
+  const { code, message: detail, facts } = failure
+  const { status, title } = failures[code]
+  const body = {
+    message: status === 401 && code !== 'password_required' ? 'Unauthenticated.' : detail,
+    errors: facts.violations && messagesByField(facts.violations),
+    type: `/problems/${code}`,
+    title,
     status,
-    headers: { 'content-type': contentType(accept), ...headersOf(failure) },
-    body: bodyOf(failure, requestId),
+    detail,
+    code,
+    reason: facts.reason,
+    violations: facts.violations,
+    request_id: requestId,
   }
+  const isPlain = accept !== undefined && plainJson.test(accept) && !problemJson.test(accept)
+  const contentType = `${isPlain ? 'application/json' : 'application/problem+json'}; charset=utf-8`
+  return { status, headers: { 'content-type': contentType, ...headersOf(failure) }, body: JSON.stringify(body) }
+}
+
+/** Media types are case-insensitive (RFC 9110 §8.3.1). */
+const plainJson = /(?:^|[\s,])application\/json(?=[\s,;]|$)/i
+const problemJson = /(?:^|[\s,])application\/problem\+json(?=[\s,;]|$)/i
+
+function messagesByField(violations: readonly Violation[]): Record<string, string[]> {
+  const byField = Map.groupBy(violations, ({ field }) => field)
+  return Object.fromEntries(Array.from(byField, ([field, those]) => [field, those.map(({ message }) => message)]))
 }
 
 /** Returns a thrown failure, or `internal_error` for any other error. */
@@ -27,37 +47,6 @@ export function failureOf(error: unknown): Failure {
     { cause: error },
   )
 }
-
-function bodyOf({ code, message: detail, facts: { reason, violations } }: Failure, requestId: string): string {
-  const { status, title } = failures[code]
-  return JSON.stringify({
-    message: status === 401 && code !== 'password_required' ? 'Unauthenticated.' : detail,
-    errors: violations && messagesByField(violations),
-    type: `/problems/${code}`,
-    title,
-    status,
-    detail,
-    code,
-    reason,
-    violations,
-    request_id: requestId,
-  })
-}
-
-function messagesByField(violations: readonly Violation[]): Record<string, string[]> {
-  const byField = Map.groupBy(violations, ({ field }) => field)
-  return Object.fromEntries(Array.from(byField, ([field, those]) => [field, those.map(({ message }) => message)]))
-}
-
-/** Returns `application/problem+json`, unless the client accepts only `application/json`. */
-function contentType(accept: string | undefined): string {
-  const isPlain = accept !== undefined && plainJson.test(accept) && !problemJson.test(accept)
-  return isPlain ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8'
-}
-
-/** Media types are case-insensitive (RFC 9110 §8.3.1). */
-const plainJson = /(?:^|[\s,])application\/json(?=[\s,;]|$)/i
-const problemJson = /(?:^|[\s,])application\/problem\+json(?=[\s,;]|$)/i
 
 /** Returns the headers of a failure, whatever the format of the body. The body depends on the Accept header. */
 export function headersOf({ code, facts }: Failure): Record<string, string> {
@@ -73,9 +62,8 @@ export function headersOf({ code, facts }: Failure): Record<string, string> {
 }
 
 /**
- * Returns the WWW-Authenticate header. There is no error code if the request has no key (RFC 6750 §3.1). Visitors send
- * passwords in a form, which has no registered scheme. A 401 must name a scheme (RFC 9110 §15.5.2), and browsers ignore
- * unknown ones.
+ * Returns the WWW-Authenticate header, which has no error code if the request has no key (RFC 6750 §3.1). A 401 must name a
+ * scheme (RFC 9110 §15.5.2). None is registered for password forms, and browsers ignore unknown ones.
  */
 function challenge(code: ErrorCode): string {
   if (code === 'password_required') return 'Form realm="link"'

@@ -6,12 +6,11 @@ export function addHeader(exchange: Exchange, name: string, value: string): void
   exchange.headerFields.push(name, value)
 }
 
-export function hasHeader({ headerFields }: Exchange, name: string): boolean {
-  return indexOfHeader(headerFields, name) >= 0
+export function hasHeader(exchange: Exchange, name: string): boolean {
+  return indexOfHeader(exchange, name) >= 0
 }
 
-/** Returns the index of a header's name among alternating names and values, or -1. */
-function indexOfHeader(headerFields: readonly string[], name: string): number {
+function indexOfHeader({ headerFields }: Exchange, name: string): number {
   return headerFields.findIndex((field, at) => at % 2 === 0 && field === name)
 }
 
@@ -78,14 +77,11 @@ export function sendText(exchange: Exchange, status: number, text: string): unde
     /* node:coverage ignore next */
     if (error !== null) return void send(exchange, status, text)
     addHeader(exchange, 'content-encoding', 'gzip')
-    addGzipSuffix(exchange.headerFields)
+    const { headerFields } = exchange
+    const at = indexOfHeader(exchange, 'etag') + 1
+    if (at > 0) headerFields[at] = (headerFields[at] as string).replace(/"$/, `${gzipSuffix}"`)
     send(exchange, status, bytes)
   })
-}
-
-function addGzipSuffix(headerFields: string[]): void {
-  const at = indexOfHeader(headerFields, 'etag') + 1
-  if (at > 0) headerFields[at] = (headerFields[at] as string).replace(/"$/, `${gzipSuffix}"`)
 }
 
 /** A content coding (RFC 9110 §8.4.1). */
