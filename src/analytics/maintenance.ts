@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Failure } from '../errors.ts'
 import type { BatchWriter, Db } from '../storage/port.ts'
-import { restorableSince } from '../storage/restoring.ts'
+import { restorableSince } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import { addDay, addPeople, type DayFacts, peopleOf, subtractDay } from './day.ts'
 import {

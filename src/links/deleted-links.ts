@@ -2,7 +2,7 @@
 import { daysOfLink, scopes } from '../analytics/tables.ts'
 import { aliasTaken, notFound } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
-import { restorableSince } from '../storage/restoring.ts'
+import { restorableSince } from '../storage/removal.ts'
 import { query, type Row } from '../storage/schema.ts'
 import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
 

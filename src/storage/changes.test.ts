@@ -14,7 +14,8 @@ import {
   takeDomainAway,
   twoNodes,
 } from '../../test/links.ts'
-import { type Change, type ChangePosition, changesAtOnce, keptChanges, type Storage } from './port.ts'
+import { keptChanges, maxChanges } from './changes.ts'
+import type { Change, ChangePosition, Storage } from './port.ts'
 
 /** What changed since the last call. */
 async function follow(storage: Storage) {
@@ -84,9 +85,9 @@ test('a change is told after its commit, and never that of a transaction that fa
 test('unknown: more changes than are told at once, and those that are there no more', async (t) => {
   const { storage, other } = await twoNodes((work) => t.after(work))
   const news = await follow(other)
-  await storage.execute(fillChanges(changesAtOnce))
-  assert.equal((await news()).length, changesAtOnce)
-  await storage.execute(fillChanges(changesAtOnce + 1))
+  await storage.execute(fillChanges(maxChanges))
+  assert.equal((await news()).length, maxChanges)
+  await storage.execute(fillChanges(maxChanges + 1))
   assert.equal(await news(), 'unknown')
   assert.deepEqual(await news(), [])
 })

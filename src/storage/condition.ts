@@ -1,11 +1,18 @@
 import { Failure } from '../errors.ts'
 import type { DatabaseCondition } from './port.ts'
 
-/** The condition of a database, as its errors since it was opened show it. */
+/** How an engine checks its database. Each function throws `database_unavailable` if the database does not respond. */
+interface Checks {
+  isReadOnly(): Promise<boolean>
+  /** Writes enough to detect a full disk, and throws the error. */
+  tryToWrite(): Promise<void>
+}
+
+/** The condition of a database, as checks and the errors since it was opened show it. */
 export class Condition {
   #damage: Failure | undefined
   #isFull = false
-  #trial: Promise<DatabaseCondition> | undefined
+  #running: Promise<DatabaseCondition> | undefined
 
   /** Records what an error means for the database, and returns the error. */
   noted(error: unknown): unknown {
@@ -15,23 +22,20 @@ export class Condition {
     return error
   }
 
-  /**
-   * See `Storage.condition`. If the disk was full, `tryToWrite` must throw the error of a write. Concurrent callers share one
-   * call of it.
-   */
-  async told(tryToWrite: () => Promise<unknown>, isReadOnly = false): Promise<DatabaseCondition> {
-    if (this.#damage !== undefined) throw this.#damage
-    if (isReadOnly) return 'read_only'
-    if (!this.#isFull) return 'ok'
-    this.#trial ??= this.#try(tryToWrite).finally(() => {
-      this.#trial = undefined
+  /** See `Storage.condition`. Concurrent callers share one check. */
+  check(checks: Checks): Promise<DatabaseCondition> {
+    this.#running ??= this.#check(checks).finally(() => {
+      this.#running = undefined
     })
-    return this.#trial
+    return this.#running
   }
 
-  async #try(tryToWrite: () => Promise<unknown>): Promise<DatabaseCondition> {
+  async #check({ isReadOnly, tryToWrite }: Checks): Promise<DatabaseCondition> {
+    const isRejectingWrites = await isReadOnly()
+    if (this.#damage !== undefined) throw this.#damage
+    if (isRejectingWrites) return 'read_only'
     try {
-      await tryToWrite()
+      if (this.#isFull) await tryToWrite()
     } catch (error) {
       if (error instanceof Failure && error.facts.reason === 'disk_full') return 'disk_full'
       throw error

@@ -11,14 +11,10 @@ export interface MigrationState {
 }
 
 /**
- * Brings the database to this version's schema: forward only, and all pending migrations in one transaction. A database
- * that has it already is only read. Processes that start at once migrate one after the other: Kysely's migrator locks
- * on PostgreSQL; on SQLite the transactions of `db` must take the write lock when they begin. `schema` is the one that
- * the tables are in, where the engine has several. Throws `StartupFailure` if a newer or a development version of Waymark
- * created the database, or if a migration fails.
+ * Applies the pending migrations, in a transaction of the caller that locks out other processes. `schema` is the schema of
+ * the tables on PostgreSQL. Throws `StartupFailure` if a migration fails.
  */
 export async function migrate(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<void> {
-  if ((await statesOf(db, migrations, schema)).every(({ isApplied }) => isApplied)) return
   const provider = { getMigrations: async () => migrations }
   const migrationTableSchema = schema === undefined ? {} : { migrationTableSchema: schema }
   const { error, results } = await new Migrator({ db, provider, ...migrationTableSchema }).migrateToLatest()
@@ -29,7 +25,10 @@ export async function migrate(db: Kysely<never>, migrations: Migrations, schema?
   throw new StartupFailure(`The database could not be migrated${where}: ${why}. Nothing was changed.`, { cause: error })
 }
 
-/** Every migration in order, and whether it was applied. Only reads. Throws as `migrate` does for a newer database. */
+/**
+ * Returns every migration in order, and whether it was applied. Only reads. Throws `StartupFailure` if a newer or a
+ * development version of Waymark created the database.
+ */
 export async function statesOf(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<MigrationState[]> {
   const applied = new Set(await appliedTo(db, schema))
   if (isFromDevelopment(applied)) {

@@ -6,12 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { createAccount, listAccounts } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
-import { migrate } from './migrate.ts'
-import { migrationDialect } from './sqlite/migration-dialect.ts'
+import { migrateSqlite } from './sqlite/migrating.ts'
 import { openSqlite } from './sqlite/open.ts'
 
 function newPath(t: TestContext): string {
@@ -26,10 +25,6 @@ function openFile(t: TestContext, path: string): DatabaseSync {
     if (database.isOpen) database.close()
   })
   return database
-}
-
-function migrateTo(database: DatabaseSync, migrations: Record<string, Migration>): Promise<void> {
-  return migrate(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
 }
 
 /** Without those of the migrator itself. */
@@ -54,10 +49,10 @@ test('migrations run once, in the order of their names, and what is there stays'
   const database = openFile(t, newPath(t))
   const order: string[] = []
   const noted = (name: string): Migration => ({ up: async () => void order.push(name) })
-  await migrateTo(database, { '0001-songs': songs, '0002-next': noted('next') })
+  await migrateSqlite(database, { '0001-songs': songs, '0002-next': noted('next') })
   database.exec('insert into songs values (7)')
-  await migrateTo(database, { '0003-last': noted('last'), '0002-next': noted('next'), '0001-songs': songs })
-  await migrateTo(database, { '0003-last': noted('last'), '0002-next': noted('next'), '0001-songs': songs })
+  await migrateSqlite(database, { '0003-last': noted('last'), '0002-next': noted('next'), '0001-songs': songs })
+  await migrateSqlite(database, { '0003-last': noted('last'), '0002-next': noted('next'), '0001-songs': songs })
   assert.deepEqual(order, ['next', 'last'])
   assert.equal(database.prepare('select id from songs').all()[0]?.id, 7)
 })
@@ -65,7 +60,7 @@ test('migrations run once, in the order of their names, and what is there stays'
 test('a migration that fails leaves nothing, neither of itself nor of those before it', async (t) => {
   const database = openFile(t, newPath(t))
   await assert.rejects(
-    migrateTo(database, { '0001-songs': songs, '0002-broken': broken }),
+    migrateSqlite(database, { '0001-songs': songs, '0002-broken': broken }),
     isStartupFailure(
       /^The database could not be migrated at 0002-broken: no such table: nowhere\. Nothing was changed\.$/,
     ),
@@ -84,7 +79,7 @@ test('a migration that fills the disk leaves nothing, and the next start migrate
         select id from n`.execute(db)
     },
   }
-  await assert.rejects(migrateTo(database, { '0001-large': large }), isStartupFailure(/disk is full/))
+  await assert.rejects(migrateSqlite(database, { '0001-large': large }), isStartupFailure(/disk is full/))
   assert.deepEqual(tablesOf(database), [])
   database.close()
   await (await openSqlite(path)).close()
@@ -92,10 +87,10 @@ test('a migration that fills the disk leaves nothing, and the next start migrate
 
 test('a database that a newer version made is refused and left as it is', async (t) => {
   const database = openFile(t, newPath(t))
-  await migrateTo(database, { '0001-songs': songs, '0002-later': { up: async () => undefined } })
+  await migrateSqlite(database, { '0001-songs': songs, '0002-later': { up: async () => undefined } })
   const before = tablesOf(database)
   await assert.rejects(
-    migrateTo(database, { '0001-songs': songs }),
+    migrateSqlite(database, { '0001-songs': songs }),
     isStartupFailure(/^The database was made by a newer version of Waymark\. /),
   )
   assert.deepEqual(tablesOf(database), before)

@@ -2,8 +2,7 @@ import { databaseUnavailable } from '../../errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { BatchWriter } from '../port.ts'
 import { Pool } from './pool.ts'
-import { runText } from './run.ts'
-import { transact } from './transaction.ts'
+import { executeOnce, transact } from './queries.ts'
 
 /** Opens a database that has been migrated, with one connection. */
 export function openPostgresBatchWriter(url: string): BatchWriter {
@@ -20,7 +19,7 @@ export function openPostgresBatchWriter(url: string): BatchWriter {
     async scrub(table) {
       // Deleted rows stay in their pages until the table is written again, which locks it: too long for large tables.
       if (table === 'click_days') return
-      await next(() => pool.with((client) => runText(client, `vacuum full ${table}`, [])))
+      await next(() => pool.with((client) => executeOnce(client, { sql: `vacuum full ${table}`, parameters: [] })))
     },
     async close() {
       if (isClosed) return

@@ -7,8 +7,8 @@ import { newDatabase } from '../../../test/postgres-database.ts'
 import { waymark } from '../../../test/processes.ts'
 import { createAccount, listAccounts } from '../../accounts/store.ts'
 import { StartupFailure } from '../../errors.ts'
-import { type Migrations, migrate } from '../migrate.ts'
-import { atDatabase, faultOf, openPostgres } from './open.ts'
+import type { Migrations } from '../migrate.ts'
+import { atDatabase, faultOf, migratePostgres, openPostgres } from './open.ts'
 
 async function emptyDatabase(t: TestContext): Promise<string> {
   const { url, drop } = await newDatabase(false)
@@ -17,7 +17,7 @@ async function emptyDatabase(t: TestContext): Promise<string> {
 }
 
 function migrateTo(url: string, migrations: Migrations): Promise<void> {
-  return atDatabase(url, (db, schema) => migrate(db, migrations, schema))
+  return atDatabase(url, (db, schema) => migratePostgres(db, migrations, schema))
 }
 
 /** Without those of the migrator itself. */

@@ -1,11 +1,10 @@
-import { Kysely } from 'kysely'
+import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { StartupFailure } from '../../errors.ts'
 import { placeOfPostgres } from '../location.ts'
-import { type MigrationState, statesOf } from '../migrate.ts'
+import { type MigrationState, type Migrations, migrate, statesOf } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { insufficientPrivilege, stateOf } from './errors.ts'
-import { MigrationDialect, migrateAlone } from './migrating.ts'
 import { settingsOf, unlimited } from './pool.ts'
 import { PostgresStorage } from './storage.ts'
 
@@ -16,7 +15,7 @@ const migrations = migrationsOf('postgres')
 
 /** Connects to the database and migrates it. Throws `StartupFailure` if it cannot be used. */
 export async function openPostgres(url: string, poolSize: number): Promise<PostgresStorage> {
-  await atDatabase(url, (db, schema) => migrateAlone(db, migrations, schema))
+  await atDatabase(url, (db, schema) => migratePostgres(db, migrations, schema))
   return new PostgresStorage(url, poolSize)
 }
 
@@ -48,6 +47,39 @@ export async function atDatabase<T>(url: string, work: (db: Kysely<never>, schem
     throw isSaid ? error : new StartupFailure(reason(url, cause))
   } finally {
     await pool.end()
+  }
+}
+
+/** The lock of Kysely's migrator. */
+const migratorLock = 3853314791062309107n
+
+/**
+ * Migrates the database in one transaction. Other processes wait for its lock. A database that is up to date is only read.
+ * Throws `StartupFailure`, and the server's error if the user may not create tables.
+ */
+export async function migratePostgres(db: Kysely<never>, migrations: Migrations, schema: string): Promise<void> {
+  if ((await statesOf(db, migrations, schema)).every(({ isApplied }) => isApplied)) return
+  await db.transaction().execute(async (transaction) => {
+    // A pooler hides the settings of the connection, so limits of the role or the database would apply.
+    await sql`set local statement_timeout = 0`.execute(transaction)
+    await sql`set local lock_timeout = 0`.execute(transaction)
+    await sql`select pg_advisory_xact_lock(${sql.lit(migratorLock)})`.execute(transaction)
+    // If the user may not create tables, this fails with the reason. Kysely would only report an aborted transaction.
+    await sql`create table waymark_trial ()`.execute(transaction)
+    await sql`drop table waymark_trial`.execute(transaction)
+    await migrate(transaction, migrations, schema)
+  })
+}
+
+/** Kysely's own lock belongs to the session, so it would stay on a connection that a pooler shares. */
+class LocklessAdapter extends PostgresAdapter {
+  override async acquireMigrationLock(): Promise<void> {}
+  override async releaseMigrationLock(): Promise<void> {}
+}
+
+class MigrationDialect extends PostgresDialect {
+  override createAdapter(): PostgresAdapter {
+    return new LocklessAdapter()
   }
 }
 

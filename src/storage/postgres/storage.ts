@@ -1,10 +1,11 @@
-import type { OperationNodeSource } from 'kysely'
+import { type OperationNodeSource, sql } from 'kysely'
 import type { ClientBase } from 'pg'
-import { tooManySearches } from '../../errors.ts'
+import { databaseUnavailable, tooManySearches } from '../../errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { resources } from '../../resources.ts'
+import { type ChangeRow, changedOnPostgres, prunedBatchSize, prunedOnPostgres, toChanges } from '../changes.ts'
 import { Condition } from '../condition.ts'
-import { type Cost, listPage } from '../list.ts'
+import { type Cost, filtered, type ListEngine, listPage } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
 import type {
   ChangePosition,
@@ -17,27 +18,23 @@ import type {
   Page,
   Storage,
 } from '../port.ts'
-import { compileQuery, isRead, type Query } from '../schema.ts'
-import { changesAfter, pruneSome } from './changes.ts'
-import { compiler } from './compiled.ts'
-import { insufficientPrivilege, stateOf } from './errors.ts'
-import { PostgresLists } from './lists.ts'
+import { isRead, type Query } from '../schema.ts'
+import { insufficientPrivilege, isReadOnly, stateOf } from './errors.ts'
 import { Pool } from './pool.ts'
-import { ReadOnlyCheck } from './read-only-check.ts'
-import { execute, executeOnce, runText } from './run.ts'
+import { compiledForPostgres, execute, executeOnce, retry, transact } from './queries.ts'
 import { makeTextIndexes } from './text-indexes.ts'
-import { retry, transact } from './transaction.ts'
 
 /** PostgreSQL 14 or newer. Each query, transaction and list takes a connection of the pool. */
 export class PostgresStorage implements Storage {
   readonly location: StorageLocation
   readonly #url: string
   readonly #pool: Pool
-  readonly #readOnlyCheck: ReadOnlyCheck
   /** Limits slow lists, so that connections remain for all other work. */
   readonly #slowLists: Semaphore
   readonly #condition = new Condition()
   readonly #underWay = new Set<Promise<unknown>>()
+  /** By `performance.now()`. */
+  #readOnlyUntil = Number.NEGATIVE_INFINITY
   #closed: Promise<void> | undefined
 
   /** The database has been migrated. Opens at most `size` connections. */
@@ -45,7 +42,6 @@ export class PostgresStorage implements Storage {
     this.#url = url
     this.location = { engine: 'postgres', url, pool: size }
     this.#pool = new Pool(url, size)
-    this.#readOnlyCheck = new ReadOnlyCheck(this.#pool)
     this.#slowLists = new Semaphore({
       concurrency: Math.max(1, size - reservedConnections),
       maxQueue: 256,
@@ -56,7 +52,7 @@ export class PostgresStorage implements Storage {
   }
 
   async execute<Row>(query: Query<Row>): Promise<Row[]> {
-    const compiled = compileQuery(compiler, query)
+    const compiled = compiledForPostgres(query)
     const run = () => this.#pool.with((client) => execute<Row>(client, compiled))
     return this.#awaited(isRead(compiled.query) ? run() : retry(run))
   }
@@ -66,26 +62,30 @@ export class PostgresStorage implements Storage {
   }
 
   list<Row>(listing: Listing<Row>): Promise<Page<Row>> {
-    const lists = new PostgresLists((query, cost) => this.#select(query, cost, listing.account))
-    return this.#awaited(listPage(lists, listing))
+    const engine = listEngine((query, cost) => this.#select(query, cost, listing.account))
+    return this.#awaited(listPage(engine, listing))
   }
 
   start(onProblem: (error: unknown) => void): void {
     makeTextIndexes(this.#url, resources).catch(onProblem)
   }
 
-  async condition(): Promise<DatabaseCondition> {
-    const isReadOnly = await this.#awaited(this.#readOnlyCheck.isReadOnly())
-    return this.#condition.told(() => this.#pool.with(allocateSpace), isReadOnly)
+  condition(): Promise<DatabaseCondition> {
+    const isReadOnly = () => this.#isReadOnly()
+    const tryToWrite = () => this.#pool.with(allocateSpace)
+    return this.#awaited(this.#condition.check({ isReadOnly, tryToWrite }))
   }
 
-  changesAfter(position: ChangePosition | null): Promise<Changes> {
-    return this.#awaited(this.#pool.with((client) => changesAfter(client, position)))
+  async changesAfter(position: ChangePosition | null): Promise<Changes> {
+    const query = { sql: changedOnPostgres, parameters: [position?.snapshot ?? null] }
+    const rows = await this.#awaited(this.#pool.with((client) => execute<ChangeRow>(client, query)))
+    return toChanges(rows, position)
   }
 
-  async pruneChanges(position: ChangePosition): Promise<void> {
-    const prune = () => this.#awaited(this.#pool.with((client) => pruneSome(client, position)))
-    while (this.#closed === undefined && (await prune()));
+  async pruneChanges({ snapshot }: ChangePosition): Promise<void> {
+    const query = { sql: prunedOnPostgres, parameters: [snapshot] }
+    const prune = async () => (await this.#awaited(this.#pool.with((client) => execute(client, query)))).length
+    while (this.#closed === undefined && (await prune()) === prunedBatchSize);
   }
 
   get meters(): readonly Meter[] {
@@ -104,9 +104,25 @@ export class PostgresStorage implements Storage {
 
   /** The best plan of a long query depends on its values, so only short queries stay prepared. */
   #select(query: OperationNodeSource, cost: Cost, account: number): Promise<Readonly<Record<string, unknown>>[]> {
-    const compiled = compileQuery(compiler, query)
+    const compiled = compiledForPostgres(query)
     if (cost === 'page') return this.#pool.with((client) => execute(client, compiled))
     return this.#slowLists.run(() => this.#pool.with((client) => executeOnce(client, compiled)), String(account))
+  }
+
+  /**
+   * Returns whether the database rejects writes, because it is a standby or its transactions are read-only by default.
+   * A positive result is valid for a second: it costs the server a new connection, and health checks need no key.
+   */
+  async #isReadOnly(): Promise<boolean> {
+    if (performance.now() < this.#readOnlyUntil) return true
+    try {
+      await this.#pool.with(checkWritable)
+      return false
+    } catch (error) {
+      if (!isReadOnly(error)) throw error
+      this.#readOnlyUntil = performance.now() + readOnlyMs
+      return true
+    }
   }
 
   /** Returns the result of `work`. The storage does not close before. */
@@ -125,12 +141,37 @@ export class PostgresStorage implements Storage {
 /** Connections that slow lists leave free, if the pool has more. */
 const reservedConnections = 3
 
+const readOnlyMs = 1_000
+
+/** PostgreSQL chooses indexes itself. Those of `pg_trgm` make searches fast; see `text-indexes.ts`. */
+function listEngine(select: ListEngine['select']): ListEngine {
+  const engine: ListEngine = {
+    select,
+    indexHint: () => sql``,
+    contains: (text, term) => sql`${text} like ${patternOf(term)}`,
+    plan: async () => ({ source: (listing) => filtered(engine, listing), cost: 'scan' }),
+  }
+  return engine
+}
+
+/** Returns a pattern for `like` in which every character is literal. */
+function patternOf(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+}
+
+/** Throws the error of a write on a read-only database. The pool then replaces the connection: see `isBroken`. */
+async function checkWritable(client: ClientBase): Promise<void> {
+  const text = `select current_setting('transaction_read_only')::boolean as yes`
+  const [row] = await executeOnce<{ yes: boolean }>(client, { sql: text, parameters: [] })
+  if (row?.yes === true) throw databaseUnavailable(undefined, 'read_only')
+}
+
 /** Allocates a megabyte on disk and frees it: a small write may fit into space that was allocated earlier. */
 async function allocateSpace(client: ClientBase): Promise<void> {
   const text = `create temp table waymark_room on commit drop as
     select repeat(md5(n::text), 32) from generate_series(1, 1000) as n`
   try {
-    await runText(client, text, [])
+    await executeOnce(client, { sql: text, parameters: [] })
   } catch (error) {
     // Without this right, only the next write can detect a full disk.
     if (stateOf(error) !== insufficientPrivilege) throw error

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { databaseUnavailable } from '../../errors.ts'
-import type { BatchWriter } from '../port.ts'
-import { transactionOf } from '../transaction.ts'
+import { type BatchWriter, transactionOf } from '../port.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 

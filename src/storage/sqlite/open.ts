@@ -2,14 +2,12 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Kysely } from 'kysely'
 import { StartupFailure } from '../../errors.ts'
 import { makeOwnFile } from '../../lib/whole-file.ts'
-import { type MigrationState, migrate, statesBefore, statesOf } from '../migrate.ts'
+import { type MigrationState, statesBefore } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { openDatabase } from './connection.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
-import { migrationDialect } from './migration-dialect.ts'
+import { migrateSqlite, statesOfSqlite } from './migrating.ts'
 import { refuseDatabaseFolder } from './opened-file.ts'
 import { SqliteStorage } from './storage.ts'
 
@@ -17,6 +15,8 @@ const migrations = migrationsOf('sqlite')
 
 /** How long a start waits for another process that migrates or writes. Milliseconds. */
 const startTimeoutMs = 10_000
+/** How long SQLite itself waits, which blocks the event loop. Milliseconds. */
+const blockingMs = 100
 const retryMs = 20
 
 /**
@@ -27,12 +27,12 @@ export async function openSqlite(path: string, timeoutMs = startTimeoutMs): Prom
   const deadline = performance.now() + timeoutMs
   for (;;) {
     try {
-      return await open(path, timeoutMs)
+      return await open(path)
     } catch (error) {
       if (error instanceof StartupFailure) throw error
       if (!isBusy(error) || performance.now() > deadline) throw new StartupFailure(reason(path, error))
     }
-    // SQLite does not wait for the lock of the last process that closes the file.
+    // SQLite itself does not wait for some locks.
     await wait(retryMs)
   }
 }
@@ -42,19 +42,18 @@ export async function migrationsOfSqlite(path: string): Promise<MigrationState[]
   if (!existsSync(path)) return statesBefore(migrations)
   try {
     using database = new DatabaseSync(path, { timeout: startTimeoutMs, readOnly: true })
-    return await statesOf(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
+    return await statesOfSqlite(database, migrations)
   } catch (error) {
     throw error instanceof StartupFailure ? error : new StartupFailure(reason(path, error))
   }
 }
 
-async function open(path: string, timeoutMs: number): Promise<SqliteStorage> {
+async function open(path: string): Promise<SqliteStorage> {
   makeFolder(path)
   refuseReadOnly(path)
   // SQLite creates the auxiliary files with the same mode.
   if (!existsSync(path)) makeOwnFile(path)
-  const states = await checkFile(path, timeoutMs)
-  if (!states.every(({ isApplied }) => isApplied)) await migrateFile(path, timeoutMs)
+  await checkAndMigrate(path)
   return new SqliteStorage(path)
 }
 
@@ -100,21 +99,16 @@ function refuseReadOnly(path: string): void {
   refuseDatabaseFolder(path)
 }
 
-/**
- * Returns the migrations of the file. Throws `StartupFailure` if another program or an incompatible version created it.
- * Only reads, because opening the file fully would change it.
- */
-async function checkFile(path: string, timeoutMs: number): Promise<MigrationState[]> {
-  using database = new DatabaseSync(path, { timeout: timeoutMs })
+/** Migrates the file. Throws `StartupFailure` if another program or an incompatible version created it. */
+async function checkAndMigrate(path: string): Promise<void> {
+  using database = new DatabaseSync(path, { timeout: blockingMs })
   refuseStranger(path, database)
-  return await statesOf(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
+  await migrateSqlite(database, migrations)
 }
 
 /** Throws `StartupFailure` if the database at `path` belongs to another program. */
 export function refuseStranger(path: string, database: DatabaseSync): void {
-  // After a failed first migration, the file only has the tables of Kysely's migrator.
-  const others = `select name from sqlite_schema where tbl_name not in ('kysely_migration', 'kysely_migration_lock')`
-  const isEmpty = database.prepare(others).all().length === 0
+  const isEmpty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined
   if (isEmpty || holdsRecords(database)) return
   throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)
 }
@@ -123,11 +117,6 @@ export function refuseStranger(path: string, database: DatabaseSync): void {
 export function holdsRecords(database: DatabaseSync): boolean {
   const marks = `select name from sqlite_schema where type = 'table' and name in ('kysely_migration', 'instance')`
   return database.prepare(marks).all().length === 2
-}
-
-async function migrateFile(path: string, timeoutMs: number): Promise<void> {
-  using database = openDatabase(path, timeoutMs)
-  await migrate(new Kysely<never>({ dialect: migrationDialect(database) }), migrations)
 }
 
 function reason(path: string, error: unknown): string {

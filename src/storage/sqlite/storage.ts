@@ -3,14 +3,23 @@ import { dirname } from 'node:path'
 import type { OperationNodeSource } from 'kysely'
 import { databaseUnavailable } from '../../errors.ts'
 import { resources } from '../../resources.ts'
+import { type ChangeRow, changedOnSqlite, prunedBatchSize, prunedOnSqlite, toChanges } from '../changes.ts'
 import { Condition } from '../condition.ts'
 import { type Cost, listPage } from '../list.ts'
 import type { StorageLocation } from '../location.ts'
-import type { ChangePosition, Changes, DatabaseCondition, Db, Listing, Meter, Page, Storage } from '../port.ts'
+import {
+  type ChangePosition,
+  type Changes,
+  type DatabaseCondition,
+  type Db,
+  type Listing,
+  type Meter,
+  type Page,
+  type Storage,
+  transactionOf,
+} from '../port.ts'
 import { isRead, type Query, query } from '../schema.ts'
-import { transactionOf } from '../transaction.ts'
 import { BatchReader } from './batch-reader.ts'
-import { changesAfter, pruneSome } from './changes.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
 import { OpenedFile } from './opened-file.ts'
@@ -72,22 +81,29 @@ export class SqliteStorage implements Storage {
   }
 
   async condition(): Promise<DatabaseCondition> {
-    this.#file.check()
-    await this.execute(anything)
-    return this.#condition.told(() => this.#tryToWrite())
+    return this.#condition.check({
+      isReadOnly: async () => {
+        this.#file.check()
+        await this.execute(anything)
+        return false
+      },
+      tryToWrite: () => this.#tryToWrite(),
+    })
   }
 
   changesAfter(position: ChangePosition | null): Promise<Changes> {
     return this.#reader.read((connection) => {
       // In a deleted file, no more changes would ever appear.
       this.#file.check()
-      return changesAfter(connection, position)
+      const query = { sql: changedOnSqlite, parameters: [position?.seq ?? null] }
+      return toChanges(connection.execute<ChangeRow>(query), position)
     })
   }
 
   async pruneChanges(position: ChangePosition): Promise<void> {
-    const prune = () => pruneSome(this.#writer, position)
-    while (this.#closed === undefined && (await this.#commits.writeOne(prune)));
+    const query = { sql: prunedOnSqlite, parameters: [position.seq] }
+    const prune = async () => (await this.#commits.writeOne(() => this.#writer.execute(query))).length
+    while (this.#closed === undefined && (await prune()) === prunedBatchSize);
   }
 
   get meters(): readonly Meter[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { retry } from './transaction.ts'
+import { retry } from './queries.ts'
 
 const conflict = Object.assign(new pg.DatabaseError('could not serialize access', 0, 'error'), { code: '40001' })
 

@@ -1,0 +1,97 @@
+import { hash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type CompiledQuery, type OperationNodeSource, PostgresQueryCompiler } from 'kysely'
+import type { ClientBase, PoolClient, QueryResult } from 'pg'
+import { type Db, type Isolation, transactionOf } from '../port.ts'
+import { compileQuery } from '../schema.ts'
+import { isSerializationFailure, translated } from './errors.ts'
+import type { Pool } from './pool.ts'
+
+const compiler = new PostgresQueryCompiler()
+
+/** Compiles a query for PostgreSQL. */
+export function compiledForPostgres(query: OperationNodeSource): CompiledQuery {
+  return compileQuery(compiler, query)
+}
+
+/** A connection keeps its prepared statements until it ends, so rare texts, such as long lists of ids, are not prepared. */
+const maxNames = 500
+const names = new Map<string, string>()
+
+/**
+ * Returns the name under which connections keep a statement prepared, or undefined if there are too many. It follows from
+ * the text, so a pooler that mixes up the statements of its clients can't run another one.
+ */
+function statementName(text: string): string | undefined {
+  const known = names.get(text)
+  if (known !== undefined || names.size >= maxNames) return known
+  const name = `w${hash('sha256', text).slice(0, 16)}`
+  names.set(text, name)
+  return name
+}
+
+/** The text of a query and the values of its parameters. */
+type SqlText = Pick<CompiledQuery, 'sql' | 'parameters'>
+
+/** Runs a query, which each connection prepares once, and returns its rows. Throws translated errors. */
+export async function execute<Row>(client: ClientBase, { sql, parameters }: SqlText): Promise<Row[]> {
+  return (await send(client, sql, parameters, statementName(sql))).rows
+}
+
+/** Runs a query that is planned for its values, and returns its rows. Throws translated errors. */
+export async function executeOnce<Row>(client: ClientBase, { sql, parameters }: SqlText): Promise<Row[]> {
+  return (await send(client, sql, parameters)).rows
+}
+
+async function send(
+  client: ClientBase,
+  text: string,
+  values: readonly unknown[] = [],
+  name?: string,
+): Promise<QueryResult> {
+  try {
+    return await client.query({ text, values: [...values], ...(name !== undefined && { name }) })
+  } catch (error) {
+    throw translated(error)
+  }
+}
+
+const begin: Readonly<Record<Isolation, string>> = {
+  default: 'begin',
+  serializable: 'begin isolation level serializable',
+}
+
+/** See `Db.write`. */
+export function transact<T>(pool: Pool, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
+  return retry(() => pool.with((client) => transactOn(client, isolation, work)))
+}
+
+async function transactOn<T>(client: PoolClient, isolation: Isolation, work: (db: Db) => Promise<T>): Promise<T> {
+  await send(client, begin[isolation])
+  try {
+    const result = await work(transactionOf((query) => execute(client, compiledForPostgres(query))))
+    // If a statement failed, the server rolls back, even if `work` caught the error.
+    const { command } = await send(client, 'commit')
+    if (command !== 'COMMIT') throw new Error('A statement of the transaction had failed.')
+    return result
+  } catch (error) {
+    await send(client, 'rollback')
+    throw error
+  }
+}
+
+const maxAttempts = 10
+/** The longest pause before the second attempt. Later pauses grow with the number of attempts. Milliseconds. */
+const pauseMs = 10
+
+/** Runs a transaction again after a serialization failure. Throws the error of the last attempt. */
+export async function retry<T>(transaction: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transaction()
+    } catch (error) {
+      if (attempt === maxAttempts || !isSerializationFailure(error)) throw error
+    }
+    await wait(Math.random() * pauseMs * attempt)
+  }
+}
