@@ -6,7 +6,7 @@ import { resources } from '../resources.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
 import { detachBatchSize, finishRemoval, finishRemovals, type IsStopped, type Removal } from '../storage/removal.ts'
-import { query } from '../storage/schema.ts'
+import { query, sqlTemplate } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import type { Domain } from './schema.ts'
 
@@ -66,7 +66,7 @@ export async function insertDomain(
   const { created_at, updated_at } = times ?? { created_at: now, updated_at: now }
   const stored = { name, name_unicode: nameUnicode, homepage_url, not_found_url, created_at, updated_at }
   const search_text = name === nameUnicode ? null : `${name}\n${foldCase(nameUnicode)}`
-  const isFree = sql<boolean>`not exists (select 1 from domains where name = ${name})`
+  const isFree = sqlTemplate<boolean>`not exists (select 1 from domains where name = ${name})`
   const values = { account_id: account, search_text, ...stored }
   const id = await domains.insertIf(db, values, isFree)
   if (id === undefined) throw nameTaken(name)

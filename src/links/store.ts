@@ -4,7 +4,7 @@ import { foldCase } from '../lib/fold-case.ts'
 import { resources } from '../resources.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
-import { query, type Row } from '../storage/schema.ts'
+import { query, type Row, sqlTemplate } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
 import { generateAlias, generatedLength, type Lifetime, statusOf } from './link.ts'
 import { type LinkChange, type LinkRow, type LinkValues, linkColumns, type NewLink } from './schema.ts'
@@ -231,7 +231,7 @@ async function tryInsert(
     status: statusOf(lifetime, now),
     status_due_at: dueAt(lifetime, now),
   }
-  const condition = sql<boolean>`
+  const condition = sqlTemplate<boolean>`
     exists (select 1 from domains where id = ${domain.id} and account_id = ${account})
     and (cast(${values.space_id} as bigint) is null
       or exists (select 1 from spaces where id = ${values.space_id} and account_id = ${account}))

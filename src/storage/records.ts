@@ -1,7 +1,7 @@
 /** Records of an account: found, changed and deleted in the same way for every resource. */
-import { type Expression, type SqlBool, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Db } from './port.ts'
-import { CachedQuery, type OwnedTable, type Query, query } from './schema.ts'
+import { CachedQuery, type OwnedTable, type Query, query, type SqlTemplate } from './schema.ts'
 import { type Precondition, type Versioned, versionOf } from './version.ts'
 
 /** The columns that every record shows. */
@@ -66,14 +66,18 @@ export class Records<Row extends AnyRecord> {
    * Stores a record if `condition` holds and no unique index rejects it. Returns its id, or undefined if it was not stored.
    * The condition should look for conflicts, because a row that an index rejects uses up an id on PostgreSQL.
    */
-  async insertIf(db: Db, values: Values, condition: Expression<SqlBool>): Promise<number | undefined> {
-    const insertion = query
-      .insertInto(this.#table)
-      .columns(Object.keys(values) as 'id'[])
-      // As text, because selecting the values one by one takes Kysely four times as long.
-      .expression(sql`select ${sql.join(Object.values(values))} where ${condition}`)
-      .onConflict((conflict) => conflict.doNothing())
-      .returning('id')
+  async insertIf(db: Db, values: Values, condition: SqlTemplate<boolean>): Promise<number | undefined> {
+    const columns = Object.keys(values)
+    const parameters = Object.values(values)
+    const build = () =>
+      query
+        .insertInto(this.#table)
+        .columns(columns as 'id'[])
+        .expression(sql`select ${sql.join(parameters)} where ${condition.build()}`)
+        .onConflict((conflict) => conflict.doNothing())
+        .returning('id')
+    const shape = `insert ${this.#table} ${columns} ${condition.strings}`
+    const insertion = new CachedQuery<{ id: number }>(shape, [...parameters, ...condition.parameters], build)
     const [stored] = await db.execute(insertion)
     return stored?.id
   }
@@ -91,30 +95,35 @@ export class Records<Row extends AnyRecord> {
     precondition: Precondition | null,
     unversioned: Values = {},
   ): Promise<Versioned<Row> | undefined> {
-    const values = Object.entries(change).filter(([, value]) => value !== undefined)
-    if (values.length === 0) {
+    const changed = Object.entries(change).filter(([, value]) => value !== undefined)
+    if (changed.length === 0) {
       const found = await this.find(db, account, id)
       if (found !== undefined) precondition?.check(found.version)
       return found
     }
     const now = new Date().toISOString()
-    const differs = sql.join(
-      values.map(([column, value]) => sql`${sql.ref(column)} is distinct from ${value}`),
-      sql` or `,
-    )
-    const update = query
-      .updateTable(this.#table)
-      .set({
-        ...Object.fromEntries(values),
-        ...unversioned,
-        // `now` may be earlier than a change that this one waited for. `updated_at` never moves back.
-        updated_at: sql`case when (${differs}) and updated_at < ${now} then ${now} else updated_at end`,
-        revision: sql`case when ${differs} then revision + 1 else revision end`,
-      })
-      .where('id', '=', id)
-      .where('account_id', '=', account)
-      .returning(this.#selection)
-      .$castTo<Stored<Row>>()
+    const set = { ...Object.fromEntries(changed), ...unversioned }
+    const values = changed.map(([, value]) => value)
+    const build = () => {
+      const differs = sql.join(
+        changed.map(([column, value]) => sql`${sql.ref(column)} is distinct from ${value}`),
+        sql` or `,
+      )
+      return query
+        .updateTable(this.#table)
+        .set({
+          ...set,
+          // `now` may be earlier than a change that this one waited for. `updated_at` never moves back.
+          updated_at: sql`case when (${differs}) and updated_at < ${now} then ${now} else updated_at end`,
+          revision: sql`case when ${differs} then revision + 1 else revision end`,
+        })
+        .where('id', '=', id)
+        .where('account_id', '=', account)
+        .returning(this.#selection)
+    }
+    const shape = `update ${this.#shape} set ${Object.keys(set)} if ${changed.map(([column]) => column)}`
+    const parameters = [...Object.values(set), ...values, now, now, ...values, id, account]
+    const update = new CachedQuery<Stored<Row>>(shape, parameters, build)
     const [row] = await this.executeIf(db, account, id, precondition, update)
     return row && this.toVersioned(row)
   }

@@ -12,9 +12,11 @@ import {
   type OperationNode,
   type OperationNodeSource,
   type QueryCompiler,
+  type RawBuilder,
   type Selectable,
   SqliteAdapter,
   SqliteQueryCompiler,
+  sql,
 } from 'kysely'
 import { LruCache } from '../lib/lru-cache.ts'
 
@@ -299,6 +301,19 @@ export class CachedQuery<Row> implements Query<Row> {
   compile(): CompiledQuery<Row> {
     return compileOnce(new SqliteQueryCompiler(), this) as CompiledQuery<Row>
   }
+}
+
+/** SQL whose text is the same for all values of its parameters. */
+export interface SqlTemplate<Result> {
+  readonly strings: TemplateStringsArray
+  readonly parameters: readonly unknown[]
+  /** Returns the expression with these parameters. */
+  readonly build: () => RawBuilder<Result>
+}
+
+/** Returns the SQL of a template, for parts of a `CachedQuery`: sqlTemplate`name = ${name}`. */
+export function sqlTemplate<Result>(strings: TemplateStringsArray, ...parameters: unknown[]): SqlTemplate<Result> {
+  return { strings, parameters, build: () => sql<Result>(strings, ...parameters) }
 }
 
 const maxCached = 500
