@@ -6,7 +6,7 @@ import { listSpacesQuery, type Space } from '../spaces/schema.ts'
 import { findSpace, listSpaces } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
 import type { Versioned } from '../storage/version.ts'
-import { ListState } from './list-state.ts'
+import { ListState } from './lists.ts'
 import type { Choice } from './parts/fields.ts'
 
 /** The options of filters and forms. */

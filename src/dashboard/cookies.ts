@@ -1,13 +1,12 @@
-import { addHeader } from '../http/response.ts'
-/** Reads and sets cookies (RFC 6265): the session, the color scheme, and others. */
-
+/** Cookies (RFC 6265): the session, the color scheme, and others. */
 import type { Exchange } from '../http/exchange.ts'
+import { addHeader } from '../http/response.ts'
 import { sessionLifetimeMs } from '../sessions/store.ts'
-import type { Scheme } from './frame.ts'
+import { type Scheme, schemes } from './frame.ts'
 
 /**
- * Returns the value of a cookie; undefined if there is none. Uses the first of several. At most one space is trimmed,
- * as browsers write cookies: more would accept a name that browsers do not protect with the prefix `__Host-`.
+ * Returns the value of the first cookie with this name. Trims at most one space, because browsers do not protect a
+ * name with white space by the prefix `__Host-`.
  */
 export function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string): string | undefined {
   for (const pair of (headers.cookie ?? '').split(';')) {
@@ -17,14 +16,16 @@ export function readCookie({ headers }: Pick<Exchange, 'headers'>, name: string)
   return undefined
 }
 
-interface CookieOptions {
-  readonly isSecure: boolean
-  /** Seconds; 0 deletes the cookie. */
-  readonly maxAge: number
-}
-
-/** Sets a cookie that scripts cannot read and other sites cannot send, except by linking to a page. */
-export function setCookie(exchange: Exchange, name: string, value: string, { isSecure, maxAge }: CookieOptions): void {
+/**
+ * Sets a cookie that scripts cannot read and other sites cannot send, except by linking to a page. `maxAge` is in
+ * seconds; 0 deletes the cookie.
+ */
+export function setCookie(
+  exchange: Exchange,
+  name: string,
+  value: string,
+  { isSecure, maxAge }: { readonly isSecure: boolean; readonly maxAge: number },
+): void {
   const secure = isSecure ? '; Secure' : ''
   addHeader(exchange, 'set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`)
 }
@@ -49,19 +50,19 @@ export function clearSessionCookie(exchange: Exchange, isSecure: boolean): void 
   setCookie(exchange, sessionCookieName(isSecure), '', { isSecure, maxAge: 0 })
 }
 
-const schemes: readonly Scheme[] = ['system', 'light', 'dark']
-
-const cookie = 'waymark_scheme'
-/** One year, in seconds. */
-const maxAge = 31_536_000
+const schemeCookie = 'waymark_scheme'
+const yearInSeconds = 31_536_000
 
 /** Returns the color scheme of this browser. */
 export function readScheme(exchange: Exchange): Scheme {
-  return schemes.find((scheme) => scheme === readCookie(exchange, cookie)) ?? 'system'
+  return schemeNamed(readCookie(exchange, schemeCookie))
 }
 
 /** Stores a color scheme in the browser. Unknown values mean `system`. */
 export function storeScheme(exchange: Exchange, chosen: unknown, isSecure: boolean): void {
-  const scheme = schemes.find((each) => each === chosen) ?? 'system'
-  setCookie(exchange, cookie, scheme, { isSecure, maxAge })
+  setCookie(exchange, schemeCookie, schemeNamed(chosen), { isSecure, maxAge: yearInSeconds })
+}
+
+function schemeNamed(name: unknown): Scheme {
+  return schemes.find((scheme) => scheme === name) ?? 'system'
 }

@@ -1,8 +1,8 @@
 /** Error pages. They say what to do next. */
 import type { Failure } from '../errors.ts'
-import type { FailureResponse } from '../http/exchange.ts'
+import type { Exchange, FailureResponse } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
-import { type Html, html } from '../http/html.ts'
+import { html } from '../http/html.ts'
 import { type Place, pageHeaders, renderBare } from './frame.ts'
 import { linkButton } from './parts/buttons.ts'
 import { linkListReturnPath } from './return-path.ts'
@@ -25,28 +25,15 @@ export function renderFailurePage({ code, message, facts }: Failure, requestId: 
 
 const noSuchPage = 'There is no such page'
 
-/** An error page inside the frame, for signed-in users. */
-interface FailureContent {
-  readonly title: string
-  readonly place: Place
-  readonly body: Html
-  readonly status: number
-}
-
-interface Request {
-  readonly method: string
-  /** The request target: a path with an optional query. */
-  readonly target: string
-  /** The list that the form was sent from, as given by the form. */
-  readonly next: unknown
-}
-
-/** Returns the content of an error page with a link back to the list. Returns null for server errors. */
-export function failureContent(failure: Failure, { method, target, next }: Request): FailureContent | null {
+/**
+ * Returns the content of an error page with a link back to the list. `next` is the list that the form was sent from, as
+ * given by the form. Returns null for server errors.
+ */
+export function failureContent(failure: Failure, { method, target }: Exchange, next: unknown) {
   const { status } = failures[failure.code]
   if (status >= 500) return null
-  const [, , name = ''] = target.split(/[/?]/)
-  const place = isList(name) ? name : 'overview'
+  const [, , name] = target.split(/[/?]/)
+  const place: Place = lists.find((list) => list === name) ?? 'overview'
   const href = place === 'links' ? linkListReturnPath(next) : place === 'overview' ? '/app' : `/app/${place}`
   const back = linkButton({ label: place === 'overview' ? 'Go to the overview' : `Go to ${place}`, href })
   const { title, sentences } = textFor(failure, method)
@@ -54,15 +41,11 @@ export function failureContent(failure: Failure, { method, target, next }: Reque
   return { title, place, body, status }
 }
 
+const lists = ['links', 'domains', 'spaces', 'keys', 'sessions'] as const
+
 function textFor({ code, message, facts }: Failure, method: string) {
   if (code === 'route_not_found') return { title: noSuchPage, sentences: [] }
   if (code === 'not_found') return { title: 'Not found', sentences: [`${message} It may have been deleted.`] }
   const title = method === 'POST' ? 'Nothing was changed' : 'This page cannot be shown'
   return { title, sentences: facts.violations?.map((violation) => violation.message) ?? [message] }
-}
-
-const lists = ['links', 'domains', 'spaces', 'keys', 'sessions'] as const
-
-function isList(name: string): name is (typeof lists)[number] {
-  return (lists as readonly string[]).includes(name)
 }

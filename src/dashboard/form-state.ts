@@ -1,25 +1,24 @@
 /** The state of a form: its stored or submitted values, and the errors of the API. */
-import { Failure, preconditionFailed, type Violation } from '../errors.ts'
+import { Failure, type Violation } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
-import type { Precondition } from '../storage/version.ts'
 import { errorSummary, type FieldState, formError } from './parts/fields.ts'
 
 export class FormState {
-  readonly #values: Fields
-  readonly #shown = new Set<string>()
+  readonly values: Fields
   readonly violations: readonly Violation[]
+  readonly #shown = new Set<string>()
 
   /** `values` are keyed by control name; a missing value shows as an empty control. */
   constructor(values: Fields, violations: readonly Violation[] = []) {
-    this.#values = values
+    this.values = values
     this.violations = violations
   }
 
   /** Returns the state of a control. */
   field(name: string): FieldState {
     this.#shown.add(name)
-    const value = this.#values[name]
+    const value = this.values[name]
     const error = this.violations.find(({ field }) => field === name)?.message ?? null
     return { value: typeof value === 'string' || typeof value === 'number' ? String(value) : '', error }
   }
@@ -52,21 +51,8 @@ export class Rejection {
   readonly violations: readonly Violation[]
   readonly isConflict: boolean
 
-  constructor(violations: readonly Violation[], isCollision = false) {
+  constructor(violations: readonly Violation[], isConflict = false) {
     this.violations = violations
-    this.isConflict = isCollision
-  }
-}
-
-/**
- * Returns the precondition that the record still has the version that the form was opened with. Returns null for a
- * form without a version, like an API request without `If-Match`. The check throws `precondition_failed`.
- */
-export function preconditionFrom(version: unknown): Precondition | null {
-  if (version === undefined || version === '') return null
-  return {
-    check: (present) => {
-      if (version !== present) throw preconditionFailed(present)
-    },
+    this.isConflict = isConflict
   }
 }

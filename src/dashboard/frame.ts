@@ -4,28 +4,37 @@ import { assetAddress } from './assets.ts'
 import { attributes, hiddenFields } from './parts/buttons.ts'
 import { type IconName, icon } from './parts/icons.ts'
 
-/** `system` follows the browser; users can choose a fixed scheme. */
-export type Scheme = 'system' | 'light' | 'dark'
+/** The color schemes. `system` follows the browser. */
+export const schemes = ['system', 'light', 'dark'] as const
 
-interface BareDocument {
+export type Scheme = (typeof schemes)[number]
+
+/** What a page shows inside the frame. */
+export interface FrameContent {
   /** Names the thing and the place: "/summer on go.acme.com". */
   readonly title: string
   /** The `h1`, if it differs from the title. */
   readonly heading?: Part
-  readonly scheme: Scheme
-  /** The result of the last change. */
-  readonly notice?: Html
+  readonly place: Place
+  /** The primary action, to the right of the heading. */
+  readonly action?: Html
   readonly body: Part
 }
 
-export interface FramedDocument extends BareDocument {
-  readonly place: Place
+interface FramedDocument extends FrameContent {
+  readonly scheme: Scheme
+  /** The result of the last change. */
+  readonly notice?: Html
   /** The account name. */
   readonly account: string
-  /** The primary action of the page. */
-  readonly action?: Html
   /** The path of the page with its query. Changing the color scheme returns to it. */
   readonly path: string
+}
+
+interface BareDocument {
+  readonly title: string
+  readonly scheme: Scheme
+  readonly body: Part
 }
 
 /** The section of the navigation that a page belongs to. */
@@ -64,21 +73,20 @@ ${notice}
 
 /** Renders a small centered page without navigation, such as the sign-in page or an error page. */
 export function renderBare(page: BareDocument): string {
-  const { title, heading = title, notice = null, body } = page
   return renderDocument(
     page,
     html`<body class="bare">
 <main id="main">
-${brandLink('/app')}
-${notice}
-<h1>${heading}</h1>
-${body}
+${brand}
+
+<h1>${page.title}</h1>
+${page.body}
 </main>
 </body>`,
   )
 }
 
-function renderDocument({ title, scheme }: BareDocument, body: Html): string {
+function renderDocument({ title, scheme }: Omit<BareDocument, 'body'>, body: Html): string {
   const chosen = attributes({ lang: 'en', 'data-scheme': scheme === 'system' ? null : scheme })
   return html`<!doctype html>
 <html${chosen}>
@@ -100,13 +108,11 @@ ${body}
 /** The icon of the API documents. */
 const iconAddress = '/docs/static/icon.svg'
 
-function brandLink(href: string): Html {
-  return html`<a class="brand" href="${href}"><img src="${iconAddress}" width="24" height="24" alt="">Waymark</a>`
-}
+const brand = html`<a class="brand" href="/app"><img src="${iconAddress}" width="24" height="24" alt="">Waymark</a>`
 
 function navigation({ place, account, scheme, path }: FramedDocument): Html {
   return html`<nav class="rail" aria-label="Main">
-${brandLink('/app')}
+${brand}
 <ul class="places">${Object.entries(mainPlaces).map((each) => navigationLink(each, place))}</ul>
 <button type="button" class="button plain more-button" popovertarget="more">${icon('bars')}Menu</button>
 <div class="more" id="more" popover>
@@ -120,21 +126,16 @@ ${schemeForm(scheme, path)}
 }
 
 function navigationLink([name, [label, href]]: [string, readonly [string, string]], place: Place): Html {
-  const buttonAttributes = attributes({ href, 'aria-current': name === place ? 'page' : null })
-  return html`<li><a${buttonAttributes}>${icon(name as IconName)}${label}</a></li>`
+  const current = attributes({ href, 'aria-current': name === place ? 'page' : null })
+  return html`<li><a${current}>${icon(name as IconName)}${label}</a></li>`
 }
 
+const schemeLabels = { system: 'As the system', light: 'Light', dark: 'Dark' } as const
+
 function schemeForm(chosen: Scheme, path: string): Html {
-  const buttons = (['system', 'light', 'dark'] as const).map((scheme) => {
-    const label = { system: 'As the system', light: 'Light', dark: 'Dark' }[scheme]
-    const buttonAttributes = {
-      name: 'scheme',
-      value: scheme,
-      title: label,
-      'aria-label': label,
-      'aria-pressed': `${scheme === chosen}`,
-    }
-    return html`<button${attributes(buttonAttributes)}>${icon(scheme)}</button>`
+  const buttons = schemes.map((scheme) => {
+    const label = schemeLabels[scheme]
+    return html`<button name="scheme" value="${scheme}" title="${label}" aria-label="${label}" aria-pressed="${String(scheme === chosen)}">${icon(scheme)}</button>`
   })
   return html`<form method="post" action="/app/scheme" class="schemes">${hiddenFields({ next: path })}<div role="group" aria-label="Colors">${buttons}</div></form>`
 }

@@ -14,7 +14,7 @@ function slowPage({ router, storage }: TestApp) {
   const rendering = { now: 0, most: 0, begun: 0, release: resolve }
   const pages = new Pages({
     router,
-    db: storage,
+    storage,
     shortUrl: shortUrls('http://{domain}'),
     dashboardUrl: () => '',
     countRequest: () => undefined,

@@ -1,23 +1,24 @@
-/**
- * Routes for pages. A page handler gets a session and form fields, and returns content or a redirect. Every page
- * requires a session, and no other site can post its forms.
- */
+/** Routes for pages. Every page requires a session, and no other site can post its forms. */
 
+import type { DomainActions } from '../domains/actions.ts'
 import { Failure, found, overloaded } from '../errors.ts'
 import { positiveInteger } from '../forms/rules.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { type Fields, noFields, parseForm } from '../http/form-encoding.ts'
-import type { Html, Part } from '../http/html.ts'
 import { addHeader, send, sendText } from '../http/response.ts'
 import type { Router } from '../http/router.ts'
+import type { Keyring } from '../keys/keyring.ts'
 import { Semaphore } from '../lib/semaphore.ts'
+import type { LinkActions } from '../links/actions.ts'
+import type { ShortUrl } from '../names/short-url.ts'
 import { findSession, type Session } from '../sessions/store.ts'
-import type { Db } from '../storage/port.ts'
+import type { SpaceActions } from '../spaces/actions.ts'
+import type { Storage } from '../storage/port.ts'
 import { readScheme, readSessionCookie } from './cookies.ts'
 import { failureContent, renderFailurePage } from './failure-page.ts'
-import { type Place, pageHeaders, renderFramed, responseHeaders } from './frame.ts'
-import { consumeNotice, type Notice, type NoticeContext, setNotice } from './notices.ts'
+import { type FrameContent, pageHeaders, renderFramed, responseHeaders } from './frame.ts'
+import { consumeNotice, type Notice, setNotice } from './notices.ts'
 import { shortReturnPath } from './return-path.ts'
 import { Submissions } from './submissions.ts'
 
@@ -25,14 +26,10 @@ import { Submissions } from './submissions.ts'
 const maxFormBytes = 160 * 1024
 /** The maximum form size in bytes without a session: a secret and a return path. */
 const maxPublicFormBytes = 4 * 1024
-/** The maximum number of fields in a form. A list has a checkbox for each row, and a few other fields. */
+/** The maximum number of fields in a form: a checkbox for each row of a list, and a few others. */
 const maxFormFields = 200
 
-/**
- * Limits of pages rendered at the same time, and of waiting requests, in total and for each account. 64 may wait, so
- * that a browser can restore 40 tabs. Few run for each account, because pages that wait for the database must not
- * delay other accounts.
- */
+/** Limits of rendered and waiting pages. 64 may wait for each account, so that a browser can restore 40 tabs. */
 export const maxPages = { concurrency: 64, concurrencyPerKey: 4, maxQueue: 1_024, maxQueuePerKey: 64 }
 
 /** A request with a session. */
@@ -46,16 +43,7 @@ export interface PageRequest {
   readonly fields: Fields
 }
 
-/** The content of a page, inside the common frame. */
-export interface PageContent {
-  /** Names the thing and the place: "/summer on go.acme.com". */
-  readonly title: string
-  /** The `h1`, if it differs from the title. */
-  readonly heading?: Part
-  readonly place: Place
-  /** The primary action, to the right of the heading. */
-  readonly action?: Html
-  readonly body: Part
+export interface PageContent extends FrameContent {
   /** 200 by default. */
   readonly status?: number
   /** The redirect for a repeated form. Without it, a repeat does the work again. */
@@ -76,33 +64,42 @@ export class Redirect {
 /** Handles a request for a page. A thrown `Failure` becomes an error page. */
 export type PageHandler = (request: PageRequest) => Promise<PageContent | Redirect>
 
-export interface PagesOptions {
+export interface Services {
   readonly router: Router
-  readonly db: Db
-  readonly shortUrl: NoticeContext['shortUrl']
+  readonly storage: Storage
+  readonly keyring: Keyring
+  readonly shortUrl: ShortUrl
   /** Returns the public URL of the dashboard, without a trailing slash. */
   readonly dashboardUrl: (exchange: Exchange) => string
   /** Counts a request against the session's rate limit. Returns a failure if the limit is exceeded. */
   readonly countRequest: (session: number, exchange: Exchange) => Failure | undefined
+  /** Counts a failed sign-in. Returns a failure if there were too many from the IP address. */
+  readonly countFailedSignIn: (exchange: Exchange) => Failure | undefined
+  /** Deletes all clicks of a link. Returns false if the account has no such link. */
+  readonly deleteClicks: (account: number, link: number) => Promise<boolean>
+  readonly actions: {
+    readonly domains: DomainActions
+    readonly spaces: SpaceActions
+    readonly links: LinkActions
+  }
 }
 
+type PageServices = Pick<Services, 'router' | 'storage' | 'shortUrl' | 'dashboardUrl' | 'countRequest'>
+
 export class Pages {
-  readonly #options: PagesOptions
+  readonly #services: PageServices
   readonly #rendering = new Semaphore({ ...maxPages, rejection: tooManyPages })
   readonly #submissions = new Submissions<PageContent | Redirect>()
 
-  constructor(options: PagesOptions) {
-    this.#options = options
+  constructor(services: PageServices) {
+    this.#services = services
   }
 
-  /**
-   * Adds a page for GET. Without a session, redirects to the sign-in page and back afterwards. Returns `overloaded` to
-   * an account that requests too many pages at the same time.
-   */
+  /** Adds a page for GET. Without a session, redirects to the sign-in page and back afterwards. */
   get(path: string, page: PageHandler): void {
     this.getFile(path, (request) =>
       this.#rendering.run(async () => {
-        // The client may have left while the request waited. Then a response reaches no one, but is logged and counted.
+        // If the client left while the request waited, the response is only logged and counted.
         return request.exchange.response.destroyed ? send(request.exchange, 503) : this.#answer(request, page)
       }, String(request.account)),
     )
@@ -115,21 +112,16 @@ export class Pages {
       if (session === undefined) {
         return this.redirect(exchange, new Redirect(`/app/sign-in?next=${encodeURIComponent(exchange.target)}`))
       }
-      return this.#options.countRequest(session.id, exchange) ?? handler(requestOf(exchange, session, noFields))
+      return this.#services.countRequest(session.id, exchange) ?? handler(requestOf(exchange, session, noFields))
     })
   }
 
-  /**
-   * Adds a page for a form posted from our own pages. Forms that end a session are not limited, because a stolen
-   * session could otherwise keep its owner from ending it.
-   */
+  /** Adds a page for a form. Forms that end a session are not limited, so that a stolen session can be ended. */
   post(path: string, page: PageHandler, { isLimited = true } = {}): void {
     this.publicRoute('POST', path, async (exchange) => {
-      const fault = crossSiteFailure(exchange, this.#options.dashboardUrl(exchange))
-      if (fault !== undefined) return fault
       const session = await this.sessionOf(exchange)
       if (session === undefined) return this.redirect(exchange, new Redirect('/app/sign-in'))
-      const spent = isLimited ? this.#options.countRequest(session.id, exchange) : undefined
+      const spent = isLimited ? this.#services.countRequest(session.id, exchange) : undefined
       const form = spent ?? (await readForm(exchange, maxFormBytes))
       if (form instanceof Failure) return form
       const { once, ...fields } = form
@@ -140,32 +132,33 @@ export class Pages {
     })
   }
 
-  /** Adds a handler for a form posted from our own pages. No session is needed. */
+  /** Adds a handler for a form that needs no session. */
   publicPost(path: string, handler: (exchange: Exchange, fields: Fields) => Promise<Outcome>): void {
     this.publicRoute('POST', path, async (exchange) => {
-      const fault = crossSiteFailure(exchange, this.#options.dashboardUrl(exchange))
-      if (fault !== undefined) return fault
       const fields = await readForm(exchange, maxPublicFormBytes)
       return fields instanceof Failure ? fields : handler(exchange, fields)
     })
   }
 
-  /** Adds a handler that needs no session. Its failures become error pages. */
+  /** Adds a handler that needs no session. Rejects forms of other sites. Failures become error pages. */
   publicRoute(method: 'GET' | 'POST', path: string, handler: (exchange: Exchange) => Promise<Outcome>): void {
-    this.#options.router.add(method, path, handler, { formatFailure: renderFailurePage })
+    const { router, dashboardUrl } = this.#services
+    const checked = async (exchange: Exchange) =>
+      (method === 'POST' ? crossSiteFailure(exchange, dashboardUrl(exchange)) : undefined) ?? handler(exchange)
+    router.add(method, path, checked, { formatFailure: renderFailurePage })
   }
 
   /** Returns the session that the cookie identifies. */
   async sessionOf(exchange: Exchange): Promise<Session | undefined> {
     const secret = readSessionCookie(exchange, this.isSecure(exchange))
-    const session = secret === undefined ? undefined : await findSession(this.#options.db, secret)
+    const session = secret === undefined ? undefined : await findSession(this.#services.storage, secret)
     if (session !== undefined) exchange.logFields = { account: session.account.id, session: session.id }
     return session
   }
 
   /** Returns whether browsers reach the dashboard over HTTPS. */
   isSecure(exchange: Exchange): boolean {
-    return this.#options.dashboardUrl(exchange).startsWith('https:')
+    return this.#services.dashboardUrl(exchange).startsWith('https:')
   }
 
   /** Redirects the browser to a GET request (303). */
@@ -191,7 +184,8 @@ export class Pages {
     const frame = { account: session.account.name, scheme: readScheme(exchange), path }
     // Notices wait for a successful page.
     if (status >= 400) return this.send(exchange, status, renderFramed({ ...rest, ...frame }))
-    const names = { db: this.#options.db, shortUrl: this.#options.shortUrl, account: request.account }
+    const { storage, shortUrl } = this.#services
+    const names = { db: storage, shortUrl, account: request.account }
     // A HEAD response shows no notice.
     const notice = exchange.method === 'HEAD' ? null : await consumeNotice(exchange, names, this.isSecure(exchange))
     return this.send(exchange, status, renderFramed({ ...rest, ...frame, ...(notice && { notice }) }))
@@ -203,13 +197,13 @@ async function contentOrFailure(request: PageRequest, page: PageHandler): Promis
   try {
     return await page(request)
   } catch (error) {
+    if (!(error instanceof Failure)) throw error
     const { exchange, fields } = request
-    const { method, target } = exchange
-    const refusal = error instanceof Failure ? failureContent(error, { method, target, next: fields.next }) : null
-    if (!(error instanceof Failure) || refusal === null) throw error
+    const content = failureContent(error, exchange, fields.next)
+    if (content === null) throw error
     // For the log.
     exchange.failure = error.code
-    return refusal
+    return content
   }
 }
 
@@ -231,21 +225,19 @@ export function idParam({ exchange }: PageRequest, what: string): number {
   return found(positiveInteger(exchange.params.id ?? ''), what)
 }
 
-/** Reads a form. */
 async function readForm(exchange: Exchange, maxBytes: number): Promise<Fields | Failure> {
   const bytes = await receiveBody(exchange, maxBytes)
   return bytes instanceof Failure ? bytes : parseForm(bytes, maxFormFields)
 }
 
 /**
- * Rejects a state-changing request from another site. It must have `Sec-Fetch-Site: same-origin` (Fetch Metadata) or,
- * without that header, an `Origin` with this host. `address` is the public URL of the dashboard, because a proxy may
- * request another host.
+ * Rejects a form from another site. Our own have `Sec-Fetch-Site: same-origin` (Fetch Metadata) or, without that header,
+ * an `Origin` with the host of the request or of the public URL, which differ behind a proxy.
  */
-function crossSiteFailure({ headers, host }: Exchange, address: string): Failure | undefined {
+function crossSiteFailure({ headers, host }: Exchange, publicUrl: string): Failure | undefined {
   const site = headers['sec-fetch-site']
   if (site === 'same-origin') return undefined
-  if (site === undefined && isOwnOrigin(headers.origin, [host, URL.parse(address)?.host ?? ''])) return undefined
+  if (site === undefined && isOwnOrigin(headers.origin, [host, URL.parse(publicUrl)?.host ?? ''])) return undefined
   return new Failure(
     'cross_site',
     'This request did not come from a page of this dashboard. Open the page, and try again there.',
@@ -254,10 +246,7 @@ function crossSiteFailure({ headers, host }: Exchange, address: string): Failure
 
 function isOwnOrigin(origin: string | undefined, hosts: readonly string[]): boolean {
   const url = URL.parse(origin ?? '')
-  return url !== null && /^https?:$/.test(url.protocol) && hosts.some((host) => hostOf(url.protocol, host) === url.host)
-}
-
-/** Returns the host without the default port of the protocol. */
-function hostOf(protocol: string, host: string): string | undefined {
-  return URL.parse(`${protocol}//${host}`)?.host
+  if (url === null || !/^https?:$/.test(url.protocol)) return false
+  // Parsing drops the default port of the protocol.
+  return hosts.some((host) => URL.parse(`${url.protocol}//${host}`)?.host === url.host)
 }

@@ -195,35 +195,6 @@ function changeOf(value: number, before: number, period: string): Html | null {
   return html`<span class="change" title="${title}">${icon(direction)}<span class="hidden-text">${direction}</span> ${share}<span class="hidden-text"> against ${period}</span></span>`
 }
 
-interface GroupQuery {
-  readonly db: Db
-  readonly shortUrl: ShortUrl
-  readonly account: number
-  readonly subject: Subject & { readonly scope: 'domain' | 'space' }
-  readonly query: Fields
-  /** The path of the page. */
-  readonly path: string
-}
-
-/** Renders group statistics. The page status is 422 if the period is invalid. */
-export async function groupStatistics(group: GroupQuery): Promise<{ readonly part: Html; readonly status: number }> {
-  const { query, subject, shortUrl } = group
-  const reading = periodFrom(query)
-  const statistics = { ...group, reading }
-  const isRefused = reading.violations.length > 0
-  // Once there have been visits, an empty period is worth showing.
-  const parts =
-    isRefused || (await hasVisits(statistics))
-      ? await Promise.all([
-          clicksOverTime(statistics),
-          topLinks(statistics, shortUrl),
-          breakdownBars(statistics, allBreakdowns),
-        ])
-      : [html`<p class="muted">None of its links has been visited in the last 12 months.</p>`]
-  const words = subject.scope === 'domain' ? 'Clicks on this domain' : 'Clicks in this space'
-  return { part: html`<section id="clicks"><h2>${words}</h2>${parts}</section>`, status: isRefused ? 422 : 200 }
-}
-
 /** The number of links in the ranking. */
 const shownLinks = 10
 

@@ -8,10 +8,9 @@ import { type Html, html } from '../../http/html.ts'
 import { type Scope, scopes } from '../../keys/scope.ts'
 import { createKey, findOwnKey, type IssuedKey, type Key, listKeys, revokeOwnKey, statusOf } from '../../keys/store.ts'
 import { boundedNfc } from '../../names/bounded-text.ts'
-import type { Db } from '../../storage/port.ts'
 import { FormState } from '../form-state.ts'
-import { slicePage } from '../list-state.ts'
-import { idParam, type PageContent, type Pages, Redirect } from '../pages.ts'
+import { slicePage } from '../lists.ts'
+import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, linkButton, onceField, submitButton } from '../parts/buttons.ts'
 import { checkbox, selectField, textField } from '../parts/fields.ts'
 import { timeAgo } from '../parts/format.ts'
@@ -21,7 +20,7 @@ import { table } from '../parts/table.ts'
 const home = '/app/keys'
 
 /** Adds `/app/keys` and the pages below it. */
-export function addKeyPages(pages: Pages, db: Db): void {
+export function addKeyPages(pages: Pages, { storage: db }: Services): void {
   pages.get(home, async ({ account, query }) => listPage(await listKeys(db, account), query))
 
   pages.get(`${home}/new`, async () => newPage(new FormState({ '*': 'true', expires: 'never' })))

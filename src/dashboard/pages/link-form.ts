@@ -1,18 +1,13 @@
-/**
- * Forms for new and existing links. Controls are named like API fields, so that each error appears next to its
- * control.
- */
+/** Forms for links. Controls are named like API fields, so that each error appears next to its control. */
 
-import { found } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import type { Link } from '../../links/schema.ts'
-import { linkOf } from '../../links/schema.ts'
+import { type Link, type LinkRow, linkOf } from '../../links/schema.ts'
 import { findLink, findLinkDomain } from '../../links/store.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
-import { attempt, FormState, preconditionFrom, Rejection } from '../form-state.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
-import { hiddenFields, linkButton, onceField, submitButton } from '../parts/buttons.ts'
+import type { FormState } from '../form-state.ts'
+import type { PageContent, Pages, Services } from '../pages.ts'
+import { hiddenFields } from '../parts/buttons.ts'
 import {
   type Choice,
   checkbox,
@@ -24,34 +19,42 @@ import {
 } from '../parts/fields.ts'
 import { exactTime, formatDay } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
-import { conflictMessage, type Difference, emptyState } from '../parts/messages.ts'
-import type { LinkServices } from './link.ts'
+import { addDomainFirst, type Difference } from '../parts/messages.ts'
+import { addRecordForms, newRecordForm } from '../record-forms.ts'
 
-const home = '/app/links'
-
-/** Adds the form for a new link. */
-export function addNewLinkPages(pages: Pages, { storage, actions }: LinkServices): void {
-  pages.get(`${home}/new`, async ({ account, query }) => {
-    const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
-    const choices = await loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] })
-    return newLinkContent(new FormState({ url, domain_id, space_id, redirect_status: '302' }), choices)
-  })
-
-  pages.post(home, async ({ account, fields }) => {
-    const link = await attempt(() => actions.insert(account, apiFields(fields)))
-    if (!(link instanceof Rejection)) return new Redirect(`${home}/${link.record.id}`, { code: 'link-created' })
-    const choices = await loadChoices(storage, account, { domains: [fields.domain_id], spaces: [fields.space_id] })
-    return { ...newLinkContent(new FormState(fields, link.violations), choices), status: 422 }
+/** Adds the forms for new and existing links. */
+export function addLinkForms(pages: Pages, { storage, actions: { links }, shortUrl }: Services): void {
+  addRecordForms<LinkRow>(pages, storage, {
+    what: 'link',
+    actions: {
+      insert: (account, fields) => links.insert(account, apiFields(fields)),
+      change: (account, id, fields, precondition) => links.change(account, id, apiFields(fields), precondition),
+    },
+    find: findLink,
+    initialValues: async ({ account, query }) => {
+      const { url, space_id, domain_id = (await findLinkDomain(storage, account, null))?.id } = query
+      return { url, domain_id, space_id, redirect_status: '302' }
+    },
+    newPage: async (state, { account }) => {
+      const { domain_id, space_id } = state.values
+      return newLinkPage(state, await loadChoices(storage, account, { domains: [domain_id], spaces: [space_id] }))
+    },
+    valuesOf: (row) => formValues(linkOf(row, shortUrl)),
+    editForm: async (row, { account, fields }) => {
+      const link = linkOf(row, shortUrl)
+      const choices = await loadChoices(storage, account, { spaces: [link.space_id, fields.space_id] })
+      return {
+        name: shortUrlText(link.short_url),
+        controls: (state) => existingLinkControls(state, choices, link.has_redirect_password),
+        differences: (sent) => linkDifferences(sent, link, choices),
+      }
+    },
   })
 }
 
-function newLinkContent(state: FormState, choices: Choices): PageContent {
+function newLinkPage(state: FormState, choices: Choices): PageContent {
   const shown = { title: 'New link', place: 'links' } as const
-  if (choices.domains.length === 0) {
-    const action = linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' })
-    const why = 'Every short link begins with a domain that you own, such as go.example.com.'
-    return { ...shown, body: emptyState({ title: 'Add a domain first', why, action }) }
-  }
+  if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
   const url = textField({
     name: 'url',
     label: 'Destination',
@@ -61,9 +64,8 @@ function newLinkContent(state: FormState, choices: Choices): PageContent {
     isRequired: true,
     hasFocus: state.violations.length === 0,
   })
-  const body = html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${state.withErrors(html`${url}${address(state, choices)}${linkSections(state, choices)}`)}
-<div class="actions">${submitButton({ label: 'Create link' })}<a class="button plain" href="${home}">Cancel</a></div></form>`
-  return { ...shown, body }
+  const controls = html`${url}${address(state, choices)}${linkSections(state, choices)}`
+  return { ...shown, body: newRecordForm('/app/links', 'Create link', state.withErrors(controls)) }
 }
 
 /** Renders the domain and the alias; a select only if there are several domains. */
@@ -83,35 +85,7 @@ function address(state: FormState, { domains }: Choices): Html {
   return html`<div class="joined">${domain}${alias}</div>`
 }
 
-/** Adds the form for an existing link. */
-export function addLinkEditPages(pages: Pages, { storage, actions, shortUrl }: LinkServices): void {
-  pages.get(`${home}/:id/edit`, async (request) => {
-    const { link, version } = await requestedLink(request)
-    const choices = await loadChoices(storage, request.account, { spaces: [link.space_id] })
-    return editLinkContent(link, new FormState({ ...formValues(link), version }), choices, null)
-  })
-
-  pages.post(`${home}/:id`, async (request) => {
-    const { account, fields } = request
-    const id = idParam(request, 'link')
-    const saved = await attempt(() => actions.change(account, id, apiFields(fields), preconditionFrom(fields.version)))
-    if (!(saved instanceof Rejection)) return new Redirect(`${home}/${id}`, { code: 'link-saved' })
-    const { link, version } = await requestedLink(request)
-    const choices = await loadChoices(storage, account, { spaces: [link.space_id, fields.space_id] })
-    const state = new FormState({ ...fields, version }, saved.violations)
-    const conflict = saved.isConflict ? conflictMessage(linkDifferences(fields, link, choices)) : null
-    return { ...editLinkContent(link, state, choices, conflict), status: saved.isConflict ? 409 : 422 }
-  })
-
-  async function requestedLink(request: PageRequest): Promise<{ readonly link: Link; readonly version: string }> {
-    const { record, version } = found(await findLink(storage, request.account, idParam(request, 'link')), 'link')
-    return { link: linkOf(record, shortUrl), version }
-  }
-}
-
-function editLinkContent(link: Link, state: FormState, choices: Choices, conflict: Html | null): PageContent {
-  const path = `${home}/${link.id}`
-  const words = shortUrlText(link.short_url)
+function existingLinkControls(state: FormState, choices: Choices, hasPassword: boolean): Html {
   const url = textField({ name: 'url', label: 'Destination', type: 'url', state: state.field('url'), isRequired: true })
   const alias = textField({
     name: 'alias',
@@ -120,10 +94,7 @@ function editLinkContent(link: Link, state: FormState, choices: Choices, conflic
     isCode: true,
     isRequired: true,
   })
-  const body = html`${conflict}<form method="post" action="${path}" class="form" data-guard novalidate>
-${hiddenFields({ version: state.field('version').value })}${state.withErrors(html`${url}${alias}${linkSections(state, choices, link.has_redirect_password)}`)}
-<div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
-  return { title: `Edit ${words}`, heading: html`Edit <bdi>${words}</bdi>`, place: 'links', body }
+  return html`${url}${alias}${linkSections(state, choices, hasPassword)}`
 }
 
 interface Control {
@@ -229,7 +200,7 @@ const redirects: readonly Choice[] = [
  * Renders the collapsible sections. Sections with errors are open; the others summarize their values. A stored
  * password is not shown.
  */
-export function linkSections(state: FormState, choices: Choices, hasPassword = false): Html {
+function linkSections(state: FormState, choices: Choices, hasPassword = false): Html {
   return html`${sections.map(({ title, controls }) => {
     const set = controls.flatMap((control) => summarizeControl(control, state, choices, hasPassword))
     const body = html`${controls.map((control) => renderControl(control, state, choices, hasPassword))}`

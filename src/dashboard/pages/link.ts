@@ -3,16 +3,13 @@
 import { findDomain } from '../../domains/store.ts'
 import { found, notFound } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import type { LinkActions } from '../../links/actions.ts'
 import { sendQr } from '../../links/qr-route.ts'
-import { type Link, type LinkRow, linkOf } from '../../links/schema.ts'
+import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
-import type { ShortUrl } from '../../names/short-url.ts'
 import type { Space } from '../../spaces/schema.ts'
 import { findSpace } from '../../spaces/store.ts'
-import type { Storage } from '../../storage/port.ts'
 import { attempt, Rejection } from '../form-state.ts'
-import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { copyButton, hiddenFields, linkButton, postButton, submitButton } from '../parts/buttons.ts'
 import { exactTimeElement, quantity, timeAgo } from '../parts/format.ts'
 import { destination, shortUrlParts, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
@@ -31,46 +28,49 @@ import {
 
 const home = '/app/links'
 
-/** Adds `/app/links/{id}` and its files. */
-export function addLinkPages(pages: Pages, { storage, shortUrl }: Pick<LinkServices, 'storage' | 'shortUrl'>): void {
-  pages.get(`${home}/:id`, async (request) => {
-    const { account, query } = request
-    const link = await requestedLink(request)
-    const reading = periodFrom(query)
-    const path = `${home}/${link.id}`
-    const subject = { scope: 'link', id: link.id } as const
-    const context = { db: storage, account, subject, reading, path }
-    const isRefused = reading.violations.length > 0
-    // An invalid period is reported above the figures.
-    const isQuiet = !isRefused && link.clicks === 0 && !(await hasVisits(context))
-    const [space, stats] = await Promise.all([
-      link.space_id === null ? undefined : findSpace(storage, account, link.space_id),
-      isQuiet ? null : Promise.all([clicksOverTime(context), breakdownBars(context, allBreakdowns)]),
-    ])
-    const body = html`${linkFacts(link, space?.record, `${path}/qr`)}
-${clicksSection(link, stats)}
-${deletionSection(link, stats !== null)}`
-    const status = isRefused ? 422 : 200
-    return { ...titleAndHeading(link), place: 'links', action: headActions(link), body, status }
-  })
+/** Adds `/app/links/{id}` and the pages below it. */
+export function addLinkPages(pages: Pages, services: Services): void {
+  pages.get(`${home}/:id`, (request) => showLink(request, services))
 
   pages.getFile(`${home}/:id/clicks.csv`, async (request) => {
-    const { id, alias } = await requestedLink(request)
-    return sendClicksCsv(request, storage, { scope: 'link', id }, `${alias}-clicks.csv`)
+    const { id, alias } = await requestedLink(request, services)
+    return sendClicksCsv(request, services.storage, { scope: 'link', id }, `${alias}-clicks.csv`)
   })
 
   pages.getFile(`${home}/:id/qr`, async (request) => {
-    const { alias: name, short_url: address } = await requestedLink(request)
+    const { alias: name, short_url: shortUrl } = await requestedLink(request, services)
     const { download, ...query } = request.query
     const disposition = download === undefined ? 'inline' : 'attachment'
     const headers = { 'cache-control': 'no-store' }
-    return sendQr(request.exchange, { name, shortUrl: address, query, disposition, headers }, null)
+    return sendQr(request.exchange, { name, shortUrl, query, disposition, headers }, null)
   })
 
-  async function requestedLink(request: PageRequest): Promise<Link> {
-    const { record } = found(await findLink(storage, request.account, idParam(request, 'link')), 'link')
-    return linkOf(record, shortUrl)
-  }
+  addLinkActions(pages, services)
+}
+
+async function requestedLink(request: PageRequest, { storage, shortUrl }: Services): Promise<Link> {
+  const { record } = found(await findLink(storage, request.account, idParam(request, 'link')), 'link')
+  return linkOf(record, shortUrl)
+}
+
+async function showLink(request: PageRequest, services: Services): Promise<PageContent> {
+  const { account, query } = request
+  const { storage } = services
+  const link = await requestedLink(request, services)
+  const reading = periodFrom(query)
+  const path = `${home}/${link.id}`
+  const asked = { db: storage, account, subject: { scope: 'link', id: link.id } as const, reading, path }
+  const isRefused = reading.violations.length > 0
+  // An invalid period is reported above the figures.
+  const isQuiet = !isRefused && link.clicks === 0 && !(await hasVisits(asked))
+  const [space, stats] = await Promise.all([
+    link.space_id === null ? undefined : findSpace(storage, account, link.space_id),
+    isQuiet ? null : Promise.all([clicksOverTime(asked), breakdownBars(asked, allBreakdowns)]),
+  ])
+  const body = html`${linkFacts(link, space?.record, `${path}/qr`)}
+${clicksSection(link, stats)}
+${deletionSection(link, stats !== null)}`
+  return { ...titleAndHeading(link), place: 'links', action: headActions(link), body, status: isRefused ? 422 : 200 }
 }
 
 function clicksSection(link: Link, stats: readonly Html[] | null): Html {
@@ -91,17 +91,11 @@ function deletionSection({ id }: Link, hasStatistics: boolean): Html {
 /** The maximum length of the destination. */
 const shownUrl = 160
 
-/** Returns the title of the document and the heading of the page. */
-export function titleAndHeading({ short_url, status }: Pick<Link, 'short_url' | 'status'>): {
-  readonly title: string
-  readonly heading: Html
-} {
+/** Returns the title of the document and the heading of the page, which allows a line break after the host. */
+function titleAndHeading({ short_url, status }: Link) {
   const { host, path } = shortUrlParts(short_url)
-  // Allows a line break after the host.
-  return {
-    title: `${path} on ${host}`,
-    heading: html`<bdi class="short-url" dir="ltr">${host}/<wbr>${path.slice(1)}</bdi> ${statusBadge(status)}`,
-  }
+  const heading = html`<bdi class="short-url" dir="ltr">${host}/<wbr>${path.slice(1)}</bdi> ${statusBadge(status)}`
+  return { title: `${path} on ${host}`, heading }
 }
 
 /** Renders the buttons that copy, open, edit, and enable or disable the link. */
@@ -155,67 +149,51 @@ function qrSection({ short_url }: Link, path: string): Html {
 <select id="qr-size" name="size"><option value="256">256 px</option><option value="512" selected>512 px</option><option value="1024">1024 px</option><option value="2048">2048 px</option></select></form></div></section>`
 }
 
-export interface LinkServices {
-  readonly storage: Storage
-  readonly actions: LinkActions
-  readonly shortUrl: ShortUrl
-  /** Deletes all clicks of a link. Returns false if the account has no such link. */
-  readonly deleteClicks: (account: number, link: number) => Promise<boolean>
-}
-
 /** Adds the actions on one link. Each returns to the list in its previous state, or to the link page. */
-export function addLinkActionPages(pages: Pages, services: LinkServices): void {
-  const { storage, actions, shortUrl, deleteClicks } = services
-  for (const [name, disabled, code] of switches) {
+function addLinkActions(pages: Pages, services: Services): void {
+  const { actions, deleteClicks } = services
+  const { links } = actions
+  for (const [name, disabled] of [
+    ['enable', 'false'],
+    ['disable', 'true'],
+  ] as const) {
     pages.post(`${home}/:id/${name}`, async (request) => {
       const id = idParam(request, 'link')
-      await actions.change(request.account, id, { disabled }, null)
-      return new Redirect(linkReturnPath(request.fields.next), { code, ids: [id] })
+      await links.change(request.account, id, { disabled }, null)
+      return new Redirect(linkReturnPath(request.fields.next), { code: `link-${name}d`, ids: [id] })
     })
   }
 
   pages.get(`${home}/:id/delete`, async (request) => {
-    const { account, query } = request
-    const next = query.next === undefined ? null : linkListReturnPath(query.next)
-    return deletePage({ storage, account, shortUrl }, await requestedLink(request), next)
+    const { next } = request.query
+    const link = await requestedLink(request, services)
+    return deletePage(services, request.account, link, next === undefined ? null : linkListReturnPath(next))
   })
 
   pages.post(`${home}/:id/delete`, async (request) => {
     const id = idParam(request, 'link')
-    await actions.removeForNow(request.account, id, null)
+    await links.removeForNow(request.account, id, null)
     return new Redirect(linkListReturnPath(request.fields.next), { code: 'link-deleted', ids: [id] })
   })
 
   pages.post(`${home}/:id/restore`, async (request) => {
     const id = idParam(request, 'link')
     const list = linkListReturnPath(request.fields.next)
-    const link = await attempt(() => actions.restore(request.account, id))
+    const link = await attempt(() => links.restore(request.account, id))
     if (link instanceof Rejection) return new Redirect(list, { code: 'alias-taken' })
     return new Redirect(list, link === undefined ? { code: 'too-late' } : { code: 'link-restored', ids: [id] })
   })
 
-  pages.get(`${home}/:id/forget`, async (request) => {
-    const { id, domain_name, alias, clicks } = await requestedLink(request)
-    return deleteStatisticsPage(id, shortUrlText(shortUrl(domain_name ?? '', alias)), clicks)
-  })
+  pages.get(`${home}/:id/forget`, async (request) => deleteStatisticsPage(await requestedLink(request, services)))
 
   pages.post(`${home}/:id/forget`, async (request) => {
     const id = idParam(request, 'link')
     if (!(await deleteClicks(request.account, id))) throw notFound('link')
     return new Redirect(`${home}/${id}`, { code: 'clicks-deleted' })
   })
-
-  async function requestedLink(request: PageRequest) {
-    return found(await findLink(storage, request.account, idParam(request, 'link')), 'link').record
-  }
 }
 
-const switches = [
-  ['enable', 'false', 'link-enabled'],
-  ['disable', 'true', 'link-disabled'],
-] as const
-
-function deleteStatisticsPage(id: number, shortUrl: string, clicks: number): PageContent {
+function deleteStatisticsPage({ id, clicks, short_url }: Link): PageContent {
   const body = confirmation({
     action: `${home}/${id}/forget`,
     consequences: [
@@ -224,50 +202,46 @@ function deleteStatisticsPage(id: number, shortUrl: string, clicks: number): Pag
     verb: 'Delete the statistics',
     cancel: `${home}/${id}`,
   })
-  return { title: `Delete the statistics of ${shortUrl}?`, place: 'links', body }
+  return { title: `Delete the statistics of ${shortUrlText(short_url)}?`, place: 'links', body }
+}
+
+const undoable = 'You can undo this for a minute.'
+
+/** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
+async function deletePage(services: Services, account: number, link: Link, next: string | null): Promise<PageContent> {
+  const { id, clicks, short_url } = link
+  const name = shortUrlText(short_url)
+  const counts = clicks === 0 ? 'It has not been visited yet.' : `It has been visited ${quantity(clicks, 'time')}.`
+  const body = confirmation({
+    action: `${home}/${id}/delete`,
+    consequences: [html`${await describeEffect(services, account, [link])} ${counts}`, undoable],
+    verb: html`Delete ${name}`,
+    cancel: next ?? `${home}/${id}`,
+    ...(next !== null && { fields: { next } }),
+  })
+  return { title: `Delete ${name}?`, place: 'links', body }
 }
 
 /** The maximum number of links that the confirmation names. */
 const namedLinks = 5
-const undoable = 'You can undo this for a minute.'
-
-interface DeletionContext {
-  readonly storage: Storage
-  readonly account: number
-  readonly shortUrl: ShortUrl
-}
-
-/** Asks whether to delete the link. `next` is the list to return to; null on the link page. */
-async function deletePage(context: DeletionContext, link: LinkRow, next: string | null): Promise<PageContent> {
-  const shortUrl = shortUrlOf(context, link)
-  const counts =
-    link.clicks === 0 ? 'It has not been visited yet.' : `It has been visited ${quantity(link.clicks, 'time')}.`
-  const body = confirmation({
-    action: `${home}/${link.id}/delete`,
-    consequences: [html`${await describeEffect(context, [link])} ${counts}`, undoable],
-    verb: html`Delete ${shortUrl}`,
-    cancel: next ?? `${home}/${link.id}`,
-    ...(next !== null && { fields: { next } }),
-  })
-  return { title: `Delete ${shortUrl}?`, place: 'links', body }
-}
 
 /** Asks whether to delete several links. Names the most visited ones. */
 export async function deleteManyPage(
-  context: DeletionContext,
-  links: readonly LinkRow[],
+  services: Services,
+  account: number,
+  links: readonly Link[],
   next: string,
 ): Promise<PageContent> {
   const counts = quantity(links.length, 'link')
   const named = links.toSorted((one, other) => other.clicks - one.clicks).slice(0, namedLinks)
   const things: Part[] = named.map(
-    (link) => html`<bdi>${shortUrlOf(context, link)}</bdi>: ${quantity(link.clicks, 'click')}`,
+    ({ short_url, clicks }) => html`<bdi>${shortUrlText(short_url)}</bdi>: ${quantity(clicks, 'click')}`,
   )
   if (links.length > namedLinks) things.push(`and ${links.length - namedLinks} more`)
   const body = confirmation({
     action: `${home}/selected`,
     things,
-    consequences: [await describeEffect(context, links), undoable],
+    consequences: [await describeEffect(services, account, links), undoable],
     verb: `Delete ${counts}`,
     cancel: next,
     fields: { what: 'delete', confirmed: 'true', next, ...selectedRows(links.map(({ id }) => id)) },
@@ -275,16 +249,12 @@ export async function deleteManyPage(
   return { title: `Delete ${counts}?`, place: 'links', body }
 }
 
-function shortUrlOf({ shortUrl }: DeletionContext, link: LinkRow): string {
-  return shortUrlText(linkOf(link, shortUrl).short_url)
-}
-
 /** Describes the effect on visitors: a 404, or the domain's not-found page. */
-async function describeEffect({ storage, account }: DeletionContext, links: readonly LinkRow[]): Promise<Part> {
-  const domains = [...new Set(links.map(({ domain_id }) => domain_id))]
-  const found = await Promise.all(domains.map((id) => findDomain(storage, account, id)))
-  const [address = null, ...others] = new Set(found.map((domain) => domain?.record.not_found_url ?? null))
+async function describeEffect({ storage }: Services, account: number, links: readonly Link[]): Promise<Part> {
+  const ids = new Set(links.map(({ domain_id }) => domain_id))
+  const domains = await Promise.all([...ids].map((id) => findDomain(storage, account, id)))
+  const [url = null, ...others] = new Set(domains.map((domain) => domain?.record.not_found_url ?? null))
   if (others.length > 0) return 'Visitors will immediately see a 404, or the not-found page of the domain.'
-  if (address === null) return 'Visitors will see a 404 immediately.'
-  return html`Visitors will be redirected to ${destination(address)} immediately.`
+  if (url === null) return 'Visitors will see a 404 immediately.'
+  return html`Visitors will be redirected to ${destination(url)} immediately.`
 }

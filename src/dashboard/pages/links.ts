@@ -6,35 +6,35 @@ import { Failure, validationFailed } from '../../errors.ts'
 import { positiveInteger } from '../../forms/rules.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
+import type { LinkActions } from '../../links/actions.ts'
 import { type Status, statuses } from '../../links/link.ts'
 import { type Link, linkOf, listLinksQuery } from '../../links/schema.ts'
 import { findLink, listLinks } from '../../links/store.ts'
-import type { ShortUrl } from '../../names/short-url.ts'
 import { resources } from '../../resources.ts'
 import type { Space } from '../../spaces/schema.ts'
-import type { Page, Storage } from '../../storage/port.ts'
+import type { Page } from '../../storage/port.ts'
 import { sparkline } from '../charts/small-charts.ts'
 import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices.ts'
 import { attempt, Rejection } from '../form-state.ts'
-import { emptyPageMessage, ListState } from '../list-state.ts'
+import { filterBar, ListState } from '../lists.ts'
 import type { Notice } from '../notices.ts'
-import { type PageContent, type PageRequest, type Pages, Redirect } from '../pages.ts'
+import { type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { hiddenFields, linkButton, menu, submitButton } from '../parts/buttons.ts'
 import { type Choice, optionsOf } from '../parts/fields.ts'
 import { formatCount, quantity, timeAgo } from '../parts/format.ts'
 import { destination, shortUrlLink, shortUrlText, spaceLabel, statusBadge, truncateMiddle } from '../parts/links.ts'
-import { filterBar, pagination, resultCount } from '../parts/list-controls.ts'
-import { emptyState } from '../parts/messages.ts'
+import { addDomainFirst, emptyState } from '../parts/messages.ts'
 import { longTable, selectable, selectRow } from '../parts/table.ts'
 import { linkListReturnPath } from '../return-path.ts'
-import { deleteManyPage, type LinkServices } from './link.ts'
+import { deleteManyPage } from './link.ts'
 
 const home = '/app/links'
 /** The number of days in the sparkline and in the click count of a row. */
 const recentDays = 30
 
-/** Adds `/app/links`. */
-export function addLinkListPage(pages: Pages, storage: Storage, shortUrl: ShortUrl): void {
+/** Adds `/app/links` and `/app/links/selected`, the form for selected rows. */
+export function addLinkListPages(pages: Pages, services: Services): void {
+  const { storage, shortUrl } = services
   pages.get(home, async ({ account, query }) => {
     const list = new ListState(home, query, listLinksQuery, resources.links)
     const { rows, ...counts } = await listLinks(storage, account, list.request)
@@ -52,6 +52,21 @@ export function addLinkListPage(pages: Pages, storage: Storage, shortUrl: ShortU
     }))
     return listPage(list, { rows: lines, ...counts }, choices)
   })
+
+  // Changing the color scheme on the confirmation page returns to this path.
+  pages.get(`${home}/selected`, async () => new Redirect(home))
+
+  pages.post(`${home}/selected`, async (request) => {
+    const { account, fields } = request
+    const ids = selectedIn(fields)
+    const list = linkListReturnPath(fields.next)
+    if (ids.length === 0) return new Redirect(list)
+    if (fields.what !== 'delete' || fields.confirmed === 'true')
+      return new Redirect(list, await applyToAll(ids, request, services))
+    const rows = await Promise.all(ids.map((id) => findLink(storage, account, id)))
+    const links = rows.flatMap((row) => (row === undefined ? [] : linkOf(row.record, shortUrl)))
+    return links.length === 0 ? new Redirect(list) : deleteManyPage(services, account, links, list)
+  })
 }
 
 interface Row {
@@ -62,28 +77,17 @@ interface Row {
 }
 
 async function listPage(list: ListState, page: Page<Row>, choices: Choices): Promise<PageContent> {
+  const shown = { title: 'Links', place: 'links' } as const
   const action = linkButton({ label: 'New link', href: `${home}/new`, weight: 'primary', icon: 'plus' })
-  const isWhole = activeFilters(list, choices).length === 0 && list.query.search === null
-  if (page.total === 0 && isWhole) return emptyPage(choices, action)
+  const labels = activeFilters(list, choices)
+  if (page.total === 0 && labels.length === 0 && list.query.search === null) {
+    if (choices.domains.length === 0) return { ...shown, body: addDomainFirst }
+    const why = 'A link redirects a short URL on your domain to any page.'
+    return { ...shown, body: emptyState({ title: 'No links yet', why, action }) }
+  }
   const body = html`${filters(list, choices)}
-<div id="results" class="results">${await results(list, page, choices)}</div>`
-  return { title: 'Links', place: 'links', action, body }
-}
-
-function emptyPage({ domains }: Choices, action: Html): PageContent {
-  const first =
-    domains.length === 0
-      ? emptyState({
-          title: 'Add a domain first',
-          why: 'Every short link begins with a domain that you own, such as go.example.com.',
-          action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
-        })
-      : emptyState({
-          title: 'No links yet',
-          why: 'A link redirects a short URL on your domain to any page.',
-          action,
-        })
-  return { title: 'Links', place: 'links', body: first }
+<div id="results" class="results">${await results(list, page, labels, choices)}</div>`
+  return { ...shown, action, body }
 }
 
 const statusLabels: Readonly<Record<Status, string>> = {
@@ -95,33 +99,18 @@ const statusLabels: Readonly<Record<Status, string>> = {
 
 function filters(list: ListState, { domains, spaces }: Choices): Html {
   const any = (label: string): Choice => ({ value: '', label })
-  return filterBar({
+  const noSpaceChoice = { value: noSpace, label: 'No space' }
+  const states = statuses.map((status) => ({ value: status, label: statusLabels[status] }))
+  const order = ['sort_by', 'sort'].map((name) => [name, list.filterValue(name)])
+  return filterBar(list, {
     action: home,
-    search: { name: 'search', label: 'Search links', value: list.query.search ?? '' },
+    search: 'Search links',
     filters: [
-      {
-        name: 'domain_id',
-        label: 'Domain',
-        value: list.filterValue('domain_id'),
-        options: [any('All domains'), ...domains.map(domainChoice)],
-      },
-      {
-        name: 'space_id',
-        label: 'Space',
-        value: list.filterValue('space_id'),
-        options: [any('All spaces'), { value: '0', label: 'No space' }, ...spaces.map(spaceChoice)],
-      },
-      {
-        name: 'status',
-        label: 'State',
-        value: list.filterValue('status'),
-        options: [any('Any state'), ...statuses.map((status) => ({ value: status, label: statusLabels[status] }))],
-      },
+      { name: 'domain_id', label: 'Domain', options: [any('All domains'), ...domains.map(domainChoice)] },
+      { name: 'space_id', label: 'Space', options: [any('All spaces'), noSpaceChoice, ...spaces.map(spaceChoice)] },
+      { name: 'status', label: 'State', options: [any('Any state'), ...states] },
     ],
-    preserved: Object.fromEntries(
-      ['sort_by', 'sort'].flatMap((name) => (list.filterValue(name) === '' ? [] : [[name, list.filterValue(name)]])),
-    ),
-    results: 'results',
+    preserved: Object.fromEntries(order.filter(([, value]) => value !== '')),
   })
 }
 
@@ -139,26 +128,31 @@ function activeFilters(list: ListState, { domains, spaces }: Choices): string[] 
 
 const noFilters = { domain_id: null, space_id: null, status: null }
 
-async function results(list: ListState, page: Page<Row>, choices: Choices): Promise<Html> {
-  const { rows, total, totalIsExact } = page
-  const filters = activeFilters(list, choices)
-  const isNarrowed = filters.length > 0 || list.query.search !== null
-  const clear = isNarrowed ? list.href({ search: null, ...noFilters }) : null
-  if (rows.length === 0) return list.page === 1 ? noMatch(list, filters) : emptyPageMessage(list)
-  const pages = { page: list.page, perPage: list.query.per_page, total, totalIsExact }
-  const found = resultCount(`${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`, clear)
+async function results(
+  list: ListState,
+  { rows, total, totalIsExact }: Page<Row>,
+  labels: readonly string[],
+  choices: Choices,
+): Promise<Html> {
+  if (rows.length === 0) return list.page === 1 ? noMatch(list, labels) : list.emptyPageMessage()
+  const isNarrowed = labels.length > 0 || list.query.search !== null
+  const clear = isNarrowed
+    ? html`<a class="small" href="${list.href({ search: null, ...noFilters })}">Clear all</a>`
+    : null
+  const count = `${totalIsExact ? '' : 'More than '}${quantity(total, 'link')}`
+  const found = html`<div class="found"><p data-count>${count}</p>${clear}</div>`
   return html`${found}${selectable(`${home}/selected`, await linkTable(rows, list), selectedActions(choices, list))}
-${pagination({ ...pages, href: (page) => list.pageHref(page) })}`
+${list.pagination(total, totalIsExact)}`
 }
 
 /** Renders the empty result of a search or filter, with next steps. */
-function noMatch(list: ListState, filters: readonly string[]): Html {
+function noMatch(list: ListState, labels: readonly string[]): Html {
   const { search } = list.query
-  const among = `Only links with these filters were searched: ${filters.join(', ')}.`
-  const why = filters.length > 0 ? among : 'The search covers aliases, titles and destinations.'
+  const among = `Only links with these filters were searched: ${labels.join(', ')}.`
+  const why = labels.length > 0 ? among : 'The search covers aliases, titles and destinations.'
   const action = html`<div class="actions">
 ${search === null ? null : linkButton({ label: 'Clear search', href: list.href({ search: null }) })}
-${filters.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) })}
+${labels.length === 0 ? null : linkButton({ label: 'Clear filters', href: list.href(noFilters) })}
 ${linkButton({ label: 'New link', href: `${home}/new` })}</div>`
   const title = search === null ? 'No link matches the filters' : `No link matches “${truncateMiddle(search, 60)}”`
   return emptyState({ title, why, action })
@@ -166,7 +160,6 @@ ${linkButton({ label: 'New link', href: `${home}/new` })}</div>`
 
 function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
   const now = Date.now()
-  const { sort_by, sort } = list.query
   return longTable({
     caption: 'Links',
     rows,
@@ -197,7 +190,7 @@ function linkTable(rows: readonly Row[], list: ListState): Promise<Html> {
       { label: 'Created', leaves: 3, sortBy: 'id', cell: ({ link }) => timeAgo(link.created_at, now) },
       { label: 'Actions', kind: 'menu', cell: ({ link }) => rowMenu(link, list) },
     ],
-    sorting: { by: sort_by, isDescending: sort === 'desc', href: (by, isDown) => list.sortHref(by, isDown) },
+    sorting: list.sorting,
   })
 }
 
@@ -236,25 +229,6 @@ ${what('delete', 'Delete', 'danger')}`
 /** The form value for "no space"; an empty value means no choice. */
 const noSpace = '0'
 
-/** Adds `/app/links/selected`, the form for selected rows. */
-export function addSelectedLinkPages(pages: Pages, services: LinkServices): void {
-  const { storage, shortUrl } = services
-  // Changing the color scheme on the confirmation page returns to this path.
-  pages.get(`${home}/selected`, async () => new Redirect(home))
-
-  pages.post(`${home}/selected`, async (request) => {
-    const { account, fields } = request
-    const ids = selectedIn(fields)
-    const list = linkListReturnPath(fields.next)
-    if (ids.length === 0) return new Redirect(list)
-    if (fields.what !== 'delete' || fields.confirmed === 'true')
-      return new Redirect(list, await applyToAll(ids, request, services))
-    const links = await Promise.all(ids.map((id) => findLink(storage, account, id)))
-    const existing = links.flatMap((link) => link?.record ?? [])
-    return existing.length === 0 ? new Redirect(list) : deleteManyPage({ storage, account, shortUrl }, existing, list)
-  })
-}
-
 /** Returns the selected ids. */
 function selectedIn(fields: Fields): number[] {
   return Object.keys(fields).flatMap((name) => /^row-([1-9]\d{0,15})$/.exec(name)?.slice(1).map(Number) ?? [])
@@ -264,42 +238,74 @@ function selectedIn(fields: Fields): number[] {
 async function applyToAll(
   ids: readonly number[],
   { account, fields }: PageRequest,
-  services: LinkServices,
+  { actions }: Services,
 ): Promise<Notice> {
-  const { apply, notice } = actionFrom(fields, account, services)
+  const action = actionFrom(fields, account, actions.links)
   const done: number[] = []
   for (const id of ids) {
     try {
-      if ((await apply(id)) !== false) done.push(id)
+      if ((await action.apply(id)) !== false) done.push(id)
     } catch (error) {
-      if (isNotFound(error)) continue
+      if (error instanceof Failure && error.code === 'not_found') continue
       // Completed changes must be reported, because they can be undone.
       if (done.length > 0 && error instanceof Failure) break
       throw error
     }
   }
-  return notice(done, ids.length - done.length)
+  if (done.length > 0) return noticeFor(action, done, ids.length - done.length)
+  return fields.what === 'restore' ? { code: 'links-not-restored', count: ids.length } : { code: 'links-gone' }
+}
+
+function noticeFor({ single, several }: LinkAction, done: readonly number[], failed: number): Notice {
+  if (single !== undefined && done.length === 1 && failed === 0) return { code: single, ids: done }
+  return { ...several(done), count: done.length, failed }
 }
 
 interface LinkAction {
   /** Returns false if the action was not possible. */
   readonly apply: (id: number) => Promise<unknown>
-  readonly notice: (done: readonly number[], failed: number) => Notice
+  /** The notice if only one link was selected. */
+  readonly single?: Notice['code']
+  /** Returns the notice without its figures. */
+  readonly several: (done: readonly number[]) => Notice
 }
 
-function actionFrom({ what, space_id }: Fields, account: number, { actions }: LinkServices): LinkAction {
-  const change = (fields: Fields) => (id: number) => actions.change(account, id, fields, null)
+function actionFrom({ what, space_id }: Fields, account: number, links: LinkActions): LinkAction {
+  const change = (fields: Fields) => (id: number) => links.change(account, id, fields, null)
   switch (what) {
     case 'enable':
-      return { apply: change({ disabled: 'false' }), notice: switchNotice('enabled') }
+      return {
+        apply: change({ disabled: 'false' }),
+        single: 'link-enabled',
+        several: () => ({ code: 'links-enabled' }),
+      }
     case 'disable':
-      return { apply: change({ disabled: 'true' }), notice: switchNotice('disabled') }
-    case 'move':
-      return moveTo(space_id, change)
+      return {
+        apply: change({ disabled: 'true' }),
+        single: 'link-disabled',
+        several: () => ({ code: 'links-disabled' }),
+      }
+    case 'move': {
+      const space = requestedSpace(space_id)
+      return {
+        apply: change({ space_id: space === null ? '' : String(space) }),
+        several: () => (space === null ? { code: 'links-without-space' } : { code: 'links-moved', ids: [space] }),
+      }
+    }
     case 'delete':
-      return { apply: (id) => actions.removeForNow(account, id, null), notice: deletionNotice }
+      return {
+        apply: (id) => links.removeForNow(account, id, null),
+        single: 'link-deleted',
+        several: (ids) => ({ code: 'links-deleted', ids }),
+      }
     case 'restore':
-      return { apply: (id) => restoreLink(() => actions.restore(account, id)), notice: restoreNotice }
+      return {
+        apply: async (id) => {
+          const link = await attempt(() => links.restore(account, id))
+          return link !== undefined && !(link instanceof Rejection)
+        },
+        several: () => ({ code: 'links-restored' }),
+      }
     default:
       throw new Failure(
         'malformed_body',
@@ -308,50 +314,15 @@ function actionFrom({ what, space_id }: Fields, account: number, { actions }: Li
   }
 }
 
-function switchNotice(to: 'enabled' | 'disabled'): LinkAction['notice'] {
-  return (done, failed) => {
-    if (done.length === 1 && failed === 0) return { code: `link-${to}`, ids: done }
-    return noticeForMany({ code: `links-${to}` }, done, failed)
-  }
-}
-
-const deletionNotice: LinkAction['notice'] = (done, failed) => {
-  if (done.length === 1 && failed === 0) return { code: 'link-deleted', ids: done }
-  return noticeForMany({ code: 'links-deleted', ids: done }, done, failed)
-}
-
-const restoreNotice: LinkAction['notice'] = (done, failed) => {
-  if (done.length === 0) return { code: 'links-not-restored', count: failed }
-  return { code: 'links-restored', count: done.length, failed: failed }
-}
-
-function noticeForMany(notice: Notice, done: readonly number[], failed: number): Notice {
-  return done.length === 0 ? { code: 'links-gone' } : { ...notice, count: done.length, failed: failed }
-}
-
-function moveTo(space: unknown, change: (fields: Fields) => LinkAction['apply']): LinkAction {
-  if (space === undefined || space === '') {
-    throw spaceViolation('required', 'Choose the space that the links move to, or “No space”.')
-  }
-  if (space === noSpace) {
-    return { apply: change({ space_id: '' }), notice: (...of) => noticeForMany({ code: 'links-without-space' }, ...of) }
-  }
-  const id = positiveInteger(String(space))
-  if (id === undefined) throw spaceViolation('out_of_range', 'Choose a space of the list, or “No space”.')
-  const ids = [id]
-  return { apply: change({ space_id: space }), notice: (...of) => noticeForMany({ code: 'links-moved', ids }, ...of) }
-}
-
-function spaceViolation(code: 'required' | 'out_of_range', message: string): Failure {
-  return validationFailed([{ field: 'space_id', code, message }])
-}
-
-/** Restores a link. Returns false if it is gone for good or another link uses its alias. */
-async function restoreLink(restore: () => Promise<unknown>): Promise<boolean> {
-  const link = await attempt(restore)
-  return link !== undefined && !(link instanceof Rejection)
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof Failure && error.code === 'not_found'
+/** Returns the selected space; null means no space. Throws `validation_failed`. */
+function requestedSpace(text: unknown): number | null {
+  if (text === noSpace) return null
+  const id = positiveInteger(String(text))
+  if (id !== undefined) return id
+  const code = text === undefined || text === '' ? 'required' : 'out_of_range'
+  const message =
+    code === 'required'
+      ? 'Choose the space that the links move to, or “No space”.'
+      : 'Choose a space of the list, or “No space”.'
+  throw validationFailed([{ field: 'space_id', code, message }])
 }

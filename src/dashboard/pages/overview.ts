@@ -7,8 +7,8 @@ import { listLinks } from '../../links/store.ts'
 import type { ShortUrl } from '../../names/short-url.ts'
 import { resources } from '../../resources.ts'
 import type { Storage } from '../../storage/port.ts'
-import { ListState } from '../list-state.ts'
-import type { PageContent, Pages } from '../pages.ts'
+import { ListState } from '../lists.ts'
+import type { PageContent, Pages, Services } from '../pages.ts'
 import { linkButton } from '../parts/buttons.ts'
 import { quantity } from '../parts/format.ts'
 import { shortUrlLink } from '../parts/links.ts'
@@ -18,13 +18,8 @@ import { qrImage } from './link.ts'
 
 const home = '/app'
 
-interface OverviewServices {
-  readonly storage: Storage
-  readonly shortUrl: ShortUrl
-}
-
 /** Adds `/app`. */
-export function addOverviewPage(pages: Pages, { storage, shortUrl }: OverviewServices): void {
+export function addOverviewPage(pages: Pages, { storage, shortUrl }: Services): void {
   pages.get(home, async ({ account, query }) => {
     const reading = periodFrom(query)
     const statistics = {

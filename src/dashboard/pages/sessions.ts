@@ -3,10 +3,9 @@ import { notFound } from '../../errors.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
 import { listSessions, removeSession, removeSessions } from '../../sessions/store.ts'
-import type { Db } from '../../storage/port.ts'
 import { clearSessionCookie } from '../cookies.ts'
-import { slicePage } from '../list-state.ts'
-import { idParam, type PageContent, type Pages, Redirect } from '../pages.ts'
+import { slicePage } from '../lists.ts'
+import { idParam, type PageContent, type Pages, Redirect, type Services } from '../pages.ts'
 import { postButton } from '../parts/buttons.ts'
 import { timeAgo } from '../parts/format.ts'
 import { table } from '../parts/table.ts'
@@ -15,7 +14,7 @@ const home = '/app/sessions'
 type Listed = Awaited<ReturnType<typeof listSessions>>[number]
 
 /** Adds `/app/sessions`. */
-export function addSessionPages(pages: Pages, db: Db): void {
+export function addSessionPages(pages: Pages, { storage: db }: Services): void {
   pages.get(home, async ({ account, session, query }) => {
     return listPage(await listSessions(db, account), session.id, query)
   })

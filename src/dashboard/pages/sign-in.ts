@@ -8,26 +8,17 @@ import { Failure, type Violation } from '../../errors.ts'
 import type { Exchange } from '../../http/exchange.ts'
 import type { Fields } from '../../http/form-encoding.ts'
 import { type Html, html } from '../../http/html.ts'
-import type { Keyring } from '../../keys/keyring.ts'
 import { type NewSession, removeSession, signInByKey, signInByToken } from '../../sessions/store.ts'
-import type { Db } from '../../storage/port.ts'
 import { clearSessionCookie, readScheme, setSessionCookie, storeScheme } from '../cookies.ts'
 import { FormState } from '../form-state.ts'
 import { renderBare } from '../frame.ts'
-import { type Pages, Redirect } from '../pages.ts'
+import { type Pages, Redirect, type Services } from '../pages.ts'
 import { hiddenFields, submitButton } from '../parts/buttons.ts'
 import { textField } from '../parts/fields.ts'
 import { shortReturnPath } from '../return-path.ts'
 
-export interface SignInServices {
-  readonly db: Db
-  readonly keyring: Keyring
-  /** Counts a failed sign-in. Returns a failure if there were too many from the IP address. */
-  readonly countFailedSignIn: (exchange: Exchange) => Failure | undefined
-}
-
 /** Adds `/app/sign-in` and `/app/sign-out`. */
-export function addSignInPages(pages: Pages, { db, keyring, countFailedSignIn }: SignInServices): void {
+export function addSignInPages(pages: Pages, { storage: db, keyring, countFailedSignIn }: Services): void {
   pages.publicRoute('GET', '/app/sign-in', async (exchange) => {
     const session = await pages.sessionOf(exchange)
     const next = shortReturnPath(exchange.query.next)

@@ -23,7 +23,14 @@ export function emptyState({ title, why, action }: Empty): Html {
   return html`<section class="empty"><h2>${title}</h2><p>${why}</p>${action ?? null}</section>`
 }
 
-export interface Confirmation {
+/** What the list and the form of links show in an account without domains. */
+export const addDomainFirst = emptyState({
+  title: 'Add a domain first',
+  why: 'Every short link begins with a domain that you own, such as go.example.com.',
+  action: linkButton({ label: 'Add a domain', href: '/app/domains/new', weight: 'primary', icon: 'plus' }),
+})
+
+interface Confirmation {
   /** The path that the form is posted to. */
   readonly action: string
   /** The consequences with figures, one sentence each. */

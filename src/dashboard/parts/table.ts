@@ -1,28 +1,29 @@
 import { setImmediate as immediate } from 'node:timers/promises'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { attributes } from './buttons.ts'
+import { attributes, menuItems } from './buttons.ts'
 import { icon } from './icons.ts'
-import { type Sorting, type SortKey, sortMenu } from './list-controls.ts'
 
 export interface Column<Row> {
   /** The column header, and the label of the value where rows are blocks. */
   readonly label: string
   readonly cell: (row: Row) => Part
-  /**
-   * A `lead` cell names the row, and its first link covers the row. `menu` and `select` columns have no visible
-   * header.
-   */
+  /** A `lead` cell names the row. `menu` and `select` columns have no visible header. */
   readonly kind?: 'lead' | 'text' | 'number' | 'menu' | 'select'
   /** The sort key; without it, the column is not sortable. */
   readonly sortBy?: string
   /** Whether the value has no label where rows are blocks. */
   readonly isPlain?: boolean
-  /**
-   * A fixed width; `rest` shares the remaining width. A lead column has `rest`, other columns the width of their kind.
-   */
+  /** `rest` shares the remaining width. A lead column has `rest`, other columns the width of their kind. */
   readonly width?: 'small' | 'medium' | 'large' | 'rest'
   /** The order in which columns are hidden in narrow tables. Only columns with 1 return where rows are blocks. */
   readonly leaves?: 1 | 2 | 3
+}
+
+export interface Sorting {
+  readonly by: string
+  readonly isDescending: boolean
+  /** Returns the URL of the list in another order. */
+  readonly href: (by: string, isDescending: boolean) => string
 }
 
 interface Table<Row> {
@@ -33,10 +34,7 @@ interface Table<Row> {
   readonly sorting?: Sorting
 }
 
-/**
- * Renders a table. Headers of sortable columns are links. On narrow screens, each row becomes a block and a menu sorts
- * the list. With a lead column, widths are the same on every page.
- */
+/** Renders a table. On narrow screens, each row becomes a block and a menu sorts the list. */
 export function table<Row>(given: Table<Row>): Html {
   return tableWith(
     given,
@@ -49,17 +47,15 @@ const rowsPerTick = 10
 
 let lastTick: Promise<unknown> = Promise.resolve()
 
-/** Waits for an event-loop tick in which no other long table is rendered, so that ticks stay short. */
-function ownTick(): Promise<unknown> {
-  lastTick = lastTick.then(() => immediate())
-  return lastTick
-}
-
 /** Renders a long table over several event-loop ticks, so that other requests need not wait. */
 export async function longTable<Row>(given: Table<Row>): Promise<Html> {
   const lines: Html[] = []
   for (const [at, row] of given.rows.entries()) {
-    if (at % rowsPerTick === 0) await ownTick()
+    if (at % rowsPerTick === 0) {
+      // Waits for a tick in which no other long table is rendered.
+      lastTick = lastTick.then(() => immediate())
+      await lastTick
+    }
     lines.push(lineOf(given, row))
   }
   return tableWith(given, lines)
@@ -73,31 +69,39 @@ function tableWith<Row>({ caption, columns, sorting }: Table<Row>, lines: readon
   const heads = columns.map((column) => head(column, sorting))
   // The roles are explicit, because browsers drop table semantics if CSS changes the layout.
   const layout = columns.some(({ kind }) => kind === 'lead') ? html` class="fixed"` : null
-  return html`<div class="table blocks">${sorting === undefined ? null : menuOf(columns, sorting)}<table role="table"${layout}><caption class="hidden-text">${caption}</caption>
+  return html`<div class="table blocks">${sorting === undefined ? null : sortMenu(columns, sorting)}<table role="table"${layout}><caption class="hidden-text">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${heads}</tr></thead>
 <tbody role="rowgroup">${lines}</tbody></table></div>`
 }
 
-/** The sort menu for narrow screens. */
-function menuOf<Row>(columns: readonly Column<Row>[], sorting: Sorting): Html {
+/** Labels of both orders and whether they descend, the default order first. */
+const nameOrders = { 'A to Z': false, 'Z to A': true }
+const numberOrders = { 'most first': true, 'fewest first': false }
+const timeOrders = { 'newest first': true, 'oldest first': false }
+
+/** Renders a menu of all orders, for narrow screens without sortable column headers. */
+function sortMenu<Row>(columns: readonly Column<Row>[], { by, isDescending, href }: Sorting): Html {
   const sorted = columns.filter(({ sortBy }) => sortBy !== undefined)
-  const keys = sorted.map(({ label, kind = 'text', sortBy = '' }): SortKey => {
-    return { label, by: sortBy, of: kind === 'lead' ? 'names' : kind === 'number' ? 'numbers' : 'times' }
-  })
+  const items = sorted.flatMap(({ label, kind, sortBy = '' }) =>
+    Object.entries(kind === 'lead' ? nameOrders : kind === 'number' ? numberOrders : timeOrders).map(
+      ([words, isDown]) => ({
+        label: `${label}, ${words}`,
+        href: href(sortBy, isDown),
+        isCurrent: sortBy === by && isDown === isDescending,
+      }),
+    ),
+  )
+  const current = items.find(({ isCurrent }) => isCurrent)?.label ?? 'another field'
   const className = sorted.some(({ leaves }) => leaves !== undefined) ? 'sort early' : 'sort'
-  return html`<div class="${className}">${sortMenu(keys, sorting)}</div>`
+  return html`<div class="${className}"><button type="button" class="button plain" popovertarget="sort-by"><span class="muted">Sort by</span><span>${current}</span>${icon('chevron')}</button>
+${menuItems('sort-by', items)}</div>`
 }
 
 function head<Row>(column: Column<Row>, sorting: Sorting | undefined): Html {
   const { label, kind = 'text', sortBy } = column
   const isSorted = sorting !== undefined && sortBy === sorting.by
-  const order = sorting?.isDescending ? 'descending' : 'ascending'
-  const all = attributes({
-    scope: 'col',
-    role: 'columnheader',
-    class: classesOf(column),
-    'aria-sort': isSorted ? order : null,
-  })
+  const order = isSorted ? (sorting.isDescending ? 'descending' : 'ascending') : null
+  const all = attributes({ scope: 'col', role: 'columnheader', class: classesOf(column), 'aria-sort': order })
   if (kind === 'menu' || kind === 'select') return html`<th${all}><span class="hidden-text">${label}</span></th>`
   if (sorting === undefined || sortBy === undefined) return html`<th${all}>${label}</th>`
   // Numbers are sorted from the highest first.
@@ -136,10 +140,7 @@ export function selectedRows(ids: readonly number[]): Readonly<Record<string, st
   return Object.fromEntries(ids.map((id) => [`row-${id}`, 'on']))
 }
 
-/**
- * Renders a list with selectable rows, one on a page. A bar with actions appears with the first selected row; phones
- * show a menu.
- */
+/** Renders a list with selectable rows, one on a page. Actions appear with the first selected row. */
 export function selectable(action: string, list: Part, actions: Part): Html {
   return html`<div class="results" data-select>${list}
 <form method="post" action="${action}" class="selection" id="${formId}"><span class="number-of" data-number-of>Selected</span>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pagination } from './list-controls.ts'
+import { pagination } from './lists.ts'
 
 const all = { page: 1, perPage: 25, total: 214, totalIsExact: true, href: (page: number) => `/l?page=${page}` }
 const textOf = (change: Partial<typeof all>) => pagination({ ...all, ...change }).text

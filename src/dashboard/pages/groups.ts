@@ -1,0 +1,179 @@
+/** The pages of domains and spaces, which group links: the list, statistics, and deletion. */
+import { found } from '../../errors.ts'
+import type { Form } from '../../forms/form.ts'
+import type { ListQuery } from '../../forms/list-query.ts'
+import { type Html, html } from '../../http/html.ts'
+import { listLinksQuery } from '../../links/schema.ts'
+import { countLinksIn, listLinks } from '../../links/store.ts'
+import { resources } from '../../resources.ts'
+import type { PageRequest as ListRequest, Page, Storage } from '../../storage/port.ts'
+import type { Versioned } from '../../storage/version.ts'
+import { filterBar, ListState } from '../lists.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
+import { linkButton, menu } from '../parts/buttons.ts'
+import { quantity, timeAgo } from '../parts/format.ts'
+import { confirmation, emptyState } from '../parts/messages.ts'
+import { type Column, table } from '../parts/table.ts'
+import { allBreakdowns, breakdownBars, clicksOverTime, hasVisits, periodFrom, topLinks } from '../statistics.ts'
+
+/** A row of the list, with the number of its links. */
+type Listed<Row> = { readonly row: Row; readonly links: number }
+
+type Stored = { readonly id: number; readonly created_at: string }
+
+/** Domains or spaces. */
+interface Group<Row> {
+  readonly what: 'domain' | 'space'
+  readonly words: {
+    readonly list: string
+    readonly add: string
+    /** The title and the text of an empty list. */
+    readonly none: string
+    readonly why: string
+    /** The label of the column with the time of creation. */
+    readonly created: string
+    readonly statistics: string
+  }
+  readonly listQuery: Form<ListQuery>
+  readonly list: (storage: Storage, account: number, request: ListRequest) => Promise<Page<Row>>
+  readonly find: (storage: Storage, account: number, id: number) => Promise<Versioned<Row> | undefined>
+  readonly nameOf: (row: Row) => string
+  readonly heading: (row: Row) => Html
+  /** The columns between the name and the time of creation. */
+  readonly columns: readonly Column<Listed<Row>>[]
+  /** Renders the part above the statistics. */
+  readonly details: (request: PageRequest, row: Row) => Promise<Html | null>
+  /** Returns the title and the consequences of deleting a group with `total` links, such as "more than 1,000 links". */
+  readonly deletion: (row: Row, total: number, links: string) => readonly [title: string, consequence: string]
+  readonly remove: (account: number, id: number) => Promise<unknown>
+}
+
+/** The list, the page of each group, and its deletion. */
+export class GroupPages<Row extends Stored> {
+  readonly #services: Services
+  readonly #group: Group<Row>
+  readonly #place: 'domains' | 'spaces'
+  readonly #home: string
+
+  constructor(services: Services, group: Group<Row>) {
+    this.#services = services
+    this.#group = group
+    this.#place = `${group.what}s`
+    this.#home = `/app/${this.#place}`
+  }
+
+  addTo(pages: Pages): void {
+    const { what, remove } = this.#group
+    pages.get(this.#home, (request) => this.#list(request))
+    pages.get(`${this.#home}/:id`, (request) => this.#show(request))
+    pages.get(`${this.#home}/:id/delete`, (request) => this.#askToDelete(request))
+    pages.post(`${this.#home}/:id/delete`, async (request) => {
+      await remove(request.account, idParam(request, what))
+      return new Redirect(this.#home, { code: `${what}-deleted` })
+    })
+  }
+
+  async #requested(request: PageRequest): Promise<Row> {
+    const { find, what } = this.#group
+    return found(await find(this.#services.storage, request.account, idParam(request, what)), what).record
+  }
+
+  #pathOf({ id }: Row): string {
+    return `${this.#home}/${id}`
+  }
+
+  async #list({ account, query }: PageRequest): Promise<PageContent> {
+    const { what, words, listQuery } = this.#group
+    const [storage, place] = [this.#services.storage, this.#place]
+    const list = new ListState(this.#home, query, listQuery, resources[place])
+    const { rows, total, totalIsExact } = await this.#group.list(storage, account, list.request)
+    const action = linkButton({ label: words.add, href: `${this.#home}/new`, weight: 'primary', icon: 'plus' })
+    if (total === 0 && list.query.search === null) {
+      return { title: words.list, place, body: emptyState({ title: words.none, why: words.why, action }) }
+    }
+    const ids = rows.map(({ id }) => id)
+    const links = await countLinksIn(storage, account, `${what}_id`, ids)
+    const listed = rows.map((row) => ({ row, links: links.get(row.id) ?? 0 }))
+    const nothing = list.page > 1 ? list.emptyPageMessage() : html`<p data-count>No ${what} has this in its name.</p>`
+    const lineBreak = what === 'space' ? '\n' : null
+    const results = html`${this.#table(listed, list)}${lineBreak}${list.pagination(total, totalIsExact)}`
+    const preserved = { sort_by: list.filterValue('sort_by'), sort: list.filterValue('sort') }
+    const body = html`${filterBar(list, { action: this.#home, search: `Search ${place}`, filters: [], preserved })}
+<div id="results" class="results">${rows.length === 0 ? nothing : results}</div>`
+    return { title: words.list, place, action, body }
+  }
+
+  #table(rows: readonly Listed<Row>[], list: ListState): Html {
+    const { words, heading, columns } = this.#group
+    const now = Date.now()
+    return table({
+      caption: words.list,
+      columns: [
+        {
+          label: 'Name',
+          kind: 'lead',
+          sortBy: 'name',
+          cell: ({ row }) => html`<a class="cover" href="${this.#pathOf(row)}">${heading(row)}</a>`,
+        },
+        ...columns,
+        { label: words.created, sortBy: 'id', cell: ({ row }) => timeAgo(row.created_at, now) },
+      ],
+      rows,
+      sorting: list.sorting,
+    })
+  }
+
+  async #show(request: PageRequest): Promise<PageContent> {
+    const { nameOf, heading, details } = this.#group
+    const row = await this.#requested(request)
+    const [above, { part, status }] = await Promise.all([details(request, row), this.#statistics(request, row)])
+    const body = html`${above}${part}`
+    const action = this.#headActions(row)
+    return { title: nameOf(row), heading: heading(row), place: this.#place, action, body, status }
+  }
+
+  /** Renders the statistics. The page status is 422 if the period is invalid. */
+  async #statistics({ account, query }: PageRequest, row: Row) {
+    const { storage: db, shortUrl } = this.#services
+    const reading = periodFrom(query)
+    const subject = { scope: this.#group.what, id: row.id }
+    const asked = { db, account, subject, reading, path: this.#pathOf(row) }
+    const isRefused = reading.violations.length > 0
+    // Once there have been visits, an empty period is worth showing.
+    const parts =
+      isRefused || (await hasVisits(asked))
+        ? await Promise.all([clicksOverTime(asked), topLinks(asked, shortUrl), breakdownBars(asked, allBreakdowns)])
+        : html`<p class="muted">None of its links has been visited in the last 12 months.</p>`
+    const part = html`<section id="clicks"><h2>${this.#group.words.statistics}</h2>${parts}</section>`
+    return { part, status: isRefused ? 422 : 200 }
+  }
+
+  #headActions(row: Row): Html {
+    const { what, nameOf } = this.#group
+    const filter = `${what}_id=${row.id}`
+    const path = this.#pathOf(row)
+    return html`<div class="actions">${linkButton({ label: 'Show its links', href: `/app/links?${filter}` })}
+${linkButton({ label: 'Edit', href: `${path}/edit` })}
+${linkButton({ label: 'New link', href: `/app/links/new?${filter}`, weight: 'primary', icon: 'plus' })}
+${menu(`${what}-menu`, `More actions for ${nameOf(row)}`, [
+  { label: 'Delete', href: `${path}/delete`, icon: 'remove', isDangerous: true, inDialog: true },
+])}</div>`
+  }
+
+  async #askToDelete(request: PageRequest): Promise<PageContent> {
+    const { what, nameOf, deletion } = this.#group
+    const row = await this.#requested(request)
+    const filter = { [`${what}_id`]: String(row.id), per_page: '10' }
+    const list = new ListState('', filter, listLinksQuery, resources.links)
+    const { total, totalIsExact } = await listLinks(this.#services.storage, request.account, list.request)
+    const [title, consequence] = deletion(row, total, `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`)
+    const path = this.#pathOf(row)
+    const body = confirmation({
+      action: `${path}/delete`,
+      consequences: [consequence],
+      verb: html`Delete ${nameOf(row)}`,
+      cancel: path,
+    })
+    return { title, place: this.#place, body }
+  }
+}

@@ -1,0 +1,105 @@
+/** The forms for new and existing links, domains and spaces. */
+import { found, preconditionFailed } from '../errors.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { type Html, html } from '../http/html.ts'
+import type { Storage } from '../storage/port.ts'
+import type { Precondition, Versioned } from '../storage/version.ts'
+import { attempt, FormState, Rejection } from './form-state.ts'
+import { idParam, type PageContent, type PageRequest, type Pages, Redirect } from './pages.ts'
+import { hiddenFields, linkButton, onceField, submitButton } from './parts/buttons.ts'
+import { conflictMessage, type Difference } from './parts/messages.ts'
+
+/** The form for an existing record. */
+interface EditForm {
+  /** The name of the record. */
+  readonly name: string
+  readonly controls: (state: FormState) => Html
+  /** Returns submitted and stored values. Only different ones are shown after a conflict. */
+  readonly differences: (
+    sent: Fields,
+  ) => readonly (Pick<Difference, 'label' | 'theirs'> & { readonly yours: unknown })[]
+}
+
+interface RecordForms<Row> {
+  readonly what: 'link' | 'domain' | 'space'
+  readonly actions: {
+    insert(account: number, fields: Fields): Promise<Versioned<{ readonly id: number }>>
+    change(account: number, id: number, fields: Fields, precondition: Precondition | null): Promise<unknown>
+  }
+  readonly find: (storage: Storage, account: number, id: number) => Promise<Versioned<Row> | undefined>
+  /** Returns the initial values of the form for a new record. */
+  readonly initialValues: (request: PageRequest) => Promise<Fields>
+  readonly newPage: (state: FormState, request: PageRequest) => Promise<PageContent>
+  /** Returns the values of the form for an existing record; its fields by default. */
+  readonly valuesOf?: (record: Row) => Fields
+  readonly editForm: (record: Row, request: PageRequest) => Promise<EditForm>
+}
+
+/** Adds the pages that create and edit records of one kind. */
+export function addRecordForms<Row extends object>(pages: Pages, storage: Storage, forms: RecordForms<Row>): void {
+  const { what, actions, newPage, editForm, valuesOf = (record) => ({ ...record }) } = forms
+  const home = `/app/${what}s`
+  const find = async ({ account }: PageRequest, id: number) => found(await forms.find(storage, account, id), what)
+
+  pages.get(`${home}/new`, async (request) => newPage(new FormState(await forms.initialValues(request)), request))
+
+  pages.post(home, async (request) => {
+    const { account, fields } = request
+    const stored = await attempt(() => actions.insert(account, fields))
+    if (!(stored instanceof Rejection)) return new Redirect(`${home}/${stored.record.id}`, { code: `${what}-created` })
+    return { ...(await newPage(new FormState(fields, stored.violations), request)), status: 422 }
+  })
+
+  pages.get(`${home}/:id/edit`, async (request) => {
+    const id = idParam(request, what)
+    const { record, version } = await find(request, id)
+    const state = new FormState({ ...valuesOf(record), version })
+    return { ...editPage(`${home}/${id}`, await editForm(record, request), state, null), place: `${what}s` }
+  })
+
+  pages.post(`${home}/:id`, async (request) => {
+    const { account, fields } = request
+    const { version, ...sent } = fields
+    const id = idParam(request, what)
+    const path = `${home}/${id}`
+    const saved = await attempt(() => actions.change(account, id, sent, preconditionFrom(version)))
+    if (!(saved instanceof Rejection)) return new Redirect(path, { code: `${what}-saved` })
+    const now = await find(request, id)
+    const form = await editForm(now.record, request)
+    const state = new FormState({ ...fields, version: now.version }, saved.violations)
+    const page = editPage(path, form, state, saved.isConflict ? form.differences(sent) : null)
+    return { ...page, place: `${what}s`, status: saved.isConflict ? 409 : 422 }
+  })
+}
+
+/** Renders the form. `differences` are null without a conflict. */
+function editPage(
+  path: string,
+  { name, controls }: EditForm,
+  state: FormState,
+  differences: ReturnType<EditForm['differences']> | null,
+) {
+  const isDifference = (each: { yours: unknown; theirs: string }): each is Difference =>
+    typeof each.yours === 'string' && each.yours !== each.theirs
+  const conflict = differences && conflictMessage(differences.filter(isDifference))
+  const body = html`${conflict}<form method="post" action="${path}" class="form" data-guard novalidate>
+${hiddenFields({ version: state.field('version').value })}${state.withErrors(controls(state))}
+<div class="actions">${submitButton({ label: 'Save' })}${linkButton({ label: 'Cancel', href: path })}</div></form>`
+  return { title: `Edit ${name}`, heading: html`Edit <bdi>${name}</bdi>`, body }
+}
+
+/** Renders the form for a new record, which is posted to the path of the list. */
+export function newRecordForm(home: string, label: string, controls: Html): Html {
+  return html`<form method="post" action="${home}" class="form" data-guard novalidate>${onceField()}${controls}
+<div class="actions">${submitButton({ label })}<a class="button plain" href="${home}">Cancel</a></div></form>`
+}
+
+/** Returns the precondition that the record still has the version that the form was opened with; null without one. */
+function preconditionFrom(version: unknown): Precondition | null {
+  if (version === undefined || version === '') return null
+  return {
+    check: (present) => {
+      if (version !== present) throw preconditionFailed(present)
+    },
+  }
+}
