@@ -2,32 +2,26 @@
 export class Histogram {
   /** The inclusive upper bounds of the buckets, ascending. A last bucket counts larger values. */
   readonly bounds: readonly number[]
-  /** The number of values in each bucket, then the sum of all values. */
-  readonly #numbers: Float64Array
+  readonly #counts: Float64Array
+  /** The sum of all values. */
+  sum = 0
 
   constructor(bounds: readonly number[]) {
     this.bounds = bounds
-    this.#numbers = new Float64Array(bounds.length + 2)
+    this.#counts = new Float64Array(bounds.length + 1)
   }
 
   add(value: number): void {
-    const { bounds } = this
-    const numbers = this.#numbers
     let bucket = 0
-    while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket += 1
-    numbers[bucket] = (numbers[bucket] as number) + 1
-    numbers[bounds.length + 1] = this.sum + value
-  }
-
-  /** The sum of all values. */
-  get sum(): number {
-    return this.#numbers[this.bounds.length + 1] as number
+    while (value > (this.bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
+    this.#counts[bucket] = (this.#counts[bucket] as number) + 1
+    this.sum += value
   }
 
   /** Returns the number of values up to each bound, then the number of all values. */
   cumulative(): number[] {
     let total = 0
-    return Array.from(this.#numbers.subarray(0, -1), (count) => {
+    return Array.from(this.#counts, (count) => {
       total += count
       return total
     })

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { databaseUnavailable, Failure, notFound } from '../errors.ts'
 import { Listener } from '../http/listener.ts'
@@ -36,17 +35,17 @@ const databaseTimeoutMs = 2_000
 export function opsListener(options: OpsOptions): Listener {
   const scrape = metricsOf(options)
   const router = new Router(fallback)
-  router.add('GET', metrics, async (exchange) => {
+  router.add('GET', '/metrics', async (exchange) => {
     const { contentType, body } = await scrape()
     addHeader(exchange, 'content-type', contentType)
     return send(exchange, 200, body)
   })
-  router.add('GET', live, async (exchange) => sendJson(exchange, 200, JSON.stringify({ status: 'live' })))
-  router.add('GET', ready, async (exchange) => {
+  router.add('GET', '/health/live', async (exchange) => sendJson(exchange, 200, JSON.stringify({ status: 'live' })))
+  router.add('GET', '/health/ready', async (exchange) => {
     const { httpStatus, body } = await readiness(options)
     return sendJson(exchange, httpStatus, JSON.stringify(body))
   })
-  router.add('GET', tlsAsk, async (exchange) => {
+  router.add('GET', '/tls/ask', async (exchange) => {
     const { domain } = exchange.query
     if (typeof domain !== 'string' || !options.isServed(domain)) return notFound('domain')
     return sendJson(exchange, 200, JSON.stringify({ domain }))
@@ -63,8 +62,7 @@ export function opsListener(options: OpsOptions): Listener {
   })
 }
 
-const paths = ['/metrics', '/health/live', '/health/ready', '/tls/ask'] as const
-const [metrics, live, ready, tlsAsk] = paths
+const paths = ['/metrics', '/health/live', '/health/ready', '/tls/ask']
 
 const fallback: Fallback = ({ method }, methods) => {
   if (methods.length === 0) {
@@ -75,16 +73,11 @@ const fallback: Fallback = ({ method }, methods) => {
   })
 }
 
-interface Readiness {
-  readonly httpStatus: 200 | 503
-  readonly body: object
-}
-
 /**
  * Returns whether a load balancer should send requests to the process. Throws `shutting_down` while it drains, and
  * `database_unavailable`.
  */
-async function readiness({ listener, storage }: Pick<OpsOptions, 'listener' | 'storage'>): Promise<Readiness> {
+async function readiness({ listener, storage }: Pick<OpsOptions, 'listener' | 'storage'>) {
   if (listener.isDraining) throw new Failure('shutting_down', 'The server is stopping.', { retryAfter: 1 })
   const condition = await withTimeout(storage.condition())
   const body = condition === 'ok' ? { status: 'ready' } : { status: 'degraded', reason: condition }
@@ -92,13 +85,13 @@ async function readiness({ listener, storage }: Pick<OpsOptions, 'listener' | 's
 }
 
 async function withTimeout<T>(response: Promise<T>): Promise<T> {
-  const abort = new AbortController()
-  const timeout = wait(databaseTimeoutMs, undefined, { signal: abort.signal }).then(() => {
-    throw databaseUnavailable(new Error(`The database has not answered for ${databaseTimeoutMs} ms.`))
-  })
+  const timeout = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    timeout.reject(databaseUnavailable(new Error(`The database has not answered for ${databaseTimeoutMs} ms.`)))
+  }, databaseTimeoutMs)
   try {
-    return await Promise.race([response, timeout])
+    return await Promise.race([response, timeout.promise])
   } finally {
-    abort.abort()
+    clearTimeout(timer)
   }
 }

@@ -29,9 +29,7 @@ interface Reading {
  * The metrics in Prometheus' text format. Requests and database work are counted from the start. prom-client is loaded by
  * the first scrape, and watches the process from then on: without a scrape it costs nothing.
  */
-export function metricsOf(
-  measured: MeasuredServices,
-): () => Promise<{ readonly contentType: string; readonly body: string }> {
+export function metricsOf(measured: MeasuredServices) {
   const readings = readingsOf(measured)
   let ofNode: Promise<Registry> | undefined
   return async () => {
@@ -94,20 +92,18 @@ function readingsOf({ counts, loopDelays, visits, meters }: MeasuredServices): R
       type: 'counter',
       read: () => Iterator.from(visits.entries()).map(([answer, count]) => [{ answer }, count] as const),
     },
-    ...Object.entries(meters).flatMap(([part, those]) => those.map((meter) => ofPart(part, meter))),
+    ...Object.entries(meters).flatMap(([component, meters]) =>
+      meters.map(({ name, help, value }): Reading => {
+        const metric = { name: `waymark_${component}_${name}`, help }
+        return value instanceof Histogram
+          ? { ...metric, type: 'histogram', read: () => [[{}, value]] }
+          : { ...metric, type: 'gauge', read: () => [[{}, value()]] }
+      }),
+    ),
   ]
 }
 
-function ofPart(part: string, { name, help, value }: Meter): Reading {
-  return {
-    name: `waymark_${part}_${name}`,
-    help,
-    type: value instanceof Histogram ? 'histogram' : 'gauge',
-    read: () => [[{}, value instanceof Histogram ? value : value()]],
-  }
-}
-
-/** As prom-client's `getMetricsAsJSON` would have it. */
+/** Returns the metric in the form of prom-client's `getMetricsAsJSON`. */
 function asJson({ name, help, type, read }: Reading): object {
   const values = Array.from(read()).flatMap(([labels, value]) => valuesOf(name, labels, value))
   return { name, help, type, values, aggregator: 'first' }
@@ -115,16 +111,14 @@ function asJson({ name, help, type, read }: Reading): object {
 
 function valuesOf(name: string, labels: Labels, value: Histogram | number): MetricValueWithName<string>[] {
   if (typeof value === 'number') return [{ metricName: name, labels, value }]
-  const cumulated = value.cumulative()
-  const buckets = cumulated.map((count, index) => ({
-    metricName: `${name}_bucket`,
-    labels: { ...labels, le: value.bounds[index] ?? '+Inf' },
-    value: count,
-  }))
-  const count = cumulated.at(-1) as number
+  const counts = value.cumulative()
   return [
-    ...buckets,
+    ...counts.map((count, index) => ({
+      metricName: `${name}_bucket`,
+      labels: { ...labels, le: value.bounds[index] ?? '+Inf' },
+      value: count,
+    })),
     { metricName: `${name}_sum`, labels, value: value.sum },
-    { metricName: `${name}_count`, labels, value: count },
+    { metricName: `${name}_count`, labels, value: counts.at(-1) as number },
   ]
 }

@@ -20,8 +20,8 @@ export interface FirstAccess {
 export type Access = { readonly secret: string | null; readonly signInUrl: string } | 'existing' | 'none'
 
 /**
- * Creates an account and a key if the database is empty. `chosenKey` replaces a generated key. Returns undefined if the
- * database has accounts. If several processes start at the same time, only one of them creates an account.
+ * Creates an account and a key, generated unless the operator has chosen one, if the database is empty. Returns undefined
+ * if it has accounts. If several processes start at the same time, only one of them creates an account.
  */
 export async function createFirstAccess(db: Db, chosenKey: string | null = null): Promise<FirstAccess | undefined> {
   if (await hasAccounts(db)) return undefined

@@ -9,7 +9,7 @@ const api = { port: 3000, url: 'http://0.0.0.0:3000', localUrl: 'http://127.0.0.
 const first = { secret: 'wm_secret', signInUrl: 'http://localhost:3000/app/sign-in#wml_token' }
 
 test('prints nothing about short links if the redirect server is off', () => {
-  const text = greeting({ api, redirect: undefined }, first)
+  const text = greeting(api, undefined, first)
   assert.doesNotMatch(text, /Short links|http:\/\/localhost:3080/)
   assert.match(text, /^ {2}curl -H "Authorization: Bearer wm_secret" http:\/\/127\.0\.0\.1:3000\/api\/v1\/domains$/m)
 })

@@ -3,14 +3,8 @@ import { version } from '../version.ts'
 import type { Access } from './access.ts'
 import type { Listening } from './listen.ts'
 
-/** Where the servers listen. `redirect` is undefined if the redirect server is turned off. */
-export interface Addresses {
-  readonly api: Listening
-  readonly redirect: Listening | undefined
-}
-
-/** Formats the text that the server prints when it listens. */
-export function greeting({ api, redirect }: Addresses, access: Access): string {
+/** Formats the text that the server prints when it listens. `redirect` is undefined if the redirect server is off. */
+export function greeting(api: Listening, redirect: Listening | undefined, access: Access): string {
   const redirectLine =
     redirect === undefined ? '' : `Short links are served on ${byName(redirect.url)}, for the domains that you store\n`
   const banner = `Waymark ${version} is listening on ${api.url} (documentation: /docs)\n${redirectLine}`
@@ -31,15 +25,8 @@ ${examples(api, redirect, access.secret)}
 `
 }
 
-/** Returns the URL of the dashboard for a browser on this machine. */
-export function dashboardUrl({ localUrl }: Listening): string {
-  return byName(localUrl)
-}
-
-/** Replaces loopback addresses by `localhost`, because IP addresses can't be domains of short links. */
-function byName(url: string): string {
-  return url.replace('//127.0.0.1', '//localhost').replace('//[::1]', '//localhost')
-}
+const signIn = 'Get a link that opens the dashboard: npx waymark login-link\n'
+const issue = 'npx waymark keys create --name mine'
 
 /** Formats commands to paste: they store a domain and a link on it, and visit the link. */
 function examples({ port, localUrl }: Listening, redirect: Listening | undefined, secret: string): string {
@@ -51,8 +38,15 @@ ${curl}/links -d alias=docs -d url=http://localhost:${port}/docs
 `
 }
 
-const signIn = 'Get a link that opens the dashboard: npx waymark login-link\n'
-const issue = 'npx waymark keys create --name mine'
+/** Returns the URL of the dashboard for a browser on this machine. */
+export function dashboardUrl({ localUrl }: Listening): string {
+  return byName(localUrl)
+}
+
+/** Replaces loopback addresses by `localhost`, because IP addresses can't be domains of short links. */
+function byName(url: string): string {
+  return url.replace('//127.0.0.1', '//localhost').replace('//[::1]', '//localhost')
+}
 
 /** Prints the greeting. The server keeps running if standard output can't be written. */
 export function greet(text: string, out: Writable = process.stdout, err: Writable = process.stderr): void {

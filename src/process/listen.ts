@@ -16,26 +16,20 @@ export interface Listening {
 /** An address and the prefix of its variables. */
 type Address = Pick<ListenerConfig, 'host' | 'port' | 'prefix'>
 
-type PortSharing = Pick<ListenOptions, 'exclusive' | 'reusePort'>
-
 /** Starts to listen on one address, by default without sharing the port. Throws `StartupFailure`. */
 export async function listen(
   server: Server,
-  { host, port, prefix }: Address,
-  sharing: PortSharing = { exclusive: true },
+  config: Address,
+  sharing: Pick<ListenOptions, 'exclusive' | 'reusePort'> = { exclusive: true },
 ): Promise<Listening> {
   try {
-    server.listen({ host, port, ...sharing })
+    server.listen({ host: config.host, port: config.port, ...sharing })
     await once(server, 'listening')
   } catch (error) {
-    throw new StartupFailure(reason(error as NodeJS.ErrnoException, { host, port, prefix }))
+    throw new StartupFailure(reason(error as NodeJS.ErrnoException, config))
   }
-  const bound = server.address() as AddressInfo
-  return {
-    port: bound.port,
-    url: urlOf(bound.address, bound.port),
-    localUrl: loopbackUrl({ host: bound.address, port: bound.port }),
-  }
+  const { address: host, port } = server.address() as AddressInfo
+  return { port, url: urlOf(host, port), localUrl: loopbackUrl({ host, port }) }
 }
 
 /** Throws `StartupFailure` if a port is in use. Sockets that share a port would not notice. */
@@ -69,12 +63,8 @@ function reason({ code, message }: NodeJS.ErrnoException, { host, port, prefix }
 
 /** Returns a URL for clients on this machine, even if the listener is bound to every address. */
 export function loopbackUrl({ host, port }: Pick<ListenerConfig, 'host' | 'port'>): string {
-  return urlOf(loopbackOf(host), port)
-}
-
-function loopbackOf(address: string): string {
-  if (address === '0.0.0.0') return '127.0.0.1'
-  return address === '::' ? '::1' : address
+  const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+  return urlOf(loopback[host] ?? host, port)
 }
 
 function urlOf(address: string, port: number): string {

@@ -1,5 +1,4 @@
 import cluster from 'node:cluster'
-import { hostname } from 'node:os'
 import { type DestinationStream, destination, type Logger, pino, stdTimeFunctions } from 'pino'
 
 /**
@@ -24,20 +23,14 @@ export interface Log {
   exit(code: number): void
 }
 
-/** Opens the log. */
 export async function openLog(level: string): Promise<Log> {
-  return process.stdout.isTTY ? openTerminal(level) : openStream(level)
+  if (!process.stdout.isTTY) return openStream(level)
+  return { logger: logTo(await terminalStream(), level), exit: (code) => process.exit(code) }
 }
 
 /** Returns a logger whose lines go to `stream`: JSON objects, each followed by a line feed. */
 export function logTo(stream: DestinationStream, level: string): Logger {
-  const base = { pid: process.pid, hostname: hostname() }
-  return pino({ level, base, timestamp: stdTimeFunctions.isoTime, redact: secrets }, stream)
-}
-
-/** A terminal shows each line immediately. */
-async function openTerminal(level: string): Promise<Log> {
-  return { logger: logTo(await terminalStream(), level), exit: (code) => process.exit(code) }
+  return pino({ level, timestamp: stdTimeFunctions.isoTime, redact: secrets }, stream)
 }
 
 /** Formats log lines for people. Each line is written before `write` returns. */
@@ -51,11 +44,7 @@ export async function terminalStream(
     ignore: 'pid,hostname,method,route,status,ms',
     messageFormat: formatMessage,
   })
-  return {
-    write: (line) => {
-      terminal.write(pretty(line))
-    },
-  }
+  return { write: (line) => void terminal.write(pretty(line)) }
 }
 
 /** Formats a request as `GET /api/v1/domains 200 in 1.2 ms`. Returns other messages unchanged. */

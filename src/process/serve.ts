@@ -1,27 +1,23 @@
+import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
 import { checkCountries } from '../analytics/capture/countries.ts'
 import { type App, buildApp } from '../app/app.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import type { ListenerConfig } from '../config/listeners.ts'
+import type { ListenerName } from '../config/listeners.ts'
 import { Failure, StartupFailure } from '../errors.ts'
 import { type InstanceAddresses, storeAddresses } from '../instance/store.ts'
 import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { createFirstAccess, findAccess, registerKey } from './access.ts'
-import { type Addresses, dashboardUrl, greet, greeting } from './greeting.ts'
+import { dashboardUrl, greet, greeting } from './greeting.ts'
 import { ensureFree, type Listening, listen } from './listen.ts'
 import { openLog } from './log.ts'
 import { stopOnSignals } from './shutdown.ts'
-import {
-  announce,
-  hasOwnSocket,
-  isFirst,
-  isSupervisor,
-  isWorker,
-  listenersOfWorkers,
-  superviseWorkers,
-} from './workers.ts'
+import { listenersOfWorkers, type Ports, superviseWorkers } from './workers.ts'
+
+/** Whether this is the only process that serves requests, or the first worker. */
+const isFirst = cluster.isPrimary || cluster.worker?.id === 1
 
 /** Starts the server, which runs until a signal stops it. If it can't start, prints the reason and exits with 1. */
 export async function serve(): Promise<void> {
@@ -36,8 +32,8 @@ export async function serve(): Promise<void> {
 
 async function start(): Promise<void> {
   // The supervisor has checked the country database. A worker must start even if the file breaks later.
-  const config = readConfig(undefined, isWorker() ? undefined : checkCountries)
-  if (isSupervisor(config.workers)) {
+  const config = readConfig(undefined, cluster.isWorker ? undefined : checkCountries)
+  if (config.workers > 1 && cluster.isPrimary) {
     await ensureFree(listenersOfWorkers(config.listeners, config.workers))
     return superviseWorkers(config.listeners, config.workers, await openLog(config.logLevel))
   }
@@ -48,16 +44,14 @@ async function start(): Promise<void> {
   stopOnSignals({ app, storage, log })
   try {
     // BOOTSTRAP_KEY must work from the first request on. A generated key is created when it can be printed.
-    const registered = isFirst() ? await registerKey(storage, config.bootstrapKey, logger) : undefined
+    const registered = isFirst ? await registerKey(storage, config.bootstrapKey, logger) : undefined
     if (config.listeners.some(({ name }) => name === 'redirect')) await app.load()
-    const listening = await listenAll(config, app)
-    announce(Object.fromEntries(listening.map(({ prefix, port }) => [prefix, port])))
-    if (isFirst()) {
-      const addresses = addressesOf(listening)
-      const baseUrl = config.baseUrl ?? dashboardUrl(addresses.api)
+    const { api, redirect } = await listenAll(config, app)
+    if (isFirst) {
+      const baseUrl = config.baseUrl ?? dashboardUrl(api)
       await recordAddresses(storage, { short_url: config.shortUrl, base_url: baseUrl }, logger)
       const first = registered ?? (await createFirstAccess(storage))
-      greet(greeting(addresses, await findAccess(storage, first, baseUrl)))
+      greet(greeting(api, redirect, await findAccess(storage, first, baseUrl)))
       for (const warning of config.warnings) logger.warn(warning)
     }
     storage.start((error) => logger.warn({ err: error }, 'search index unusable; searches are slower'))
@@ -74,22 +68,21 @@ async function start(): Promise<void> {
   }
 }
 
-type Started = Listening & Pick<ListenerConfig, 'name' | 'prefix'>
-
-function addressesOf(started: readonly Started[]): Addresses {
-  const named = (wanted: ListenerConfig['name']) => started.find(({ name }) => name === wanted)
-  return { api: named('api') as Listening, redirect: named('redirect') }
-}
-
-/** Starts the enabled listeners in order. */
-async function listenAll({ listeners }: Config, app: App): Promise<Started[]> {
-  const started: Started[] = []
+/** Starts the enabled listeners in order, and sends their ports to the supervisor, if there is one. */
+async function listenAll({ listeners }: Config, app: App) {
+  const listening: Partial<Record<ListenerName, Listening>> = {}
+  const ports: Record<string, number> = {}
+  // On Linux, each worker has its own socket on a shared port, so that the kernel distributes the connections. On other
+  // systems the supervisor accepts connections, and loses the connections of a dead worker.
+  const reusePort = cluster.isWorker && process.platform === 'linux'
   for (const config of listeners) {
-    const sharing = config.isPerWorker ? { exclusive: true } : { reusePort: hasOwnSocket() }
-    const listening = await listen(app.listeners[config.name].server, config, sharing)
-    started.push({ ...listening, name: config.name, prefix: config.prefix })
+    const sharing = config.isPerWorker ? { exclusive: true } : { reusePort }
+    const bound = await listen(app.listeners[config.name].server, config, sharing)
+    listening[config.name] = bound
+    ports[config.name] = bound.port
   }
-  return started
+  if (cluster.isWorker) process.send?.(ports satisfies Ports)
+  return { api: listening.api as Listening, redirect: listening.redirect }
 }
 
 /** Returns the host names that the ops listener accepts. */

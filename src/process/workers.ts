@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import type { ListenerConfig } from '../config/listeners.ts'
+import type { ListenerConfig, ListenerName } from '../config/listeners.ts'
 import type { Log } from './log.ts'
 
 /**
@@ -11,8 +11,8 @@ const minPauseMs = 100
 const maxPauseMs = 30_000
 export const stableLifeMs = 10_000
 
-/** Ports by prefix of the listener. A worker sends its ports to the supervisor when it listens. */
-type Ports = Readonly<Record<string, number>>
+/** The ports that a worker sends to the supervisor when it listens. */
+export type Ports = Readonly<Partial<Record<ListenerName, number>>>
 
 /** Returns the listeners of all workers. */
 export function listenersOfWorkers(listeners: readonly ListenerConfig[], workers: number): ListenerConfig[] {
@@ -29,34 +29,6 @@ function portOf({ port, isPerWorker }: ListenerConfig, slot: number): number {
   return isPerWorker && port !== 0 ? port + slot : port
 }
 
-/** Returns whether this is the only process that serves requests, or the first worker. */
-export function isFirst(): boolean {
-  return cluster.isPrimary || cluster.worker?.id === 1
-}
-
-/** Returns whether a supervisor started this process. */
-export function isWorker(): boolean {
-  return cluster.isWorker
-}
-
-/** Returns whether this process starts workers. */
-export function isSupervisor(workers: number): boolean {
-  return workers > 1 && cluster.isPrimary
-}
-
-/**
- * Returns whether each worker opens its own socket on a shared port, so that the kernel distributes the connections. On
- * other systems the supervisor accepts connections, and loses the connections of a dead worker.
- */
-export function hasOwnSocket(): boolean {
-  return cluster.isWorker && process.platform === 'linux'
-}
-
-/** Sends the ports to the supervisor, if there is one. */
-export function announce(ports: Ports): void {
-  if (cluster.isWorker) process.send?.(ports)
-}
-
 /**
  * Starts `workers` workers and replaces dead workers. The first worker starts before the others, because it migrates the
  * database. If it can't start, no other is started. The supervisor forwards signals and ends with the last worker. Its exit
@@ -64,13 +36,10 @@ export function announce(ports: Ports): void {
  */
 export async function superviseWorkers(listeners: readonly ListenerConfig[], workers: number, log: Log): Promise<void> {
   const supervisor = new Supervisor(listeners, log)
-  process.on('SIGTERM', (signal) => supervisor.stop(signal))
-  process.on('SIGINT', (signal) => supervisor.stop(signal))
   await supervisor.startFirst()
   for (let slot = 1; slot < workers; slot++) supervisor.start(slot)
 }
 
-/** A running worker. */
 interface WorkerState {
   /** The slot, from 0. A replacement gets the same slot. */
   readonly slot: number
@@ -92,6 +61,7 @@ class Supervisor {
   constructor(listeners: readonly ListenerConfig[], log: Log) {
     this.#listeners = listeners
     this.#log = log
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(signal))
     cluster.on('message', ({ id }) => {
       const state = this.#running.get(id)
       if (state !== undefined) state.isListening = true
@@ -108,7 +78,7 @@ class Supervisor {
     if (!this.#isStopping) this.#fork(slot)
   }
 
-  stop(signal: NodeJS.Signals): void {
+  #stop(signal: NodeJS.Signals): void {
     this.#isStopping = true
     for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal)
     this.#exitIfDone()
@@ -116,7 +86,7 @@ class Supervisor {
 
   #fork(slot: number): Worker {
     const ports = this.#listeners.map((listener) => {
-      const port = listener.isPerWorker ? undefined : this.#ports?.[listener.prefix]
+      const port = listener.isPerWorker ? undefined : this.#ports?.[listener.name]
       return variable(`${listener.prefix}PORT`, port ?? portOf(listener, slot))
     })
     const worker = cluster.fork(Object.assign({}, ...ports, variable('WORKERS', 1)))
@@ -129,16 +99,13 @@ class Supervisor {
     this.#running.delete(worker.id)
     if (this.#ports === undefined || this.#isStopping) {
       // A worker that starts has no signal handlers yet, so the signal ends it.
-      this.#exitCode ||= code ?? (this.#isStopping && isStop(signal) ? 0 : 1)
+      this.#exitCode ||= code ?? (this.#isStopping && (signal === 'SIGTERM' || signal === 'SIGINT') ? 0 : 1)
       this.#exitIfDone()
-    } else {
-      const pauseMs = this.#pauseAfter(state)
-      this.#log.logger.error(
-        { worker: worker.process.pid, code, signal, pause_ms: pauseMs },
-        'worker died; replacing it',
-      )
-      setTimeout(() => this.start(state.slot), pauseMs)
+      return
     }
+    const pauseMs = this.#pauseAfter(state)
+    this.#log.logger.error({ worker: worker.process.pid, code, signal, pause_ms: pauseMs }, 'worker died; replacing it')
+    setTimeout(() => this.start(state.slot), pauseMs)
   }
 
   /** Returns 0 for the last listening worker, because connections are refused until it is replaced. */
@@ -153,10 +120,6 @@ class Supervisor {
   #exitIfDone(): void {
     if (this.#running.size === 0) this.#log.exit(this.#exitCode)
   }
-}
-
-function isStop(signal: string | null): boolean {
-  return signal === 'SIGTERM' || signal === 'SIGINT'
 }
 
 /** Returns a variable for a worker, which overrides both forms of the supervisor's variable. */
