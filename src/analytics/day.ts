@@ -1,12 +1,6 @@
-/**
- * The clicks of one day of a link, a domain, a space or an account: counts by hour, and human clicks by the values of each
- * dimension. The database stores both as JSON. Pure.
- */
+/** One day of clicks of a link, a domain, a space or an account. The database stores it as JSON. Pure. */
 
-/**
- * Dimensions of human clicks. The database stores them in this order, so new ones come last. The days of a link have no
- * `links`.
- */
+/** Dimensions of human clicks, in the order of the stored JSON: new ones come last. The days of a link have no `links`. */
 export const dimensions = [
   'countries',
   'referrers',
@@ -18,7 +12,6 @@ export const dimensions = [
 ] as const
 export type Dimension = (typeof dimensions)[number]
 
-/** The dimensions of a link's days. */
 export const dimensionsOfLinks = dimensions.slice(0, -1) as readonly Exclude<Dimension, 'links'>[]
 
 /** Stands for the values beyond `maxValues`. */
@@ -48,18 +41,8 @@ export const maxValues = 200
 
 /** Returns a day without clicks. */
 export function emptyDay(): DayFacts {
-  return {
-    hours: new Map(),
-    breakdowns: {
-      countries: new Map(),
-      referrers: new Map(),
-      browsers: new Map(),
-      operating_systems: new Map(),
-      devices: new Map(),
-      languages: new Map(),
-      links: new Map(),
-    },
-  }
+  const breakdowns = Object.fromEntries(dimensions.map((dimension) => [dimension, new Map()]))
+  return { hours: new Map(), breakdowns: breakdowns as DayFacts['breakdowns'] }
 }
 
 /** Returns the counts of an hour. Adds them if there are none. */
@@ -71,26 +54,9 @@ export function hourOf({ hours }: Pick<DayFacts, 'hours'>, hour: number): HourCo
   return counts
 }
 
-/** Returns whether two days have the same counts. */
-export function isSameDay(a: DayFacts, b: DayFacts): boolean {
-  const isSameHour = (one: HourCounts, two: HourCounts | undefined) =>
-    one.people === two?.people && one.unique === two.unique && one.bots === two.bots && one.previews === two.previews
-  return (
-    a.hours.size === b.hours.size &&
-    [...a.hours].every(([hour, counts]) => isSameHour(counts, b.hours.get(hour))) &&
-    dimensions.every((dimension) => isSameBreakdown(a.breakdowns[dimension], b.breakdowns[dimension]))
-  )
-}
-
-function isSameBreakdown(a: Breakdown, b: Breakdown): boolean {
-  return a.size === b.size && [...a].every(([value, people]) => b.get(value) === people)
-}
-
 /** Returns the human clicks of all hours. */
 export function peopleOf({ hours }: Pick<DayFacts, 'hours'>): number {
-  let people = 0
-  for (const counts of hours.values()) people += counts.people
-  return people
+  return hours.values().reduce((sum, { people }) => sum + people, 0)
 }
 
 /** Adds another day. The rarest values of dimensions with too many become `other`. */
@@ -118,8 +84,8 @@ export function addPeople(to: Breakdown, value: Value, people: number): void {
 }
 
 /**
- * Subtracts a day that was added before. Values that have become `other` since are subtracted from `other`, so that each
- * dimension still adds up. Does nothing if the day lacks these clicks, because it was deleted and started again.
+ * Subtracts a day that was added before. Values that have become `other` since then are subtracted from `other`. Does
+ * nothing if the day lacks these clicks, because it was deleted and started again.
  */
 export function subtractDay(facts: DayFacts, less: DayFacts): void {
   if (!includes(facts, less)) return
@@ -160,8 +126,8 @@ function addCounts(to: HourCounts, { people, unique, bots, previews }: HourCount
 }
 
 /**
- * Turns as many values into `other` as there are too many. Chance decides between the two rarest, weighted by their clicks:
- * a frequent new value gets in sooner or later, and a frequent old one rarely leaves.
+ * Turns excess values into `other`. Chance, weighted by clicks, decides between the two rarest values. So a frequent new
+ * value is stored sooner or later, and a frequent old one rarely leaves.
  */
 function makeRoom(breakdown: Breakdown): void {
   const rarest = byRarity(breakdown)
@@ -183,18 +149,15 @@ function byRarity(breakdown: Breakdown): Value[] {
   return named.sort((a, b) => rarity(a) - rarity(b))
 }
 
-/** A day as the database stores it: two JSON texts. */
+/** A stored day: two JSON texts. */
 export interface DayJson {
   /** By hour: human clicks, unique ones, bots and previews, without the last two if they are 0. */
   readonly hours: string
-  /**
-   * For each of the `dimensions`: human clicks by value. `""` is the unknown value, `"…"` stands for `other`. Names instead
-   * of an order would take half of the disk.
-   */
+  /** Human clicks by value, for each of the `dimensions`. Their names would double the size. */
   readonly breakdowns: string
 }
 
-/** No value of a dimension: these are ASCII, and not empty. */
+/** The keys of null and `other`. Values are ASCII and not empty. */
 const [unknownKey, otherKey] = ['', '…']
 
 /** Returns the JSON of a day. */
@@ -213,18 +176,11 @@ function encodeCounts({ people, unique, bots, previews }: HourCounts): string {
 }
 
 function encodeBreakdown(breakdown: Breakdown): string {
-  return `{${sortedValues(breakdown).map(([value, people]) => `${encodeKey(value)}:${people}`)}}`
+  const keyOf = (value: Value) => (value === null ? unknownKey : value === other ? otherKey : String(value))
+  return `{${sortedValues(breakdown).map(([value, people]) => `${JSON.stringify(keyOf(value))}:${people}`)}}`
 }
 
-function encodeKey(value: Value): string {
-  if (value === null) return '""'
-  return value === other ? `"${otherKey}"` : JSON.stringify(String(value))
-}
-
-/**
- * Returns the values with their human clicks, the most frequent first. Their original order would show which values belong
- * to the same visit.
- */
+/** Returns the values with their human clicks, the most frequent first. Their original order could reveal single visits. */
 export function sortedValues(breakdown: Breakdown): [Value, number][] {
   const values = [...breakdown]
   if (values.length < 2) return values
@@ -237,9 +193,7 @@ export function decodeDay({ hours, breakdowns }: DayJson): DayFacts {
   for (const [hour, counts] of decodeHours(hours)) facts.hours.set(hour, counts)
   const parsed: readonly JsonBreakdown[] = JSON.parse(breakdowns)
   for (const [at, dimension] of dimensions.entries()) {
-    const breakdown = facts.breakdowns[dimension]
-    const values = parsed[at] ?? {}
-    for (const key of Object.keys(values)) breakdown.set(valueOfKey(dimension, key), values[key] as number)
+    for (const [value, people] of valuesOf(dimension, parsed[at] ?? {})) facts.breakdowns[dimension].set(value, people)
   }
   return facts
 }
@@ -255,14 +209,13 @@ export function* decodeHours(hours: string): Generator<[hour: number, HourCounts
 }
 
 /** Returns the values of one dimension and their human clicks, from their JSON. */
-export function* decodeBreakdown(dimension: Dimension, breakdown: string): Generator<[Value, number]> {
-  for (const [key, people] of Object.entries(JSON.parse(breakdown) as JsonBreakdown)) {
-    yield [valueOfKey(dimension, key), people]
-  }
+export function decodeBreakdown(dimension: Dimension, breakdown: string): Iterable<[Value, number]> {
+  return valuesOf(dimension, JSON.parse(breakdown))
 }
 
-function valueOfKey(dimension: Dimension, key: string): Value {
-  if (key === unknownKey) return null
-  if (key === otherKey) return other
-  return dimension === 'links' ? Number(key) : key
+function* valuesOf(dimension: Dimension, breakdown: JsonBreakdown): Generator<[Value, number]> {
+  for (const key of Object.keys(breakdown)) {
+    const named = dimension === 'links' ? Number(key) : key
+    yield [key === unknownKey ? null : key === otherKey ? other : named, breakdown[key] as number]
+  }
 }

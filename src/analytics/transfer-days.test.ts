@@ -178,6 +178,23 @@ test('after any imports into links that have clicks, totals are the sums of the 
   )
 })
 
+test('gives the event loop a tick after a few days of an import', async (t) => {
+  const { storage } = await newPlace((work) => t.after(work))
+  const hours = [{ hour: 1, clicks: 3, bots: 0, previews: 0 }]
+  const file = fileOf(Array.from({ length: 100 }, (_, n) => ({ link: 0, day: day - n, hours })))
+  let [ticks, isOver] = [0, false]
+  const count = () => {
+    ticks += 1
+    if (!isOver) setImmediate(count)
+  }
+  count()
+  const { stored } = await bringIn(storage, file)
+  isOver = true
+  assert.equal(stored, 100)
+  // Every eighth line, every fourth day that is compared or stored.
+  assert.ok(ticks >= 100 / 8 + 100 / 4 + 300 / 4, `${ticks}`)
+})
+
 test('an import that was stopped leaves links whose days follow them to another space, and go with them', async (t) => {
   const { storage, links } = await newPlace((work) => t.after(work))
   const [sale = 0, other = 0] = links

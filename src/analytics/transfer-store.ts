@@ -1,8 +1,10 @@
 /** Reads and stores daily aggregates for exports and imports. */
+import { setImmediate as nextTick } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { foldCase } from '../lib/fold-case.ts'
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
-import { addPeople, type DayFacts, decodeDay, decodeHours, gatherDay, isSameDay, peopleOf } from './day.ts'
+import { addPeople, type DayFacts, decodeDay, decodeHours, gatherDay, type HourCounts, peopleOf } from './day.ts'
 import {
   type Day,
   type DayKey,
@@ -18,9 +20,8 @@ import {
   scopes,
 } from './tables.ts'
 
-/** The days and links to export. */
+/** The days and links to export. Days are included on both ends. */
 export interface DayRange {
-  /** Both days are included. */
   readonly from: number
   readonly to: number
   /** The highest id of a link. */
@@ -34,7 +35,6 @@ export interface LinkDay {
   readonly facts: DayFacts
 }
 
-/** The same with the domain and the alias of the link. */
 export interface NamedLinkDay extends LinkDay {
   readonly domain: string
   readonly alias: string
@@ -43,15 +43,17 @@ export interface NamedLinkDay extends LinkDay {
 /** Days that are read together. */
 const pageSize = 100
 /** Days whose hours are read together, each for `linkBatchSize` links. */
-const dayBatchSize = 16
+const dayBatchSize = 8
 /** Links whose totals are raised in one transaction. */
 export const linkBatchSize = 100
+/** The event loop gets a tick after this many lines, because a full day takes some milliseconds. */
+const daysPerTick = 4
 
 /** Returns the days of the account's links by day and link, in pages. Leaves out domains that are being removed. */
 export async function* daysOfLinks(db: Db, account: number, range: DayRange): AsyncGenerator<readonly NamedLinkDay[]> {
-  for (let day = await nextDay(db, range.from); day !== null && day <= range.to; day = await nextDay(db, day + 1)) {
-    let after = 0
-    for (;;) {
+  const days = await daysOfScope(db, scopes.link)
+  for (const day of days.filter((each) => each >= range.from && each <= range.to)) {
+    for (let after = 0; ; ) {
       const rows = await db.execute(
         query
           .selectFrom('click_days')
@@ -69,30 +71,10 @@ export async function* daysOfLinks(db: Db, account: number, range: DayRange): As
           .limit(pageSize),
       )
       if (rows.length === 0) break
-      after = rows.at(-1)?.id ?? 0
-      yield rows.map(({ id, name, alias, ...json }) => ({
-        link: id,
-        domain: name,
-        alias,
-        day: day as number,
-        facts: decodeDay(json),
-      }))
+      after = rows.at(-1)?.id ?? after
+      yield rows.map(({ id, name, alias, ...json }) => ({ link: id, domain: name, alias, day, facts: decodeDay(json) }))
     }
   }
-}
-
-/** Returns the first day from `from` on that any link has clicks on; null if there is none. */
-async function nextDay(db: Db, from: number): Promise<number | null> {
-  const [next] = await db.execute(
-    query
-      .selectFrom('click_days')
-      .select('day')
-      .where('scope', '=', scopes.link)
-      .where('day', '>=', from)
-      .orderBy('day')
-      .limit(1),
-  )
-  return next?.day ?? null
 }
 
 /** Returns the id of the account's link with this domain and alias, such as `go.acme.com/sale`. */
@@ -123,19 +105,26 @@ export async function storeDays(tx: Db, account: number, days: readonly LinkDay[
   const ids = days.map(({ link }) => link)
   const links = await lockOwnLinks(tx, account, ids)
   await lockAccounts(tx, [account])
-  const stored = await new Days(tx).read(days.map(keyOf))
-  const added: { readonly link: LinkTotals; readonly day: LinkDay }[] = []
-  const outcomes = days.map((day, at): DayStored => {
-    const link = links.get(day.link)
-    if (link === undefined) return 'gone'
-    const { facts } = stored[at] as Day
-    if (facts.hours.size > 0) return isSameDay(facts, day.facts) ? 'known' : 'other'
-    gatherDay(facts, day.facts)
-    added.push({ link, day })
-    return 'stored'
-  })
-  await addDays(tx, added)
-  await raise(tx, links, sumsOf(added.map(({ day }) => ({ link: day.link, hours: day.facts.hours }))))
+  const before = await new Days(tx).read(days.map(keyOf))
+  const added = new Days(tx)
+  const sums = new Sums()
+  const outcomes: DayStored[] = []
+  for (const [at, day] of days.entries()) {
+    if (at % daysPerTick === 0) await nextTick()
+    const totals = links.get(day.link)
+    const { facts } = before[at] as Day
+    if (totals === undefined) outcomes.push('gone')
+    else if (facts.hours.size > 0) outcomes.push(isDeepStrictEqual(facts, day.facts) ? 'known' : 'other')
+    else {
+      // The next line may be of the same day.
+      gatherDay(facts, day.facts)
+      await addDay(added, totals, day)
+      sums.add(day.link, day.facts.hours)
+      outcomes.push('stored')
+    }
+  }
+  await added.save()
+  await raise(tx, links, sums)
   return outcomes
 }
 
@@ -143,19 +132,15 @@ function keyOf({ link, day }: LinkDay): DayKey {
   return { scope: scopes.link, day, id: link }
 }
 
-async function addDays(tx: Db, added: readonly { readonly link: LinkTotals; readonly day: LinkDay }[]): Promise<void> {
-  const days = new Days(tx)
-  for (const { link, day } of added) {
-    const [own] = (await days.read([keyOf(day)])) as [Day]
-    own.space = link.space
-    gatherDay(own.facts, day.facts)
-    const people = peopleOf(day.facts)
-    for (const { facts } of await days.read(groupKeys(link, own))) {
-      gatherDay(facts, day.facts)
-      if (people > 0) addPeople(facts.breakdowns.links, link.link, people)
-    }
+async function addDay(days: Days, totals: LinkTotals, day: LinkDay): Promise<void> {
+  const [own] = (await days.read([keyOf(day)])) as [Day]
+  own.space = totals.space
+  gatherDay(own.facts, day.facts)
+  const people = peopleOf(day.facts)
+  for (const { facts } of await days.read(groupKeys(totals, own))) {
+    gatherDay(facts, day.facts)
+    if (people > 0) addPeople(facts.breakdowns.links, day.link, people)
   }
-  await days.save()
 }
 
 /**
@@ -164,66 +149,55 @@ async function addDays(tx: Db, added: readonly { readonly link: LinkTotals; read
  */
 export async function raiseTotals(tx: Db, account: number, ids: readonly number[]): Promise<void> {
   const links = await lockOwnLinks(tx, account, ids)
-  const found: { link: number; hours: DayFacts['hours'] }[] = []
+  const sums = new Sums()
   for (const some of parts(await daysOfScope(tx, scopes.link), dayBatchSize)) {
+    await nextTick()
     const days = query
       .selectFrom('click_days')
       .select(['id', 'hours'])
       .where('scope', '=', scopes.link)
       .where('day', 'in', some)
       .where('id', 'in', ids)
-    for (const { id, hours } of await tx.execute(days)) found.push({ link: id, hours: new Map(decodeHours(hours)) })
+    for (const { id, hours } of await tx.execute(days)) sums.add(id, decodeHours(hours))
   }
-  await raise(tx, links, sumsOf(found))
+  await raise(tx, links, sums)
 }
 
-type Sums = Record<'clicks' | 'bots' | 'previews', number>
+const counters = ['clicks', 'bots', 'previews'] as const
 
-function sumsOf(days: readonly { readonly link: number; readonly hours: DayFacts['hours'] }[]): Map<number, Sums> {
-  const sums = new Map<number, Sums>()
-  for (const { link, hours } of days) {
-    const sum = sums.get(link) ?? { clicks: 0, bots: 0, previews: 0 }
-    sums.set(link, sum)
-    for (const { people, bots, previews } of hours.values()) {
+/** Sums of clicks by link. */
+class Sums extends Map<number, Record<(typeof counters)[number], number>> {
+  add(link: number, hours: Iterable<readonly [number, HourCounts]>): void {
+    const sum = this.get(link) ?? { clicks: 0, bots: 0, previews: 0 }
+    this.set(link, sum)
+    for (const [, { people, bots, previews }] of hours) {
       sum.clicks += people
       sum.bots += bots
       sum.previews += previews
     }
   }
-  return sums
 }
 
 /** Raises the totals of locked links that are lower than the sums. */
-async function raise(tx: Db, links: ReadonlyMap<number, LinkTotals>, sums: ReadonlyMap<number, Sums>): Promise<void> {
+async function raise(tx: Db, links: ReadonlyMap<number, LinkTotals>, sums: Sums): Promise<void> {
   const raised: LinkTotals[] = []
-  for (const [id, { clicks, bots, previews }] of sums) {
+  for (const [id, sum] of sums) {
     const totals = links.get(id)
-    if (totals === undefined) continue
-    if (clicks <= totals.clicks && bots <= totals.bots && previews <= totals.previews) continue
-    totals.clicks = Math.max(totals.clicks, clicks)
-    totals.bots = Math.max(totals.bots, bots)
-    totals.previews = Math.max(totals.previews, previews)
+    if (totals === undefined || counters.every((name) => sum[name] <= totals[name])) continue
+    for (const name of counters) totals[name] = Math.max(totals[name], sum[name])
     raised.push(totals)
   }
+  const ids = raised.map(({ link }) => link)
   await saveTotals(tx, raised)
-  await makeStatusDue(
-    tx,
-    raised.map(({ link }) => link),
-  )
+  await makeStatusDue(tx, ids)
 }
 
-/** Locks the account's links among those with these ids. */
+/** Locks the account's links among these. Rows of other accounts must not be locked. */
 async function lockOwnLinks(tx: Db, account: number, ids: readonly number[]): Promise<Map<number, LinkTotals>> {
-  const links = await lockLinks(tx, await ownIds(tx, account, ids))
-  return new Map([...links].filter(([, totals]) => totals.account === account))
-}
-
-/** Leaves out links of other accounts, whose rows must not be locked. */
-async function ownIds(tx: Db, account: number, ids: readonly number[]): Promise<number[]> {
   const own: number[] = []
   for (const some of parts([...new Set(ids)])) {
     const links = query.selectFrom('link_clicks').select('link_id').where('link_id', 'in', some)
     own.push(...(await tx.execute(links.where('account_id', '=', account))).map(({ link_id }) => link_id))
   }
-  return own
+  return lockLinks(tx, own)
 }

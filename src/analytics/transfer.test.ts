@@ -12,11 +12,10 @@ import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { exportRecords } from '../transfer/export.ts'
 import { importRecords } from '../transfer/import.ts'
-import { dayFrom } from './calendar.ts'
 import type { Click } from './click-store.ts'
 import { type Dimension, dimensions } from './day.ts'
 import { scopes } from './tables.ts'
-import { clicksOfPeriod, clickTransfer } from './transfer.ts'
+import { clickTexts, clickTransfer } from './transfer.ts'
 
 const noon = Date.parse('2026-11-20T12:00:00.000Z')
 const [hourMs, dayMs] = [3_600_000, 86_400_000]
@@ -295,8 +294,8 @@ test('days of links on a domain that is being removed are left out, and so are t
   ])
   await storage.execute(takeDomainAway({ id: 2, name: 'gone' }))
   assert.equal(linesOf(await textOf(storage)).length, 3)
-  const day = dayFrom('2026-11-20') ?? 0
-  const [line, ...more] = linesOf(await textOf(storage, [clicksOfPeriod({ from: day, to: day, isNamed: true })]))
+  const texts = await Array.fromAsync(clickTexts(storage, 1, 'jsonl', { from: '2026-11-20', to: '2026-11-20' }))
+  const [line, ...more] = linesOf(texts.join(''))
   assert.equal(more.length, 0)
   const { day: told, short_link } = dayOfLine(line)
   assert.deepEqual([told, short_link], ['2026-11-20', 'a.example/one'])

@@ -22,20 +22,20 @@ import {
   storeDays,
 } from './transfer-store.ts'
 
-/** The days of a period, both ends included, and whether lines have the short links too. */
-export interface Period {
+/** The days of a period, both ends included. With `isNamed`, lines have the short links too. */
+interface Period {
   readonly from: number
   readonly to: number
   readonly isNamed: boolean
 }
 
-/** A line: its link is that of the file, and the short link is there where the file has days without their links. */
+/** A line of a file. Its link has the id of the file. The short link is there if the file has no links. */
 interface FileDay extends LinkDay {
   readonly shortLink: string | undefined
 }
 
-/** The clicks of links by day, in exports and imports: a line for each day of a link. */
-export function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
+/** The clicks of links in exports and imports: a line for each day of a link. */
+function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
   return {
     plural: 'click_days',
     singular: 'click_day',
@@ -66,7 +66,6 @@ export function clicksOfPeriod({ from, to, isNamed }: Period): Detail<FileDay> {
   }
 }
 
-/** All of them. */
 export const clickTransfer = clicksOfPeriod({ from: 0, to: Number.POSITIVE_INFINITY, isNamed: false })
 
 function read({ link_id, short_link, day, ...members }: Members): FileDay {
@@ -80,73 +79,67 @@ function read({ link_id, short_link, day, ...members }: Members): FileDay {
   return { link: Number(link_id), shortLink, day: number, facts: checkedRecord(readDay(members)) }
 }
 
-const links = { plural: 'links', singular: 'link' }
-
 async function store(
   tx: Db,
   target: Target,
   days: readonly FileDay[],
 ): Promise<('stored' | 'known' | InvalidRecord)[]> {
-  const here: (LinkDay | InvalidRecord)[] = []
-  for (const day of days) here.push(await dayHere(tx, target, day))
-  const usable = here.filter((day): day is LinkDay => !(day instanceof InvalidRecord))
+  const local: (LinkDay | InvalidRecord)[] = []
+  for (const { shortLink, ...day } of days) {
+    const link = await localLinkOf(tx, target, day.link, shortLink)
+    local.push(link instanceof InvalidRecord ? link : { ...day, link })
+  }
+  const usable = local.filter((day): day is LinkDay => !(day instanceof InvalidRecord))
   for (const { link } of usable) target.changed.add(link)
   const stored = (await storeDays(tx, target.account, usable)).values()
-  return here.map((day) => (day instanceof InvalidRecord ? day : told(stored.next().value as DayStored, day)))
+  return local.map((day) => (day instanceof InvalidRecord ? day : outcomeOf(stored.next().value as DayStored, day)))
 }
 
-/** The day with the id that its link has here. Links of the file come first: they may have another domain or alias here. */
-async function dayHere(tx: Db, target: Target, { shortLink, ...day }: FileDay): Promise<LinkDay | InvalidRecord> {
-  if (shortLink === undefined || target.idOf(links.plural, day.link) !== undefined) return dayOfFile(target, day)
-  const link = await findByShortLink(tx, target.account, shortLink)
-  if (link !== undefined) return { ...day, link }
-  return new InvalidRecord(
-    `short_link: This account has no link ${shortLink.slice(0, 300).toWellFormed()}. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.`,
-  )
-}
-
-function dayOfFile(target: Target, day: LinkDay): LinkDay | InvalidRecord {
+/** Returns the local id of a link. Ids of the file's own links come first: their domain or alias may differ here. */
+async function localLinkOf(
+  tx: Db,
+  target: Target,
+  sourceId: number,
+  shortLink: string | undefined,
+): Promise<number | InvalidRecord> {
+  if (shortLink !== undefined && target.idOf('links', sourceId) === undefined) {
+    const link = await findByShortLink(tx, target.account, shortLink)
+    if (link !== undefined) return link
+    return new InvalidRecord(
+      `short_link: This account has no link ${shortLink.slice(0, 300).toWellFormed()}. Store the link first, then import again; "export" without "clicks" has links and their clicks in one file.`,
+    )
+  }
   try {
-    return { ...day, link: localIdOf(target, links, day.link) }
+    return localIdOf(target, { plural: 'links', singular: 'link' }, sourceId)
   } catch (error) {
     return error as InvalidRecord
   }
 }
 
-function told(became: DayStored, { link, day }: LinkDay): 'stored' | 'known' | InvalidRecord {
-  if (became === 'gone') return new InvalidRecord('link_id: The link has just been deleted here.')
-  if (became !== 'other') return became
+function outcomeOf(stored: DayStored, { link, day }: LinkDay): 'stored' | 'known' | InvalidRecord {
+  if (stored === 'gone') return new InvalidRecord('link_id: The link has just been deleted here.')
+  if (stored !== 'other') return stored
   return new InvalidRecord(
     `day: The link ${link} has other clicks on ${dayText(day)} here, and keeps them. To have those of the file, forget its clicks here (DELETE /api/v1/links/${link}/clicks), then import again.`,
   )
 }
 
-/** Days as `YYYY-MM-DD`, both included; undefined for no bound. */
-interface DateRange {
-  readonly from: string | undefined
-  readonly to: string | undefined
-}
-
-/** The clicks of the account's links by day, as texts of many lines. Returns how many days of links there were. */
-export function clickTexts(
+/**
+ * Exports the clicks of the account's links by day, as texts of many lines. Returns the number of days of links. Dates such
+ * as `2026-11-20` are included; undefined for no bound.
+ */
+export async function* clickTexts(
   db: Db,
   account: number,
   format: 'jsonl' | 'csv',
-  { from, to }: DateRange,
+  dates: { readonly from: string | undefined; readonly to: string | undefined },
 ): AsyncGenerator<string, Totals> {
-  const days = { from: dayFrom(from ?? '') ?? 0, to: dayFrom(to ?? '') ?? Number.POSITIVE_INFINITY }
-  if (format === 'jsonl') return exportRecords(db, account, [clicksOfPeriod({ ...days, isNamed: true })])
-  return csvOf(db, account, days)
-}
-
-async function* csvOf(
-  db: Db,
-  account: number,
-  days: { readonly from: number; readonly to: number },
-): AsyncGenerator<string, Totals> {
+  const from = dayFrom(dates.from ?? '') ?? 0
+  const to = dayFrom(dates.to ?? '') ?? Number.POSITIVE_INFINITY
+  if (format === 'jsonl') return yield* exportRecords(db, account, [clicksOfPeriod({ from, to, isNamed: true })])
   let click_days = 0
   yield csvHead
-  for await (const page of daysOfLinks(db, account, { ...days, lastLink: Number.MAX_SAFE_INTEGER })) {
+  for await (const page of daysOfLinks(db, account, { from, to, lastLink: Number.MAX_SAFE_INTEGER })) {
     click_days += page.length
     yield page.map(csvRows).join('')
   }

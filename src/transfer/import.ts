@@ -1,3 +1,4 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { StartupFailure } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { type Entry, type Line, readEntry, readLines, sourceIn, type Totals } from './format.ts'
@@ -29,6 +30,8 @@ interface Destination extends Pick<Target, 'account' | 'asNew'> {
 
 /** Lines per transaction. */
 const batchSize = 200
+/** Lines that are read in one event-loop tick. The longest take about a millisecond each. */
+const linesPerTick = 8
 
 /**
  * Stores the records of an export in an account, in one transaction per batch. An interrupted import can be run again,
@@ -48,7 +51,7 @@ export async function importRecords(
   const counts: Counts = { stored: 0, known: 0, refused: 0 }
   const completeness = new Completeness()
   for await (const batch of batches(lines)) {
-    const entries = batch.map((line) => entryOf(line, transferables))
+    const entries = await entriesOf(batch, transferables)
     // Serializable, because another import may store the same records at the same time.
     const outcomes = await db.write((tx) => storeAll(tx, target, entries, ids), 'serializable')
     ids.commit()
@@ -79,6 +82,18 @@ async function* batches(lines: AsyncIterable<Line>): AsyncGenerator<Line[]> {
     batch = []
   }
   yield batch
+}
+
+async function entriesOf(
+  lines: readonly Line[],
+  transferables: Destination['transferables'],
+): Promise<(Entry | InvalidRecord)[]> {
+  const entries: (Entry | InvalidRecord)[] = []
+  for (const [at, line] of lines.entries()) {
+    if (at % linesPerTick === 0) await nextTick()
+    entries.push(entryOf(line, transferables))
+  }
+  return entries
 }
 
 /** Reads a line. Returns the error if it is invalid. */
