@@ -22,7 +22,7 @@ export function documents(routes: Routes, operations: readonly Operation[], addr
   }
   const buildFiles = async () => {
     const { referenceFiles } = await import('./reference/page.ts')
-    return referenceFiles(JSON.parse(await documentText('all')))
+    return referenceFiles(await documentText('all'))
   }
   const texts = new Map<Bodies, Promise<string>>()
   const documentText = (bodies: Bodies) => cached(texts, bodies, () => buildDocument(bodies))

@@ -3,21 +3,15 @@ import { type Html, html, type Part } from '../../http/html.ts'
 import { type StaticContent, staticContent } from '../../http/static-content.ts'
 import { pageHead } from '../problem-pages.ts'
 import { markdown } from './markdown.ts'
-import {
-  type Common,
-  codeLinks,
-  codesOf,
-  type DocumentedOperation,
-  methodBadge,
-  operationSection,
-} from './operation.ts'
-import { fieldsOf, type OpenApi, type OperationObject, type Response, resolved, rowsOf } from './schema.ts'
+import { codeLinks, type DocumentedOperation, methodBadge, operationSection } from './operation.ts'
+import { fieldsOf, inlineReferences, type OpenApi, type Response, rowsOf, schemaOf } from './schema.ts'
 
 /** Renders the interactive reference at `/docs` from the OpenAPI document. */
-export function referencePage(document: OpenApi): Html {
+function referencePage(document: OpenApi): Html {
   const { info, tags } = document
-  const shown = operationsOf(document)
-  const ofTag = (name: string) => shown.filter(({ operation }) => operation.tags.includes(name))
+  const operations = operationsOf(document)
+  const common = findCommon(operations)
+  const ofTag = (name: string) => operations.filter((operation) => operation.tags.includes(name))
   return html`${pageHead(info.title, assets)}
 <body class="reference">
 <header>
@@ -34,11 +28,11 @@ ${tags.map(({ name }) => navGroup(name, ofTag(name)))}
 <p id="no-match" role="status"></p>
 ${tags.map(
   ({ name, description }) =>
-    html`<section class="tag"><h2>${name}</h2>${markdown(description)}${ofTag(name).map(operationSection)}</section>`,
+    html`<section class="tag"><h2>${name}</h2>${markdown(description)}${ofTag(name).map((operation) => operationSection(operation, common))}</section>`,
 )}
 <section id="guide"><h2>Guide</h2>${markdown(info.description)}</section>
-${errorsSection(document, shown)}
-${objectsSection(document, shown)}
+${errorsSection(operations[0]?.responses ?? {}, common)}
+${objectsSection(document, operations)}
 </main>
 </body>
 </html>
@@ -53,59 +47,46 @@ const controls = html`<p><label for="filter">Filter</label><input id="filter" ty
 <p class="key"><input id="key" type="password" placeholder="wm_…" autocomplete="off" spellcheck="false" aria-describedby="key-note"><button id="forget" type="button">Forget</button></p>
 <p id="key-note">Kept until you close this tab.</p></form>`
 
-function navGroup(name: string, shown: readonly DocumentedOperation[]): Part {
-  const items = shown.map(
-    ({ method, operation }) =>
-      html`<li><a href="#${operation.operationId}">${methodBadge(method)} ${operation.summary}</a></li>`,
+function navGroup(name: string, operations: readonly DocumentedOperation[]): Part {
+  const items = operations.map(
+    ({ method, operationId, summary }) =>
+      html`<li><a href="#${operationId}">${methodBadge(method)} ${summary}</a></li>`,
   )
   return html`<p>${name}</p><ul>${items}</ul>`
 }
 
 function operationsOf(document: OpenApi): DocumentedOperation[] {
-  const all = Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => ({ document, method, path, operation })),
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ ...operation, document, method, path })),
   )
-  const common = findCommon(
-    document,
-    all.map(({ operation }) => operation),
-  )
-  return all.map((each) => ({ ...each, common }))
 }
 
-/** Finds the parameters, responses and headers of all operations with a key, which the page shows once. */
-function findCommon(document: OpenApi, operations: readonly OperationObject[]): Common {
-  const guarded = operations.filter(({ security }) => security.length > 0)
-  const references = guarded.map(
-    ({ parameters, responses }) =>
-      new Set([...parameters, ...Object.values(responses)].flatMap((each) => ('$ref' in each ? [each.$ref] : []))),
-  )
-  const headers = guarded
-    .flatMap(({ responses }) => Object.entries(responses))
-    .filter(([status]) => status.startsWith('2'))
-    .map(([, response]) => new Set(Object.keys(resolved<Response>(document, response).headers ?? {})))
-  const inAll = (sets: readonly Set<string>[]) => sets.reduce((all, each) => all.intersection(each))
-  return { references: inAll(references), headers: inAll(headers) }
-}
-
-function errorsSection(document: OpenApi, [first]: readonly DocumentedOperation[]): Html {
-  const rows = Object.entries(first?.operation.responses ?? {})
-    .filter(([, response]) => '$ref' in response && first?.common.references.has(response.$ref))
-    .map(([status, response]) => {
-      const codes = codesOf(document, resolved<Response>(document, response))
-      return html`<tr><th scope="row">${status}</th><td>${codeLinks(codes)}</td></tr>`
+/** Returns the parameters, responses and header names of all operations with a key, which the page shows once. */
+function findCommon(operations: readonly DocumentedOperation[]): ReadonlySet<unknown> {
+  return operations
+    .filter(({ security }) => security.length > 0)
+    .map(({ parameters, responses }) => {
+      const all = Object.values(responses)
+      // The first response is the success.
+      return new Set<unknown>([...parameters, ...all, ...Object.keys(all[0]?.headers ?? {})])
     })
+    .reduce((common, parts) => common.intersection(parts))
+}
+
+function errorsSection(responses: Readonly<Record<string, Response>>, common: ReadonlySet<unknown>): Html {
+  const rows = Object.entries(responses)
+    .filter(([, response]) => common.has(response))
+    .map(([status, response]) => html`<tr><th scope="row">${status}</th><td>${codeLinks(response)}</td></tr>`)
   return html`<section id="errors"><h2>Errors of every operation</h2>
 <p>Each code leads to a page that says what to do. The answer is always a <a href="#Problem">Problem</a>.</p>
 <table>${rows}</table></section>`
 }
 
 /** Renders the objects in requests and responses, except for bodies, which appear with their operations. */
-function objectsSection(document: OpenApi, shown: readonly DocumentedOperation[]): Html {
-  const bodies = shown.flatMap(({ operation }) => Object.values(operation.requestBody?.content ?? {}))
-  const ofBodies = new Set(bodies.map(({ schema }) => schema.$ref))
-  const objects = Object.entries(document.components.schemas).filter(
-    ([name]) => !ofBodies.has(`#/components/schemas/${name}`),
-  )
+function objectsSection(document: OpenApi, operations: readonly DocumentedOperation[]): Html {
+  const bodies = operations.flatMap(({ requestBody }) => Object.values(requestBody?.content ?? {}))
+  const ofBodies = bodies.map(({ schema }) => schemaOf(document, schema))
+  const objects = Object.entries(document.components.schemas).filter(([, schema]) => !ofBodies.includes(schema))
   return html`<section id="objects"><h2>Objects</h2>${objects.map(
     ([name, schema]) => html`
 <details class="object" id="${name}"><summary><h3>${name}</h3></summary>
@@ -121,9 +102,10 @@ const loaded: Readonly<Record<string, string>> = {
   'icon.svg': 'image/svg+xml; charset=utf-8',
 }
 
-/** Returns the files of the reference by their path after `/docs/`, which is empty for the page. */
-export async function referenceFiles(document: OpenApi): Promise<ReadonlyMap<string, StaticContent>> {
-  const files = new Map([['', await staticContent('text/html; charset=utf-8', referencePage(document).text)]])
+/** Returns the files of the reference by their path after `/docs/`, which is empty for the page. `document` is JSON. */
+export async function referenceFiles(document: string): Promise<ReadonlyMap<string, StaticContent>> {
+  const page = referencePage(inlineReferences(JSON.parse(document)))
+  const files = new Map([['', await staticContent('text/html; charset=utf-8', page.text)]])
   for (const [name, type] of Object.entries(loaded)) {
     const text = readFileSync(new URL(`./browser/${name}`, import.meta.url), 'utf8')
     files.set(`static/${name}`, await staticContent(type, text))

@@ -1,9 +1,92 @@
+/**
+ * The parts of an OpenAPI document that the reference shows, and its schemas as people read them.
+ */
 import { type Html, html, type Part } from '../../http/html.ts'
 import { inline } from './markdown.ts'
 
-/**
- * JSON Schemas as people read them.
- */
+/** A document in which only schemas have references; see `inlineReferences`. */
+export interface OpenApi {
+  readonly info: { readonly [Name in 'title' | 'version' | 'summary' | 'description']: string }
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+export interface OperationObject {
+  readonly operationId: string
+  readonly tags: readonly [string]
+  readonly summary: string
+  readonly description: string
+  readonly security: readonly object[]
+  readonly parameters: readonly Parameter[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> }
+  readonly responses: Readonly<Record<string, Response>>
+}
+
+export interface Parameter extends Row {
+  readonly in: 'path' | 'query' | 'header'
+  readonly example?: unknown
+}
+
+export interface Response {
+  readonly description: string
+  readonly headers?: object
+  readonly content?: Readonly<Record<string, Content>>
+}
+
+export interface Content {
+  readonly schema: Schema
+  readonly example?: unknown
+  readonly examples?: Readonly<Record<string, Example>>
+}
+
+export interface Example {
+  readonly summary: string
+  readonly value: { readonly code: string }
+}
+
+export interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly format?: string
+  readonly enum?: readonly unknown[]
+  readonly default?: unknown
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly maxLength?: number
+  readonly description?: string
+  readonly readOnly?: boolean
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
+}
+
+/** Replaces the references in a parsed document by their targets, except references to schemas. Returns the document. */
+export function inlineReferences(document: object, node = document): OpenApi {
+  for (const [name, value] of Object.entries(node)) {
+    if (!(value instanceof Object)) continue
+    const [, kind, target] = /^#\/components\/(?!schemas)(\w+)\/(.+)$/.exec(value.$ref) ?? []
+    if (kind === undefined) inlineReferences(document, value)
+    else Object.assign(node, { [name]: (document as Components).components[kind]?.[target as string] })
+  }
+  return document as OpenApi
+}
+
+interface Components {
+  readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>
+}
+
+/** Returns the name of the schema that a reference refers to, such as `Domain`. */
+function nameOf($ref: string): string {
+  return $ref.slice($ref.lastIndexOf('/') + 1)
+}
+
+/** Returns the target of a reference, or any other schema unchanged. */
+export function schemaOf({ components }: OpenApi, schema: Schema): Schema {
+  return (schema.$ref && components.schemas[nameOf(schema.$ref)]) || schema
+}
 
 /** A field or parameter in a table. */
 export interface Row {
@@ -24,22 +107,19 @@ export function rowsOf(rows: readonly Row[]): Html {
 }
 
 /** Returns the fields of an object. Fields of nested objects are named `outer.inner`. */
-export function fieldsOf(document: OpenApi, schema: Schema, prefix = ''): Row[] {
-  const inherited = (schema.allOf ?? []).flatMap((each) =>
-    fieldsOf(document, resolved(document, each as Reference), prefix),
-  )
-  const own = Object.entries(schema.properties ?? {}).flatMap(([name, property]): Row[] =>
-    property.properties === undefined
-      ? [{ name: prefix + name, required: false, schema: property, description: property.description ?? '' }]
-      : fieldsOf(document, property, `${prefix}${name}.`),
+export function fieldsOf(document: OpenApi, { allOf = [], properties = {} }: Schema, prefix = ''): Row[] {
+  const inherited = allOf.flatMap((each) => fieldsOf(document, schemaOf(document, each), prefix))
+  const own = Object.entries(properties).flatMap(([name, schema]): Row[] =>
+    schema.properties === undefined
+      ? [{ name: prefix + name, required: false, schema, description: schema.description ?? '' }]
+      : fieldsOf(document, schema, `${prefix}${name}.`),
   )
   return [...inherited, ...own]
 }
 
 /** Renders the type of a value with its bounds. Types of objects are links. */
 export function typeOf(schema: Schema): Part {
-  if (schema.$ref !== undefined)
-    return html`<a href="#${nameOf(schema as Reference)}">${nameOf(schema as Reference)}</a>`
+  if (schema.$ref !== undefined) return html`<a href="#${nameOf(schema.$ref)}">${nameOf(schema.$ref)}</a>`
   if (schema.anyOf !== undefined) return alternatives(schema)
   if (schema.items !== undefined) return html`list of ${typeOf(schema.items)}`
   return [describeType(schema).join(' or '), boundsOf(schema), defaultOf(schema)]
@@ -83,96 +163,4 @@ function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER, maxLength }: Sch
 
 function defaultOf(schema: Schema): Part {
   return schema.default === undefined ? null : html`, default ${String(schema.default)}`
-}
-
-/**
- * The parts of an OpenAPI document that the reference shows.
- */
-
-export interface OpenApi {
-  readonly info: {
-    readonly title: string
-    readonly version: string
-    readonly summary: string
-    readonly description: string
-  }
-  readonly tags: readonly { readonly name: string; readonly description: string }[]
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
-  readonly components: Components
-}
-
-export interface Components {
-  readonly examples: Readonly<Record<string, Example>>
-  readonly schemas: Readonly<Record<string, Schema>>
-}
-
-export interface Reference {
-  readonly $ref: string
-}
-
-export interface OperationObject {
-  readonly operationId: string
-  readonly tags: readonly [string]
-  readonly summary: string
-  readonly description: string
-  readonly security: readonly object[]
-  readonly parameters: readonly (Parameter | Reference)[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> }
-  readonly responses: Readonly<Record<string, Response | Reference>>
-}
-
-export interface Parameter {
-  readonly name: string
-  readonly in: 'path' | 'query' | 'header'
-  readonly required: boolean
-  readonly description: string
-  readonly schema: Schema
-  readonly example?: unknown
-}
-
-export interface Response {
-  readonly description: string
-  readonly headers?: Readonly<Record<string, object>>
-  readonly content?: Readonly<Record<string, Content>>
-}
-
-export interface Content {
-  readonly schema: Schema
-  readonly example?: unknown
-  readonly examples?: Readonly<Record<string, Example | Reference>>
-}
-
-export interface Example {
-  readonly summary: string
-  readonly value: { readonly code: string }
-}
-
-export interface Schema {
-  readonly $ref?: string
-  readonly type?: string | readonly string[]
-  readonly format?: string
-  readonly enum?: readonly unknown[]
-  readonly default?: unknown
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly maxLength?: number
-  readonly description?: string
-  readonly readOnly?: boolean
-  readonly required?: readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-  readonly allOf?: readonly Schema[]
-}
-
-/** Returns the target of a `$ref` into the document, or any other value unchanged. */
-export function resolved<T extends object>(document: OpenApi, value: T | Reference): T {
-  if (!('$ref' in value) || typeof value.$ref !== 'string') return value as T
-  const path = value.$ref.slice('#/'.length).split('/')
-  return path.reduce((parent: object, name) => parent[name as keyof typeof parent], document) as T
-}
-
-/** Returns the last part of a `$ref`, such as `Domain`. */
-export function nameOf({ $ref }: Reference): string {
-  return $ref.slice($ref.lastIndexOf('/') + 1)
 }

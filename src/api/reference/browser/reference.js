@@ -1,6 +1,4 @@
-/**
- * What the reference does in the browser: filters operations, keeps the key for the tab, and sends requests.
- */
+/** Filters operations, stores the key until the tab is closed, and sends requests. */
 
 /** @type {<E extends Element = HTMLElement>(selector: string, from?: ParentNode) => E} */
 const one = (selector, from = document) => {
@@ -26,10 +24,10 @@ one('#forget').addEventListener('click', () => {
 one('#authorization').addEventListener('submit', (event) => event.preventDefault())
 
 filter.addEventListener('input', applyFilter)
-// A browser may have kept the text from before the page was loaded again.
+// Browsers restore the text when the page is reloaded.
 applyFilter()
 
-/** Hides the operations that lack one of the words. */
+/** Shows only operations with all words of the filter. */
 function applyFilter() {
   const words = filter.value.toLowerCase().split(/\s+/)
   let shown = 0
@@ -49,7 +47,7 @@ function applyFilter() {
   one('#no-match').textContent = shown === 0 ? 'No operation matches.' : ''
 }
 
-/** Opens what the address names, which may be inside something closed. */
+/** Opens the section that the fragment of the URL names. */
 function openTarget() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
   const closed = target?.closest('details')
@@ -76,7 +74,7 @@ for (const form of /** @type {HTMLFormElement[]} */ (all('form.try'))) {
     showCurl()
   })
   const copy = one('.copy', form)
-  // Browsers offer no clipboard to pages that came over plain HTTP, except from localhost.
+  // Over plain HTTP, only pages from localhost have a clipboard.
   copy.hidden = navigator.clipboard === undefined
   copy.addEventListener('click', async () => {
     await navigator.clipboard.writeText(curlOf(requestOf(form)))
@@ -88,10 +86,7 @@ for (const form of /** @type {HTMLFormElement[]} */ (all('form.try'))) {
   })
 }
 
-/**
- * The request that the form describes.
- * @param {HTMLFormElement} form
- */
+/** @param {HTMLFormElement} form */
 function requestOf(form) {
   let path = form.dataset.path ?? ''
   const query = new URLSearchParams()
@@ -108,10 +103,7 @@ function requestOf(form) {
   return { method, url, headers, needsKey: form.dataset.key === 'needed', ...bodyOf(form) }
 }
 
-/**
- * Its type, and its text as it is typed; a form has a field in each line.
- * @param {HTMLFormElement} form
- */
+/** @type {(form: HTMLFormElement) => { type?: string, text?: string }} */
 function bodyOf(form) {
   /** @type {HTMLSelectElement | null} */
   const type = form.querySelector('select.type')
@@ -123,7 +115,7 @@ function bodyText(form) {
   return one('textarea.body', form)
 }
 
-/** @type {(text: string) => [string, string][]} */
+/** Parses a form with one field per line. @type {(text: string) => [string, string][]} */
 function fieldsOf(text) {
   return text.split('\n').flatMap((line) => {
     const at = line.indexOf('=')
@@ -131,7 +123,7 @@ function fieldsOf(text) {
   })
 }
 
-/** Writes the body in the other type; text that is not JSON stays as it is. @param {HTMLFormElement} form */
+/** Converts the body to the selected media type. Malformed JSON is not changed. @param {HTMLFormElement} form */
 function convertBody(form) {
   const area = bodyText(form)
   if (bodyOf(form).type === 'application/json') {
@@ -144,10 +136,7 @@ function convertBody(form) {
   } catch {}
 }
 
-/**
- * The request as a command for a shell; the key stands there by name.
- * @param {ReturnType<typeof requestOf>} request
- */
+/** Returns a shell command, which reads the key from a variable. @param {ReturnType<typeof requestOf>} request */
 function curlOf({ method, url, headers, needsKey, type, text = '' }) {
   const quoted = (/** @type {string} */ word) => `'${word.replaceAll("'", "'\\''")}'`
   const parts = [`curl -X ${method} ${quoted(url)}`]
@@ -158,7 +147,7 @@ function curlOf({ method, url, headers, needsKey, type, text = '' }) {
   return parts.join(' \\\n  ')
 }
 
-/** Sends the request, and shows the answer. @param {HTMLFormElement} form */
+/** Sends the request and shows the response. @param {HTMLFormElement} form */
 async function send(form) {
   const { method, url, headers, needsKey, type, text = '' } = requestOf(form)
   const output = one('.answer', form)
@@ -172,16 +161,18 @@ async function send(form) {
     const shown = await shownOf(response)
     const took = Math.round(performance.now() - begun)
     const summary = `${response.status} ${response.statusText} · ${took} ms`
-    output.replaceChildren(paragraph(summary), headersOf(response), shown)
+    const headerLines = [...response.headers].map(([name, value]) => `${name}: ${value}`).join('\n')
+    const details = element('details', element('summary', 'Headers'), element('pre', headerLines))
+    output.replaceChildren(paragraph(summary), details, shown)
   } catch (error) {
     output.replaceChildren(paragraph(`The request could not be sent. ${/** @type {Error} */ (error).message}`))
   }
 }
 
-/** The body of an answer: a picture, or text. @param {Response} response */
+/** Returns an image, or the text of the body. @param {Response} response */
 async function shownOf(response) {
   const type = response.headers.get('content-type') ?? ''
-  if (!response.ok || !type.startsWith('image/')) return preformatted(pretty(await response.text()))
+  if (!response.ok || !type.startsWith('image/')) return element('pre', pretty(await response.text()))
   const picture = document.createElement('img')
   picture.src = URL.createObjectURL(await response.blob())
   picture.alt = `The answer, ${type}`
@@ -197,27 +188,14 @@ function pretty(text) {
   }
 }
 
-/** @param {Response} response */
-function headersOf({ headers }) {
-  const details = document.createElement('details')
-  const summary = document.createElement('summary')
-  summary.textContent = 'Headers'
-  details.append(summary, preformatted([...headers].map(([name, value]) => `${name}: ${value}`).join('\n')))
-  return details
-}
-
 /** @param {string} text */
 function paragraph(text) {
-  const element = document.createElement('p')
-  const strong = document.createElement('strong')
-  strong.textContent = text
-  element.append(strong)
-  return element
+  return element('p', element('strong', text))
 }
 
-/** @param {string} text */
-function preformatted(text) {
-  const element = document.createElement('pre')
-  element.textContent = text
-  return element
+/** @type {(name: string, ...children: (Node | string)[]) => HTMLElement} */
+function element(name, ...children) {
+  const created = document.createElement(name)
+  created.append(...children)
+  return created
 }
