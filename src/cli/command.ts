@@ -4,7 +4,7 @@ import { distance } from 'fastest-levenshtein'
 import { readStorageLocation } from '../config/config.ts'
 import { noDatabaseAt } from '../errors.ts'
 import type { StorageLocation } from '../storage/location.ts'
-import { copiesOf, isThere, openStorage, placeOf } from '../storage/open.ts'
+import { isDatabaseFile, isThere, openStorage, placeOf } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 import { type Argument, WrongUse } from './arguments.ts'
 
@@ -104,7 +104,7 @@ export function recordCommand<const A extends Arguments>(
 /** Returns the location of the database. Throws `WrongUse` if the command would read or write the database as its `file`. */
 export function locationFor(file: string | undefined): StorageLocation {
   const location = readStorageLocation()
-  if (file === undefined || !copiesOf(location).isItself(file)) return location
+  if (file === undefined || !isDatabaseFile(location, file)) return location
   throw new WrongUse(`${file} is the database itself. Name another file.`)
 }
 

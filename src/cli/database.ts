@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { copiesOf, migrationsAt, openStorage } from '../storage/open.ts'
+import { backUp, migrationsAt, openStorage, restore } from '../storage/open.ts'
 import { flag, program, requiredFile } from './arguments.ts'
 import { command, locationFor } from './command.ts'
 import { json, type Progress, table, withProgress } from './output.ts'
@@ -35,9 +35,7 @@ export const databaseCommands = {
 command prints which of PostgreSQL's own tools to use.`,
     run: async ({ operand: file, force: mayReplace }, { err }) => {
       const location = locationFor(file)
-      await withProgress(err, (progress) =>
-        copiesOf(location).backUp(file, { mayReplace, onProgress: showShare(progress) }),
-      )
+      await withProgress(err, (progress) => backUp(location, file, { mayReplace, onProgress: showShare(progress) }))
       return `The database is backed up in ${resolve(file)} (${(statSync(file).size / 1e6).toFixed(1)} MB).`
     },
   }),
@@ -53,7 +51,7 @@ revoked after the backup work again. For PostgreSQL, this command prints which o
     run: async ({ operand: file, stopped: isStopped }, { err }) => {
       const location = locationFor(file)
       const { replaced, isVerified } = await withProgress(err, (progress) =>
-        copiesOf(location).restore(file, { isStopped, onProgress: showShare(progress) }),
+        restore(location, file, { isStopped, onProgress: showShare(progress) }),
       )
       if (!isVerified) {
         err.write(`${file} has no checksum, because an older version wrote it. Changed text can't be detected.\n`)

@@ -1,6 +1,6 @@
 /**
- * Reads one page of an account's records, sorted by an index, and counts the records. An engine runs the queries and
- * decides how a search finds its matches.
+ * Reads one page of records of an account in the order of an index, and counts them. An engine runs the queries and plans
+ * searches.
  */
 import { type OperationNodeSource, type RawBuilder, sql } from 'kysely'
 import { foldCase } from '../lib/fold-case.ts'
@@ -11,10 +11,6 @@ import { CachedQuery } from './schema.ts'
 /** A part of a query. */
 export type Sql = RawBuilder<unknown>
 
-/** A listing whose search is folded, without the type of its rows. */
-export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListable }
-export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
-
 /**
  * The most that a query reads. `page`: some entries near the start of an index. `count`: `countedMatches` index entries.
  * `search`: what an index finds quickly. `scan`: all records of the account.
@@ -22,6 +18,10 @@ export type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly column
 export type Cost = 'page' | 'count' | 'search' | 'scan'
 
 type Row = Readonly<Record<string, unknown>>
+
+/** A listing whose search is folded, without the type of its rows. */
+export type AnyListing = Omit<Listing<unknown>, 'of'> & { readonly of: AnyListable }
+type AnyListable = Omit<Listable<unknown>, 'columns'> & { readonly columns: readonly string[] }
 
 /** Records to page through, or an index of them. */
 export interface Source {
@@ -49,18 +49,18 @@ export interface ListEngine {
   plan(listing: AnyListing): Promise<Plan>
 }
 
-/** Entries of an index that a page may skip at the cost of a `page`, and of a `count`. */
+/** The most entries of an index that are skipped at the cost of a `page`, and of a `count`. */
 const shallow = 1_000
 const deep = countedMatches
 
 /** See `Storage.list`. */
 export async function listPage<Row>(engine: ListEngine, asked: Listing<Row>): Promise<Page<Row>> {
   const listing = { ...asked, search: asked.search === null ? null : foldCase(asked.search) }
-  const { rows, ...counted } = await pageOf(engine, listing)
+  const { rows, ...counted } = await readPage(engine, listing)
   return { rows: rows.map((row) => toRow(asked.of, row)), ...counted }
 }
 
-function pageOf(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
+function readPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
   const { search, filter, sortBy } = listing
   const filters = Object.keys(filter)
   if (search === null && filters.length === 0) return plainPage(engine, listing)
@@ -71,29 +71,25 @@ function pageOf(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
 /** Reads a page of all records. Triggers maintain the total, and a deep page is read from the nearer end of the list. */
 async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
   const { offset, limit, after } = listing
-  const walk = async (passed: number, query: OperationNodeSource): Promise<Page<Row> | null> => {
-    const rows = await engine.select(query, costOf(passed))
+  const walk = async (skipped: number, query: OperationNodeSource): Promise<Page<Row> | null> => {
+    const rows = await engine.select(query, costOf(skipped))
     return rows.length === 0 ? null : { rows, total: Number(rows[0]?.list_total), totalIsExact: true }
   }
   const near = offset > deep ? null : await walk(offset, firstPages(engine, listing))
   if (near !== null) return near
-  const total = recordCount(listing)
-  const [count] = await engine.select(sql`select ${total} as list_total`, 'page')
-  const counted = Number(count?.list_total)
-  const none = { rows: [], total: counted, totalIsExact: true }
-  if (after !== null || offset >= counted) return none
-  const end = Math.min(counted, offset + limit)
-  if (counted - end < offset) {
-    const fromEnd = pageQuery(listing, sorted(engine, listing), total, {
-      isReversed: true,
-      limit: end - offset,
-      offset: counted - end,
-    })
-    const page = await walk(counted - end, fromEnd)
-    // Records were stored or deleted meanwhile, so the page starts elsewhere.
-    if (page?.total === counted) return page
+  const [count] = await engine.select(sql`select ${recordCount(listing)} as list_total`, 'page')
+  const total = Number(count?.list_total)
+  const none = { rows: [], total, totalIsExact: true }
+  if (after !== null || offset >= total) return none
+  const pageOf = (range: Range) => pageQuery(listing, sorted(engine, listing), recordCount(listing), range)
+  const end = Math.min(total, offset + limit)
+  if (total - end < offset) {
+    const range = { isReversed: true, limit: end - offset, offset: total - end }
+    const page = await walk(range.offset, pageOf(range))
+    // If records were stored or deleted meanwhile, the page starts elsewhere.
+    if (page?.total === total) return page
   }
-  return (await walk(offset, pageQuery(listing, sorted(engine, listing), total))) ?? none
+  return (await walk(offset, pageOf({}))) ?? none
 }
 
 /** Selects a page near the start of all records. */
@@ -132,9 +128,9 @@ async function matchingPage(engine: ListEngine, listing: AnyListing): Promise<Pa
   return { rows: await engine.select(query, isById && offset <= deep ? cost : 'scan'), ...boundedTotal(counted) }
 }
 
-function costOf(passed: number): Cost {
-  if (passed <= shallow) return 'page'
-  return passed <= deep ? 'count' : 'scan'
+function costOf(skipped: number): Cost {
+  if (skipped <= shallow) return 'page'
+  return skipped <= deep ? 'count' : 'scan'
 }
 
 function boundedTotal(counted: number): Omit<Page<unknown>, 'rows'> {
@@ -190,13 +186,13 @@ export function countQuery({ from, where }: Source, max: number): Sql {
   return sql`select count(*) from (select 1 from ${from} where ${all(where)} limit ${sql.lit(max)}) as counted`
 }
 
-/** An expression for the number of the account's records, which engines keep in one part or several. */
+/** Returns the expression for the number of the account's records, which PostgreSQL stores in several parts. */
 function recordCount({ of, account }: AnyListing): Sql {
   return sql`(select cast(coalesce(sum(total), 0) as bigint) from record_counts
     where account_id = ${account} and resource = ${sql.lit(of.table)})`
 }
 
-/** The records that match, in the order of the listing. */
+/** Returns the records that match, in the order of the listing. */
 function sorted(engine: ListEngine, listing: AnyListing): Source {
   const { of, account, sortBy } = listing
   const { table, column, key } = sortColumn(listing)
@@ -216,7 +212,7 @@ function sorted(engine: ListEngine, listing: AnyListing): Source {
   }
 }
 
-/** The records that match, by ascending id, found by a filter's index or, without `column`, among all. */
+/** Returns the records that match, by ascending id, from the index of a filter or, without `column`, of all records. */
 export function filtered(engine: ListEngine, listing: AnyListing, column?: string): Source {
   const { table } = listing.of
   const from = sql`${sql.table(table)}${engine.indexHint(`${table}_by_${column ?? 'account'}`)}`
@@ -232,15 +228,14 @@ function conditionsOf(engine: ListEngine, listing: AnyListing): Sql[] {
   return conditions
 }
 
+/** Returns the conditions of the filters. */
 export function filtersOf({ filter }: AnyListing): Sql[] {
-  return Object.entries(filter).map(([column, value]) => isFilteredBy(column, value))
+  return Object.entries(filter).map(([column, value]) =>
+    value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`,
+  )
 }
 
-function isFilteredBy(column: string, value: string | number | null): Sql {
-  return value === null ? sql`${sql.ref(column)} is null` : sql`${sql.ref(column)} = ${value}`
-}
-
-/** The condition that one of the searched texts contains a folded term. */
+/** Returns the condition that one of the searched texts contains a folded term. */
 export function containsAny(engine: ListEngine, { of, searchIn }: AnyListing, term: string): Sql {
   const texts = searchIn.map((name) => sql.raw(of.searched[name] as string))
   return sql`(${sql.join(
@@ -260,7 +255,7 @@ function sortColumn({ of, sortBy }: AnyListing): SideColumn {
   return typeof sort === 'string' ? { table, column: sort, key: 'id' } : sort
 }
 
-/** Records that sort alike follow their ids, in the same direction. */
+/** Returns the sort order. Records with the same value are sorted by id, in the same direction. */
 function order({ sortBy }: AnyListing, direction: 'asc' | 'desc'): Sql {
   return sql.raw(sortBy === 'id' ? `walked_by ${direction}` : `walked_by ${direction}, walked_id ${direction}`)
 }
@@ -274,7 +269,7 @@ function selected({ columns, computed = {} }: AnyListable): Sql {
   return sql.raw(columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', '))
 }
 
-/** Copies the columns of a record. V8 handles the copy faster than the object that SQLite created. */
+/** Returns a fresh object with the columns of a record, because V8 handles the rows of SQLite more slowly. */
 function toRow<Row>({ columns }: Listable<Row>, values: Readonly<Record<string, unknown>>): Row {
   const row: Partial<Record<keyof Row, unknown>> = {}
   for (const column of columns) row[column] = values[column]

@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs'
-import type { Copies } from './copies.ts'
+import { existsSync, statSync } from 'node:fs'
 import { placeOfPostgres, type StorageLocation } from './location.ts'
 import type { MigrationState } from './migrate.ts'
 import type { BatchWriter, Storage } from './port.ts'
-import { ownTools } from './postgres/own-tools.ts'
-import { sqliteCopies } from './sqlite/copies.ts'
+import { backupTool, restoreTool } from './postgres/own-tools.ts'
+import type { BackupOptions } from './sqlite/backup.ts'
+import type { Restored, RestoreOptions } from './sqlite/restore.ts'
 
 /** Opens and migrates the database. Throws `StartupFailure` with a sentence for the operator. */
 export async function openStorage(location: StorageLocation): Promise<Storage> {
@@ -32,9 +32,30 @@ export async function isThere(location: StorageLocation): Promise<boolean> {
   return (await migrationsAt(location)).some(({ isApplied }) => isApplied)
 }
 
-/** Returns the functions that back up and restore the database. */
-export function copiesOf(location: StorageLocation): Copies {
-  return location.engine === 'sqlite' ? sqliteCopies(location.path) : ownTools(location.url)
+/**
+ * Writes a consistent copy of the database, even while it is in use, and checks it. The copy is the database at one moment,
+ * ends with a checksum, and gets its name once it is complete and on disk. Throws `StartupFailure`, and `UseOwnTool` for
+ * PostgreSQL.
+ */
+export async function backUp(location: StorageLocation, file: string, options: BackupOptions): Promise<void> {
+  if (location.engine === 'postgres') throw backupTool(location.url, file)
+  await (await import('./sqlite/backup.ts')).backUp(location.path, file, options)
+}
+
+/**
+ * Replaces the database with a backup, after checking it. Throws `StartupFailure` without changing anything if the backup is
+ * unusable or the database is in use, and `UseOwnTool` for PostgreSQL.
+ */
+export async function restore(location: StorageLocation, file: string, options: RestoreOptions): Promise<Restored> {
+  if (location.engine === 'postgres') throw restoreTool(location.url, file)
+  return (await import('./sqlite/restore.ts')).restore(location.path, file, options)
+}
+
+/** Returns whether a file is the database itself, under any name. */
+export function isDatabaseFile(location: StorageLocation, file: string): boolean {
+  if (location.engine === 'postgres') return false
+  const [own, other] = [location.path, file].map((path) => statSync(path, { throwIfNoEntry: false }))
+  return own !== undefined && own.ino === other?.ino && own.dev === other.dev
 }
 
 /** Returns the location for messages to the operator. */

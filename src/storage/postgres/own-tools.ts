@@ -1,33 +1,31 @@
 import { UseOwnTool } from '../../errors.ts'
-import type { Copies } from '../copies.ts'
 
-/** PostgreSQL's own tools back up a database while it is in use, and restore it. */
-export function ownTools(url: string): Copies {
-  const database = `--dbname=${quoted(withoutPassword(url))}`
-  const refuse = (what: string, command: string) => {
-    throw new UseOwnTool(
-      `PostgreSQL ${what} with a command of its own, which asks for the password or reads it from PGPASSFILE:\n\n  ${command}`,
-    )
-  }
-  return {
-    backUp: async (file) => refuse('is backed up', `pg_dump --format=custom ${database} --file=${quoted(file)}`),
-    restore: async (file) =>
-      refuse(
-        'is restored',
-        `pg_restore --clean --if-exists --no-owner --single-transaction ${database} ${quoted(file)}`,
-      ),
-    isItself: () => false,
-  }
+/** Returns the error that names PostgreSQL's tool for backups, which works while the database is in use. */
+export function backupTool(url: string, file: string): UseOwnTool {
+  return useOwnTool('is backed up', `pg_dump --format=custom ${nameOf(url)} --file=${quoted(file)}`)
 }
 
-function withoutPassword(text: string): string {
+/** Returns the error that names PostgreSQL's tool to restore a backup. */
+export function restoreTool(url: string, file: string): UseOwnTool {
+  const options = '--clean --if-exists --no-owner --single-transaction'
+  return useOwnTool('is restored', `pg_restore ${options} ${nameOf(url)} ${quoted(file)}`)
+}
+
+function useOwnTool(what: string, command: string): UseOwnTool {
+  return new UseOwnTool(
+    `PostgreSQL ${what} with a command of its own, which asks for the password or reads it from PGPASSFILE:\n\n  ${command}`,
+  )
+}
+
+/** Returns the option that names the database, without the password. */
+function nameOf(text: string): string {
   const url = new URL(text)
   url.password = ''
   for (const name of ['password', 'sslpassword']) url.searchParams.delete(name)
-  return url.href
+  return `--dbname=${quoted(url.href)}`
 }
 
-/** For a POSIX shell. */
+/** Quotes an argument for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }

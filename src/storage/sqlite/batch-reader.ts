@@ -7,8 +7,7 @@ import { Connection, openDatabase } from './connection.ts'
 const timeoutMs = 1_000
 
 interface QueuedRead {
-  readonly work: (connection: Connection) => unknown
-  readonly resolve: (value: unknown) => void
+  readonly run: () => void
   readonly reject: (reason: unknown) => void
 }
 
@@ -40,7 +39,7 @@ export class BatchReader {
   /** Returns the result of `work`. Rejects with its error, or with the translated error of a transaction that can't start. */
   read<T>(work: (connection: Connection) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ work, resolve: resolve as (value: unknown) => void, reject })
+      this.#queue.push({ run: () => resolve(work(this.#connection)), reject })
       if (this.#queue.length === 1) setImmediate(() => this.#run())
     })
   }
@@ -58,8 +57,9 @@ export class BatchReader {
     this.#queue = []
     try {
       database.exec('begin')
-      for (const read of queue) this.#runOne(read)
-      this.#end()
+      for (const read of queue) runOne(read)
+      // Some errors of a read have already ended the transaction.
+      if (database.isTransaction) database.exec('rollback')
     } catch (error) {
       const reason = this.#connection.translated(error)
       for (const { reject } of queue) reject(reason)
@@ -67,24 +67,12 @@ export class BatchReader {
     this.#seconds.add((performance.now() - start) / 1000)
     this.#sizes.add(queue.length)
   }
+}
 
-  #runOne({ work, resolve, reject }: QueuedRead): void {
-    try {
-      resolve(work(this.#connection))
-    } catch (error) {
-      reject(error)
-    }
-  }
-
-  #end(): void {
-    const { database } = this.#connection
-    // Some errors of a read have already ended the transaction.
-    if (!database.isTransaction) return
-    try {
-      database.exec('commit')
-    } catch {
-      // After a disk error, a transaction can't be committed. The reads have their results.
-      if (database.isTransaction) database.exec('rollback')
-    }
+function runOne({ run, reject }: QueuedRead): void {
+  try {
+    run()
+  } catch (error) {
+    reject(error)
   }
 }

@@ -1,15 +1,16 @@
 /**
- * A backup ends in a line with the SHA-256 of everything before that line. The file is still an ordinary database: SQLite
- * reads no further than the last page (https://sqlite.org/fileformat2.html#in_header_database_size). SQLite itself cannot
- * detect a changed byte in a text.
+ * A backup ends in a line with the SHA-256 of everything before it, because SQLite cannot detect a changed byte in a text.
+ * SQLite ignores the line (https://sqlite.org/fileformat2.html#in_header_database_size).
  */
 import { createHash } from 'node:crypto'
 import { appendFileSync, closeSync, createReadStream, openSync, readSync, statSync, truncateSync } from 'node:fs'
-import type { OnProgress } from '../copies.ts'
+
+/** Gets the progress of a step, from 0 to 1. */
+export type OnProgress = (step: 'copied' | 'checked', share: number) => void
 
 const label = '\nWaymark backup. SHA-256 of all bytes before this line: '
 const trailerLength = label.length + 64 + 1
-const bytesAtOnce = 1 << 20
+const chunkSize = 1 << 20
 
 /** Appends the checksum to a copy. */
 export async function appendChecksum(file: string, onProgress: OnProgress): Promise<void> {
@@ -34,7 +35,7 @@ export async function takeChecksum(file: string, onProgress: OnProgress): Promis
 async function digestOf(file: string, size: number, onProgress: OnProgress): Promise<string> {
   const hash = createHash('sha256')
   let done = 0
-  for await (const chunk of createReadStream(file, { highWaterMark: bytesAtOnce })) {
+  for await (const chunk of createReadStream(file, { highWaterMark: chunkSize })) {
     const bytes = (chunk as Buffer).subarray(0, size - done)
     hash.update(bytes)
     done += bytes.length

@@ -1,6 +1,6 @@
 import { type DatabaseTrouble, databaseUnavailable, ForeignKeyViolation, UniqueViolation } from '../../errors.ts'
 
-/** The primary result codes of SQLite that Waymark distinguishes. */
+/** Primary result codes of SQLite that mean that the database is unavailable, not that the program is wrong. */
 export const resultCodes = {
   permission: 3,
   busy: 5,
@@ -16,13 +16,11 @@ export const resultCodes = {
   notADatabase: 26,
 } as const
 
-/** The codes that mean that the database is unavailable, not that the program is wrong. */
 const unavailable: ReadonlySet<number> = new Set(Object.values(resultCodes))
 
-/** The system rejected a write, because of a quota or a file size limit (extended code SQLITE_IOERR_WRITE). */
-const writeRefused = 778
-
-/** A unique value is taken (extended code SQLITE_CONSTRAINT_UNIQUE). */
+/** SQLITE_IOERR_WRITE: the system rejected a write, because of a quota or a file size limit. */
+const writeError = 778
+/** SQLITE_CONSTRAINT_UNIQUE. */
 const notUnique = 2067
 
 /** Converts an engine error to `database_unavailable`, `ForeignKeyViolation` or `UniqueViolation`, or returns it unchanged. */
@@ -39,7 +37,7 @@ export function translated(error: unknown): unknown {
 export function reasonOf(error: unknown): DatabaseTrouble | undefined {
   const code = resultCode(error)
   if (code === resultCodes.corrupt || code === resultCodes.notADatabase) return 'database_corrupt'
-  return code === resultCodes.full || extendedCode(error) === writeRefused ? 'disk_full' : undefined
+  return code === resultCodes.full || extendedCode(error) === writeError ? 'disk_full' : undefined
 }
 
 /** Returns whether another connection holds the write lock. */

@@ -26,6 +26,6 @@ export function refuseDatabaseFolder(path: string): void {
 }
 
 /** Deletes the auxiliary files of a database, which SQLite leaves behind after an error. */
-export function removeBeside(path: string): void {
+export function removeAuxiliaryFiles(path: string): void {
   for (const suffix of ['-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true })
 }

@@ -1,4 +1,4 @@
-import { type DatabaseTrouble, databaseUnavailable, type Failure, tooManySearches } from '../../errors.ts'
+import { type DatabaseTrouble, databaseUnavailable, tooManySearches } from '../../errors.ts'
 import { durations, Histogram } from '../../lib/histogram.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { WorkerClient } from '../../lib/worker-client.ts'
@@ -6,40 +6,36 @@ import type { Meter } from '../port.ts'
 import type { SqlText } from './connection.ts'
 import type { IndexedTables } from './search.ts'
 
-/** What a reader thread is started with. */
+/** The `workerData` of a reader thread. */
 export interface ReaderOptions {
   readonly path: string
   /** The tables that the thread indexes; null if another one does. */
   readonly indexed: IndexedTables | null
 }
 
-/** An error on its way from a thread. */
+/** An error of a thread, which can be cloned. */
 export interface SentError {
   readonly message: string
   readonly reason?: DatabaseTrouble | undefined
 }
 
-/** Queries that one thread has at a time, so that it never waits for the event loop. */
-const concurrency = 2
-/** Queries that may wait for one thread. */
-const maxQueue = 254
-/** Queries of one account that may wait for one thread, so that an account cannot fill the queue. */
-const maxQueuePerKey = 32
+/** Limits of one thread. It has two queries, so that it never waits for the event loop. An account cannot fill the queue. */
+const limits = { concurrency: 2, maxQueue: 254, maxQueuePerKey: 32, rejection: tooManySearches }
 /** How long a closing thread may take for the queries that it has. Milliseconds. */
 const closeMs = 1_000
 /** SQLite works outside of the thread's heap. */
 const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2 }
 
-type ReaderClient = WorkerClient<SqlText, Readonly<Record<string, unknown>>[], SentError>
+type Rows = Readonly<Record<string, unknown>>[]
 
 interface Reader {
-  readonly client: ReaderClient
+  readonly client: WorkerClient<SqlText, Rows, SentError>
   readonly semaphore: Semaphore
 }
 
 /**
- * Threads that run long queries, so that these do not block the event loop: one for searches, one for scans, which also
- * keeps the search index up to date. A query sees every write that was committed before it.
+ * Threads for long queries, which would block the event loop: one for searches, one for scans and for filling the search
+ * index. A query sees all writes that were committed before it.
  */
 export class Readers {
   readonly #search: Reader
@@ -73,11 +69,7 @@ export class Readers {
    * Runs a query of the account. Accounts take turns, so that one of them can't delay the others by more than a query. Throws
    * `overloaded` if too many queries wait, and `database_unavailable`.
    */
-  async select(
-    cost: 'search' | 'scan',
-    { sql, parameters }: SqlText,
-    account: number,
-  ): Promise<Readonly<Record<string, unknown>>[]> {
+  async select(cost: 'search' | 'scan', { sql, parameters }: SqlText, account: number): Promise<Rows> {
     const { client, semaphore } = cost === 'search' ? this.#search : this.#scan
     const start = performance.now()
     const rows = await semaphore.run(() => client.request({ sql, parameters }), String(account))
@@ -92,18 +84,17 @@ export class Readers {
 }
 
 function createReader(options: ReaderOptions, onNotice: (notice: SentError) => void): Reader {
-  const client: ReaderClient = new WorkerClient({
+  const client = new WorkerClient<SqlText, Rows, SentError>({
     module: new URL('./reader-thread.ts', import.meta.url),
     workerData: options,
     resourceLimits,
     closeMs,
     unavailable: databaseUnavailable,
-    toError: (sent) => toFailure(sent as SentError),
+    toError: (sent) => {
+      const { message, reason } = sent as SentError
+      return databaseUnavailable(new Error(message), reason)
+    },
     onNotice,
   })
-  return { client, semaphore: new Semaphore({ concurrency, maxQueue, maxQueuePerKey, rejection: tooManySearches }) }
-}
-
-function toFailure({ message, reason }: SentError): Failure {
-  return databaseUnavailable(new Error(message), reason)
+  return { client, semaphore: new Semaphore(limits) }
 }

@@ -17,15 +17,27 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartupFailure } from '../../errors.ts'
 import { refuseFolder, syncToDisk } from '../../lib/whole-file.ts'
-import type { Restored, RestoreOptions } from '../copies.ts'
 import { isFromDevelopment, wayOutOfDevelopment } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
-import { takeChecksum } from './checksum.ts'
+import { type OnProgress, takeChecksum } from './checksum.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
 import { holdsRecords, makeFolder, refuseStranger } from './open.ts'
-import { refuseDatabaseFolder, removeBeside } from './opened-file.ts'
+import { refuseDatabaseFolder, removeAuxiliaryFiles } from './opened-file.ts'
 
-/** See `Copies.restore`. */
+export interface RestoreOptions {
+  /** Whether the operator has stopped the server, because a damaged database can't show that. */
+  readonly isStopped: boolean
+  readonly onProgress: OnProgress
+}
+
+export interface Restored {
+  /** The path of the previous database; null if there was none. */
+  readonly replaced: string | null
+  /** Whether the backup had a checksum, which was right. Backups of older versions have none. */
+  readonly isVerified: boolean
+}
+
+/** See `restore` in `storage/open.ts`. */
 export async function restore(
   path: string,
   file: string,
@@ -48,7 +60,7 @@ export async function restore(
     throw new StartupFailure(`The backup could not be restored: ${(error as Error).message}. Nothing was replaced.`)
   } finally {
     rmSync(candidate, { force: true })
-    removeBeside(candidate)
+    removeAuxiliaryFiles(candidate)
   }
 }
 
@@ -81,12 +93,8 @@ function checkContent(file: string, database: DatabaseSync): void {
   const [{ integrity_check: verdict } = {}] = database.prepare('pragma integrity_check(1)').all()
   if (verdict !== 'ok') throw damaged(file, String(verdict))
   if (!holdsRecords(database)) throw new StartupFailure(`The file ${file} is not a database of Waymark.`)
-  const applied = new Set(
-    database
-      .prepare('select name from kysely_migration')
-      .all()
-      .map(({ name }) => String(name)),
-  )
+  const rows = database.prepare('select name from kysely_migration').all()
+  const applied = new Set(rows.map(({ name }) => String(name)))
   if (isFromDevelopment(applied)) {
     throw new StartupFailure(
       `The file ${file} was written by a development version of Waymark. Nothing was replaced. Restore it with the commit that wrote it. ${wayOutOfDevelopment}`,
@@ -103,9 +111,9 @@ function damaged(file: string, why: string): StartupFailure {
 }
 
 /**
- * Locks the database exclusively, and moves its log into the file. Throws when another process has it open: each one
- * holds a shared lock, by which SQLite knows who closes the file last. A damaged file cannot be locked: then a missing
- * shared memory file shows that no process has it open, or the operator says so, and the result is undefined.
+ * Locks the database exclusively, and moves its log into the file. Throws if another process has it open, because each one
+ * holds a shared lock. Returns undefined for a damaged file, which cannot be locked, if it has no shared memory file or the
+ * operator has stopped the server.
  */
 function lockAlone(path: string, isStopped: boolean): DatabaseSync | undefined {
   const database = new DatabaseSync(path, { timeout: 0 })
@@ -145,7 +153,7 @@ function replace(path: string, candidate: string): string | null {
     // SQLite has not yet applied or rolled back these files.
     for (const log of ['-wal', '-journal']) if (existsSync(path + log)) renameSync(path + log, kept + log)
   }
-  removeBeside(path)
+  removeAuxiliaryFiles(path)
   renameSync(candidate, path)
   syncToDisk(dirname(path))
   return kept

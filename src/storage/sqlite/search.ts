@@ -1,10 +1,10 @@
 /**
- * Searches on SQLite. FTS5 indexes the trigrams of each resource in `<resource>_search`. A reader thread fills it a moment
- * after the commit. Triggers write the records that the index lacks to `search_changes`, and a search compares these
- * records directly, so it sees every committed write.
+ * Searches on SQLite. `<resource>_search` is an FTS5 index of trigrams, which a reader thread fills after the commit.
+ * Triggers write the records that the index lacks to `search_changes`. A search compares these records directly, so it sees
+ * every committed write.
  *
  * A record is a document of the index. Its number has the account above the bits of the id, so that the documents of an
- * account are a range and other accounts do not slow down its searches. JavaScript needs a bigint for it.
+ * account are a range, and accounts do not slow down each other's searches. JavaScript needs a bigint for it.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
@@ -33,15 +33,14 @@ const maxTrigrams = 16
 /** With more records to index, a search takes about as long as a scan. */
 const maxBacklog = 1_000
 
-type Select = ListEngine['select']
-
 /** SQL for the id of a document's record. */
 const idOf = `(document & ${maxId})`
 
+/** Lists on SQLite. */
 export class SqliteLists implements ListEngine {
-  readonly select: Select
+  readonly select: ListEngine['select']
 
-  constructor(select: Select) {
+  constructor(select: ListEngine['select']) {
     this.select = select
   }
 
@@ -58,20 +57,17 @@ export class SqliteLists implements ListEngine {
   async plan(listing: AnyListing): Promise<Plan> {
     const { search, filter } = listing
     const isIndexed = search !== null && [...search].length >= trigramLength
-    const bySearch = isIndexed ? [(each: AnyListing) => this.#searched(each)] : []
+    const sources = Object.keys(filter).map((column) => (each: AnyListing) => filtered(this, each, column))
+    if (isIndexed) sources.push((each) => this.#searched(each))
+    const [source] = sources
+    if (source === undefined) return { source: (each) => filtered(this, each), cost: 'scan' }
     const cost = isIndexed && (await this.#isBehind(listing)) ? 'scan' : 'search'
-    if (Object.keys(filter).length === 0) {
-      const [source] = bySearch
-      if (source === undefined) return { source: (each) => filtered(this, each), cost: 'scan' }
-      return { source, cost: (await this.#hasManyCandidates(listing)) ? 'scan' : cost }
-    }
-    const byFilter = Object.keys(filter).map((column) => (each: AnyListing) => filtered(this, each, column))
-    const sources = [...byFilter, ...bySearch]
+    // All candidates of a single trigram match, so no more texts are compared than matches are counted.
+    if (sources.length === 1 && isIndexed && isTrigram(search)) return { source, cost }
     const sizes = await this.#sizesOf(listing, isIndexed, cost)
     const size = Math.min(...sizes)
     // If there are many of each, the search index compares the fewest texts.
-    const source = sources[sizes.lastIndexOf(size)] as Plan['source']
-    return { source, cost: size <= countedMatches ? cost : 'scan' }
+    return { source: sources[sizes.lastIndexOf(size)] ?? source, cost: size <= countedMatches ? cost : 'scan' }
   }
 
   /** Counts the matches of each filter and then the candidates of the search, each up to `countedMatches` + 1. */
@@ -95,14 +91,7 @@ export class SqliteLists implements ListEngine {
     return Number(row.pending) > maxBacklog
   }
 
-  /** Returns whether a search has to compare more texts than it counts matches. */
-  async #hasManyCandidates(listing: AnyListing): Promise<boolean> {
-    if (isTrigram(listing.search ?? '')) return false
-    const [candidates = 0] = await this.#sizesOf(listing, true, 'search')
-    return candidates > countedMatches
-  }
-
-  /** The matches of an indexed search, by ascending id. */
+  /** Returns the matches of an indexed search, by ascending id. */
   #searched(listing: AnyListing): Source {
     const candidates = this.#candidates(listing)
     const { of, search } = listing
@@ -113,7 +102,7 @@ export class SqliteLists implements ListEngine {
     return { ...candidates, from, where }
   }
 
-  /** The records that have the trigrams of the term, and the pending records that match. */
+  /** Returns the records that have the trigrams of the term, and the pending records that match. */
   #candidates(listing: AnyListing): Source {
     const { of, account } = listing
     const range = rangeOf(account, listing)
@@ -154,7 +143,7 @@ function isTrigram(term: string): boolean {
 
 /**
  * Returns an FTS5 query for texts with the trigrams of the term, in which every character is literal. The index does not
- * have the places of trigrams: reading them takes seconds for texts such as "aaaa…".
+ * have the positions of trigrams, because reading them takes seconds for texts such as "aaaa…".
  */
 function matchOf({ of, search, searchIn }: AnyListing): string {
   const query = trigramsOf(search ?? '')

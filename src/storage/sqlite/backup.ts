@@ -1,28 +1,28 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { noDatabaseAt, StartupFailure } from '../../errors.ts'
 import { writeWhole } from '../../lib/whole-file.ts'
-import type { BackupOptions, Copies } from '../copies.ts'
-import { appendChecksum } from './checksum.ts'
+import { appendChecksum, type OnProgress } from './checksum.ts'
 import { reasonOf } from './errors.ts'
-import { refuseDatabaseFolder, removeBeside } from './opened-file.ts'
+import { refuseDatabaseFolder, removeAuxiliaryFiles } from './opened-file.ts'
+
+export interface BackupOptions {
+  /** Whether the backup may replace a file of that name. */
+  readonly mayReplace: boolean
+  readonly onProgress: OnProgress
+}
 
 /** How long a backup waits for a lock of another process. Milliseconds. */
 const lockTimeoutMs = 10_000
 /** A few megabytes. */
 const pagesBetweenProgress = 1_000
 
-/** Backs up a database file to a single file, and restores it. */
-export function sqliteCopies(path: string): Copies {
-  return {
-    backUp: (file, options) => writeWhole(file, options.mayReplace, (target) => backUp(path, target, options)),
-    // Loaded on demand, because only this command needs it.
-    restore: async (file, options) => (await import('./restore.ts')).restore(path, file, options),
-    isItself: (file) => isSame(path, file),
-  }
+/** See `backUp` in `storage/open.ts`. */
+export function backUp(path: string, file: string, { mayReplace, onProgress }: BackupOptions): Promise<void> {
+  return writeWhole(file, mayReplace, (target) => writeBackup(path, target, onProgress))
 }
 
-async function backUp(path: string, target: string, { onProgress }: BackupOptions): Promise<void> {
+async function writeBackup(path: string, target: string, onProgress: OnProgress): Promise<void> {
   if (!existsSync(path)) throw noDatabaseAt(path)
   refuseDatabaseFolder(path)
   try {
@@ -36,7 +36,7 @@ async function backUp(path: string, target: string, { onProgress }: BackupOption
       ? damaged(message)
       : new StartupFailure(`The backup could not be made: ${message}.`)
   } finally {
-    removeBeside(target)
+    removeAuxiliaryFiles(target)
   }
 }
 
@@ -44,10 +44,9 @@ async function backUp(path: string, target: string, { onProgress }: BackupOption
  * Copies the current state of the database. Without the read transaction, SQLite would restart the copy after each write of
  * another process, and never finish while a server is busy.
  */
-async function copy(path: string, target: string, onProgress: BackupOptions['onProgress']): Promise<void> {
+async function copy(path: string, target: string, onProgress: OnProgress): Promise<void> {
   using source = new DatabaseSync(path, { timeout: lockTimeoutMs })
-  source.exec('begin')
-  source.prepare('select count(*) from sqlite_schema').get()
+  source.exec('begin; select 1 from sqlite_schema')
   await backup(source, target, {
     rate: pagesBetweenProgress,
     progress: ({ totalPages, remainingPages }) => onProgress('copied', 1 - remainingPages / totalPages),
@@ -60,11 +59,6 @@ function finish(target: string): void {
   const [{ quick_check: verdict } = {}] = database.prepare('pragma quick_check(1)').all()
   if (verdict !== 'ok') throw damaged(String(verdict))
   database.exec('pragma journal_mode = delete')
-}
-
-function isSame(path: string, file: string): boolean {
-  const [own, other] = [path, file].map((each) => statSync(each, { throwIfNoEntry: false }))
-  return own !== undefined && own.ino === other?.ino && own.dev === other.dev
 }
 
 function damaged(why: string): StartupFailure {
