@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { describe, test } from 'node:test'
-import { finishDomainRemovals } from '../src/domains/store.ts'
+import { domainRemoval } from '../src/domains/store.ts'
 import { databaseUnavailable } from '../src/errors.ts'
 import { insertLink } from '../src/links/store.ts'
-import { finishSpaceRemovals } from '../src/spaces/store.ts'
+import { spaceRemoval } from '../src/spaces/store.ts'
 import type { Storage } from '../src/storage/port.ts'
-import { detachBatchSize } from '../src/storage/removal.ts'
+import { detachBatchSize, finishRemovals } from '../src/storage/removal.ts'
 import { startApp } from './app.ts'
 import type { Json } from './client.ts'
 import { withMethods } from './failing-storage.ts'
@@ -189,7 +189,7 @@ describe('DELETE /domains/{id} of a domain with links', () => {
     assert.equal((await own.send('GET', `/domains/${own.domain.id}`)).status, 404)
     assert.equal(await countOn(own.domain), 200 - 2 * detachBatchSize)
     assert.ok(app.logs.some(({ msg }) => msg === 'deletion interrupted; will resume'))
-    await finishDomainRemovals(app.storage)
+    await finishRemovals(app.storage, domainRemoval)
     assert.equal(await countOn(own.domain), 0)
     assert.deepEqual(await app.storage.execute(outOfAccount.domains()), [])
   })
@@ -269,7 +269,7 @@ describe('DELETE /spaces/{id} of a space with links', () => {
     before = () => undefined
     assert.equal(status, 503)
     assert.equal((await own.send('GET', `/spaces/${space.id}`)).status, 404)
-    await finishSpaceRemovals(app.storage)
+    await finishRemovals(app.storage, spaceRemoval)
     assert.equal((await own.send('GET', '/links?space_id=0')).body.meta.total, 100)
     assert.deepEqual(await app.storage.execute(outOfAccount.spaces()), [])
   })

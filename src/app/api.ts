@@ -16,9 +16,8 @@ import { ApiRoutes, publicAddress } from '../api/routes.ts'
 import type { Config } from '../config/config.ts'
 import { addDashboard } from '../dashboard/dashboard.ts'
 import { DomainActions } from '../domains/actions.ts'
-import { domainHandlers } from '../domains/routes.ts'
 import { domainOperations } from '../domains/schema.ts'
-import { finishDomainRemovals } from '../domains/store.ts'
+import { domainRemoval } from '../domains/store.ts'
 import { Listener } from '../http/listener.ts'
 import type { Overload } from '../http/overload.ts'
 import type { Proxies } from '../http/proxies.ts'
@@ -35,10 +34,10 @@ import { linkOperations } from '../links/schema.ts'
 import { type ShortUrl, shortUrls } from '../names/short-url.ts'
 import type { Directory } from '../redirect/directory.ts'
 import { SpaceActions } from '../spaces/actions.ts'
-import { spaceHandlers } from '../spaces/routes.ts'
 import { spaceOperations } from '../spaces/schema.ts'
-import { finishSpaceRemovals } from '../spaces/store.ts'
+import { spaceRemoval } from '../spaces/store.ts'
 import type { Storage } from '../storage/port.ts'
+import { finishRemovals } from '../storage/removal.ts'
 
 /** The configuration without what only the process needs. */
 export interface AppOptions
@@ -105,8 +104,8 @@ export function buildApi(options: AppOptions, shared: Shared) {
     deleteClicks,
     actions,
   })
-  resourceRoutes(api, idempotentRequests, domainHandlers(storage, actions.domains))
-  resourceRoutes(api, idempotentRequests, spaceHandlers(storage, actions.spaces))
+  resourceRoutes(api, idempotentRequests, actions.domains)
+  resourceRoutes(api, idempotentRequests, actions.spaces)
   resourceRoutes(api, idempotentRequests, linkHandlers(storage, actions.links, shortUrl))
   linkQrRoute(api, storage, shortUrl)
   statsRoutes(api, storage, { forget: deleteClicks })
@@ -156,7 +155,8 @@ function clickDeletion({ directory, clicks }: Shared) {
 function buildRemovals(storage: Storage, logger: Logger): Removals {
   return new Removals({
     finish: async (isStopped) => {
-      await Promise.all([finishDomainRemovals(storage, isStopped), finishSpaceRemovals(storage, isStopped)])
+      const removals = [domainRemoval, spaceRemoval]
+      await Promise.all(removals.map((removal) => finishRemovals(storage, removal, isStopped)))
     },
     onProblem: (error) => logger.warn({ err: error }, 'deletion interrupted; will resume'),
   })

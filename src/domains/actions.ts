@@ -1,16 +1,19 @@
+import type { ResourceHandlers } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound, Refusal, type Violation, validationFailed } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { parseHostName } from '../names/host-name.ts'
-import type { Db, Storage } from '../storage/port.ts'
+import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
+import { finishRemoval } from '../storage/removal.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
-import { type Domain, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
+import { type Domain, domainOperations, removeDomainQuery, storeDomain, updateDomain } from './schema.ts'
 import {
   beginDomainRemoval,
   changeDomain,
+  domainRemoval,
   findDomain,
-  finishDomainRemoval,
   insertDomain,
+  listDomains,
   removeDomain,
 } from './store.ts'
 
@@ -21,7 +24,9 @@ export interface DomainParts {
 }
 
 /** Validates and stores changes of domains, for the API and the dashboard. */
-export class DomainActions {
+export class DomainActions implements ResourceHandlers<Domain> {
+  readonly name = 'domains'
+  readonly operations = domainOperations
   readonly #storage: Storage
   readonly #parts: DomainParts
 
@@ -30,16 +35,24 @@ export class DomainActions {
     this.#parts = parts
   }
 
+  list(account: number, page: PageRequest): Promise<Page<Domain>> {
+    return listDomains(this.#storage, account, page)
+  }
+
+  find(account: number, id: number): Promise<Versioned<Domain> | undefined> {
+    return findDomain(this.#storage, account, id)
+  }
+
   /** Stores a domain. Throws `validation_failed` and `name_taken`. */
   async insert(account: number, fields: Fields): Promise<Versioned<Domain>> {
     const domain = await this.insertion(account, fields)(this.#storage)
-    await this.announce()
+    await this.#parts.onChange()
     return domain
   }
 
   /**
    * Validates the fields, and returns a function that stores the domain in a transaction of the caller. The caller must call
-   * `announce` after the commit. Throws `validation_failed` before it returns.
+   * `onStored` after the commit. Throws `validation_failed` before it returns.
    */
   insertion(account: number, fields: Fields): (db: Db) => Promise<Versioned<Domain>> {
     const values = storeDomain.check(fields)
@@ -66,7 +79,7 @@ export class DomainActions {
       if (all.length > 0) throw validationFailed(all)
     }
     const domain = found(await changeDomain(this.#storage, account, id, values, precondition), 'domain')
-    await this.announce()
+    await this.#parts.onChange()
     return domain
   }
 
@@ -84,14 +97,14 @@ export class DomainActions {
     const takesLinks = checked.links === 'delete'
     const remove = takesLinks ? beginDomainRemoval : removeDomain
     if (!(await remove(this.#storage, account, id, precondition))) throw notFound('domain')
-    await this.announce()
+    await this.#parts.onChange()
     if (takesLinks) {
-      await this.#parts.removals.run((isStopped) => finishDomainRemoval(this.#storage, id, isStopped))
+      await this.#parts.removals.run((isStopped) => finishRemoval(this.#storage, domainRemoval, id, isStopped))
     }
   }
 
-  /** Reports a change to the redirect server. */
-  announce(): Promise<void> {
+  /** Reports a new domain to the redirect server. */
+  onStored(): Promise<void> {
     return this.#parts.onChange()
   }
 }

@@ -5,26 +5,14 @@ import type { HostName } from '../names/host-name.ts'
 import { resources } from '../resources.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
-import { detachBatchSize, finishRemoval, finishRemovals, type IsStopped, type Removal } from '../storage/removal.ts'
+import { detachBatchSize, type Removal } from '../storage/removal.ts'
 import { query, sqlTemplate } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
-import type { Domain } from './schema.ts'
+import { type Domain, domainSchema } from './schema.ts'
 
-/** The URLs of a domain. An undefined URL stays unchanged. */
-export interface DomainChange {
-  readonly homepage_url?: string | null | undefined
-  readonly not_found_url?: string | null | undefined
-}
+type Urls = Pick<Domain, 'homepage_url' | 'not_found_url'>
 
-const domains = new Records<Domain>('domains', [
-  'id',
-  'name',
-  'name_unicode',
-  'homepage_url',
-  'not_found_url',
-  'created_at',
-  'updated_at',
-])
+const domains = new Records<Domain>('domains', Object.keys(domainSchema.properties) as (keyof Domain)[])
 
 const listable: Listable<Domain> = { table: 'domains', columns: domains.columns, ...resources.domains }
 
@@ -59,7 +47,7 @@ export async function insertDomain(
   db: Db,
   account: number,
   { name, nameUnicode }: HostName,
-  { homepage_url, not_found_url }: { homepage_url: string | null; not_found_url: string | null },
+  { homepage_url, not_found_url }: Urls,
   times?: Pick<Domain, 'created_at' | 'updated_at'>,
 ): Promise<Versioned<Domain>> {
   const now = new Date().toISOString()
@@ -73,12 +61,12 @@ export async function insertDomain(
   return domains.toVersioned({ id, ...stored, revision: firstRevision })
 }
 
-/** Changes the URLs of the account's domain, as `Records.change` does. */
+/** Changes the URLs of the account's domain, as `Records.change` does. An undefined URL stays unchanged. */
 export function changeDomain(
   db: Db,
   account: number,
   id: number,
-  { homepage_url, not_found_url }: DomainChange,
+  { homepage_url, not_found_url }: { readonly [Name in keyof Urls]?: Urls[Name] | undefined },
   precondition: Precondition | null,
 ): Promise<Versioned<Domain> | undefined> {
   return domains.change(db, account, id, { homepage_url, not_found_url }, precondition)
@@ -132,8 +120,8 @@ async function countLinks(db: Db, account: number, domain: number): Promise<numb
 }
 
 /**
- * Takes the domain out of the account, together with its links: for all clients, it is gone. Returns false if there is no
- * such domain. Call `finishDomainRemoval` afterwards. Throws what `precondition` throws for the current version.
+ * Moves the domain and its links out of the account, so that they are gone for all clients. Returns false if there is no
+ * such domain. Call `finishRemoval` afterwards. Throws what `precondition` throws for the current version.
  */
 export async function beginDomainRemoval(
   db: Db,
@@ -141,29 +129,20 @@ export async function beginDomainRemoval(
   id: number,
   precondition: Precondition | null,
 ): Promise<boolean> {
-  // The name is free from then on: with a slash in it, no visitor can ask for it.
-  const takeOut = query
+  // A slash frees the name, and no visitor can request a name with a slash.
+  const detachment = query
     .updateTable('domains')
     .set({ account_id: 0, name: sql`name || '/' || cast(id as text)` })
     .where('id', '=', id)
     .where('account_id', '=', account)
     .returning('id')
-  return (await domains.executeIf(db, account, id, precondition, takeOut)).length > 0
-}
-
-/** Deletes a domain that has been taken out of its account, after its links. */
-export function finishDomainRemoval(db: Db, id: number, isStopped?: IsStopped): Promise<void> {
-  return finishRemoval(db, removal, id, isStopped)
-}
-
-/** Finishes interrupted removals of domains. */
-export function finishDomainRemovals(db: Db, isStopped?: IsStopped): Promise<void> {
-  return finishRemovals(db, removal, isStopped)
+  return (await domains.executeIf(db, account, id, precondition, detachment)).length > 0
 }
 
 const removed = query.selectFrom('domains').select('id').where('account_id', '=', 0)
 
-const removal: Removal = {
+/** Removes a domain together with its links. */
+export const domainRemoval: Removal = {
   // In the order of an index, because PostgreSQL would otherwise read past all rows that were deleted before.
   detachLinks: (id) => {
     const links = query.selectFrom('links').select('id').where('domain_id', '=', id)

@@ -1,19 +1,30 @@
+import type { ResourceHandlers } from '../api/operations.ts'
 import type { Removals } from '../api/removals.ts'
 import { Failure, found, notFound } from '../errors.ts'
 import type { Fields } from '../http/form-encoding.ts'
-import type { Db, Storage } from '../storage/port.ts'
+import type { Db, Page, PageRequest, Storage } from '../storage/port.ts'
 import type { Precondition, Versioned } from '../storage/version.ts'
-import { type Space, storeSpace, updateSpace } from './schema.ts'
-import { changeSpace, findSpace, insertSpace, removeSpace } from './store.ts'
+import { type Space, spaceOperations, storeSpace, updateSpace } from './schema.ts'
+import { changeSpace, findSpace, insertSpace, listSpaces, removeSpace } from './store.ts'
 
 /** Validates and stores changes of spaces, for the API and the dashboard. */
-export class SpaceActions {
+export class SpaceActions implements ResourceHandlers<Space> {
+  readonly name = 'spaces'
+  readonly operations = spaceOperations
   readonly #storage: Storage
   readonly #removals: Removals
 
   constructor(storage: Storage, removals: Removals) {
     this.#storage = storage
     this.#removals = removals
+  }
+
+  list(account: number, page: PageRequest): Promise<Page<Space>> {
+    return listSpaces(this.#storage, account, page)
+  }
+
+  find(account: number, id: number): Promise<Versioned<Space> | undefined> {
+    return findSpace(this.#storage, account, id)
   }
 
   /** Stores a space. Throws `validation_failed`. */
@@ -51,8 +62,8 @@ export class SpaceActions {
   }
 
   /** Deletes the account's space, but not its links. Throws `not_found` and the failure of the precondition. */
-  async remove(account: number, id: number, precondition: Precondition | null): Promise<void> {
-    const wait: Parameters<typeof removeSpace>[4] = (finish) => this.#removals.run(finish)
-    if (!(await removeSpace(this.#storage, account, id, precondition, wait))) throw notFound('space')
+  async remove(account: number, id: number, _query: Fields, precondition: Precondition | null): Promise<void> {
+    const isGone = await removeSpace(this.#storage, account, id, precondition, (removal) => this.#removals.run(removal))
+    if (!isGone) throw notFound('space')
   }
 }

@@ -1,11 +1,17 @@
 import type { Static } from 'typebox'
 import { operationsOf } from '../api/operations.ts'
+import { Refusal } from '../errors.ts'
 import { change, form, optional, type Rule, required } from '../forms/form.ts'
 import { assignedFields, idSchema, Type, timestamps } from '../forms/json-schema.ts'
 import { listQueryOf } from '../forms/list-query.ts'
 import { integerUpTo } from '../forms/rules.ts'
+import { boundedNfc } from '../names/bounded-text.ts'
 import { resources } from '../resources.ts'
-import { colors, maxNameLength, parseSpaceName } from './space.ts'
+
+/** In code points. */
+const maxNameLength = 255
+/** The names of the colors 1 to 6. */
+export const colors = ['green', 'red', 'amber', 'blue', 'dark', 'brand']
 
 const nameSchema = Type.String({ minLength: 1, maxLength: maxNameLength, description: 'Need not be unique.' })
 const colorSchema = Type.Integer({
@@ -14,7 +20,12 @@ const colorSchema = Type.Integer({
   description: `The colour: ${colors.map((color, index) => `${index + 1} ${color}`).join(', ')}.`,
 })
 
-const spaceName: Rule<string> = { schema: nameSchema, parse: parseSpaceName }
+const spaceName: Rule<string> = {
+  schema: nameSchema,
+  parse: (text) =>
+    boundedNfc(text, maxNameLength) ??
+    new Refusal('too_long', `The name must be at most ${maxNameLength} characters long.`),
+}
 
 const color: Rule<number> = {
   schema: colorSchema,

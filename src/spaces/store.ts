@@ -4,18 +4,12 @@ import { foldCase } from '../lib/fold-case.ts'
 import { resources } from '../resources.ts'
 import type { Db, Listable, Page, PageRequest, Storage } from '../storage/port.ts'
 import { Records } from '../storage/records.ts'
-import { detachBatchSize, finishRemoval, finishRemovals, type IsStopped, type Removal } from '../storage/removal.ts'
+import { detachBatchSize, finishRemoval, type IsStopped, type Removal } from '../storage/removal.ts'
 import { query } from '../storage/schema.ts'
 import { firstRevision, type Precondition, type Versioned } from '../storage/version.ts'
-import type { Space } from './schema.ts'
+import { type Space, spaceSchema } from './schema.ts'
 
-/** New values of a space. An undefined value stays unchanged. */
-export interface SpaceChange {
-  readonly name?: string | undefined
-  readonly color?: number | undefined
-}
-
-const spaces = new Records<Space>('spaces', ['id', 'name', 'color', 'created_at', 'updated_at'])
+const spaces = new Records<Space>('spaces', Object.keys(spaceSchema.properties) as (keyof Space)[])
 
 const listable: Listable<Space> = { table: 'spaces', columns: spaces.columns, ...resources.spaces }
 
@@ -67,12 +61,12 @@ export async function insertSpace(
   return spaces.toVersioned({ id, ...stored, revision: firstRevision })
 }
 
-/** Changes the account's space, as `Records.change` does. */
+/** Changes the account's space, as `Records.change` does. An undefined value stays unchanged. */
 export function changeSpace(
   db: Db,
   account: number,
   id: number,
-  { name, color }: SpaceChange,
+  { name, color }: { readonly name?: string | undefined; readonly color?: number | undefined },
   precondition: Precondition | null,
 ): Promise<Versioned<Space> | undefined> {
   const name_folded = name === undefined ? undefined : foldCase(name)
@@ -80,36 +74,32 @@ export function changeSpace(
 }
 
 /**
- * Deletes the account's space, as `Records.remove` does. Its links stay, without a space. `wait` decides how long to wait
- * until they have left it.
+ * Deletes the account's space, as `Records.remove` does. Its links stay, without a space. `run` runs the part that may take
+ * long, during which the space is already gone for all clients.
  */
 export async function removeSpace(
   db: Db,
   account: number,
   id: number,
   precondition: Precondition | null,
-  wait: (finish: (isStopped?: IsStopped) => Promise<void>) => Promise<void> = (finish) => finish(),
+  run: (removal: (isStopped?: IsStopped) => Promise<void>) => Promise<void> = (removal) => removal(),
 ): Promise<boolean> {
   try {
     return await spaces.remove(db, account, id, precondition)
   } catch (error) {
     if (!(error instanceof ForeignKeyViolation)) throw error
   }
-  const takeOut = query.updateTable('spaces').set({ account_id: 0 }).where('id', '=', id)
-  const taken = takeOut.where('account_id', '=', account).returning('id')
-  const isGone = (await spaces.executeIf(db, account, id, precondition, taken)).length > 0
-  if (isGone) await wait((isStopped) => finishRemoval(db, removal, id, isStopped))
+  const own = query.updateTable('spaces').where('id', '=', id).where('account_id', '=', account)
+  const detachment = own.set({ account_id: 0 }).returning('id')
+  const isGone = (await spaces.executeIf(db, account, id, precondition, detachment)).length > 0
+  if (isGone) await run((isStopped) => finishRemoval(db, spaceRemoval, id, isStopped))
   return isGone
-}
-
-/** Finishes interrupted removals of spaces. */
-export function finishSpaceRemovals(db: Db, isStopped?: IsStopped): Promise<void> {
-  return finishRemovals(db, removal, isStopped)
 }
 
 const removed = query.selectFrom('spaces').select('id').where('account_id', '=', 0)
 
-const removal: Removal = {
+/** Removes a space after its links have left it. */
+export const spaceRemoval: Removal = {
   detachLinks: (id, now) => {
     const links = query.selectFrom('links').select('id').where('space_id', '=', id)
     return query

@@ -1,8 +1,7 @@
 /** Space pages. */
 
 import { html } from '../../http/html.ts'
-import { listSpacesQuery, type Space } from '../../spaces/schema.ts'
-import { colors } from '../../spaces/space.ts'
+import { colors, listSpacesQuery, type Space } from '../../spaces/schema.ts'
 import { findSpace, listSpaces } from '../../spaces/store.ts'
 import type { FormState } from '../form-state.ts'
 import type { Pages, Services } from '../pages.ts'
@@ -35,7 +34,7 @@ export function addSpacePages(pages: Pages, services: Services): void {
       `Delete ${name}?`,
       total === 0 ? 'It has no links.' : `Its ${links} ${total === 1 ? 'keeps' : 'keep'} working, without a space.`,
     ],
-    remove: (account, id) => spaces.remove(account, id, null),
+    remove: (account, id) => spaces.remove(account, id, {}, null),
   }).addTo(pages)
 
   addRecordForms<Space>(pages, services.storage, {

@@ -1,7 +1,7 @@
 import { domainToUnicode } from 'node:url'
 import { type Html, html } from '../../http/html.ts'
 import { maxCountedLinks } from '../../links/store.ts'
-import { colors } from '../../spaces/space.ts'
+import { colors } from '../../spaces/schema.ts'
 import { copyButton } from './buttons.ts'
 import { type Field, radioGroup } from './fields.ts'
 import { formatCount, quantity } from './format.ts'
