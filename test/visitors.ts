@@ -11,10 +11,11 @@ import { RequestCounts } from '../src/http/request-metrics.ts'
 import { foldCase } from '../src/lib/fold-case.ts'
 import { shortUrls } from '../src/names/short-url.ts'
 import { logTo } from '../src/process/log.ts'
-import type { ServedDomain, ServedLink } from '../src/redirect/directory.ts'
+import type { ServedLink } from '../src/redirect/directory.ts'
 import { redirectServer } from '../src/redirect/listener.ts'
 import { prepareRedirect } from '../src/redirect/redirects.ts'
-import { VisitCounts } from '../src/redirect/visit-counts.ts'
+import type { ServedDomain } from '../src/redirect/store.ts'
+import { newVisitCounts, type VisitCounts } from '../src/redirect/visits.ts'
 import { type Answer, type Request, sendRequest } from './client.ts'
 
 export type VisitRequest = Request & { readonly method?: string; readonly agent?: Agent }
@@ -91,7 +92,7 @@ export async function startVisitors(
 ): Promise<TestListener> {
   const directory = directoryOf(domains)
   const clicks: number[] = []
-  const counts = new VisitCounts()
+  const counts = newVisitCounts()
   const logs: Readonly<Record<string, unknown>>[] = []
   let clicksLeft = left
   const { server } = redirectServer({

@@ -7,7 +7,7 @@ import { shortUrls } from '../names/short-url.ts'
 import { opsListener } from '../ops/listener.ts'
 import { Directory } from '../redirect/directory.ts'
 import { redirectServer } from '../redirect/listener.ts'
-import { VisitCounts } from '../redirect/visit-counts.ts'
+import { newVisitCounts } from '../redirect/visits.ts'
 import { hasToken } from '../sessions/token.ts'
 import { type AppOptions, buildApi, type Shared } from './api.ts'
 
@@ -17,7 +17,7 @@ export type App = ReturnType<typeof buildApp>
 export function buildApp(options: AppOptions) {
   const { storage, logger } = options
   const overload = new Overload()
-  const measured = { counts: new RequestCounts(), loopDelays: overload.delays, visits: new VisitCounts() }
+  const measured = { counts: new RequestCounts(), loopDelays: overload.delays, visits: newVisitCounts() }
   const directory = buildDirectory(options)
   const clicks = buildClicks(options)
   const shared: Shared = {

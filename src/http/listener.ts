@@ -9,7 +9,7 @@ import { Exchange, type ExchangeContext, type Handler, type Match, type Outcome 
 import type { Overload } from './overload.ts'
 import { failureOf } from './problem.ts'
 import { checkRequest, isUpgrade, maxHeadBytes, useOriginForm } from './request-head.ts'
-import { addHeader, send } from './response.ts'
+import { addHeader, addHeaders, send } from './response.ts'
 
 // A static import would also load the lazy parts of the module, such as a WebSocket client: 16 MB and a fifth of the
 // start-up time (ADR 18).
@@ -151,7 +151,7 @@ function sendFailure(exchange: Exchange, failure: Failure): void {
   if (response.headersSent) return
   const formatFailure = route.formatFailure ?? context.formatFailure
   const { status, headers, body } = formatFailure(failure, exchange.id, exchange.headers.accept)
-  for (const name in headers) addHeader(exchange, name, headers[name] as string)
+  addHeaders(exchange, headers)
   try {
     send(exchange, status, body)
   } catch (error) {

@@ -6,6 +6,11 @@ export function addHeader(exchange: Exchange, name: string, value: string): void
   exchange.headerFields.push(name, value)
 }
 
+/** Adds headers to the response. Names are in lower case. */
+export function addHeaders(exchange: Exchange, headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) addHeader(exchange, name, headers[name] as string)
+}
+
 export function hasHeader(exchange: Exchange, name: string): boolean {
   return indexOfHeader(exchange, name) >= 0
 }

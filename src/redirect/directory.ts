@@ -1,4 +1,4 @@
-import { databaseUnavailable, type Failure, overloaded } from '../errors.ts'
+import { databaseUnavailable, overloaded } from '../errors.ts'
 import { LruCache } from '../lib/lru-cache.ts'
 import { Semaphore } from '../lib/semaphore.ts'
 import type { Changes, Meter, Storage } from '../storage/port.ts'
@@ -6,10 +6,7 @@ import { ChangeFeed } from './change-feed.ts'
 import { DomainTable } from './domain-table.ts'
 import { type PreparedRedirect, prepareRedirect } from './redirects.ts'
 import type { LinkState } from './resolve.ts'
-import { type DomainRow, findLink, type LinkRow } from './store.ts'
-
-/** A domain as the redirect server needs it. */
-export type ServedDomain = DomainRow
+import { findLink, type LinkRow, type ServedDomain } from './store.ts'
 
 /** A link as the redirect server needs it. */
 export interface ServedLink extends LinkState {
@@ -47,8 +44,6 @@ const maxUnknown = 10_000
 const maxLookups = 800
 /** Less than the second within which links of other processes must be found. Milliseconds. */
 const unknownForMs = 900
-/** The UTF-16 units of the longest alias: 128 code points, which case folding can triple, with two units each. */
-const maxAliasUnits = 768
 
 /**
  * The redirect server's memory: all domains, and recently visited links. Changes of other processes and nodes reach it
@@ -85,16 +80,14 @@ export class Directory {
     this.#lookupSlots = new Semaphore({
       concurrency: options.maxLookups ?? maxLookups,
       maxQueue: 0,
-      rejection: () => this.#rejectLookup(),
+      rejection: () => {
+        this.#refused += 1
+        return overloaded('Too many short links are being looked up. Try again shortly.')
+      },
     })
     const apply = (changes: Changes['changes']) => this.#apply(changes)
     this.#feed = new ChangeFeed(storage, { now: this.#now, apply, onProblem: options.onProblem })
     this.meters = this.#meters()
-  }
-
-  /** The number of links in memory. */
-  get size(): number {
-    return this.#links.size
   }
 
   /** Loads all domains, and starts to follow changes. Retries until the database responds. */
@@ -128,7 +121,6 @@ export class Directory {
     const key = keyOf(domain.id, aliasFolded)
     const link = this.#links.get(key)
     if (link !== undefined) return link
-    if (aliasFolded.length > maxAliasUnits) return null
     const unknownUntil = this.#unknown.get(key)
     if (unknownUntil !== undefined && unknownUntil > this.#now()) return null
     return this.#lookups.get(key) ?? this.#lookUp(key, domain.id, aliasFolded)
@@ -165,29 +157,28 @@ export class Directory {
     return lookup
   }
 
-  #rejectLookup(): Failure {
-    this.#refused += 1
-    return overloaded('Too many short links are being looked up. Try again shortly.')
-  }
-
   async #read(key: string, domainId: number, alias: string, lookups: Lookups): Promise<ServedLink | null> {
     this.#missed += 1
     const start = this.#now()
     const row = await findLink(this.#storage, domainId, alias)
     const link = row === undefined ? null : toServed(row)
     if (this.#lookups !== lookups) return link
-    if (row === undefined || link === null) this.#unknown.set(key, start + unknownForMs)
-    else {
-      this.#dropLink(link.id)
-      this.#links.set(key, link, weightOf(row))
-      this.#keys.set(link.id, key)
+    if (row === undefined || link === null) {
+      this.#unknown.set(key, start + unknownForMs)
+      return null
     }
+    this.#dropLink(link.id)
+    this.#links.set(key, link, weightOf(row))
+    this.#keys.set(link.id, key)
     return link
   }
 
   async #apply(changes: Changes['changes']): Promise<void> {
     if (changes === 'unknown') {
-      this.#dropLinks()
+      this.#lookups = new Map()
+      this.#links.clear()
+      this.#keys = new Map()
+      this.#unknown.clear()
       await this.#domains.load()
       return
     }
@@ -201,13 +192,6 @@ export class Directory {
   #dropLink(id: number): void {
     const key = this.#keys.get(id)
     if (key !== undefined) this.#links.delete(key)
-  }
-
-  #dropLinks(): void {
-    this.#lookups = new Map()
-    this.#links.clear()
-    this.#keys = new Map()
-    this.#unknown.clear()
   }
 
   #meters(): Meter[] {

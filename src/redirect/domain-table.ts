@@ -1,6 +1,5 @@
 import type { Db } from '../storage/port.ts'
-import type { DomainRow } from './store.ts'
-import { servedDomains, servedDomainsAfter } from './store.ts'
+import { type ServedDomain, servedDomains, servedDomainsAfter } from './store.ts'
 
 /** Domains that one query reads, few enough not to delay requests. */
 const pageSize = 500
@@ -9,8 +8,8 @@ const refreshBatchSize = 100
 /** All domains of the instance. The caller must not run `load` and `refresh` at the same time. */
 export class DomainTable {
   readonly #db: Db
-  #byName = new Map<string, DomainRow>()
-  #byId = new Map<number, DomainRow>()
+  #byName = new Map<string, ServedDomain>()
+  #byId = new Map<number, ServedDomain>()
 
   constructor(db: Db) {
     this.#db = db
@@ -20,26 +19,20 @@ export class DomainTable {
     return this.#byId.size
   }
 
-  named(name: string): DomainRow | undefined {
+  named(name: string): ServedDomain | undefined {
     return this.#byName.get(name)
   }
 
   /** Reads all domains. Until all are read, the old ones are served. */
   async load(): Promise<void> {
-    const [byName, byId] = [new Map<string, DomainRow>(), new Map<number, DomainRow>()]
-    let page: DomainRow[]
-    let last = 0
+    const loaded = new DomainTable(this.#db)
+    let page: ServedDomain[] = []
     do {
-      page = await servedDomainsAfter(this.#db, last, pageSize)
-      for (const row of page) {
-        const domain = fresh(row)
-        byName.set(domain.name, domain)
-        byId.set(domain.id, domain)
-        last = domain.id
-      }
+      page = await servedDomainsAfter(this.#db, page.at(-1)?.id ?? 0, pageSize)
+      for (const row of page) loaded.#add(row)
     } while (page.length === pageSize)
-    this.#byName = byName
-    this.#byId = byId
+    this.#byName = loaded.#byName
+    this.#byId = loaded.#byId
   }
 
   /** Reads the domains with these ids again, and drops deleted domains. */
@@ -48,12 +41,15 @@ export class DomainTable {
       const some = ids.slice(from, from + refreshBatchSize)
       const found = await servedDomains(this.#db, some)
       for (const id of some) this.#drop(id)
-      for (const row of found) {
-        const domain = fresh(row)
-        this.#byName.set(domain.name, domain)
-        this.#byId.set(domain.id, domain)
-      }
+      for (const row of found) this.#add(row)
     }
+  }
+
+  #add({ id, name, homepage_url, not_found_url }: ServedDomain): void {
+    // V8 handles the engine's own objects more slowly, and they take more memory.
+    const domain = { id, name, homepage_url, not_found_url }
+    this.#byName.set(name, domain)
+    this.#byId.set(id, domain)
   }
 
   #drop(id: number): void {
@@ -63,9 +59,4 @@ export class DomainTable {
     // Another domain may have taken the name since.
     if (this.#byName.get(domain.name) === domain) this.#byName.delete(domain.name)
   }
-}
-
-/** V8 handles the engine's own objects more slowly, and they take more memory. */
-function fresh({ id, name, homepage_url, not_found_url }: DomainRow): DomainRow {
-  return { id, name, homepage_url, not_found_url }
 }

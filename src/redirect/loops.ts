@@ -1,6 +1,7 @@
-import type { Directory, ServedDomain } from './directory.ts'
+import type { Directory } from './directory.ts'
 import { fallbackRedirect, type PreparedRedirect, type RedirectTarget } from './redirects.ts'
 import { resolve } from './resolve.ts'
+import type { ServedDomain } from './store.ts'
 import { parseTarget, portOf, type VisitedPath } from './visited-url.ts'
 
 /** An address that this server serves. */

@@ -1,7 +1,7 @@
 /** The pages of the redirect server: small, without scripts, and from no other host. */
 import { hash } from 'node:crypto'
 import { Failure, linkExpired } from '../errors.ts'
-import type { FailureResponse } from '../http/exchange.ts'
+import type { FailureFormatter } from '../http/exchange.ts'
 import { failures } from '../http/failures.ts'
 import { Html, html, type Part } from '../http/html.ts'
 import { headersOf, problemOf } from '../http/problem.ts'
@@ -25,11 +25,7 @@ export const noStoreHeaders = {
 } as const
 
 /** Formats a failure as a page, or as a problem object for clients that prefer JSON. */
-export function formatFailureForVisitors(
-  failure: Failure,
-  requestId: string,
-  accept: string | undefined,
-): FailureResponse {
+export const formatFailureForVisitors: FailureFormatter = (failure, requestId, accept) => {
   if (prefersJson(accept)) {
     const { status, headers, body } = problemOf(failure, requestId, accept)
     return { status, headers: { ...headers, ...noStoreHeaders }, body }
@@ -62,15 +58,16 @@ function bodyOf(failure: Failure, requestId: string): string {
     case wrongPassword:
       return wrongPasswordPage
     default:
-      return failurePageOf(failure, requestId)
+      return failurePage(failure, requestId)
   }
 }
 
-function failurePageOf({ code, message }: Failure, requestId: string): string {
+function failurePage({ code, message }: Failure, requestId: string): string {
   const { status, title } = failures[code]
   const heading = code === 'rate_limited' ? 'Too many attempts' : title
   // Only failures of the server are logged.
-  return failurePage(heading, message, status >= 500 ? requestId : null)
+  const request = status < 500 ? null : html`<p>Request <span class="code">${requestId}</span></p>`
+  return page(heading, html`<p>${message}</p>${request}`)
 }
 
 const style = `
@@ -128,15 +125,11 @@ button { border-color: transparent; background: var(--accent); color: var(--on-a
 @media (max-width: 30rem) { body { padding: 12px; } main { padding: 24px; } }
 `.replace(/\n\s*/g, '')
 
-const base = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; frame-ancestors 'none'`
+/** The policy of a page with a form. A `form-action` would also block the redirect after the form. */
+const formPolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; frame-ancestors 'none'`
 
 /** The policy of a page: it may only load its own style. */
-export const pagePolicy = `${base}; form-action 'none'`
-
-/** The policy of a page with a form. A `form-action` would also block the redirect after the form. */
-export const formPolicy = base
-
-const styleElement = new Html(style)
+export const pagePolicy = `${formPolicy}; form-action 'none'`
 
 /** The page for unknown hosts and unknown aliases, which must look the same. */
 const notFoundPage = page(
@@ -149,22 +142,21 @@ const expiredPage = page(
   html`<p>It no longer leads anywhere. Ask the person who gave it to you for a new one.</p>`,
 )
 
-/** The form has no action, so it is sent to the visited address. */
-const passwordPage = page('This link asks for a password', form(null))
-
-const wrongPasswordPage = page(
-  'This link asks for a password',
-  form(html`<p class="error" id="error" role="alert">That is not the password. Check it, and try again.</p>`),
+const passwordPage = formPage(null)
+const wrongPasswordPage = formPage(
+  html`<p class="error" id="error" role="alert">That is not the password. Check it, and try again.</p>`,
 )
 
-function form(error: Html | null): Html {
+/** The form has no action, so it is sent to the visited address. */
+function formPage(error: Html | null): string {
   const described = error && html` aria-invalid="true" aria-describedby="error"`
-  return html`<form method="post">
+  const form = html`<form method="post">
 ${error}
 <label for="password">Password</label>
 <input id="password" name="redirect_password" type="password" required autofocus autocomplete="off"${described}>
 <button>Open the link</button>
 </form>`
+  return page('This link asks for a password', form)
 }
 
 /** Returns the page that shows the destination of a link. `now` is in Unix milliseconds. */
@@ -200,12 +192,6 @@ function time(at: number): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
 }
 
-/** `requestId` is the id in the log, if the failure is logged. */
-function failurePage(title: string, sentence: string, requestId: string | null): string {
-  const request = requestId === null ? null : html`<p>Request <span class="code">${requestId}</span></p>`
-  return page(title, html`<p>${sentence}</p>${request}`)
-}
-
 /** Returns the body of a redirect, for clients that do not follow it. */
 export function redirectPage(location: string): string {
   return html`<!doctype html><meta charset="utf-8"><title>Redirect</title><a href="${location}">${location}</a>\n`.text
@@ -220,7 +206,7 @@ function page(title: string, content: Html): string {
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-<style>${styleElement}</style>
+<style>${new Html(style)}</style>
 </head>
 <body>
 <main>

@@ -35,15 +35,14 @@ export class Passwords {
   judge(link: number, address: string, password: string, stored: string): Promise<boolean | Failure> {
     const network = networkOf(address)
     const subject = `${link} ${network}`
-    return this.#checking.run(() => this.#judgeOne(subject, network, password.trim(), stored), subject)
-  }
-
-  async #judgeOne(subject: string, network: string, password: string, stored: string): Promise<boolean | Failure> {
-    const msUntilFree = this.#wrong.msUntilFree(subject)
-    if (msUntilFree > 0) return tooMany(msUntilFree)
-    const isRight = isPossible(password) && (await verifyPassword(password, stored, `network ${network}`))
-    if (!isRight) this.#wrong.add(subject)
-    return isRight
+    return this.#checking.run(async () => {
+      const msUntilFree = this.#wrong.msUntilFree(subject)
+      if (msUntilFree > 0) return tooMany(msUntilFree)
+      const sent = password.trim()
+      const isRight = isPossible(sent) && (await verifyPassword(sent, stored, `network ${network}`))
+      if (!isRight) this.#wrong.add(subject)
+      return isRight
+    }, subject)
   }
 }
 

@@ -21,7 +21,7 @@ const linkColumns = [
 ] as const
 
 /** A domain that is served. */
-export type DomainRow = Readonly<Pick<Selectable<DomainsTable>, (typeof domainColumns)[number]>>
+export type ServedDomain = Readonly<Pick<Selectable<DomainsTable>, (typeof domainColumns)[number]>>
 
 /** The parts of a link that visitors notice. `clicks` is 0 if there is no limit. */
 export type LinkRow = Readonly<Pick<Selectable<LinksTable>, (typeof linkColumns)[number]>> & { readonly clicks: number }
@@ -40,11 +40,11 @@ export async function findLink(db: Db, domain: number, alias: string): Promise<L
 }
 
 /** Lists served domains with ids above `after`, in the order of ids; `limit` at most. */
-export function servedDomainsAfter(db: Db, after: number, limit: number): Promise<DomainRow[]> {
+export function servedDomainsAfter(db: Db, after: number, limit: number): Promise<ServedDomain[]> {
   return db.execute(domains.where('id', '>', after).orderBy('id').limit(limit))
 }
 
 /** Lists the domains with these ids that are served. */
-export async function servedDomains(db: Db, ids: readonly number[]): Promise<DomainRow[]> {
+export async function servedDomains(db: Db, ids: readonly number[]): Promise<ServedDomain[]> {
   return ids.length === 0 ? [] : db.execute(domains.where('id', 'in', ids))
 }

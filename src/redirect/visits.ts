@@ -5,17 +5,42 @@ import { Failure, linkExpired } from '../errors.ts'
 import { receiveBody } from '../http/body.ts'
 import type { Exchange, Outcome } from '../http/exchange.ts'
 import { parseForm } from '../http/form-encoding.ts'
-import { addHeader, send } from '../http/response.ts'
+import { addHeader, addHeaders, send } from '../http/response.ts'
 import { fingerprintOf, fingerprintPath } from '../instance/fingerprint.ts'
 import type { ShortUrl } from '../names/short-url.ts'
-import type { Directory, ServedDomain, ServedLink } from './directory.ts'
+import type { Directory, ServedLink } from './directory.ts'
 import { type Address, Loops } from './loops.ts'
 import { linkNotFound, noStoreHeaders, pagePolicy, passwordRequired, previewPage, wrongPassword } from './pages.ts'
 import { Passwords } from './passwords.ts'
 import { fallbackRedirect, type PreparedRedirect, redirectTo, sendRedirect, withQuery } from './redirects.ts'
 import { expired, type Resolution, resolve } from './resolve.ts'
-import type { VisitCounts, VisitKind } from './visit-counts.ts'
-import { hostNameOf, parseTarget, type VisitedPath } from './visited-url.ts'
+import { hostNameOf, parseTarget } from './visited-url.ts'
+
+const kinds = [
+  'redirect',
+  'homepage',
+  'not_found',
+  'expired',
+  'preview',
+  'password',
+  'robots',
+  'favicon',
+  'unknown_host',
+  'loop',
+  'prefetch',
+  'method_not_allowed',
+] as const
+
+/** The kind of response to a visit. */
+type VisitKind = (typeof kinds)[number]
+
+/** The visits of a process by kind of response. */
+export type VisitCounts = Map<string, number>
+
+/** Returns a count of 0 for every kind of response. */
+export function newVisitCounts(): VisitCounts {
+  return new Map(kinds.map((kind) => [kind, 0]))
+}
 
 export interface VisitOptions {
   readonly directory: Pick<Directory, 'databaseId' | 'domainNamed' | 'linkOf'>
@@ -36,6 +61,8 @@ interface Visit extends Address {
 }
 
 type Response = Outcome | Promise<Outcome>
+
+type FallbackResolution = Extract<Resolution<ServedLink>, { readonly url: string | null }>
 
 /** The maximum size of a password form. Bytes. */
 const maxFormBytes = 4 * 1024
@@ -61,12 +88,12 @@ export class Visits {
     if (isPrefetch(exchange.headers)) return this.#counted('prefetch', rejectPrefetch(exchange))
     const { path, query } = parseTarget(exchange.target)
     const visit: Visit = { exchange, domain, path, query }
-    const link = this.#linkOf(domain, path)
+    const link = this.#linkOf(visit)
     if (link instanceof Promise) return link.then((found) => this.#answerFrom(visit, found))
     return this.#answerFrom(visit, link)
   }
 
-  #linkOf(domain: ServedDomain, path: VisitedPath): ServedLink | null | Promise<ServedLink | null> {
+  #linkOf({ domain, path }: Visit): ServedLink | null | Promise<ServedLink | null> {
     return path.kind === 'alias' ? this.#options.directory.linkOf(domain, path.alias) : null
   }
 
@@ -79,7 +106,8 @@ export class Visits {
   }
 
   #counted<T extends Response>(kind: VisitKind, response: T): T {
-    this.#options.visits.add(kind)
+    const { visits } = this.#options
+    visits.set(kind, (visits.get(kind) ?? 0) + 1)
     return response
   }
 
@@ -93,15 +121,9 @@ export class Visits {
       case 'preview':
         return this.#sendPreview(visit, resolution.link)
       case 'homepage':
-        return this.#redirectToFallback(visit, resolution.kind, resolution.url)
       case 'not_found':
-        return resolution.url === null
-          ? this.#counted('not_found', linkNotFound)
-          : this.#redirectToFallback(visit, resolution.kind, resolution.url)
       case 'expired':
-        return resolution.url === null
-          ? this.#counted('expired', linkExpired)
-          : this.#redirectToFallback(visit, resolution.kind, resolution.url)
+        return this.#redirectToFallback(visit, resolution)
       case 'robots':
         return this.#counted('robots', sendRobots(exchange))
       case 'favicon':
@@ -134,7 +156,8 @@ export class Visits {
     return this.#counted('redirect', sendRedirect(exchange, isPrepared ? redirect : redirectTo(location, status)))
   }
 
-  #redirectToFallback(visit: Visit, kind: VisitKind, url: string): Response {
+  #redirectToFallback(visit: Visit, { kind, url }: FallbackResolution): Response {
+    if (url === null) return this.#counted(kind, kind === 'expired' ? linkExpired : linkNotFound)
     const redirect = fallbackRedirect(url)
     return this.#unlessLoop(visit, redirect, () => this.#counted(kind, sendRedirect(visit.exchange, redirect)))
   }
@@ -151,7 +174,7 @@ export class Visits {
     const password = await passwordIn(exchange)
     if (password instanceof Failure) return this.#counted('password', password)
     // The link may have changed while the form arrived.
-    const resolution = resolve(path, domain, await this.#linkOf(domain, path), Date.now())
+    const resolution = resolve(path, domain, await this.#linkOf(visit), Date.now())
     if (resolution.kind !== 'password') return this.#respond(visit, resolution)
     const { link } = resolution
     const stored = link.redirect_password as string
@@ -161,7 +184,7 @@ export class Visits {
   }
 
   #sendPreview({ exchange, domain }: Visit, link: ServedLink): Outcome {
-    for (const [name, value] of Object.entries(pageHeaders)) addHeader(exchange, name, value)
+    addHeaders(exchange, pageHeaders)
     const shortUrl = this.#options.shortUrl(domain.name, link.alias)
     return this.#counted('preview', send(exchange, 200, previewPage(link, shortUrl, Date.now())))
   }
@@ -180,8 +203,7 @@ const fingerprintTarget = `/${fingerprintPath}`
 /** Sends the fingerprint, which shows that the domain resolves to this instance. Not counted as a visit. */
 function sendFingerprint(exchange: Exchange, databaseId: string): Outcome {
   if (!withoutPost.includes(exchange.method)) return methodNotAllowed(exchange.method, withoutPost)
-  for (const [name, value] of Object.entries(noStoreHeaders)) addHeader(exchange, name, value)
-  addHeader(exchange, 'content-type', 'text/plain; charset=utf-8')
+  addHeaders(exchange, { ...noStoreHeaders, 'content-type': 'text/plain; charset=utf-8' })
   return send(exchange, 200, `${fingerprintOf(databaseId)}\n`)
 }
 
