@@ -1,5 +1,6 @@
 /** The worker thread of src/lib/worker-client.test.ts. */
 import { workerData } from 'node:worker_threads'
+import { overloaded } from '../src/errors.ts'
 import { sendNotice, serveRequests } from '../src/lib/worker-client.ts'
 
 export type WorkerRequest = { readonly echo: string } | { readonly fail: string } | { readonly crash: true }
@@ -11,7 +12,7 @@ const held = new Promise<void>((resolve) => {
 
 serveRequests<WorkerRequest, string>({
   async handle(request) {
-    if ('fail' in request) throw new TypeError(request.fail)
+    if ('fail' in request) throw new AggregateError([overloaded(request.fail), new TypeError(request.fail)], 'several')
     if ('crash' in request) process.exit(1)
     if (request.echo === 'hold') await held
     if (request.echo === 'finish') finish()
@@ -19,5 +20,4 @@ serveRequests<WorkerRequest, string>({
     return request.echo
   },
   close: () => sendNotice({ from: 'close' }),
-  toCloneable: (error) => String(error),
 })

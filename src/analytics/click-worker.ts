@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ResourceLimits } from 'node:worker_threads'
-import { type DatabaseTrouble, databaseUnavailable, overloaded } from '../errors.ts'
+import { overloaded } from '../errors.ts'
 import { durations, Histogram } from '../lib/histogram.ts'
 import { WorkerClient } from '../lib/worker-client.ts'
 import type { StorageLocation } from '../storage/location.ts'
@@ -41,11 +41,6 @@ export type ClickNotice =
 /** Raw clicks wait for the sink, a batch was dropped, or all are dropped because the spool cannot be opened. */
 export type SinkProblem = 'waiting' | 'dropped' | 'unusable spool'
 
-/** Errors that a clone would change, as the worker sends them. */
-export type SentError =
-  | { readonly kind: 'outage'; readonly cause: unknown; readonly reason: DatabaseTrouble | undefined }
-  | { readonly kind: 'errors'; readonly message: string; readonly errors: readonly unknown[] }
-
 export interface ClickWorkerListeners {
   /** Gets the first error of each outage of the sink, and an error for each batch that the spool dropped. */
   readonly onSinkProblem: (error: unknown, problem: SinkProblem) => void
@@ -84,8 +79,6 @@ export class ClickWorker {
       workerData: { ...options, process: randomUUID() } satisfies ClickWorkerData,
       resourceLimits: limits,
       closeMs,
-      unavailable: databaseUnavailable,
-      toError,
       onNotice: (notice) => {
         if (notice.kind === 'sink meters') measured = notice.values
         else if (notice.kind === 'sink problem') onSinkProblem(notice.error, notice.problem)
@@ -146,11 +139,4 @@ export class ClickWorker {
     this.#seconds.add((performance.now() - start) / 1_000)
     return response
   }
-}
-
-function toError(sent: unknown): unknown {
-  if (typeof sent !== 'object' || sent === null || sent instanceof Error) return sent
-  const error = sent as SentError
-  if (error.kind === 'outage') return databaseUnavailable(error.cause, error.reason)
-  return new AggregateError(error.errors.map(toError), error.message)
 }

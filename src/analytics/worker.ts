@@ -1,6 +1,5 @@
 /** The worker thread that classifies and stores visits, with its own connection to the database. */
 import { workerData } from 'node:worker_threads'
-import { Failure } from '../errors.ts'
 import { sendNotice, serveRequests } from '../lib/worker-client.ts'
 import { openBatchWriter } from '../storage/open.ts'
 import { startOfHour } from './calendar.ts'
@@ -8,7 +7,7 @@ import { openCountries } from './capture/country-file.ts'
 import { FactReader, visitorOf } from './capture/facts.ts'
 import type { Visit } from './capture/visit.ts'
 import { type Click, ClickStore, type CountedClick } from './click-store.ts'
-import type { ClickNotice, ClickRequest, ClickWorkerData, SentError, SinkProblem } from './click-worker.ts'
+import type { ClickNotice, ClickRequest, ClickWorkerData, SinkProblem } from './click-worker.ts'
 import { ClickMaintenance } from './maintenance.ts'
 import { openSink } from './sink/open.ts'
 import { rowsOf } from './sink/row.ts'
@@ -34,16 +33,7 @@ serveRequests<ClickRequest, boolean>({
     await database.close()
     await sink?.close()
   },
-  toCloneable,
 })
-
-function toCloneable(error: unknown): unknown {
-  if (error instanceof AggregateError) {
-    return { kind: 'errors', message: error.message, errors: error.errors.map(toCloneable) } satisfies SentError
-  }
-  if (!(error instanceof Failure)) return error
-  return { kind: 'outage', cause: error.facts.cause, reason: error.facts.reason } satisfies SentError
-}
 
 async function handle(request: ClickRequest): Promise<boolean> {
   switch (request.work) {

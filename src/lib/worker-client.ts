@@ -1,12 +1,19 @@
 import { parentPort, type ResourceLimits, Worker } from 'node:worker_threads'
+import { databaseUnavailable, Failure } from '../errors.ts'
 
 /** A message to the worker. Null asks it to finish its work and to exit. */
 type ToWorker<Request> = { readonly id: number; readonly request: Request } | null
 
 type FromWorker<Response, Notice> =
   | { readonly id: number; readonly response: Response }
-  | { readonly id: number; readonly error: unknown }
+  | { readonly id: number; readonly error: SentError }
   | { readonly notice: Notice }
+
+/** An error as the worker sends it. A clone of a failure or an `AggregateError` would lack its own fields. */
+type SentError =
+  | { readonly failure: Pick<Failure, 'code' | 'message' | 'facts'> }
+  | { readonly errors: readonly SentError[]; readonly message: string }
+  | { readonly error: unknown }
 
 export interface WorkerClientOptions<Notice> {
   /** The module of the worker, which calls `serveRequests`. */
@@ -15,28 +22,19 @@ export interface WorkerClientOptions<Notice> {
   readonly resourceLimits: ResourceLimits
   /** How long `close` waits for the worker before it terminates it. Milliseconds. */
   readonly closeMs: number
-  /** Creates the error for requests that cannot be sent or that died with the worker. */
-  readonly unavailable: (cause: unknown) => Error
-  /** Converts an error that the worker has sent: see `toCloneable` of `serveRequests`. Default: unchanged. */
-  readonly toError?: (sent: unknown) => unknown
-  readonly onNotice?: (notice: Notice) => void
-}
-
-interface Pending<Response> {
-  readonly resolve: (response: Response) => void
-  readonly reject: (error: unknown) => void
+  readonly onNotice: (notice: Notice) => void
 }
 
 /** A dead worker is restarted no sooner than this after its start. Milliseconds. */
 const restartMs = 1_000
 
 /**
- * Sends requests to one worker thread, which starts with the first request. If the worker dies, its pending requests are
- * rejected, and the next request starts another worker.
+ * Sends requests to one worker thread, which uses the database and starts with the first request. If the worker dies, its
+ * pending requests are rejected, and the next request starts another worker.
  */
-export class WorkerClient<Request, Response, Notice = never> {
+export class WorkerClient<Request, Response, Notice> {
   readonly #options: WorkerClientOptions<Notice>
-  readonly #pending = new Map<number, Pending<Response>>()
+  readonly #pending = new Map<number, PromiseWithResolvers<Response>>()
   #worker: Worker | undefined
   #startedAt = Number.NEGATIVE_INFINITY
   #lastId = 0
@@ -55,20 +53,26 @@ export class WorkerClient<Request, Response, Notice = never> {
     return this.#worker !== undefined
   }
 
-  /** Starts the worker if it does not run. Throws `unavailable` after `close`, and if the last worker died early. */
-  start(): void {
-    this.#running()
+  /** Starts the worker if it does not run. Throws `database_unavailable` after `close`, and if the last worker died early. */
+  start(): Worker {
+    if (this.#closed !== undefined) throw databaseUnavailable(new Error('The worker thread is closed.'))
+    if (this.#worker !== undefined) return this.#worker
+    const now = performance.now()
+    if (now - this.#startedAt < restartMs) throw databaseUnavailable(new Error('The worker thread has just died.'))
+    this.#startedAt = now
+    this.#worker = this.#spawn()
+    return this.#worker
   }
 
-  /** Rejects with the worker's error, or with `unavailable` if the worker does not start or dies. */
-  request(request: Request): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      const worker = this.#running()
-      const id = ++this.#lastId
-      // Throws if the request cannot be cloned.
-      worker.postMessage({ id, request } satisfies ToWorker<Request>)
-      this.#pending.set(id, { resolve, reject })
-    })
+  /** Rejects with the worker's error, or with `database_unavailable` if the worker does not start or dies. */
+  async request(request: Request): Promise<Response> {
+    const worker = this.start()
+    const id = ++this.#lastId
+    // Throws if the request cannot be cloned.
+    worker.postMessage({ id, request } satisfies ToWorker<Request>)
+    const pending = Promise.withResolvers<Response>()
+    this.#pending.set(id, pending)
+    return pending.promise
   }
 
   /** Lets the worker finish its requests and exit. Terminates it after `closeMs`. Idempotent. */
@@ -87,20 +91,8 @@ export class WorkerClient<Request, Response, Notice = never> {
     clearTimeout(deadline)
   }
 
-  #running(): Worker {
-    if (this.#closed !== undefined) throw this.#options.unavailable(new Error('The worker thread is closed.'))
-    if (this.#worker !== undefined) return this.#worker
-    const now = performance.now()
-    if (now - this.#startedAt < restartMs) {
-      throw this.#options.unavailable(new Error('The worker thread has just died.'))
-    }
-    this.#startedAt = now
-    this.#worker = this.#spawn()
-    return this.#worker
-  }
-
   #spawn(): Worker {
-    const { module, workerData, resourceLimits, unavailable } = this.#options
+    const { module, workerData, resourceLimits } = this.#options
     const worker = new Worker(module, { workerData, resourceLimits })
     let cause: unknown = new Error('The worker thread ended.')
     worker.on('message', (message: FromWorker<Response, Notice>) => this.#receive(message))
@@ -109,26 +101,34 @@ export class WorkerClient<Request, Response, Notice = never> {
     })
     worker.on('exit', () => {
       this.#worker = undefined
-      for (const id of this.#pending.keys()) this.#take(id)?.reject(unavailable(cause))
+      for (const id of this.#pending.keys()) this.#take(id)?.reject(databaseUnavailable(cause))
     })
     return worker
   }
 
   /** Ignores messages of unknown kinds: `node --watch` sends its own. */
   #receive(message: FromWorker<Response, Notice>): void {
-    if ('notice' in message) this.#options.onNotice?.(message.notice)
+    if ('notice' in message) this.#options.onNotice(message.notice)
     else if ('response' in message) this.#take(message.id)?.resolve(message.response)
-    else if ('error' in message) {
-      const { toError = (sent) => sent } = this.#options
-      this.#take(message.id)?.reject(toError(message.error))
-    }
+    else if ('error' in message) this.#take(message.id)?.reject(fromSent(message.error))
   }
 
-  #take(id: number): Pending<Response> | undefined {
+  #take(id: number): PromiseWithResolvers<Response> | undefined {
     const pending = this.#pending.get(id)
     this.#pending.delete(id)
     return pending
   }
+}
+
+function fromSent(sent: SentError): unknown {
+  if ('failure' in sent) return new Failure(sent.failure.code, sent.failure.message, sent.failure.facts)
+  return 'errors' in sent ? new AggregateError(sent.errors.map(fromSent), sent.message) : sent.error
+}
+
+function toSent(error: unknown): SentError {
+  if (error instanceof Failure) return { failure: { code: error.code, message: error.message, facts: error.facts } }
+  if (!(error instanceof AggregateError)) return { error }
+  return { errors: error.errors.map(toSent), message: error.message }
 }
 
 export interface WorkerHandlers<Request, Response> {
@@ -136,20 +136,17 @@ export interface WorkerHandlers<Request, Response> {
   readonly handle: (request: Request) => Response | Promise<Response>
   /** Releases what would keep the thread alive. Called once all requests before `WorkerClient.close` have responses. */
   readonly close: () => unknown
-  /** Converts an error to a value that can be cloned, for the client's `toError`. Default: unchanged. */
-  readonly toCloneable?: (error: unknown) => unknown
 }
 
 /** Serves the requests of a `WorkerClient`, in the worker thread. */
-export function serveRequests<Request, Response>(handlers: WorkerHandlers<Request, Response>): void {
-  const { handle, close, toCloneable = (error) => error } = handlers
+export function serveRequests<Request, Response>({ handle, close }: WorkerHandlers<Request, Response>): void {
   const port = portOfWorker()
   const running = new Set<Promise<void>>()
   const respond = async (id: number, request: Request) => {
     try {
       port.postMessage({ id, response: await handle(request) })
     } catch (error) {
-      port.postMessage({ id, error: toCloneable(error) })
+      port.postMessage({ id, error: toSent(error) })
     }
   }
   const end = async () => {

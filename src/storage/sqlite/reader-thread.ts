@@ -6,7 +6,7 @@ import { Periodic } from '../../lib/periodic.ts'
 import { sendNotice, serveRequests } from '../../lib/worker-client.ts'
 import { Connection, openDatabase, type SqlText } from './connection.ts'
 import { isBusy } from './errors.ts'
-import type { ReaderOptions, SentError } from './readers.ts'
+import type { ReaderOptions } from './readers.ts'
 import { indexSome } from './search.ts'
 
 /** How long a query waits for a recovery after a crash. Milliseconds. */
@@ -28,7 +28,6 @@ serveRequests<SqlText, unknown[]>({
     await indexing?.close()
     reader.database.close()
   },
-  toCloneable: toSent,
 })
 
 function startIndexing(tables: NonNullable<ReaderOptions['indexed']>) {
@@ -42,7 +41,8 @@ function startIndexing(tables: NonNullable<ReaderOptions['indexed']>) {
       periodic.runIn(busyRetryMs)
     }
   }
-  const periodic = new Periodic(index, { everyMs: pollMs, onError: (error) => sendNotice(toSent(error)) })
+  const onError = (error: unknown) => sendNotice(String(error instanceof Failure ? error.cause : error))
+  const periodic = new Periodic(index, { everyMs: pollMs, onError })
   periodic.start(0)
   return {
     close: async () => {
@@ -50,9 +50,4 @@ function startIndexing(tables: NonNullable<ReaderOptions['indexed']>) {
       writer.close()
     },
   }
-}
-
-function toSent(error: unknown): SentError {
-  if (!(error instanceof Failure)) return { message: String(error) }
-  return { message: String(error.cause), reason: error.facts.reason }
 }

@@ -1,4 +1,4 @@
-import { type DatabaseTrouble, databaseUnavailable, tooManySearches } from '../../errors.ts'
+import { tooManySearches } from '../../errors.ts'
 import { durations, Histogram } from '../../lib/histogram.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { WorkerClient } from '../../lib/worker-client.ts'
@@ -13,12 +13,6 @@ export interface ReaderOptions {
   readonly indexed: IndexedTables | null
 }
 
-/** An error of a thread, which can be cloned. */
-export interface SentError {
-  readonly message: string
-  readonly reason?: DatabaseTrouble | undefined
-}
-
 /** Limits of one thread. It has two queries, so that it never waits for the event loop. An account cannot fill the queue. */
 const limits = { concurrency: 2, maxQueue: 254, maxQueuePerKey: 32, rejection: tooManySearches }
 /** How long a closing thread may take for the queries that it has. Milliseconds. */
@@ -29,7 +23,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 2
 type Rows = Readonly<Record<string, unknown>>[]
 
 interface Reader {
-  readonly client: WorkerClient<SqlText, Rows, SentError>
+  readonly client: WorkerClient<SqlText, Rows, string>
   readonly semaphore: Semaphore
 }
 
@@ -52,7 +46,7 @@ export class Readers {
   /** `onProblem` gets each error of indexing once. */
   constructor(path: string, tables: IndexedTables, onProblem: (error: unknown) => void) {
     const reported = new Set<string>()
-    const onNotice = ({ message }: SentError) => {
+    const onNotice = (message: string) => {
       if (!reported.has(message)) onProblem(new Error(`The search index lacks new records: ${message}`))
       reported.add(message)
     }
@@ -83,17 +77,12 @@ export class Readers {
   }
 }
 
-function createReader(options: ReaderOptions, onNotice: (notice: SentError) => void): Reader {
-  const client = new WorkerClient<SqlText, Rows, SentError>({
+function createReader(options: ReaderOptions, onNotice: (message: string) => void): Reader {
+  const client = new WorkerClient<SqlText, Rows, string>({
     module: new URL('./reader-thread.ts', import.meta.url),
     workerData: options,
     resourceLimits,
     closeMs,
-    unavailable: databaseUnavailable,
-    toError: (sent) => {
-      const { message, reason } = sent as SentError
-      return databaseUnavailable(new Error(message), reason)
-    },
     onNotice,
   })
   return { client, semaphore: new Semaphore(limits) }
