@@ -51,3 +51,12 @@ function ownHeaders({ rawHeaders }: IncomingMessage): string[] {
   }
   return own
 }
+
+/** Signs in to the dashboard with a key. Returns the cookie. */
+export async function signedIn(origin: string, key: string): Promise<string> {
+  const body = new URLSearchParams({ api_key: key })
+  const answer = await fetch(`${origin}/app/sign-in`, { method: 'POST', body, headers: { origin }, redirect: 'manual' })
+  const [cookie = ''] = answer.headers.getSetCookie()
+  if (answer.status !== 303 || cookie === '') throw new Error(`Signing in is answered with ${answer.status}.`)
+  return cookie.replace(/;.*/, '')
+}

@@ -1,5 +1,5 @@
 /**
- * Measures the disk space of clicks over years, and the time of requests for statistics.
+ * Measures the disk space of clicks over years, and the time and event-loop ticks of requests that read or delete them.
  *
  *   npm run bench:clicks                              10 million clicks over 100 000 links and two years: some minutes
  *   npm run bench:clicks -- --clicks 100000 --links 1000 --days 100
@@ -17,14 +17,14 @@ import { type Click, ClickStore } from '../src/analytics/click-store.ts'
 import { ClickMaintenance } from '../src/analytics/maintenance.ts'
 import { openBatchWriter } from '../src/storage/open.ts'
 import { execute } from '../test/postgres.ts'
-import { call, withKey } from './call.ts'
-import { atMost, type Verdict } from './figures.ts'
+import { type Call, call, signedIn, withKey } from './call.ts'
+import { atMost, median, type Verdict } from './figures.ts'
 import { domainOf, domainsFor, zipf } from './link-records.ts'
 import { benchServer, seededDatabase } from './postgres.ts'
 import { below } from './records.ts'
 import { type Seed, seededCopy } from './seed.ts'
 import { Server } from './servers.ts'
-import { maxBytesPerClick, maxStatisticsMs } from './targets.ts'
+import { maxBytesPerClick, maxStatisticsMs, maxTickMs } from './targets.ts'
 
 const dayMs = 86_400_000
 const batchSize = 5_000
@@ -152,40 +152,60 @@ function any(values: readonly string[]): string {
   return values[below(values.length)] as string
 }
 
-/** Measures requests for statistics of one year. Prints and judges their times. */
+interface Wanted {
+  readonly title: string
+  readonly call: Call
+  readonly status: number
+  /** The maximal median time. */
+  readonly maxMs?: number
+}
+
+/** Measures requests that read or delete clicks. Prints and judges their times and event-loop ticks. */
 async function measure(of: Seed): Promise<Verdict[]> {
   const verdicts: Verdict[] = []
   const waymark = await Server.waymark(of)
   const port = waymark.ports.api[0]
-  const to = new Date().toISOString().slice(0, 10)
-  const from = new Date(Date.now() - 365 * dayMs).toISOString().slice(0, 10)
-  const subjects = {
-    link: '&link_id=1',
-    domain: `&domain_id=${domainOf(1, domainsFor(links))}`,
-    space: '&space_id=1',
-    account: '',
-  }
-  process.stdout.write('| a year of | name | median ms | longest ms |\n|---|---|---:|---:|\n')
-  for (const [subject, query] of Object.entries(subjects)) {
-    for (const name of ['clicks', 'countries', 'referrers', 'links']) {
-      const times: number[] = []
-      for (let n = 0; n < samples; n++) {
-        const begun = performance.now()
-        const answer = await call(port, {
-          ...withKey(of.secret),
-          method: 'GET',
-          path: `/api/v1/stats?name=${name}&from=${from}&to=${to}${query}`,
-          form: '',
-        })
-        if (answer.status !== 200) throw new Error(answer.body)
-        times.push(performance.now() - begun)
-      }
-      times.sort((a, b) => a - b)
-      const [median = 0, longest = 0] = [times[samples >> 1], times.at(-1)]
-      process.stdout.write(`| ${subject} | ${name} | ${median.toFixed(1)} | ${longest.toFixed(1)} |\n`)
-      verdicts.push(...atMost(maxStatisticsMs, median, `${subject}, ${name}: ms`))
+  process.stdout.write('| request | median ms | longest ms | median tick ms |\n|---|---:|---:|---:|\n')
+  for (const { title, call: request, status, maxMs } of await requests(of.secret, `http://127.0.0.1:${port}`)) {
+    const [times, ticks]: [number[], number[]] = [[], []]
+    for (let n = 0; n < samples; n++) {
+      await waymark.usage()
+      const begun = performance.now()
+      const answer = await call(port, request)
+      times.push(performance.now() - begun)
+      ticks.push((await waymark.usage()).longestTick)
+      if (answer.status !== status) throw new Error(`${title}: ${answer.status} ${answer.body}`)
     }
+    const [time, tick] = [median(times), median(ticks)]
+    const figures = [time, Math.max(...times), tick].map((ms) => ms.toFixed(1))
+    process.stdout.write(`| ${[title, ...figures].join(' | ')} |\n`)
+    verdicts.push(...atMost(maxMs, time, `${title}: ms`), ...atMost(maxTickMs, tick, `${title}: event-loop tick ms`))
   }
   await waymark.stop()
   return verdicts
+}
+
+/** Statistics and pages of one year, and the deletion of the clicks on a link. */
+async function requests(secret: string, origin: string): Promise<Wanted[]> {
+  const to = new Date().toISOString().slice(0, 10)
+  const from = new Date(Date.now() - 365 * dayMs).toISOString().slice(0, 10)
+  const domain = domainOf(1, domainsFor(links))
+  const subjects = { link: '&link_id=1', domain: `&domain_id=${domain}`, space: '&space_id=1', account: '' }
+  const api = withKey(secret)
+  const page = { host: new URL(origin).host, head: `Cookie: ${await signedIn(origin, secret)}\r\n` }
+  const statistics = Object.entries(subjects).flatMap(([subject, query]) =>
+    ['clicks', 'countries', 'referrers', 'links'].map((name) => ({
+      title: `${subject}, ${name}`,
+      call: { ...api, method: 'GET', path: `/api/v1/stats?name=${name}&from=${from}&to=${to}${query}`, form: '' },
+      status: 200,
+      maxMs: maxStatisticsMs,
+    })),
+  )
+  const pages = ['/app', '/app/links/1', `/app/domains/${domain}`].map((path) => ({
+    title: path,
+    call: { ...page, method: 'GET', path: `${path}?period=12m`, form: '' },
+    status: 200,
+  }))
+  const deletion = { ...api, method: 'DELETE', path: '/api/v1/links/1/clicks', form: '' }
+  return [...statistics, ...pages, { title: 'deletion of clicks', call: deletion, status: 204 }]
 }

@@ -10,6 +10,7 @@ import { openStorage } from '../src/storage/open.ts'
 import { launchChromium } from '../test/chromium.ts'
 import { storeDemo } from '../test/demo.ts'
 import { newDatabase, startServer } from '../test/processes.ts'
+import { signedIn } from './call.ts'
 import { seededCopy } from './seed.ts'
 import { Server } from './servers.ts'
 
@@ -51,15 +52,6 @@ async function serverTimes(): Promise<void> {
     const used = (cpu - before.cpu) / requests / 1_000
     print([path, `${records}`, at(0.5), at(0.99), used.toFixed(1), `${Math.round((all[0]?.bytes ?? 0) / 1_000)}`])
   }
-}
-
-/** Signs in with the key. Returns the cookie. */
-async function signedIn(origin: string, key: string): Promise<string> {
-  const body = new URLSearchParams({ api_key: key })
-  const answer = await fetch(`${origin}/app/sign-in`, { method: 'POST', body, headers: { origin }, redirect: 'manual' })
-  const [cookie = ''] = answer.headers.getSetCookie()
-  if (answer.status !== 303 || cookie === '') throw new Error(`Signing in is answered with ${answer.status}.`)
-  return cookie.replace(/;.*/, '')
 }
 
 /** Measures an account with 40 links and two months of clicks, with an empty browser cache. */

@@ -15,8 +15,8 @@ import { type Stored, storeDemo } from './demo.ts'
 /** The reason why there is no browser; false if there is one. */
 export const skip = whyNoChromium() ?? false
 
-/** The folder for screenshots of the last run. */
-export const shots = fileURLToPath(new URL('../node_modules/.cache/waymark-shots', import.meta.url))
+/** The folder for screenshots. */
+const shots = fileURLToPath(new URL('../node_modules/.cache/waymark-shots', import.meta.url))
 
 /** A user agent that counts as human. */
 const userAgent =
@@ -118,8 +118,9 @@ export async function goTo(page: Page, place: string): Promise<void> {
   await page.getByRole('heading', { level: 1, name: place }).waitFor()
 }
 
-/** Stores a screenshot of the whole page. */
+/** Stores a screenshot of the whole page with `SCREENSHOTS=1` in the environment, because it takes longer than most tests. */
 export async function shoot(page: Page, name: string): Promise<void> {
+  if (process.env.SCREENSHOTS !== '1') return
   mkdirSync(shots, { recursive: true })
   await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true, animations: 'disabled' })
 }

@@ -5,7 +5,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { keptDays, keptTotals, sumsOf } from '../../test/clicks.ts'
 import type { Later } from '../../test/engine.ts'
-import { fullDay } from '../../test/full-days.ts'
 import { fillLinks, newLink, twoNodes } from '../../test/links.ts'
 import { eventually } from '../../test/processes.ts'
 import { person } from '../../test/visitors.ts'
@@ -13,7 +12,7 @@ import { Failure } from '../errors.ts'
 import { query } from '../storage/schema.ts'
 import type { Visit } from './capture/visit.ts'
 import { ClickWorker } from './click-worker.ts'
-import { encodeDay } from './day.ts'
+import { type DayFacts, dimensions, emptyDay, encodeDay, hourOf, maxValues } from './day.ts'
 import type { SinkConfig } from './sink/open.ts'
 import { parts, scopes } from './tables.ts'
 
@@ -63,11 +62,21 @@ test('visits are classified and written, each batch once', async (t) => {
   assert.deepEqual(all, [of('US'), of('news.example'), of('Firefox'), of('Linux'), of('desktop'), of('de')])
 })
 
+/** Returns a day that has no room for another value of any dimension. */
+function fullDay(): DayFacts {
+  const facts = emptyDay()
+  Object.assign(hourOf(facts, 0), { people: maxValues, unique: 1 })
+  for (const dimension of dimensions) {
+    for (let n = 0; n < maxValues; n++) facts.breakdowns[dimension].set(`value-${n}.example.com`, 1)
+  }
+  return facts
+}
+
 test('memory does not grow with the number of days that a batch changes', async (t) => {
   const { storage, account, domain, link } = await here(t)
   const count = 400
   await storage.execute(fillLinks({ account, domain }, link + 1, count))
-  const full = encodeDay(fullDay(0, true))
+  const full = encodeDay(fullDay())
   const ids = Array.from({ length: count }, (_, n) => link + 1 + n)
   const rows = ids.map((id) => ({ scope: scopes.link, day: 0, id, space_id: null, ...full }))
   for (const some of parts(rows)) await storage.execute(query.insertInto('click_days').values(some))
