@@ -1,45 +1,25 @@
-/**
- * Clicks for spreadsheets: CSV by RFC 4180, in UTF-8. Pure.
- */
-
+/** Clicks for spreadsheets: CSV by RFC 4180, in UTF-8. Pure. */
 import { dayText } from './calendar.ts'
-import { type DayFacts, other, sortedValues, type Value } from './day.ts'
-import { lineDimensions, shownCounts } from './day-line.ts'
+import { addCounts, dimensionsOfLinks, other, shownCounts, sortedValues, type Value } from './day.ts'
 import type { NamedLinkDay } from './transfer-store.ts'
 
-const columns = [
-  ...['day', 'short_link', 'link_id', 'dimension', 'value', 'clicks', 'unique_clicks', 'bots', 'previews'],
-]
+export const csvHead = 'day,short_link,link_id,dimension,value,clicks,unique_clicks,bots,previews\r\n'
 
-/** The names of the columns. */
-export const csvHead = rowOf(columns)
-
-/** The rows of a day of a link: its total, then each value of each dimension. */
+/** Returns the rows of a link's day: its total, then each value of each dimension. */
 export function csvRows({ link, domain, alias, day, facts }: NamedLinkDay): string {
   const start = [dayText(day), `${domain}/${alias}`, link]
-  const values = lineDimensions.flatMap((dimension) =>
-    sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => [
-      dimension,
-      shownValue(value),
-      clicks,
-      '',
-      '',
-      '',
-    ]),
+  const total = { people: 0, unique: 0, bots: 0, previews: 0 }
+  for (const counts of facts.hours.values()) addCounts(total, counts)
+  const values = dimensionsOfLinks.flatMap((dimension) =>
+    sortedValues(facts.breakdowns[dimension]).map(([value, clicks]) => [dimension, shown(value), clicks, '', '', '']),
   )
-  return [['total', '', ...totalsOf(facts)], ...values].map((rest) => rowOf([...start, ...rest])).join('')
+  return [['total', '', ...Object.values(shownCounts(total))], ...values]
+    .map((rest) => rowOf([...start, ...rest]))
+    .join('')
 }
 
-function totalsOf({ hours }: DayFacts): number[] {
-  const sum = { people: 0, unique: 0, bots: 0, previews: 0 }
-  for (const counts of hours.values()) {
-    for (const name of ['people', 'unique', 'bots', 'previews'] as const) sum[name] += counts[name]
-  }
-  return Object.values(shownCounts(sum))
-}
-
-/** No value has brackets around it. */
-function shownValue(value: Value): string {
+/** Values have no brackets. */
+function shown(value: Value): string {
   return value === null ? '(unknown)' : value === other ? '(other)' : String(value)
 }
 
@@ -49,7 +29,7 @@ function rowOf(cells: readonly (string | number)[]): string {
 
 function cellOf(value: string | number): string {
   const text = String(value)
-  // Spreadsheets take such a text for a formula, and a referrer can be anything.
+  // Spreadsheets would run such a text as a formula.
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -1,35 +1,26 @@
-/**
- * The clicks that a link had on a day, as a line of an export has them. Pure.
- */
+/** Reads and writes the day of a link as a line of an export. Pure. */
 import type { Violation } from '../errors.ts'
 import { isHost } from './capture/referrer.ts'
 import {
-  type Breakdown,
   type DayFacts,
+  dimensionsOfLinks,
   emptyDay,
-  type HourCounts,
   maxValues,
   other,
   peopleOf,
+  shownCounts,
   sortedValues,
 } from './day.ts'
 
-/** The dimensions of a link's own days. */
-export const lineDimensions = [
-  ...(['countries', 'referrers', 'browsers', 'operating_systems', 'devices', 'languages'] as const),
-]
-type LineDimension = (typeof lineDimensions)[number]
+const hourMembers = ['hour', 'clicks', 'unique_clicks', 'bots', 'previews']
 
-const classes = { clicks: 'people', unique_clicks: 'unique', bots: 'bots', previews: 'previews' } as const
-const hourMembers = ['hour', ...(Object.keys(classes) as (keyof typeof classes)[])]
-
-/** The facts of a day as members of its line. Values that the day had no room for are in `other`. */
+/** Returns a day as the members of its line. Clicks with values beyond the day's limit are in `other`. */
 export function dayMembers({ hours, breakdowns }: DayFacts): Readonly<Record<string, unknown>> {
-  const named = lineDimensions.map((dimension) => [
+  const named = dimensionsOfLinks.map((dimension) => [
     dimension,
     sortedValues(breakdowns[dimension]).filter(([value]) => value !== other),
   ])
-  const others = lineDimensions.flatMap((dimension) => {
+  const others = dimensionsOfLinks.flatMap((dimension) => {
     const clicks = breakdowns[dimension].get(other)
     return clicks === undefined ? [] : [[dimension, clicks]]
   })
@@ -40,13 +31,9 @@ export function dayMembers({ hours, breakdowns }: DayFacts): Readonly<Record<str
   }
 }
 
-/** The counts of an hour or a day, as they are called where people read them. */
-export function shownCounts({ people, unique, bots, previews }: HourCounts) {
-  return { clicks: people, unique_clicks: unique, bots, previews }
-}
+type LinkDimension = (typeof dimensionsOfLinks)[number]
 
-/** What a value of each dimension looks like. */
-const isValue: Readonly<Record<LineDimension, (value: string) => boolean>> = {
+const isValue: Readonly<Record<LinkDimension, (value: string) => boolean>> = {
   countries: (value) => /^[A-Z]{2}$/.test(value),
   referrers: (value) => value.length <= 253 && isHost(value),
   browsers: (value) => /^[\x20-\x7e]{1,64}$/.test(value),
@@ -55,64 +42,57 @@ const isValue: Readonly<Record<LineDimension, (value: string) => boolean>> = {
   languages: (value) => /^[a-z]{2,3}$/.test(value),
 }
 
-/** As many as no link has in an hour. */
+/** More than a link can have in an hour. */
 const maxClicks = 1_000_000_000
 
-/** Reads the facts that members of a line tell. A dimension that is left out has no known values. */
+/** Reads the members of a line. The values of a missing dimension are unknown. */
 export function readDay(members: Readonly<Record<string, unknown>>): { values: DayFacts; violations: Violation[] } {
   const values = emptyDay()
   const { hours, other: others = {}, ...named } = members
   const violations = [...readHours(hours, values), ...unknownMembers(named), ...readOthers(others, values)]
-  for (const dimension of lineDimensions) violations.push(...readValues(dimension, named[dimension] ?? [], values))
+  for (const dimension of dimensionsOfLinks) violations.push(...readValues(dimension, named[dimension] ?? [], values))
   if (violations.length > 0) return { values, violations }
   const people = peopleOf(values)
-  for (const dimension of lineDimensions) {
+  for (const dimension of dimensionsOfLinks) {
     const breakdown = values.breakdowns[dimension]
     if (breakdown.size === 0 && people > 0) breakdown.set(null, people)
-    const sum = sumOf(breakdown)
+    const sum = breakdown.values().reduce((total, clicks) => total + clicks, 0)
     if (sum !== people) {
-      violations.push(fault(dimension, `The numbers add up to ${sum}, but the clicks of all hours to ${people}.`))
+      violations.push(violation(dimension, `The numbers add up to ${sum}, but the clicks of all hours to ${people}.`))
     }
   }
   return { values, violations }
 }
 
-function fault(field: string, message: string): Violation {
+function violation(field: string, message: string): Violation {
   return { field, code: 'not_allowed', message }
 }
 
-function sumOf(breakdown: Breakdown): number {
-  return [...breakdown.values()].reduce((sum, people) => sum + people, 0)
-}
-
 function readHours(hours: unknown, { hours: to }: DayFacts): Violation[] {
-  if (!Array.isArray(hours)) return [fault('hours', 'A day needs the list of its hours.')]
+  if (!Array.isArray(hours)) return [violation('hours', 'A day needs the list of its hours.')]
   for (const each of hours) {
-    const read = hourIn(each)
-    if (read === undefined) {
+    if (!isHour(each)) {
       return [
-        fault(
+        violation(
           'hours',
           `An hour has ${hourMembers.join(', ')}, and nothing else: the hour from 0 to 23, the others from 0 to ${maxClicks}, and no more unique_clicks than clicks.`,
         ),
       ]
     }
-    if (to.has(read.hour)) return [fault('hours', `The hour ${read.hour} is there twice.`)]
-    if (read.counts.people + read.counts.bots + read.counts.previews > 0) to.set(read.hour, read.counts)
+    const { hour, clicks, unique_clicks, bots, previews } = each
+    if (to.has(hour)) return [violation('hours', `The hour ${hour} is there twice.`)]
+    if (clicks + bots + previews > 0) to.set(hour, { people: clicks, unique: unique_clicks, bots, previews })
   }
-  return to.size > 0 ? [] : [fault('hours', 'The day has no clicks. Leave the line out.')]
+  return to.size > 0 ? [] : [violation('hours', 'The day has no clicks. Leave the line out.')]
 }
 
-function hourIn(value: unknown): { readonly hour: number; readonly counts: HourCounts } | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  const members = value as Readonly<Record<string, unknown>>
-  const { hour, clicks, unique_clicks, bots, previews } = members
-  const isWhole = Object.keys(members).length === hourMembers.length
-  const counts = [clicks, unique_clicks, bots, previews]
-  if (!(isWhole && isCount(hour, 0, 23) && counts.every((count) => isCount(count, 0)))) return undefined
-  const [people = 0, unique = 0, ...programs] = counts as number[]
-  if (unique > people) return undefined
-  return { hour, counts: { people, unique, bots: programs[0] as number, previews: programs[1] as number } }
+type Hour = { readonly hour: number } & ReturnType<typeof shownCounts>
+
+function isHour(value: unknown): value is Hour {
+  if (typeof value !== 'object' || value === null || Object.keys(value).length !== hourMembers.length) return false
+  const { hour, clicks, unique_clicks, bots, previews } = value as Partial<Hour>
+  const areCounts = [clicks, unique_clicks, bots, previews].every((count) => isCount(count, 0))
+  return isCount(hour, 0, 23) && areCounts && Number(unique_clicks) <= Number(clicks)
 }
 
 function isCount(value: unknown, min: number, max = maxClicks): value is number {
@@ -120,7 +100,7 @@ function isCount(value: unknown, min: number, max = maxClicks): value is number 
 }
 
 function unknownMembers(named: Readonly<Record<string, unknown>>): Violation[] {
-  const unknown = Object.keys(named).filter((name) => !(lineDimensions as readonly string[]).includes(name))
+  const unknown = Object.keys(named).filter((name) => !(dimensionsOfLinks as readonly string[]).includes(name))
   return unknown.map((name) => {
     const field = name.slice(0, 64).toWellFormed()
     return { field, code: 'unknown_field', message: `The ${field} field is unknown.` }
@@ -130,10 +110,13 @@ function unknownMembers(named: Readonly<Record<string, unknown>>): Violation[] {
 function readOthers(others: unknown, { breakdowns }: DayFacts): Violation[] {
   const entries = typeof others === 'object' && others !== null ? Object.entries(others) : [['', others]]
   for (const [name, clicks] of entries) {
-    const dimension = lineDimensions.find((each) => each === name)
+    const dimension = dimensionsOfLinks.find((each) => each === name)
     if (dimension === undefined || !isCount(clicks, 1)) {
       return [
-        fault('other', `The value is an object of numbers from 1 to ${maxClicks}, by ${lineDimensions.join(', ')}.`),
+        violation(
+          'other',
+          `The value is an object of numbers from 1 to ${maxClicks}, by ${dimensionsOfLinks.join(', ')}.`,
+        ),
       ]
     }
     breakdowns[dimension].set(other, clicks)
@@ -141,20 +124,20 @@ function readOthers(others: unknown, { breakdowns }: DayFacts): Violation[] {
   return []
 }
 
-function readValues(dimension: LineDimension, pairs: unknown, { breakdowns }: DayFacts): Violation[] {
+function readValues(dimension: LinkDimension, pairs: unknown, { breakdowns }: DayFacts): Violation[] {
   const to = breakdowns[dimension]
   if (!Array.isArray(pairs))
-    return [fault(dimension, 'The value is a list of pairs: a value, or null, and its clicks.')]
+    return [violation(dimension, 'The value is a list of pairs: a value, or null, and its clicks.')]
   for (const pair of pairs) {
     const [value, clicks, ...more] = Array.isArray(pair) ? pair : []
     const isKnown = value === null || (typeof value === 'string' && isValue[dimension](value))
     if (!(isKnown && isCount(clicks, 1) && more.length === 0)) {
-      const told = JSON.stringify(pair).slice(0, 64).toWellFormed()
-      return [fault(dimension, `${told} is not a value of it, or null, and its clicks, from 1 to ${maxClicks}.`)]
+      const shown = JSON.stringify(pair).slice(0, 64).toWellFormed()
+      return [violation(dimension, `${shown} is not a value of it, or null, and its clicks, from 1 to ${maxClicks}.`)]
     }
-    if (to.has(value)) return [fault(dimension, `${value === null ? 'null' : value} is there twice.`)]
+    if (to.has(value)) return [violation(dimension, `${value === null ? 'null' : value} is there twice.`)]
     to.set(value, clicks)
   }
   const named = [...to.keys()].filter((value) => typeof value === 'string')
-  return named.length <= maxValues ? [] : [fault(dimension, `There are more than ${maxValues} values.`)]
+  return named.length <= maxValues ? [] : [violation(dimension, `There are more than ${maxValues} values.`)]
 }

@@ -27,6 +27,11 @@ export interface HourCounts {
   previews: number
 }
 
+/** Returns the counts under the names of the API and of exports. */
+export function shownCounts({ people, unique, bots, previews }: HourCounts) {
+  return { clicks: people, unique_clicks: unique, bots, previews }
+}
+
 /** Human clicks by value. In each dimension that has any, they add up to the human clicks of all hours. */
 export type Breakdown = Map<Value, number>
 
@@ -72,7 +77,7 @@ export function makeRoomIn({ breakdowns }: DayFacts): void {
 
 /** Adds another day without bounding the number of values. */
 export function gatherDay(facts: DayFacts, more: DayFacts): void {
-  for (const [hour, counts] of more.hours) addCounts(hourOf(facts, hour), counts, 1)
+  for (const [hour, counts] of more.hours) addCounts(hourOf(facts, hour), counts)
   for (const dimension of dimensions) {
     const to = facts.breakdowns[dimension]
     for (const [value, people] of more.breakdowns[dimension]) addPeople(to, value, people)
@@ -118,7 +123,7 @@ function take(from: Breakdown, value: Value, people: number): number {
   return Math.min(had, people)
 }
 
-function addCounts(to: HourCounts, { people, unique, bots, previews }: HourCounts, sign: 1 | -1): void {
+export function addCounts(to: HourCounts, { people, unique, bots, previews }: HourCounts, sign: 1 | -1 = 1): void {
   to.people += sign * people
   to.unique += sign * unique
   to.bots += sign * bots

@@ -1,7 +1,4 @@
-/**
- * The operations on clicks, as the guard at the door and the documents see them.
- */
-
+/** The operations of the API on clicks, and their documentation. */
 import { apiPrefix, type Operation } from '../../api/operations.ts'
 import { type TSchema, Type, timeSchema } from '../../forms/json-schema.ts'
 import { intervals } from './day-range.ts'
@@ -17,7 +14,6 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 const date = (description: string) => Type.String({ format: 'date', description })
 const number = Type.Integer({ minimum: 0 })
 const url = Type.String({ format: 'uri' })
-/** What is said of every list need not be said of this one. */
 const asInLists = 'As in every list.'
 const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()])
 

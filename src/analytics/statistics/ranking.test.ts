@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Ranking, type ValueClicks } from './ranking.ts'
 
-/** The order that is promised, said in another way. */
 function compare(a: ValueClicks, b: ValueClicks): number {
   const kinds = ['number', 'string', 'object']
   const kind = (value: ValueClicks['value']) => kinds.indexOf(typeof value)
@@ -14,7 +13,7 @@ function compare(a: ValueClicks, b: ValueClicks): number {
 
 const value = fc.oneof(fc.string({ unit: 'binary', maxLength: 3 }), fc.nat({ max: 100 }), fc.constant(null))
 
-test('values come in the order of their clicks or their own, numbers, texts by code point, null', async () => {
+test('sorts by clicks or by value: numbers, texts by code point, null', async () => {
   const counts = fc.array(fc.tuple(value, fc.integer({ min: 1, max: 3 })))
   await fc.assert(
     fc.asyncProperty(counts, fc.boolean(), fc.boolean(), async (added, byValue, isAscending) => {
@@ -35,7 +34,7 @@ test('values come in the order of their clicks or their own, numbers, texts by c
   )
 })
 
-test('pages of many values are cut from one order', async () => {
+test('returns pages of many sorted values', async () => {
   const ranking = new Ranking()
   const all = Array.from({ length: 20_001 }, (_, n) => ({ value: `host-${(n * 7_919) % 20_001}`, clicks: 1 + (n % 5) }))
   for (const { value, clicks } of all) ranking.add(value, clicks)

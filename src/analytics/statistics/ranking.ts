@@ -1,6 +1,6 @@
 import { other, type Value } from '../day.ts'
 
-/** A value is null if unknown, a number for the id of a link, and `other` for values beyond the limit of a day. */
+/** The value is null if unknown, a number for a link's id, and `other` for values beyond a day's limit. */
 export interface ValueClicks {
   readonly value: string | number | null
   readonly clicks: number
@@ -29,9 +29,7 @@ export class Ranking {
 
   /** The clicks of all values. */
   get total(): number {
-    let total = 0
-    for (const clicks of this.#clicks.values()) total += clicks
-    return total
+    return this.#clicks.values().reduce((sum, clicks) => sum + clicks, 0)
   }
 
   /** Returns a page of the sorted values. Values with the same clicks are sorted by value. */
@@ -76,16 +74,8 @@ function kindOf(value: ValueClicks['value']): number {
   return typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2
 }
 
-/** JavaScript compares code units: surrogates sort before U+E000. */
 function byCodePoint(a: string, b: string): number {
-  const length = Math.min(a.length, b.length)
-  for (let at = 0; at < length; at++) {
-    const [unit, other] = [a.charCodeAt(at), b.charCodeAt(at)]
-    if (unit !== other) return isSurrogate(unit) === isSurrogate(other) ? unit - other : isSurrogate(unit) ? 1 : -1
-  }
-  return a.length - b.length
-}
-
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at += 1
+  return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1)
 }

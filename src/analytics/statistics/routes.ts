@@ -13,11 +13,11 @@ import { rankingOf, seriesOf } from './statistics.ts'
 import { hasRecord, type Subject } from './store.ts'
 
 export interface StatsParts {
-  /** Deletes the clicks of the account's link, pending ones included. Returns false if there is no such link. */
+  /** See `Clicks.deleteClicks`. */
   readonly forget: (account: number, link: number) => Promise<boolean>
 }
 
-/** Adds the routes that show statistics and delete the clicks of a link. */
+/** Adds the routes that show statistics and delete a link's clicks. */
 export function statsRoutes(api: Api, db: Db, { forget }: StatsParts): void {
   api.add(showStats, async (exchange, { caller: { account } }) => {
     const condition = conditionOf(exchange)
@@ -62,11 +62,8 @@ async function readQuery(db: Db, account: number, input: Fields): Promise<StatsQ
     subject = { scope, id }
     // The response is the same for a record of another account.
     if (!(await hasRecord(db, account, subject))) {
-      all.push({
-        field: `${scope}_id`,
-        code: `unknown_${scope}`,
-        message: `There is no ${scope} with the id ${id}.`,
-      })
+      const message = `There is no ${scope} with the id ${id}.`
+      all.push({ field: `${scope}_id`, code: `unknown_${scope}`, message })
     }
   }
   if (all.length > 0) throw validationFailed(all)

@@ -3,23 +3,17 @@ import { form, optional, type Rule, required } from '../../forms/form.ts'
 import { type TSchema, Type } from '../../forms/json-schema.ts'
 import { pageSize, positive } from '../../forms/list-query.ts'
 import { oneOf } from '../../forms/rules.ts'
-import { defaultDays, type Interval, intervals, maxDays, maxDaysByHour, parseDay, rangeFaults } from './day-range.ts'
+import { dimensionsOfLinks } from '../day.ts'
+import { defaultDays, intervals, maxDays, maxDaysByHour, parseDay, type RangeQuery, rangeFaults } from './day-range.ts'
 
-const names = [
-  ...(['clicks', 'countries', 'referrers', 'browsers', 'operating_systems', 'devices', 'languages'] as const),
-  ...(['classes', 'links'] as const),
-]
+const names = ['clicks', ...dimensionsOfLinks, 'classes', 'links'] as const
 
-/** Null stands for what was not given. */
-export interface StatsQuery {
+/** Null for a missing parameter. */
+export interface StatsQuery extends RangeQuery {
   readonly name: (typeof names)[number]
   readonly link_id: number | null
   readonly domain_id: number | null
   readonly space_id: number | null
-  /** A day: see `day-range.ts`. */
-  readonly from: number | null
-  readonly to: number | null
-  readonly interval: Interval | null
   readonly sort_by: 'clicks' | 'value' | null
   readonly sort: 'desc' | 'asc' | null
   readonly per_page: number | null
@@ -31,14 +25,11 @@ const day = (description: string): Rule<number> => ({
   parse: parseDay,
 })
 
-/** What the lists take, and the clicks over time do not. */
+/** Parameters of lists, which clicks over time don't have. */
 const ofLists = ['sort_by', 'sort', 'per_page', 'page'] as const
 const references = ['link_id', 'domain_id', 'space_id'] as const
 
-/**
- * Defaults stand in the descriptions: clients that send what the schema of a parameter calls its default would send what
- * cannot be combined with the name.
- */
+/** Only descriptions name defaults: a client that sends all defaults would combine parameters that exclude each other. */
 export const statsQuery = form<StatsQuery>(
   {
     name: required(oneOf(names, 'Which statistic.')),
@@ -56,10 +47,7 @@ export const statsQuery = form<StatsQuery>(
     sort_by: optional(oneOf(['clicks', 'value'], ofOthers('`clicks` by default.')), null),
     sort: optional(oneOf(['desc', 'asc'], ofOthers('`desc` by default.')), null),
     per_page: optional(
-      {
-        ...pageSize,
-        schema: { ...pageSize.schema, description: ofOthers('10 by default.') } as TSchema,
-      },
+      { ...pageSize, schema: { ...pageSize.schema, description: ofOthers('10 by default.') } as TSchema },
       null,
     ),
     page: optional(positive({ description: ofOthers('1 by default.') }), null),
@@ -72,7 +60,7 @@ function ofOthers(description: string): string {
   return `${description} Not with \`name=clicks\`.`
 }
 
-/** Each of several references is at fault. */
+/** Returns a violation for each of several references. */
 function referenceFaults(query: StatsQuery): Violation[] {
   const given = references.filter((name) => query[name] !== null)
   if (given.length < 2) return []
@@ -81,7 +69,7 @@ function referenceFaults(query: StatsQuery): Violation[] {
   return given.map((field) => ({ field, code: 'not_allowed', message: message(field) }))
 }
 
-/** The parameters that do not go with the name. */
+/** Returns a violation for each parameter that the name excludes. */
 function foreignTo(query: StatsQuery): Violation[] {
   const isSeries = query.name === 'clicks'
   const foreign = (isSeries ? ofLists : (['interval'] as const)).filter((name) => query[name] !== null)

@@ -1,23 +1,16 @@
-/**
- * Clicks over time: a bucket for each hour, day or month of a range, empty ones too. Pure.
- */
 import { firstDayOf, monthOf, startOf } from '../calendar.ts'
-import type { HourCounts } from '../day.ts'
+import { type HourCounts, shownCounts } from '../day.ts'
 import type { DayRange, Interval } from './day-range.ts'
 
-/** Clicks of people, those of them who came for the first time that day, and clicks of programs. */
-export interface Counts {
-  clicks: number
-  unique_clicks: number
-  bots: number
-  previews: number
-}
+/** Human clicks, the unique ones among them, and clicks of programs. */
+export type Counts = ReturnType<typeof shownCounts>
 
 export interface Bucket extends Counts {
   /** RFC 3339. */
   readonly start_at: string
 }
 
+/** Clicks over time: a bucket for each hour, day or month of a range, including empty ones. */
 export class Series {
   readonly #range: DayRange
   readonly #interval: Interval
@@ -31,13 +24,8 @@ export class Series {
 
   /** Adds the hours of a day of the range. */
   add(day: number, hours: Iterable<readonly [hour: number, HourCounts]>): void {
-    for (const [hour, { people, unique, bots, previews }] of hours) {
-      addCounts(this.buckets[this.#placeOf(day, hour)] as Bucket, {
-        clicks: people,
-        unique_clicks: unique,
-        bots,
-        previews,
-      })
+    for (const [hour, counts] of hours) {
+      addCounts(this.buckets[this.#placeOf(day, hour)] as Bucket, shownCounts(counts))
     }
   }
 

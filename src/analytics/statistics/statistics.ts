@@ -1,4 +1,3 @@
-/** Clicks over time and by value. */
 import type { Db } from '../../storage/port.ts'
 import type { Dimension } from '../day.ts'
 import type { DayRange, Interval } from './day-range.ts'
@@ -20,7 +19,6 @@ export async function seriesOf(
   return series
 }
 
-/** Classes of clicks and their counts. All of them are returned, even at zero. */
 const classes = [
   ['person', 'clicks'],
   ['bot', 'bots'],
@@ -40,7 +38,7 @@ export async function rankingOf(
   }
   const ranking = new Ranking()
   const { totals } = await seriesOf(db, account, subject, range, 'month')
-  // The days of a link do not name the link.
+  // A link's own days don't name the link.
   if (name === 'links' && totals.clicks > 0) ranking.add(subject.id, totals.clicks)
   if (name === 'classes') for (const [value, counter] of classes) ranking.add(value, totals[counter])
   return ranking
