@@ -51,8 +51,7 @@ export function sendContent(
   const text = JSON.stringify(content)
   const isKnown = addEntityTag(exchange, hash('sha1', text, 'base64url'), condition)
   if (links !== null) addHeader(exchange, 'link', linkHeader(links))
-  if (isKnown) return sendNotModified(exchange)
-  return sendJson(exchange, 200, text)
+  return isKnown ? sendNotModified(exchange) : sendJson(exchange, 200, text)
 }
 
 type PageQuery = Pick<ListQuery, 'per_page' | 'page'>
@@ -64,19 +63,9 @@ interface Links {
   readonly next: string | null
 }
 
-interface Body<Row> {
-  readonly data: readonly Row[]
-  readonly links: Links
-  readonly meta: object
-}
-
 /** Builds the body of a page with a number. */
-function numberedPage<Row>(
-  exchange: Exchange,
-  { per_page, page: given }: PageQuery,
-  { rows, rowsBefore = rows.length, total, totalIsExact }: Page<Row>,
-  path: string,
-): Body<Row> {
+function numberedPage<Row>(exchange: Exchange, { per_page, page: given }: PageQuery, found: Page<Row>, path: string) {
+  const { rows, rowsBefore = rows.length, total, totalIsExact } = found
   const page = given ?? 1
   const last = Math.max(1, Math.ceil(total / per_page))
   const hasNext = totalIsExact ? page < last : rowsBefore === per_page
@@ -88,18 +77,10 @@ function numberedPage<Row>(
     prev: before > 0 ? stem + before : null,
     next: hasNext ? `${stem}${page + 1}` : null,
   }
-  const from = (page - 1) * per_page + 1
-  const meta = {
-    current_page: page,
-    from: rows.length === 0 ? null : from,
-    last_page: last,
-    path,
-    per_page,
-    to: rows.length === 0 ? null : from + rows.length - 1,
-    total,
-    total_is_exact: totalIsExact,
-  }
-  return { data: rows, links, meta }
+  const from = rows.length === 0 ? null : (page - 1) * per_page + 1
+  const to = from === null ? null : from + rows.length - 1
+  const position = { current_page: page, from, last_page: last, path, per_page, to }
+  return { data: rows, links, meta: { ...position, total, total_is_exact: totalIsExact } }
 }
 
 /** Builds the body of a page after a record. `rows` has one more row if there is a next page. */
@@ -108,22 +89,17 @@ function pageAfter<Row extends { readonly id: number }>(
   { per_page }: ListQuery,
   { rows, total, totalIsExact }: Page<Row>,
   path: string,
-): Body<Row> {
+) {
   const data = rows.slice(0, per_page)
   const query = queryWithout(exchange, 'after')
   const next = rows.length > per_page ? `${path}?${query}after=${data.at(-1)?.id}` : null
   const first = query === '' ? path : `${path}?${query.slice(0, -1)}`
-  const meta = {
-    current_page: null,
-    from: null,
-    last_page: null,
-    path,
-    per_page,
-    to: null,
-    total,
-    total_is_exact: totalIsExact,
+  const position = { current_page: null, from: null, last_page: null, path, per_page, to: null }
+  return {
+    data,
+    links: { first, last: null, prev: null, next },
+    meta: { ...position, total, total_is_exact: totalIsExact },
   }
-  return { data, links: { first, last: null, prev: null, next }, meta }
 }
 
 /** Returns the query of the request without one parameter. Values are trimmed to limit the length of the Link header. */
@@ -138,8 +114,6 @@ function queryWithout(exchange: Exchange, without: string): string {
 
 /** RFC 8288 §3. */
 function linkHeader({ first, last, prev, next }: Links): string {
-  let header = `<${first}>; rel="first"`
-  if (prev !== null) header += `, <${prev}>; rel="prev"`
-  if (next !== null) header += `, <${next}>; rel="next"`
-  return last === null ? header : `${header}, <${last}>; rel="last"`
+  const links = Object.entries({ first, prev, next, last }).filter(([, url]) => url !== null)
+  return links.map(([rel, url]) => `<${url}>; rel="${rel}"`).join(', ')
 }

@@ -110,11 +110,6 @@ export interface Described {
   readonly example: object
 }
 
-interface Resource extends Described {
-  readonly singular: string
-  readonly plural: ResourceName
-}
-
 interface ListOperation extends Operation {
   readonly query: Form<ListQuery>
 }
@@ -144,111 +139,6 @@ export interface ResourceHandlers<Shown> {
 
 export type Insertion<Shown> = (db: Db) => Promise<Versioned<Shown>>
 
-/** Describes the five operations of a resource. Updates have two methods. */
-export function operationsOf(name: ResourceName, described: Described): Operations {
-  const resource = { ...described, plural: name, singular: resources[name].singular }
-  return {
-    list: listOf(resource),
-    show: showOf(resource),
-    store: storeOf(resource),
-    put: updateOf(resource, 'PUT'),
-    patch: updateOf(resource, 'PATCH'),
-    delete: deleteOf(resource),
-  }
-}
-
-function listOf(resource: Resource): ListOperation {
-  const { plural, listQuery } = resource
-  return {
-    ...onAll(resource),
-    method: 'GET',
-    id: `list${titled(plural)}`,
-    summary: `List ${plural}`,
-    description: `The account's ${plural}, a page at a time, newest first unless asked otherwise. A page past the end is empty.`,
-    scope: `${plural}:read`,
-    query: listQuery,
-    headers: conditions,
-    refused: { per_page: '20', sort_by: 'created_at' },
-    success: pageOf(resource),
-    failures: ['precondition_failed', 'validation_failed'],
-  }
-}
-
-function showOf(resource: Resource): Operation {
-  const { singular, plural } = resource
-  return {
-    ...onOne(resource),
-    method: 'GET',
-    id: `show${titled(singular)}`,
-    summary: `Show a ${singular}`,
-    description: `One of the account's ${plural}.`,
-    scope: `${plural}:read`,
-    headers: conditions,
-    success: recordOf(resource, `The ${singular}.`),
-    failures: ['not_found', 'precondition_failed'],
-  }
-}
-
-function storeOf(resource: Resource): StoreOperation {
-  const { singular, plural, store } = resource
-  return {
-    ...onAll(resource),
-    method: 'POST',
-    id: `store${titled(singular)}`,
-    summary: `Store a ${singular}`,
-    description: [`Makes a ${singular}. The answer is sent once it is on the disk.`, store.description]
-      .join(' ')
-      .trim(),
-    scope: `${plural}:write`,
-    body: { ...store, name: `Store${titled(singular)}` },
-    refused: store.refused,
-    headers: ['Idempotency-Key'],
-    success: {
-      ...recordOf(resource, `The new ${singular}.`),
-      status: 201,
-      headers: ['Location', 'ETag', 'Idempotency-Replayed'],
-    },
-    failures: [...store.failures, ...bodyFailures, 'idempotency_in_progress', 'idempotency_key_reused'],
-  }
-}
-
-function updateOf(resource: Resource, method: 'PUT' | 'PATCH'): Operation {
-  const { singular, plural, update } = resource
-  return {
-    ...onOne(resource),
-    method,
-    id: `update${titled(singular)}${method === 'PUT' ? 'ByPut' : ''}`,
-    summary: `Update a ${singular}${method === 'PUT' ? ' (PUT)' : ''}`,
-    description: `${update.description} PUT and PATCH do the same: a field that is not sent stays as it is. A request without any field changes nothing.`,
-    scope: `${plural}:write`,
-    body: { ...update, name: `Update${titled(singular)}` },
-    headers: conditions,
-    success: recordOf(resource, `The ${singular} as it is now.`),
-    failures: ['not_found', 'precondition_failed', ...(update.failures ?? []), ...bodyFailures],
-  }
-}
-
-function deleteOf(resource: Resource): Operation {
-  const { singular, plural, delete: deletion } = resource
-  return {
-    ...onOne(resource),
-    method: 'DELETE',
-    id: `delete${titled(singular)}`,
-    summary: `Delete a ${singular}`,
-    description: [
-      `Deletes the ${singular} for good; its id is never given out again. A body is ignored.`,
-      deletion?.description,
-    ]
-      .join(' ')
-      .trim(),
-    ...(deletion && { query: deletion.query, refused: deletion.refused }),
-    scope: `${plural}:write`,
-    headers: conditions,
-    success: { status: 204, description: `The ${singular} is gone.` },
-    failures: ['not_found', 'precondition_failed', 'reference_conflict', ...(deletion?.failures ?? [])],
-  }
-}
-
 const conditions: readonly RequestHeader[] = ['If-Match', 'If-None-Match']
 
 const bodyFailures: readonly ApiErrorCode[] = [
@@ -258,27 +148,115 @@ const bodyFailures: readonly ApiErrorCode[] = [
   'validation_failed',
 ]
 
-function onAll({ plural, description }: Resource) {
-  return { path: `/${plural}`, tag: { name: titled(plural), description } }
+/** Describes the five operations of a resource. Updates have two methods. */
+export function operationsOf(plural: ResourceName, described: Described): Operations {
+  return { ...readsOf(plural, described), ...writesOf(plural, described) }
 }
 
-function onOne({ plural, description }: Resource) {
-  return { path: `/${plural}/:id`, tag: { name: titled(plural), description } }
+function readsOf(plural: ResourceName, described: Described): Pick<Operations, 'list' | 'show'> {
+  const { ofList, ofRecord, named, sent, singular } = partsOf(plural, described)
+  return {
+    list: {
+      ...ofList,
+      method: 'GET',
+      id: `list${titled(plural)}`,
+      summary: `List ${plural}`,
+      description: `The account's ${plural}, a page at a time, newest first unless asked otherwise. A page past the end is empty.`,
+      scope: `${plural}:read`,
+      query: described.listQuery,
+      headers: conditions,
+      refused: { per_page: '20', sort_by: 'created_at' },
+      success: pageOf(plural, singular, described),
+      failures: ['precondition_failed', 'validation_failed'],
+    },
+    show: {
+      ...ofRecord,
+      ...named('show'),
+      method: 'GET',
+      description: `One of the account's ${plural}.`,
+      scope: `${plural}:read`,
+      success: sent(`The ${singular}.`),
+      failures: ['not_found', 'precondition_failed'],
+    },
+  }
 }
 
-function recordOf({ record, example }: Resource, description: string): Success {
-  const schema = Type.Object({ data: record })
-  return { status: 200, description, schema, example: { data: example }, headers: ['ETag'] }
+function writesOf(plural: ResourceName, described: Described): Omit<Operations, 'list' | 'show'> {
+  const { ofList, ofRecord, named, sent, singular } = partsOf(plural, described)
+  const { store, update, delete: deletion } = described
+  const scope = `${plural}:write` as const
+  const patch: Operation = {
+    ...ofRecord,
+    ...named('update'),
+    method: 'PATCH',
+    description: `${update.description} PUT and PATCH do the same: a field that is not sent stays as it is. A request without any field changes nothing.`,
+    scope,
+    body: { ...update, name: `Update${titled(singular)}` },
+    success: sent(`The ${singular} as it is now.`),
+    failures: ['not_found', 'precondition_failed', ...(update.failures ?? []), ...bodyFailures],
+  }
+  return {
+    store: {
+      ...ofList,
+      ...named('store'),
+      method: 'POST',
+      description: join(`Makes a ${singular}. The answer is sent once it is on the disk.`, store.description),
+      scope,
+      body: { ...store, name: `Store${titled(singular)}` },
+      refused: store.refused,
+      headers: ['Idempotency-Key'],
+      success: { ...sent(`The new ${singular}.`), status: 201, headers: ['Location', 'ETag', 'Idempotency-Replayed'] },
+      failures: [...store.failures, ...bodyFailures, 'idempotency_in_progress', 'idempotency_key_reused'],
+    },
+    put: { ...patch, method: 'PUT', id: `${patch.id}ByPut`, summary: `${patch.summary} (PUT)` },
+    patch,
+    delete: {
+      ...ofRecord,
+      ...named('delete'),
+      method: 'DELETE',
+      description: join(
+        `Deletes the ${singular} for good; its id is never given out again. A body is ignored.`,
+        deletion?.description,
+      ),
+      ...(deletion && { query: deletion.query, refused: deletion.refused }),
+      scope,
+      success: { status: 204, description: `The ${singular} is gone.` },
+      failures: ['not_found', 'precondition_failed', 'reference_conflict', ...(deletion?.failures ?? [])],
+    },
+  }
+}
+
+/** Returns the properties that several operations of a resource have. */
+function partsOf(plural: ResourceName, { description, record, example }: Described) {
+  const { singular } = resources[plural]
+  const tag = { name: titled(plural), description }
+  return {
+    singular,
+    ofList: { tag, path: `/${plural}` },
+    ofRecord: { tag, path: `/${plural}/:id`, headers: conditions },
+    named: (verb: string) => ({ id: verb + titled(singular), summary: `${titled(verb)} a ${singular}` }),
+    sent: (of: string): Success => ({
+      status: 200,
+      description: of,
+      schema: Type.Object({ data: record }),
+      example: { data: example },
+      headers: ['ETag'],
+    }),
+  }
 }
 
 function titled(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
+function join(sentence: string, more: string | undefined): string {
+  return more === undefined ? sentence : `${sentence} ${more}`
+}
+
 const pageUrl = (description: string) => Type.String({ format: 'uri', description })
 const orNull = (schema: TSchema, type: string) => ({ ...schema, type: [type, 'null'] }) as unknown as TSchema
 
-function pageOf({ singular, plural, record, example }: Resource): Success {
+function pageOf(plural: ResourceName, singular: string, { record, example }: Described): Success {
   const position = (description: string) =>
     orNull(Type.Integer({ minimum: 1, description: `${description} Null with \`after\`.` }), 'integer')
   const path = `https://links.example.com${apiPrefix}/${plural}`
