@@ -27,7 +27,7 @@ for (const [place, bucket] of buckets.entries()) bucket.clicks = place * 10
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'"
 const markup = html`<!doctype html><html lang="en"><meta charset="utf-8"><title>Charts</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="stylesheet" href="/charts.css"><script type="module" src="/page.js"></script>
+<link rel="stylesheet" href="/charts.css"><script type="module" src="/chart.js"></script>
 <main><h1>Charts</h1>${areaChart({ buckets, started: 5, currentHour: null, interval: 'day', title: 'Clicks' })}
 ${barChart({ title: 'Countries', rows: [{ label: 'a'.repeat(300), clicks: 3 }], total: 4 })}</main></html>`
 
@@ -41,7 +41,6 @@ const files: Readonly<Record<string, readonly [type: string, body: string]>> = {
       file('styles/parts/bars.css'),
   ],
   '/chart.js': ['text/javascript', file('scripts/chart.js')],
-  '/page.js': ['text/javascript', "import { watchCharts } from './chart.js'\nwatchCharts()"],
 }
 
 /** Returns a page with a chart of five days, and its console messages. */

@@ -1,40 +1,33 @@
-/**
- * Shows the value of a chart under the pointer, under a finger, or with the arrow keys. Without scripts, columns have titles and
- * the table shows all values.
- */
+/** Shows the value of a chart under the pointer, under a finger, or with the arrow keys. */
 
 /** @typedef {{ readonly x: number, readonly y: string, readonly text: string }} Point */
 
-/**
- * Makes each chart within the node readable point by point.
- * @param {ParentNode} within
- */
-export function watchCharts(within = document) {
+watchCharts(document)
+
+/** @type {(within: ParentNode) => void} */
+export function watchCharts(within) {
   for (const chart of within.querySelectorAll('.chart')) {
     const plot = /** @type {SVGSVGElement} */ (chart.querySelector('.chart-plot'))
     const output = /** @type {HTMLOutputElement} */ (chart.querySelector('.chart-reading'))
-    readable(plot, output)
+    makeReadable(plot, output)
   }
 }
 
 /**
  * Turns a plot into a slider over its points, so that screen readers announce each value.
- * @param {SVGSVGElement} plot
- * @param {HTMLOutputElement} output
+ * @type {(plot: SVGSVGElement, output: HTMLOutputElement) => void}
  */
-function readable(plot, output) {
+function makeReadable(plot, output) {
   const points = pointsOf(plot)
   if (points.length === 0) return
   const last = points.length - 1
   let at = last
 
-  /** @param {number} place */
-  const show = (place) => {
+  const show = (/** @type {number} */ place) => {
     at = Math.min(last, Math.max(0, place))
     const point = /** @type {Point} */ (points[at])
     output.textContent = point.text
-    plot.setAttribute('aria-valuenow', `${at}`)
-    plot.setAttribute('aria-valuetext', point.text)
+    set(plot, { 'aria-valuenow': at, 'aria-valuetext': point.text })
     mark(plot, point)
     follow(output, plot, point)
   }
@@ -72,8 +65,7 @@ function readable(plot, output) {
 
 /**
  * Returns a plot's points. Removes the column titles, because the browser would show them as tooltips.
- * @param {SVGSVGElement} plot
- * @returns {Point[]}
+ * @type {(plot: SVGSVGElement) => Point[]}
  */
 function pointsOf(plot) {
   return [...plot.querySelectorAll('.chart-column')].map((column) => {
@@ -86,9 +78,7 @@ function pointsOf(plot) {
 
 /**
  * Moves the value above its point, within the drawing.
- * @param {HTMLOutputElement} output
- * @param {SVGSVGElement} plot
- * @param {Point} point
+ * @type {(output: HTMLOutputElement, plot: SVGSVGElement, point: Point) => void}
  */
 function follow(output, plot, { x, y }) {
   const drawing = /** @type {HTMLElement} */ (output.parentElement).getBoundingClientRect()
@@ -101,9 +91,7 @@ function follow(output, plot, { x, y }) {
 
 /**
  * Returns the index after a key press; undefined for other keys.
- * @param {KeyboardEvent} event
- * @param {number} at
- * @param {number} last
+ * @type {(event: KeyboardEvent, at: number, last: number) => number | undefined}
  */
 function placeAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
   if (altKey || ctrlKey || metaKey) return undefined
@@ -115,8 +103,7 @@ function placeAfter({ key, altKey, ctrlKey, metaKey }, at, last) {
 
 /**
  * Marks a point with a line and a dot. Null removes the mark.
- * @param {SVGSVGElement} plot
- * @param {Point | null} point
+ * @type {(plot: SVGSVGElement, point: Point | null) => void}
  */
 function mark(plot, point) {
   const visibility = point === null ? 'hidden' : 'visible'
@@ -126,10 +113,7 @@ function mark(plot, point) {
   set(plot.querySelector('.chart-pointed'), { visibility, cx: x, cy: y })
 }
 
-/**
- * @param {Element | null} element
- * @param {Readonly<Record<string, string | number | boolean>>} attributes
- */
+/** @type {(element: Element | null, attributes: Readonly<Record<string, string | number | boolean>>) => void} */
 function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) element?.setAttribute(name, `${value}`)
 }

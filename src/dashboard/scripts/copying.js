@@ -1,35 +1,21 @@
 /** Copies the text of `data-copy` when its button is pressed, and shows "Copied" for two seconds. */
 import { announce } from './page.js'
 
-const saidFor = 2_000
-
 /** @type {WeakMap<HTMLElement, number>} */
 const timers = new WeakMap()
 
-export function watchCopying() {
-  document.addEventListener('click', async ({ target }) => {
-    const button = target instanceof Element ? target.closest('[data-copy]') : null
-    if (!(button instanceof HTMLElement)) return
-    if (await copied(button.dataset.copy ?? '', button)) say(button)
-  })
-}
-
-/** @type {(button: HTMLElement) => void} */
-function say(button) {
+document.addEventListener('click', async ({ target }) => {
+  const button = target instanceof Element ? target.closest('[data-copy]') : null
+  if (!(button instanceof HTMLElement) || !(await copied(button.dataset.copy ?? '', button))) return
   announce('Copied')
   button.dataset.copied = ''
   clearTimeout(timers.get(button))
-  timers.set(
-    button,
-    setTimeout(() => delete button.dataset.copied, saidFor),
-  )
-}
+  const timer = setTimeout(() => delete button.dataset.copied, 2_000)
+  timers.set(button, timer)
+})
 
-/**
- * Copies the text. Returns false if the browser refuses.
- * @type {(text: string, beside: HTMLElement) => Promise<boolean>}
- */
-async function copied(text, beside) {
+/** @type {(text: string, button: HTMLElement) => Promise<boolean>} */
+async function copied(text, button) {
   try {
     await navigator.clipboard.writeText(text)
     return true
@@ -38,11 +24,11 @@ async function copied(text, beside) {
     const area = document.createElement('textarea')
     area.value = text
     area.className = 'hidden-text'
-    beside.after(area)
+    button.after(area)
     area.select()
     const isDone = document.execCommand('copy')
     area.remove()
-    beside.focus()
+    button.focus()
     return isDone
   }
 }

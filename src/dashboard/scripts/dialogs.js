@@ -2,31 +2,16 @@
 import { hasChanges } from './forms.js'
 import { fetchPage } from './page.js'
 
-export function watchDialogs() {
-  document.addEventListener('click', (event) => {
-    const { target } = event
-    if (!(target instanceof Element)) return
-    const link = target.closest('a[data-dialog]')
-    if (!(link instanceof HTMLAnchorElement) || !isPlain(event)) return
-    event.preventDefault()
-    closeMenu(link)
-    void openPage(link.href)
-  })
-}
-
-/**
- * Returns whether a click opens the link in this tab.
- * @type {(event: MouseEvent) => boolean}
- */
-function isPlain({ button, ctrlKey, metaKey, shiftKey, altKey }) {
-  return button === 0 && !ctrlKey && !metaKey && !shiftKey && !altKey
-}
-
-/** @type {(link: Element) => void} */
-function closeMenu(link) {
+document.addEventListener('click', (event) => {
+  const { target, button, ctrlKey, metaKey, shiftKey, altKey } = event
+  const link = target instanceof Element ? target.closest('a[data-dialog]') : null
+  const opensInThisTab = button === 0 && !ctrlKey && !metaKey && !shiftKey && !altKey
+  if (!(link instanceof HTMLAnchorElement) || !opensInThisTab) return
+  event.preventDefault()
   const menu = link.closest('.menu[popover]')
   if (menu instanceof HTMLElement) menu.hidePopover()
-}
+  void openPage(link.href)
+})
 
 /** @type {(address: string) => Promise<void>} */
 async function openPage(address) {
@@ -42,15 +27,17 @@ async function openPage(address) {
  */
 export function openDialog(...content) {
   const dialog = document.createElement('dialog')
-  const close = document.createElement('button')
-  close.type = 'button'
-  close.className = 'button close'
-  close.dataset.close = ''
-  close.textContent = 'Close'
   dialog.append(...content)
   // A confirmation has its own Cancel link.
-  const back = dialog.querySelector('a[data-close]')
-  if (back === null) dialog.prepend(close)
+  const cancel = dialog.querySelector('a[data-close]')
+  if (cancel === null) {
+    const close = document.createElement('button')
+    close.type = 'button'
+    close.className = 'button close'
+    close.dataset.close = ''
+    close.textContent = 'Close'
+    dialog.prepend(close)
+  }
   const heading = dialog.querySelector('h1')
   if (heading !== null) {
     heading.id = 'dialog-title'
@@ -70,5 +57,5 @@ export function openDialog(...content) {
   document.body.append(dialog)
   dialog.showModal()
   // Pressing Enter right away must not delete anything.
-  if (back instanceof HTMLElement) back.focus()
+  if (cancel instanceof HTMLElement) cancel.focus()
 }

@@ -9,38 +9,35 @@ const exact = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 })
 
-export function watchLocalTimes() {
-  const { timeZone } = exact.resolvedOptions()
-  for (const field of document.querySelectorAll('input[type="datetime-local"]')) {
-    if (field instanceof HTMLInputElement) makeLocal(field, timeZone)
-  }
-  for (const time of document.querySelectorAll('time[data-local]')) {
-    if (time instanceof HTMLTimeElement) time.textContent = exact.format(new Date(time.dateTime))
-  }
-  // Runs first, so that no other listener regards the form as sent.
-  document.addEventListener('submit', rejectPartialDates, true)
+for (const field of dateFieldsIn(document)) makeLocal(field)
+for (const time of document.querySelectorAll('time[data-local]')) {
+  if (time instanceof HTMLTimeElement) time.textContent = exact.format(new Date(time.dateTime))
 }
 
-/**
- * Rejects incomplete dates. Their fields have no value, so the server would regard them as empty.
- * @type {(event: SubmitEvent) => void}
- */
-function rejectPartialDates(event) {
-  if (!(event.target instanceof HTMLFormElement)) return
-  for (const field of event.target.querySelectorAll('input[type="datetime-local"]')) {
-    if (!(field instanceof HTMLInputElement) || !field.validity.badInput) continue
+// Incomplete dates have no value, so the server would regard them as empty. Runs before other listeners.
+document.addEventListener(
+  'submit',
+  (event) => {
+    if (!(event.target instanceof HTMLFormElement)) return
+    const incomplete = [...dateFieldsIn(event.target)].find(({ validity }) => validity.badInput)
+    if (incomplete === undefined) return
     event.preventDefault()
     event.stopImmediatePropagation()
-    field.reportValidity()
-    return
-  }
+    incomplete.reportValidity()
+  },
+  true,
+)
+
+/** @type {(within: ParentNode) => NodeListOf<HTMLInputElement>} */
+function dateFieldsIn(within) {
+  return within.querySelectorAll('input[type="datetime-local"]')
 }
 
 /**
  * Shows local time in the field, and sends UTC in a hidden field with its name.
- * @type {(field: HTMLInputElement, zone: string) => void}
+ * @type {(field: HTMLInputElement) => void}
  */
-function makeLocal(field, zone) {
+function makeLocal(field) {
   const sent = document.createElement('input')
   sent.type = 'hidden'
   sent.name = field.name
@@ -54,8 +51,8 @@ function makeLocal(field, zone) {
     // The server rejects an invalid time, next to the field.
     sent.value = Number.isNaN(date.getTime()) ? field.value : shortened(date)
   })
-  const named = field.labels?.[0]?.querySelector('[data-zone]')
-  if (named) named.textContent = zone
+  const zone = field.labels?.[0]?.querySelector('[data-zone]')
+  if (zone) zone.textContent = exact.resolvedOptions().timeZone
 }
 
 /**
@@ -72,8 +69,6 @@ function localTime(text) {
  * @type {(date: Date) => string}
  */
 function shortened(date) {
-  return date
-    .toISOString()
-    .slice(0, -1)
-    .replace(/(?::00)?\.000$/, '')
+  const text = date.toISOString().slice(0, -1)
+  return text.replace(/(?::00)?\.000$/, '')
 }

@@ -1,6 +1,5 @@
 /**
- * Fetches another page of the dashboard. Returns null if its content can't be shown here: the request failed, or the session
- * has ended.
+ * Fetches another page of the dashboard. Returns null if the request fails or the session has ended.
  * @type {(address: string | URL, signal?: AbortSignal) => Promise<Document | null>}
  */
 export async function fetchPage(address, signal) {
@@ -10,22 +9,18 @@ export async function fetchPage(address, signal) {
   return new DOMParser().parseFromString(await answer.text(), 'text/html')
 }
 
-/**
- * Announces a message to screen readers.
- * @type {(words: string) => void}
- */
+/** @type {(words: string) => void} */
 export function announce(words) {
   // Screen readers ignore everything outside an open dialog.
   const place = document.querySelector('dialog[open]') ?? document.body
-  let region = place.querySelector(':scope > .announcer')
-  if (region === null) {
-    region = document.createElement('div')
+  const present = place.querySelector(':scope > .announcer')
+  const region = present ?? document.createElement('div')
+  if (present === null) {
     region.className = 'announcer hidden-text'
     region.setAttribute('role', 'status')
     place.append(region)
   }
-  const said = region
   // Screen readers skip an unchanged text, and the first text of a new region.
-  said.textContent = ''
-  setTimeout(() => said.append(words), 50)
+  region.textContent = ''
+  setTimeout(() => region.append(words), 50)
 }

@@ -1,5 +1,5 @@
 /**
- * Fetches the page again until an element with `data-refresh` has changed, and then replaces it together with the elements whose
+ * Fetches the page again until an element with `data-refresh` has changed. Then replaces it, and the elements whose
  * `data-with` names it.
  */
 
@@ -10,35 +10,27 @@ const everyMs = 2_000
 /** The number of attempts, which take five minutes. */
 const maxAttempts = 150
 
-export function watchRefreshing() {
-  for (const waiting of document.querySelectorAll('[data-refresh]')) if (waiting.id !== '') void refresh(waiting)
-}
+for (const waiting of document.querySelectorAll('[data-refresh][id]')) void refresh(waiting)
 
 /** @type {(waiting: Element) => Promise<void>} */
 async function refresh(waiting) {
   for (let times = 0; times < maxAttempts; times++) {
     await new Promise((resolve) => setTimeout(resolve, everyMs))
     if (!waiting.isConnected) return
-    if (document.hidden) continue
-    const page = await fetchPage(location.href).catch(() => undefined)
+    const page = document.hidden ? undefined : await fetchPage(location.href).catch(() => undefined)
     if (page === null) return
     const found = page?.getElementById(waiting.id)
-    if (!found || found.hasAttribute('data-refresh')) continue
-    replaceOthers(waiting.id, page)
-    waiting.replaceWith(document.adoptNode(found))
-    watchCharts(found)
-    announce(found.dataset.arrived ?? '')
-    return
+    if (page && found && !found.hasAttribute('data-refresh')) return replace(waiting, found, page)
   }
 }
 
-/**
- * Replaces the elements that change together with the element `id`.
- * @type {(id: string, page: Document | undefined) => void}
- */
-function replaceOthers(id, page) {
-  for (const other of document.querySelectorAll(`[data-with="${id}"]`)) {
-    const fresh = page?.getElementById(other.id)
+/** @type {(waiting: Element, found: HTMLElement, page: Document) => void} */
+function replace(waiting, found, page) {
+  for (const other of document.querySelectorAll(`[data-with="${waiting.id}"]`)) {
+    const fresh = page.getElementById(other.id)
     if (fresh) other.replaceWith(document.adoptNode(fresh))
   }
+  waiting.replaceWith(document.adoptNode(found))
+  watchCharts(found)
+  announce(found.dataset.arrived ?? '')
 }

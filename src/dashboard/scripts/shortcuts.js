@@ -1,43 +1,38 @@
 /**
- * Keyboard shortcuts: `/` searches, `c` creates a link, `g` and a letter opens a page, and `?` lists them all. Fields ignore them.
- * They can be turned off, because speech input types words as keys (WCAG 2.1.4).
+ * Keyboard shortcuts: `/` searches, `c` creates a link, `g` and a letter opens a page, and `?` lists them all. They can be
+ * turned off, because speech input types words as keys (WCAG 2.1.4).
  */
 import { openDialog } from './dialogs.js'
 
-/** @type {Readonly<Record<string, readonly [address: string, words: string]>>} */
-const places = {
-  o: ['/app', 'Overview'],
-  l: ['/app/links', 'Links'],
-  d: ['/app/domains', 'Domains'],
-  s: ['/app/spaces', 'Spaces'],
-}
-/** @type {readonly (readonly [keys: string, words: string])[]} */
+/** @type {Readonly<Record<string, string>>} */
+const places = { o: '/app', l: '/app/links', d: '/app/domains', s: '/app/spaces' }
 const explained = [
   ['/', 'Search'],
   ['c', 'New link'],
-  ...Object.entries(places).map(([key, [, words]]) => /** @type {const} */ ([`g ${key}`, words])),
+  ['g o', 'Overview'],
+  ['g l', 'Links'],
+  ['g d', 'Domains'],
+  ['g s', 'Spaces'],
   ['?', 'These keys'],
   ['Esc', 'Close'],
 ]
 const switchName = 'keys-off'
 
-export function watchShortcuts() {
-  let isPlaceNext = false
-  document.addEventListener('keydown', (event) => {
-    if (!isShortcut(event) || isOff()) return
-    const { key } = event
-    const place = isPlaceNext ? places[key] : undefined
-    isPlaceNext = key === 'g'
-    if (place !== undefined) location.assign(place[0])
-    else if (key === 'c') newLink()
-    else if (key === '?') explain()
-    else if (key !== '/' || !focusSearch()) return
-    event.preventDefault()
-  })
-  document.addEventListener('click', ({ target }) => {
-    if (target instanceof Element && target.closest('[data-keys]') !== null) explain()
-  })
-}
+let isPlaceNext = false
+document.addEventListener('keydown', (event) => {
+  if (!isShortcut(event) || isOff()) return
+  const { key } = event
+  const place = isPlaceNext ? places[key] : undefined
+  isPlaceNext = key === 'g'
+  if (place !== undefined) location.assign(place)
+  else if (key === 'c') newLink()
+  else if (key === '?') explain()
+  else if (key !== '/' || !focusSearch()) return
+  event.preventDefault()
+})
+document.addEventListener('click', ({ target }) => {
+  if (target instanceof Element && target.closest('[data-keys]') !== null) explain()
+})
 
 /**
  * Returns whether a key press can be a shortcut: not for the browser, a field or a dialog.
@@ -69,27 +64,19 @@ function isOff() {
 }
 
 function explain() {
-  const content = document.createElement('template')
-  content.innerHTML = `<header class="head"><h1>Keyboard</h1></header><dl class="keys"></dl>
+  const rows = explained.map(([keys = '', words]) => {
+    const terms = keys.split(' ').map((key) => `<kbd>${key}</kbd> `)
+    return `<div><dt>${terms.join('')}</dt><dd>${words}</dd></div>`
+  })
+  const template = document.createElement('template')
+  template.innerHTML = `<header class="head"><h1>Keyboard</h1></header><dl class="keys">${rows.join('')}</dl>
 <p class="choice"><input type="checkbox" id="use-keys"><label for="use-keys">Use these keys</label></p>`
-  const list = content.content.querySelector('dl')
-  for (const [keys, words] of explained) {
-    const row = document.createElement('div')
-    row.append(document.createElement('dt'), document.createElement('dd'))
-    const [term, description] = row.children
-    if (description) description.textContent = words
-    for (const key of keys.split(' ')) {
-      const kbd = document.createElement('kbd')
-      kbd.textContent = key
-      term?.append(kbd, ' ')
-    }
-    list?.append(row)
-  }
-  const use = content.content.querySelector('input')
+  const { content } = template
+  const use = content.querySelector('input')
   if (use) use.checked = !isOff()
   use?.addEventListener('change', () => {
     if (use.checked) localStorage.removeItem(switchName)
     else localStorage.setItem(switchName, '')
   })
-  openDialog(content.content)
+  openDialog(content)
 }
