@@ -5,8 +5,10 @@ import { checkListQuery, type ListQuery, pageRequestOf } from '../forms/list-que
 import { positiveInteger } from '../forms/rules.ts'
 import type { Fields } from '../http/form-encoding.ts'
 import { type Html, html } from '../http/html.ts'
-import type { Resource } from '../resources.ts'
-import type { PageRequest } from '../storage/port.ts'
+import { type LinkRow, listLinksQuery } from '../links/schema.ts'
+import { listLinks } from '../links/store.ts'
+import { type Resource, resources } from '../resources.ts'
+import type { Page, PageRequest, Storage } from '../storage/port.ts'
 import { attributes, hiddenFields } from './parts/buttons.ts'
 import { type Choice, optionsOf } from './parts/fields.ts'
 import { formatCount } from './parts/format.ts'
@@ -81,6 +83,12 @@ export class ListState {
   emptyPageMessage(): Html {
     return html`<p data-count>This page is empty. <a href="${this.#pageHref(1)}">Go to the first page</a></p>`
   }
+}
+
+/** Returns the first ten links for a query, and how many there are. */
+export function firstLinks(storage: Storage, account: number, query: Fields): Promise<Page<LinkRow>> {
+  const list = new ListState('', { per_page: '10', ...query }, listLinksQuery, resources.links)
+  return listLinks(storage, account, list.request)
 }
 
 /** Returns the requested rows of an in-memory list, and the pagination. A list of one page has no pagination. */

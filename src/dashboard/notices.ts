@@ -1,6 +1,6 @@
 /**
- * Notices: one line about a completed change, stored in a cookie until the next page shows it. The cookie contains only a code,
- * numbers and ids, so that a forged cookie cannot add text to a page. Names are looked up in the account.
+ * Notices about completed changes, stored in a cookie until the next page. The cookie has only a code, numbers and ids, so
+ * that a forged cookie cannot add text to a page.
  */
 import { positiveInteger } from '../forms/rules.ts'
 import type { Exchange } from '../http/exchange.ts'
@@ -24,7 +24,7 @@ const maxAge = 60
 const cookieFormat = /^([a-z-]+)\.(\d{1,15})\.(\d{1,15})((?:\.\d{1,16}){0,200})$/
 
 export interface Notice {
-  readonly code: Code
+  readonly code: keyof typeof messages
   /** The number of changed records. */
   readonly count?: number
   /** The number of records that could not be changed. */
@@ -33,10 +33,8 @@ export interface Notice {
   readonly ids?: readonly number[]
 }
 
-type Code = keyof typeof messages
-
 /** Looks up names in an account. */
-export interface NoticeContext {
+interface NoticeContext {
   readonly db: Db
   readonly account: number
   readonly shortUrl: ShortUrl
@@ -80,11 +78,17 @@ const messages = {
   'key-revoked': () => 'The key is revoked.',
   'signed-in': () => 'You are signed in already. That sign-in link had been used before or has expired.',
   'session-ended': () => 'The session is ended.',
-  'sessions-ended': ({ count }) => `${quantity(count, 'session')} ${isOrAre(count)} ended.`,
+  'sessions-ended': ({ count }) => `${quantity(count, 'session')} ${count === 1 ? 'is' : 'are'} ended.`,
 } as const satisfies Record<string, (facts: Facts) => Part>
 
 /** Codes of requests that changed nothing. */
-const warnings: readonly Code[] = ['too-late', 'alias-taken', 'links-gone', 'links-not-restored', 'key-created-before']
+const warnings: readonly Notice['code'][] = [
+  'too-late',
+  'alias-taken',
+  'links-gone',
+  'links-not-restored',
+  'key-created-before',
+]
 
 /** Stores a notice that the browser's next page shows. */
 export function setNotice(exchange: Exchange, notice: Notice, isSecure: boolean): void {
@@ -104,69 +108,46 @@ export async function consumeNotice(
   const name = found && (await findName(found, context))
   setCookie(exchange, cookie, '', { isSecure, maxAge: 0 })
   if (found === null) return null
-  const { code, count = 0, failed = 0 } = found
+  const { code, count, failed } = found
   const nameOr = (fallback: string) => (name ? html`<bdi>${name}</bdi>` : fallback)
   const kind = failed > 0 || warnings.includes(code) ? 'warning' : 'done'
   return notice(kind, messages[code]({ count, failed, nameOr }), undoButton(found, exchange.target))
 }
 
-function parseNotice(value: string): Notice | null {
+function parseNotice(value: string): Required<Notice> | null {
   const [, code = '', count, failed, rest = ''] = cookieFormat.exec(value) ?? []
   if (!Object.hasOwn(messages, code)) return null
   const ids = rest.split('.').flatMap((id) => positiveInteger(id) ?? [])
-  return { code: code as Code, count: Number(count), failed: Number(failed), ids }
+  return { code: code as Notice['code'], count: Number(count), failed: Number(failed), ids }
 }
 
-async function findName({ code, ids: [id] = [] }: Notice, context: NoticeContext): Promise<string | undefined> {
-  const { db, account, shortUrl } = context
+/** Codes that name an existing link. */
+const linkCodes: readonly Notice['code'][] = ['link-restored', 'link-enabled', 'link-disabled']
+
+async function findName({ code, ids: [id] }: Required<Notice>, { db, account, shortUrl }: NoticeContext) {
   if (id === undefined) return undefined
-  switch (code) {
-    case 'links-moved':
-      return (await findSpace(db, account, id))?.record.name
-    case 'link-deleted':
-      return nameOf(await findRemovedLink(db, account, id, Date.now()), shortUrl)
-    case 'link-restored':
-    case 'link-enabled':
-    case 'link-disabled':
-      return nameOf((await findLink(db, account, id))?.record, shortUrl)
-    default:
-      return undefined
-  }
-}
-
-type Named = { readonly domain_name?: string | null; readonly alias: string }
-
-function nameOf(link: Named | undefined, shortUrl: ShortUrl): string | undefined {
+  if (code === 'links-moved') return (await findSpace(db, account, id))?.record.name
+  const isDeleted = code === 'link-deleted'
+  if (!isDeleted && !linkCodes.includes(code)) return undefined
+  const link = isDeleted
+    ? await findRemovedLink(db, account, id, Date.now())
+    : (await findLink(db, account, id))?.record
   return link && shortUrlText(shortUrl(link.domain_name ?? '', link.alias))
 }
 
 /** Renders the button that undoes the change and returns to the page at `next`. Returns null if undo is impossible. */
-function undoButton({ code, ids = [] }: Notice, next: string): Html | null {
+function undoButton({ code, ids }: Required<Notice>, next: string): Html | null {
   const [id] = ids
   if (id === undefined) return null
-  const button = { label: 'Undo', weight: 'link-like' } as const
-  switch (code) {
-    case 'link-deleted':
-      return postButton({ ...button, action: `/app/links/${id}/restore`, fields: { next } })
-    case 'link-disabled':
-      return postButton({ ...button, action: `/app/links/${id}/enable`, fields: { next } })
-    case 'links-deleted':
-      return postButton({
-        ...button,
-        action: '/app/links/selected',
-        fields: { what: 'restore', next, ...selectedRows(ids) },
-      })
-    default:
-      return null
-  }
-}
-
-function isOrAre(count: number): string {
-  return count === 1 ? 'is' : 'are'
+  const undo = (action: string, fields: Readonly<Record<string, string>>) =>
+    postButton({ label: 'Undo', weight: 'link-like', action: `/app/links/${action}`, fields })
+  if (code === 'link-deleted') return undo(`${id}/restore`, { next })
+  if (code === 'link-disabled') return undo(`${id}/enable`, { next })
+  return code === 'links-deleted' ? undo('selected', { what: 'restore', next, ...selectedRows(ids) }) : null
 }
 
 function linksAre(count: number): string {
-  return `${quantity(count, 'link')} ${isOrAre(count)}`
+  return `${quantity(count, 'link')} ${count === 1 ? 'is' : 'are'}`
 }
 
 function failures(count: number): string {

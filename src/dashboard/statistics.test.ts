@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { stopClock } from '../../test/clock.ts'
 import { dayOf } from '../analytics/calendar.ts'
 import { emptyDay, encodeDay, hourOf } from '../analytics/day.ts'
-import type { Db } from '../storage/port.ts'
+import type { Storage } from '../storage/port.ts'
 import type { Query } from '../storage/schema.ts'
-import { clicksOverTime, noClicksYet, periodFrom } from './statistics.ts'
+import { noClicksYet, Statistics } from './statistics.ts'
 
 test('offers to open an active link without clicks, and explains the status of other links', () => {
   const short_url = 'https://go.acme.com/summer'
@@ -28,13 +28,8 @@ test('the table adds up to the figures above it', async (t) => {
   for (const hour of [0, 0.2, 9.3, 9.7, 23.9]) {
     t.mock.timers.setTime((dayOf(Date.now()) + hour / 24) * 86_400_000)
     for (const period of ['2d', '30d', '12m']) {
-      const shown = await clicksOverTime({
-        db: { execute } as unknown as Db,
-        account: 1,
-        subject,
-        path: '/app',
-        reading: periodFrom({ period }),
-      })
+      const services = { storage: { execute } as unknown as Storage, shortUrl: () => '' }
+      const shown = await new Statistics(services, { account: 1, query: { period } }, subject, '/app').clicksOverTime()
       const [, figure] = shown.text.match(/title="([\d,]+) in the period before"/) ?? []
       const last = [...shown.text.matchAll(/<td>([\d,]+)<\/td><\/tr>/g)].map(([, clicks = '']) => clicks)
       assert.equal(last.at(-1), figure, `${period} at ${hour}`)

@@ -133,13 +133,14 @@ function summaryOf(chart: ClicksChart): string {
   return `${title}, ${range}: ${quantity(total, 'click')}. The peak was ${formatCount(peak.clicks)}: ${bucketName(peak.start_at, interval)}.`
 }
 
-const columnLabels = {
+/** The labels of all counts, in the order of figures and table columns. */
+export const countLabels = {
   clicks: 'Clicks',
   unique_clicks: 'Daily visitors',
   bots: 'Bots',
   previews: 'Previews',
 } satisfies Record<keyof Counts, string>
-const names = Object.keys(columnLabels) as (keyof Counts)[]
+const names = Object.keys(countLabels) as (keyof Counts)[]
 const firstColumn = { hour: 'Hour (UTC)', day: 'Day', month: 'Month' }
 
 /** Renders the values of all started buckets as a collapsible table. */
@@ -147,7 +148,7 @@ function chartTable(chart: ClicksChart): Html {
   const { started, interval, title } = chart
   const before = clicksBefore(chart)
   const buckets = chart.buckets.slice(0, started)
-  const columns = [...names.map((name) => columnLabels[name]), ...(before ? ['Clicks in the period before'] : [])]
+  const columns = [...Object.values(countLabels), ...(before ? ['Clicks in the period before'] : [])]
   const row = (name: string, counts: Counts, earlier: number | undefined) =>
     html`<tr><th scope="row">${name}</th>${names.map((each) => html`<td>${formatCount(counts[each])}</td>`)}${
       before ? html`<td>${earlier === undefined ? null : formatCount(earlier)}</td>` : null
@@ -159,7 +160,7 @@ function chartTable(chart: ClicksChart): Html {
 </table></div></details>`
 }
 
-function totalOf(buckets: ClicksChart['buckets']): Counts {
+export function totalOf(buckets: readonly Bucket[]): Counts {
   const of = (name: keyof Counts) => buckets.map((bucket) => bucket[name]).reduce(sum, 0)
   return { clicks: of('clicks'), unique_clicks: of('unique_clicks'), bots: of('bots'), previews: of('previews') }
 }

@@ -3,18 +3,17 @@ import { found } from '../../errors.ts'
 import type { Form } from '../../forms/form.ts'
 import type { ListQuery } from '../../forms/list-query.ts'
 import { type Html, html } from '../../http/html.ts'
-import { listLinksQuery } from '../../links/schema.ts'
-import { countLinksIn, listLinks } from '../../links/store.ts'
+import { countLinksIn } from '../../links/store.ts'
 import { resources } from '../../resources.ts'
 import type { PageRequest as ListRequest, Page, Storage } from '../../storage/port.ts'
 import type { Versioned } from '../../storage/version.ts'
-import { filterBar, ListState } from '../lists.ts'
+import { filterBar, firstLinks, ListState } from '../lists.ts'
 import { idParam, type PageContent, type PageRequest, type Pages, Redirect, type Services } from '../pages.ts'
 import { linkButton, menu } from '../parts/buttons.ts'
 import { quantity, timeAgo } from '../parts/format.ts'
 import { confirmation, emptyState } from '../parts/messages.ts'
 import { type Column, table } from '../parts/table.ts'
-import { allBreakdowns, breakdownBars, clicksOverTime, hasVisits, periodFrom, topLinks } from '../statistics.ts'
+import { Statistics } from '../statistics.ts'
 
 /** A row of the list, with the number of its links. */
 type Listed<Row> = { readonly row: Row; readonly links: number }
@@ -124,28 +123,21 @@ export class GroupPages<Row extends Stored> {
   }
 
   async #show(request: PageRequest): Promise<PageContent> {
-    const { nameOf, heading, details } = this.#group
+    const { what, nameOf, heading, details } = this.#group
     const row = await this.#requested(request)
-    const [above, { part, status }] = await Promise.all([details(request, row), this.#statistics(request, row)])
-    const body = html`${above}${part}`
+    const statistics = new Statistics(this.#services, request, { scope: what, id: row.id }, this.#pathOf(row))
+    const [above, clicks] = await Promise.all([details(request, row), this.#clicksSection(statistics)])
+    const body = html`${above}${clicks}`
     const action = this.#headActions(row)
-    return { title: nameOf(row), heading: heading(row), place: this.#place, action, body, status }
+    return { title: nameOf(row), heading: heading(row), place: this.#place, action, body, status: statistics.status }
   }
 
-  /** Renders the statistics. The page status is 422 if the period is invalid. */
-  async #statistics({ account, query }: PageRequest, row: Row) {
-    const { storage: db, shortUrl } = this.#services
-    const reading = periodFrom(query)
-    const subject = { scope: this.#group.what, id: row.id }
-    const asked = { db, account, subject, reading, path: this.#pathOf(row) }
-    const isRefused = reading.violations.length > 0
+  async #clicksSection(statistics: Statistics): Promise<Html> {
     // Once there have been visits, an empty period is worth showing.
-    const parts =
-      isRefused || (await hasVisits(asked))
-        ? await Promise.all([clicksOverTime(asked), topLinks(asked, shortUrl), breakdownBars(asked, allBreakdowns)])
-        : html`<p class="muted">None of its links has been visited in the last 12 months.</p>`
-    const part = html`<section id="clicks"><h2>${this.#group.words.statistics}</h2>${parts}</section>`
-    return { part, status: isRefused ? 422 : 200 }
+    const parts = (await statistics.areWorthShowing())
+      ? await Promise.all([statistics.clicksOverTime(), statistics.topLinks(), statistics.breakdownBars()])
+      : html`<p class="muted">None of its links has been visited in the last 12 months.</p>`
+    return html`<section id="clicks"><h2>${this.#group.words.statistics}</h2>${parts}</section>`
   }
 
   #headActions(row: Row): Html {
@@ -163,9 +155,8 @@ ${menu(`${what}-menu`, `More actions for ${nameOf(row)}`, [
   async #askToDelete(request: PageRequest): Promise<PageContent> {
     const { what, nameOf, deletion } = this.#group
     const row = await this.#requested(request)
-    const filter = { [`${what}_id`]: String(row.id), per_page: '10' }
-    const list = new ListState('', filter, listLinksQuery, resources.links)
-    const { total, totalIsExact } = await listLinks(this.#services.storage, request.account, list.request)
+    const query = { [`${what}_id`]: String(row.id) }
+    const { total, totalIsExact } = await firstLinks(this.#services.storage, request.account, query)
     const [title, consequence] = deletion(row, total, `${totalIsExact ? '' : 'more than '}${quantity(total, 'link')}`)
     const path = this.#pathOf(row)
     const body = confirmation({

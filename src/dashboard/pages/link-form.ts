@@ -8,15 +8,7 @@ import { type Choices, domainChoice, loadChoices, spaceChoice } from '../choices
 import type { FormState } from '../form-state.ts'
 import type { PageContent, Pages, Services } from '../pages.ts'
 import { hiddenFields } from '../parts/buttons.ts'
-import {
-  type Choice,
-  checkbox,
-  collapsibleSection,
-  type Field,
-  selectField,
-  type TextField,
-  textField,
-} from '../parts/fields.ts'
+import { type Choice, checkbox, collapsibleSection, type Field, selectField, textField } from '../parts/fields.ts'
 import { exactTime, formatDay } from '../parts/format.ts'
 import { shortUrlText, truncateMiddle } from '../parts/links.ts'
 import { addDomainFirst, type Difference } from '../parts/messages.ts'
@@ -104,90 +96,78 @@ interface Control {
   /** Summarizes the value for the collapsed section. */
   readonly summary: (value: string) => string
   /** `text` by default. */
-  readonly kind?: TextField['type'] | 'checkbox' | 'space' | 'redirect'
+  readonly kind?: 'url' | 'number' | 'password' | 'datetime-local' | 'checkbox' | 'space' | 'redirect'
 }
 
 /** The maximum length of a name in a collapsed section. */
 const maxSummaryCharacters = 24
 
-/** Optional fields, in collapsible sections. */
-const sections: readonly { readonly title: string; readonly controls: readonly Control[] }[] = [
-  {
-    title: 'Name and space',
-    controls: [
-      {
-        name: 'title',
-        label: 'Title',
-        help: 'What the link is for.',
-        summary: (title) => truncateMiddle(title, maxSummaryCharacters),
-      },
-      { name: 'space_id', label: 'Space', kind: 'space', summary: (id) => id },
-    ],
-  },
-  {
-    title: 'Dates and limits',
-    controls: [
-      {
-        name: 'active_period_start_at',
-        label: 'Starts working on',
-        kind: 'datetime-local',
-        summary: (at) => `from ${formatDayOf(at)}`,
-      },
-      {
-        name: 'active_period_end_at',
-        label: 'Stops working on',
-        kind: 'datetime-local',
-        summary: (at) => `until ${formatDayOf(at)}`,
-      },
-      {
-        name: 'clicks_limit',
-        label: 'Clicks until it expires',
-        kind: 'number',
-        help: 'Only human clicks count, not bots.',
-        summary: (limit) => `${limit} ${limit === '1' ? 'click' : 'clicks'}`,
-      },
-      {
-        name: 'expiration_url',
-        label: 'Destination after it expires',
-        kind: 'url',
-        help: 'Leave it empty to send visitors to the domain’s page for unknown links.',
-        summary: (url) => `then ${URL.parse(url)?.hostname ?? 'elsewhere'}`,
-      },
-    ],
-  },
-  {
-    title: 'Access',
-    controls: [
-      {
-        name: 'disabled',
-        label: 'Disabled: visitors see that there is no such link',
-        kind: 'checkbox',
-        summary: () => 'disabled',
-      },
-      {
-        name: 'redirect_password',
-        label: 'Password',
-        kind: 'password',
-        help: 'Visitors have to enter it first.',
-        summary: () => 'password',
-      },
-    ],
-  },
-  {
-    title: 'Redirect',
-    controls: [
-      {
-        name: 'forward_query',
-        label: 'Pass the query string on, such as ?utm_source=mail',
-        kind: 'checkbox',
-        summary: () => 'query string',
-      },
-      { name: 'redirect_status', label: 'Redirect status', kind: 'redirect', summary: (status) => status },
-    ],
-  },
-]
+/** Optional fields in collapsible sections, by their titles. */
+const sections: Readonly<Record<string, readonly Control[]>> = {
+  'Name and space': [
+    {
+      name: 'title',
+      label: 'Title',
+      help: 'What the link is for.',
+      summary: (title) => truncateMiddle(title, maxSummaryCharacters),
+    },
+    { name: 'space_id', label: 'Space', kind: 'space', summary: (id) => id },
+  ],
+  'Dates and limits': [
+    {
+      name: 'active_period_start_at',
+      label: 'Starts working on',
+      kind: 'datetime-local',
+      summary: (at) => `from ${formatDayOf(at)}`,
+    },
+    {
+      name: 'active_period_end_at',
+      label: 'Stops working on',
+      kind: 'datetime-local',
+      summary: (at) => `until ${formatDayOf(at)}`,
+    },
+    {
+      name: 'clicks_limit',
+      label: 'Clicks until it expires',
+      kind: 'number',
+      help: 'Only human clicks count, not bots.',
+      summary: (limit) => `${limit} ${limit === '1' ? 'click' : 'clicks'}`,
+    },
+    {
+      name: 'expiration_url',
+      label: 'Destination after it expires',
+      kind: 'url',
+      help: 'Leave it empty to send visitors to the domain’s page for unknown links.',
+      summary: (url) => `then ${URL.parse(url)?.hostname ?? 'elsewhere'}`,
+    },
+  ],
+  Access: [
+    {
+      name: 'disabled',
+      label: 'Disabled: visitors see that there is no such link',
+      kind: 'checkbox',
+      summary: () => 'disabled',
+    },
+    {
+      name: 'redirect_password',
+      label: 'Password',
+      kind: 'password',
+      help: 'Visitors have to enter it first.',
+      summary: () => 'password',
+    },
+  ],
+  Redirect: [
+    {
+      name: 'forward_query',
+      label: 'Pass the query string on, such as ?utm_source=mail',
+      kind: 'checkbox',
+      summary: () => 'query string',
+    },
+    { name: 'redirect_status', label: 'Redirect status', kind: 'redirect', summary: (status) => status },
+  ],
+}
 
-const controls = sections.flatMap((each) => each.controls)
+const controls = Object.values(sections).flat()
 
 const redirects: readonly Choice[] = [
   { value: '302', label: '302: temporary (recommended)' },
@@ -196,12 +176,9 @@ const redirects: readonly Choice[] = [
   { value: '308', label: '308: permanent, keeps the method' },
 ]
 
-/**
- * Renders the collapsible sections. Sections with errors are open; the others summarize their values. A stored
- * password is not shown.
- */
+/** Renders the collapsible sections. Sections with errors are open; the others summarize their values. */
 function linkSections(state: FormState, choices: Choices, hasPassword = false): Html {
-  return html`${sections.map(({ title, controls }) => {
+  return html`${Object.entries(sections).map(([title, controls]) => {
     const set = controls.flatMap((control) => summarizeControl(control, state, choices, hasPassword))
     const body = html`${controls.map((control) => renderControl(control, state, choices, hasPassword))}`
     const isOpen = controls.some(({ name }) => state.field(name).error !== null)
@@ -251,11 +228,17 @@ function passwordFields(field: Field, state: FormState, hasPassword: boolean): H
   return html`${textField({ ...field, ...password, label: 'New password', help })}${checkbox(remove)}`
 }
 
+/** The controls of a link's form. */
+const allControls: readonly Pick<Control, 'name' | 'label' | 'kind'>[] = [
+  { name: 'url', label: 'Destination' },
+  { name: 'alias', label: 'Alias' },
+  ...controls,
+]
+
 /** Converts a link to form values. */
 function formValues(link: Link): Fields {
-  const named: readonly Pick<Control, 'name' | 'kind'>[] = [{ name: 'url' }, { name: 'alias' }, ...controls]
   return Object.fromEntries(
-    named.map(({ name, kind }) => {
+    allControls.map(({ name, kind }) => {
       const text = String(link[name as keyof Link] ?? '')
       return [name, kind === 'datetime-local' ? localTime(text) : text]
     }),
@@ -289,14 +272,9 @@ function toUtc(text: string): string {
 
 /** Returns the fields that differ between the form and the stored link. Fields that were not sent are unchanged. */
 export function linkDifferences(form: Fields, stored: Link, { spaces }: Choices): Difference[] {
-  const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? formatValue(id)
   const [yours, theirs] = [apiFields(form), apiFields(formValues(stored))]
-  const named: readonly Pick<Control, 'name' | 'label' | 'kind'>[] = [
-    { name: 'url', label: 'Destination' },
-    { name: 'alias', label: 'Alias' },
-    ...controls,
-  ]
-  return named
+  const spaceNamed = (id: unknown) => spaces.find((space) => String(space.id) === id)?.name ?? formatValue(id)
+  return allControls
     .filter(({ name, kind }) => kind !== 'password' && yours[name] !== undefined && yours[name] !== theirs[name])
     .map(({ name, label, kind }) => {
       const words = kind === 'space' ? spaceNamed : kind === 'datetime-local' ? formatTime : formatValue

@@ -16,15 +16,7 @@ import { destination, shortUrlParts, shortUrlText, spaceLabel, statusBadge, trun
 import { confirmation, confirmLink } from '../parts/messages.ts'
 import { selectedRows } from '../parts/table.ts'
 import { linkListReturnPath, linkReturnPath } from '../return-path.ts'
-import {
-  allBreakdowns,
-  breakdownBars,
-  clicksOverTime,
-  hasVisits,
-  noClicksYet,
-  periodFrom,
-  sendClicksCsv,
-} from '../statistics.ts'
+import { noClicksYet, Statistics } from '../statistics.ts'
 
 const home = '/app/links'
 
@@ -34,7 +26,8 @@ export function addLinkPages(pages: Pages, services: Services): void {
 
   pages.getFile(`${home}/:id/clicks.csv`, async (request) => {
     const { id, alias } = await requestedLink(request, services)
-    return sendClicksCsv(request, services.storage, { scope: 'link', id }, `${alias}-clicks.csv`)
+    const statistics = new Statistics(services, request, { scope: 'link', id }, '')
+    return statistics.sendCsv(request.exchange, `${alias}-clicks.csv`)
   })
 
   pages.getFile(`${home}/:id/qr`, async (request) => {
@@ -54,30 +47,25 @@ async function requestedLink(request: PageRequest, { storage, shortUrl }: Servic
 }
 
 async function showLink(request: PageRequest, services: Services): Promise<PageContent> {
-  const { account, query } = request
-  const { storage } = services
   const link = await requestedLink(request, services)
-  const reading = periodFrom(query)
   const path = `${home}/${link.id}`
-  const asked = { db: storage, account, subject: { scope: 'link', id: link.id } as const, reading, path }
-  const isRefused = reading.violations.length > 0
-  // An invalid period is reported above the figures.
-  const isQuiet = !isRefused && link.clicks === 0 && !(await hasVisits(asked))
-  const [space, stats] = await Promise.all([
-    link.space_id === null ? undefined : findSpace(storage, account, link.space_id),
-    isQuiet ? null : Promise.all([clicksOverTime(asked), breakdownBars(asked, allBreakdowns)]),
+  const statistics = new Statistics(services, request, { scope: 'link', id: link.id }, path)
+  const isVisited = link.clicks > 0 || (await statistics.areWorthShowing())
+  const [space, shown] = await Promise.all([
+    link.space_id === null ? undefined : findSpace(services.storage, request.account, link.space_id),
+    isVisited ? Promise.all([statistics.clicksOverTime(), statistics.breakdownBars()]) : null,
   ])
   const body = html`${linkFacts(link, space?.record, `${path}/qr`)}
-${clicksSection(link, stats)}
-${deletionSection(link, stats !== null)}`
-  return { ...titleAndHeading(link), place: 'links', action: headActions(link), body, status: isRefused ? 422 : 200 }
+${clicksSection(link, shown)}
+${deletionSection(link, isVisited)}`
+  return { ...titleAndHeading(link), place: 'links', action: headActions(link), body, status: statistics.status }
 }
 
-function clicksSection(link: Link, stats: readonly Html[] | null): Html {
-  if (stats === null) {
+function clicksSection(link: Link, statistics: readonly Html[] | null): Html {
+  if (statistics === null) {
     return html`<section id="clicks" data-refresh><h2>Clicks</h2>${noClicksYet(link)}</section>`
   }
-  return html`<section id="clicks" data-arrived="${link.clicks > 0 ? 'The first click is here' : 'A bot or a link preview was here first'}"><h2>Clicks</h2>${stats}</section>`
+  return html`<section id="clicks" data-arrived="${link.clicks > 0 ? 'The first click is here' : 'A bot or a link preview was here first'}"><h2>Clicks</h2>${statistics}</section>`
 }
 
 /** Renders the deletion links. Confirmation pages name the consequences. */
