@@ -1,18 +1,19 @@
 /** Links that were deleted in the dashboard, and can be restored for a minute. */
-import { daysOfLink, scopes } from '../analytics/tables.ts'
-import { aliasTaken, notFound } from '../errors.ts'
+import { scopes } from '../analytics/tables.ts'
+import { aliasTaken, found } from '../errors.ts'
 import type { Db } from '../storage/port.ts'
 import { restorableSince } from '../storage/removal.ts'
 import { query, type Row } from '../storage/schema.ts'
-import { type Precondition, type Versioned, versionOf } from '../storage/version.ts'
-
+import type { Precondition, Versioned } from '../storage/version.ts'
 import type { LinkRow } from './schema.ts'
-import { findLink } from './store.ts'
+import { findLink, findLinkForUpdate } from './store.ts'
 
-/** A deleted link and its totals, as `deleted_links` stores them. */
-interface WholeLink {
+/** A deleted link as `deleted_links` stores it. */
+interface DeletedLink {
   readonly link: Row<'links'>
-  readonly totals: Pick<Row<'link_clicks'>, 'clicks' | 'bots' | 'previews' | 'last_clicked_ms' | 'forgotten_ms'>
+  readonly totals: Omit<Row<'link_clicks'>, 'link_id' | 'account_id' | 'domain_id' | 'space_id'>
+  /** Whether its clicks had not yet followed it to its space. */
+  readonly isMoving: boolean
 }
 
 /**
@@ -27,34 +28,26 @@ export async function removeLinkForNow(
   now: number,
 ): Promise<void> {
   await db.write(async (tx) => {
-    const [link] = await tx.execute(
+    const { version } = found(await findLinkForUpdate(tx, account, id), 'link')
+    precondition?.check(version)
+    const [link] = await tx.execute(query.selectFrom('links').selectAll().where('id', '=', id))
+    // Locked, so that no click is counted before the link is gone.
+    const [totals] = await tx.execute(
       query
-        .selectFrom('links')
-        .selectAll()
-        .where('id', '=', id)
-        .where('account_id', '=', account)
-        .where(({ exists, selectFrom }) =>
-          exists(
-            selectFrom('domains').select('id').whereRef('id', '=', 'links.domain_id').where('account_id', '=', account),
-          ),
-        )
+        .selectFrom('link_clicks')
+        .select(['clicks', 'bots', 'previews', 'last_clicked_ms', 'forgotten_ms'])
+        .where('link_id', '=', id)
         .forUpdate(),
     )
-    if (link === undefined) throw notFound('link')
-    precondition?.check(versionOf(link.revision, link.updated_at))
-    // Locked, so that no click is counted before the link is gone.
-    const totals = query
-      .selectFrom('link_clicks')
-      .select(['clicks', 'bots', 'previews', 'last_clicked_ms', 'forgotten_ms'])
-      .where('link_id', '=', id)
-    const whole = { link, totals: (await tx.execute(totals.forUpdate()))[0] } as WholeLink
+    const moves = await tx.execute(query.selectFrom('click_moves').select('link_id').where('link_id', '=', id))
+    const deleted = { link, totals, isMoving: moves.length > 0 } as DeletedLink
     await tx.execute(
       query.insertInto('deleted_links').values({
         id,
         account_id: account,
         deleted_at: new Date(now).toISOString(),
-        clicks: whole.totals.clicks + whole.totals.bots + whole.totals.previews,
-        link: JSON.stringify(whole),
+        clicks: deleted.totals.clicks + deleted.totals.bots + deleted.totals.previews,
+        link: JSON.stringify(deleted),
       }),
     )
     await tx.execute(query.deleteFrom('links').where('id', '=', id).where('account_id', '=', account))
@@ -75,7 +68,7 @@ export async function findRemovedLink(
 ): Promise<Pick<LinkRow, 'alias' | 'domain_name'> | undefined> {
   const [deleted] = await db.execute(restorable(account, id, now))
   if (deleted === undefined) return undefined
-  const { alias, domain_id } = (JSON.parse(deleted.link) as WholeLink).link
+  const { alias, domain_id } = (JSON.parse(deleted.link) as DeletedLink).link
   const [domain] = await db.execute(owned('domains', account, domain_id).select('name'))
   return domain && { alias, domain_name: domain.name }
 }
@@ -94,11 +87,20 @@ export async function restoreLink(
   return db.write(async (tx) => {
     const [deleted] = await tx.execute(restorable(account, id, now).forUpdate())
     if (deleted !== undefined) {
-      const { link, totals }: WholeLink = JSON.parse(deleted.link)
+      const { link, totals, isMoving }: DeletedLink = JSON.parse(deleted.link)
       // Locked, so that it is not deleted before the link is restored.
       const [domain] = await tx.execute(owned('domains', account, link.domain_id).select('id').forUpdate())
       if (domain === undefined) return undefined
-      await insertWhole(tx, await inExistingSpace(tx, link, now), totals)
+      const restored = await inExistingSpace(tx, link, now)
+      const insertion = query.insertInto('links').values(restored).returning('id')
+      const inserted = await tx.execute(
+        insertion.onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing()),
+      )
+      if (inserted.length === 0) throw aliasTaken(link.alias)
+      await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', id))
+      if (isMoving || restored.space_id !== link.space_id) {
+        await tx.execute(query.insertInto('click_moves').values({ link_id: id }))
+      }
       await tx.execute(query.deleteFrom('deleted_links').where('id', '=', id).where('account_id', '=', account))
     }
     return findLink(tx, account, id)
@@ -119,7 +121,7 @@ function owned(table: 'domains' | 'spaces', account: number, id: number) {
 }
 
 /** Returns the link in a new version without its space if that is gone. */
-async function inExistingSpace(tx: Db, link: WholeLink['link'], now: number): Promise<WholeLink['link']> {
+async function inExistingSpace(tx: Db, link: Row<'links'>, now: number): Promise<Row<'links'>> {
   if (link.space_id === null) return link
   const space = owned('spaces', link.account_id, link.space_id).select('id')
   if ((await tx.execute(space.forUpdate())).length > 0) return link
@@ -134,24 +136,4 @@ async function inExistingSpace(tx: Db, link: WholeLink['link'], now: number): Pr
   // The time of an update never decreases.
   const updated_at = link.updated_at < time ? time : link.updated_at
   return { ...link, space_id: null, revision: link.revision + 1, updated_at }
-}
-
-async function insertWhole(tx: Db, link: WholeLink['link'], totals: WholeLink['totals']): Promise<void> {
-  const inserted = await tx.execute(
-    query
-      .insertInto('links')
-      .values(link)
-      .onConflict((conflict) => conflict.columns(['domain_id', 'alias_folded']).doNothing())
-      .returning('id'),
-  )
-  if (inserted.length === 0) throw aliasTaken(link.alias)
-  await tx.execute(query.updateTable('link_clicks').set(totals).where('link_id', '=', link.id))
-  const isElsewhere = (await daysOfLink(tx, link.id)).some(({ space_id }) => space_id !== link.space_id)
-  if (!isElsewhere) return
-  await tx.execute(
-    query
-      .insertInto('click_moves')
-      .values({ link_id: link.id })
-      .onConflict((conflict) => conflict.doNothing()),
-  )
 }
