@@ -1,19 +1,136 @@
-/** Encodes texts as QR codes (ISO/IEC 18004), and QR codes as SVG and PNG. */
+/** QR codes of short URLs (ISO/IEC 18004), as SVG and PNG. */
+import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { crc32, deflate } from 'node:zlib'
 import encodeQR from 'qr'
+import { type Api, idOf, type Operation } from '../api/operations.ts'
+import { Failure, found, validationFailed } from '../errors.ts'
+import { form, optional, type Rule } from '../forms/form.ts'
+import { Type } from '../forms/json-schema.ts'
+import { integerFrom, oneOf } from '../forms/rules.ts'
+import { addEntityTag, type Condition, conditionOf } from '../http/conditions.ts'
+import type { Exchange, Outcome } from '../http/exchange.ts'
+import type { Fields } from '../http/form-encoding.ts'
+import { addHeader, dispositionOf, send } from '../http/response.ts'
+import type { ShortUrl } from '../names/short-url.ts'
+import type { Storage } from '../storage/port.ts'
+import { linkOperations } from './schema.ts'
+import { findLink } from './store.ts'
 
 /** Error correction levels: about 7, 15, 25 and 30 % of a code may be damaged. */
-export const levels = ['L', 'M', 'Q', 'H'] as const
-export type Level = (typeof levels)[number]
+const levels = ['L', 'M', 'Q', 'H'] as const
+type Level = (typeof levels)[number]
 
 const names = { L: 'low', M: 'medium', Q: 'quartile', H: 'high' } as const
 
 /** The bytes in the largest code (table 7 of the standard). */
-export const capacity: Readonly<Record<Level, number>> = { L: 2953, M: 2331, Q: 1663, H: 1273 }
+const capacity: Readonly<Record<Level, number>> = { L: 2953, M: 2331, Q: 1663, H: 1273 }
+
+const formats = ['svg', 'png'] as const
+const [minSize, maxSize, maxMargin] = [64, 2048, 16]
+
+const between = (minimum: number, maximum: number, description: string): Rule<number> => ({
+  schema: Type.Integer({ minimum, maximum, description }),
+  parse: (text, label) => integerFrom(minimum, maximum, text, label),
+})
+
+const qrQuery = form({
+  format: optional(oneOf(formats, 'SVG, which scales to any size, or PNG.'), 'svg'),
+  size: optional(between(minSize, maxSize, 'Width and height in pixels, at least one for each module.'), 512),
+  margin: optional(
+    between(0, maxMargin, 'The white on each side, in modules: the squares that a code consists of.'),
+    4,
+  ),
+  level: optional(oneOf(levels, 'How much of the code may be damaged: about 7 (L), 15 (M), 25 (Q) or 30 % (H).'), 'M'),
+})
+
+export const showLinkQr: Operation = {
+  id: 'showLinkQr',
+  method: 'GET',
+  path: '/links/:id/qr',
+  tag: linkOperations.show.tag,
+  summary: 'Show the QR code of a link',
+  description:
+    'The short URL as a QR code: black on white, as a picture. A long short URL has more modules. If `size` or `level` does not fit them, the error names the one that does.',
+  scope: 'links:read',
+  query: qrQuery,
+  headers: ['If-Match', 'If-None-Match'],
+  refused: { format: 'gif', size: '4096' },
+  success: {
+    status: 200,
+    description: 'The picture.',
+    media: { 'image/svg+xml': { schema: Type.String() }, 'image/png': {} },
+    headers: ['ETag', 'Content-Disposition', 'Content-Security-Policy'],
+  },
+  failures: ['not_found', 'precondition_failed', 'validation_failed'],
+}
+
+/** Adds `GET /links/{id}/qr`. */
+export function linkQrRoute(api: Api, storage: Storage, shortUrl: ShortUrl): void {
+  api.add(showLinkQr, async (exchange, { caller }) => {
+    const condition = conditionOf(exchange)
+    const { record } = found(await findLink(storage, caller.account, idOf(exchange, 'link')), 'link')
+    const request = {
+      name: `link-${record.id}`,
+      shortUrl: shortUrl(record.domain_name ?? '', record.alias),
+      query: exchange.query,
+      disposition: 'inline' as const,
+    }
+    return sendQr(exchange, request, condition)
+  })
+}
+
+interface QrRequest {
+  /** The file name without its extension. */
+  readonly name: string
+  readonly shortUrl: string
+  readonly query: Fields
+  /** Whether a browser shows or downloads the image. */
+  readonly disposition: 'inline' | 'attachment'
+  /** Headers of a successful response. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * Sends the QR code of a link in the format, size, margin and level of the query, or 304 if the client has it. Returns
+ * `validation_failed`.
+ */
+export async function sendQr(
+  exchange: Exchange,
+  { name: file, shortUrl, query: sent, disposition, headers = {} }: QrRequest,
+  condition: Condition | null,
+): Promise<Outcome> {
+  const query = qrQuery.check(sent)
+  if (query instanceof Failure) return query
+  const modules = encodeFitting(shortUrl, query)
+  if (modules instanceof Failure) return modules
+  for (const name in headers) addHeader(exchange, name, headers[name] as string)
+  const isSvg = query.format === 'svg'
+  const picture = isSvg ? drawSvg(modules, query) : await drawPng(modules, query)
+  if (addEntityTag(exchange, hash('sha1', picture, 'base64url'), condition)) return send(exchange, 304)
+  addHeader(exchange, 'content-type', isSvg ? 'image/svg+xml' : 'image/png')
+  addHeader(exchange, 'content-disposition', dispositionOf(disposition, `${file}.${query.format}`))
+  // A browser runs scripts in an SVG document that it opens directly.
+  addHeader(exchange, 'content-security-policy', "default-src 'none'; sandbox")
+  return send(exchange, 200, picture)
+}
+
+/** Encodes the short URL. Returns `validation_failed` if it exceeds the level, or the image lacks a pixel per module. */
+function encodeFitting(shortUrl: string, { level, ...frame }: Frame & { readonly level: Level }): Modules | Failure {
+  if (shortUrl.length > capacity[level]) {
+    const highest = levels.findLast((each) => shortUrl.length <= capacity[each])
+    const message = `The level ${level} cannot hold this short URL, which is ${shortUrl.length} characters long. Send level=${highest}.`
+    return validationFailed([{ field: 'level', code: 'not_allowed', message }])
+  }
+  const modules = encodeModules(shortUrl, level)
+  const smallest = modules.length + 2 * frame.margin
+  if (frame.size >= smallest) return modules
+  const message = `The size must be at least ${smallest} for this short URL, so that each module has a pixel.`
+  return validationFailed([{ field: 'size', code: 'out_of_range', message }])
+}
 
 /** The modules of a code, row by row, without its margin: true is dark. */
-export type Modules = readonly (readonly boolean[])[]
+type Modules = readonly (readonly boolean[])[]
 
 /** Encodes an ASCII text, which must fit into the level's capacity. */
 export function encodeModules(text: string, level: Level): Modules {
@@ -22,19 +139,14 @@ export function encodeModules(text: string, level: Level): Modules {
 }
 
 /** The size of the image in pixels, and the smallest white margin on each side in modules. */
-export interface Frame {
+interface Frame {
   readonly size: number
   readonly margin: number
 }
 
-/** Returns the modules per side, including the margin: the smallest size with a pixel per module. */
-export function countModules(modules: Modules, margin: number): number {
-  return modules.length + 2 * margin
-}
-
 /** Draws the code as an SVG document. */
-export function drawSvg(modules: Modules, { size, margin }: Frame): string {
-  const side = countModules(modules, margin)
+function drawSvg(modules: Modules, { size, margin }: Frame): string {
+  const side = modules.length + 2 * margin
   const path = modules.map((row, y) => drawRow(row, margin, y + margin)).join('')
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}" viewBox="0 0 ${side} ${side}"`,
@@ -56,39 +168,24 @@ function drawRow(row: readonly boolean[], left: number, y: number): string {
 
 /** Draws the code as a PNG. Each module has the same whole number of pixels, and the rest widens the margin. */
 export function drawPng(modules: Modules, { size, margin }: Frame): Promise<Buffer> {
-  const scale = Math.floor(size / countModules(modules, margin))
+  const scale = Math.floor(size / (modules.length + 2 * margin))
   const start = Math.floor((size - scale * modules.length) / 2)
   const white = Buffer.alloc(Math.ceil(size / 8), 0xff)
   const lines: Buffer[] = Array(size).fill(white)
   for (const [y, row] of modules.entries()) {
-    lines.fill(drawLine(row, { scale, start, white }), start + y * scale, start + (y + 1) * scale)
+    lines.fill(drawLine(row, scale, start, white), start + y * scale, start + (y + 1) * scale)
   }
   return encodePng(size, lines)
 }
 
-interface Layout {
-  /** Pixels per module. */
-  readonly scale: number
-  /** The first pixel of the first module. */
-  readonly start: number
-  readonly white: Buffer
-}
-
-function drawLine(row: readonly boolean[], { scale, start, white }: Layout): Buffer {
+/** Draws a row, in which each module has `scale` pixels. The first begins at the pixel `start`. */
+function drawLine(row: readonly boolean[], scale: number, start: number, white: Buffer): Buffer {
   const line = Buffer.from(white)
-  for (const [index, isDark] of row.entries()) {
-    if (isDark) blacken(line, start + index * scale, start + (index + 1) * scale)
+  for (let x = 0; x < row.length * scale; x++) {
+    const bit = start + x
+    if (row[Math.floor(x / scale)]) line[bit >> 3] = (line[bit >> 3] as number) & ~(0x80 >> (bit & 7))
   }
   return line
-}
-
-/** Clears the bits from `first` up to `end`, whole bytes where possible. */
-function blacken(line: Buffer, first: number, end: number): void {
-  for (let bit = first; bit < end; ) {
-    const isWhole = bit % 8 === 0 && bit + 8 <= end
-    line[bit >> 3] = isWhole ? 0 : (line[bit >> 3] as number) & ~(0x80 >> (bit & 7))
-    bit += isWhole ? 8 : 1
-  }
 }
 
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])

@@ -3,7 +3,7 @@
 import { findDomain } from '../../domains/store.ts'
 import { found, notFound } from '../../errors.ts'
 import { type Html, html, type Part } from '../../http/html.ts'
-import { sendQr } from '../../links/qr-route.ts'
+import { sendQr } from '../../links/qr.ts'
 import { type Link, linkOf } from '../../links/schema.ts'
 import { findLink } from '../../links/store.ts'
 import type { Space } from '../../spaces/schema.ts'
