@@ -5,16 +5,16 @@ interface Entry<Value> {
   isUsed: boolean
 }
 
-export interface LruCacheOptions<Key, Value> {
-  /** The number of entries. Default: unlimited. */
+interface LruCacheOptions<Key, Value> {
+  /** Default: unlimited. */
   readonly maxEntries?: number
-  /** The weight of all entries together. Default: unlimited. */
+  /** The total weight of all entries. Default: unlimited. */
   readonly maxWeight?: number
   /** Gets each entry that is evicted, replaced or deleted. `clear` does not call it. */
   readonly onRemove?: (key: Key, value: Value) => void
 }
 
-/** The number of used entries that one eviction spares, so that `set` takes microseconds even if all entries were read. */
+/** The entries that one eviction spares, so that `set` takes microseconds even if all entries were read. */
 const maxSpared = 32
 
 /**
@@ -32,7 +32,6 @@ export class LruCache<Key, Value> {
     this.#options = options
   }
 
-  /** The number of entries. */
   get size(): number {
     return this.#entries.size
   }
@@ -69,7 +68,7 @@ export class LruCache<Key, Value> {
     this.#weight = 0
   }
 
-  /** Evicts one entry: the oldest that was not read, of those that it may look at. */
+  /** Evicts the oldest entry that was not read, or the entry after `maxSpared` others. */
   #evict(): void {
     for (let spared = 0; ; spared++) {
       const [key, entry] = this.#nextOldest()

@@ -23,13 +23,11 @@ test('tasks beyond the concurrency wait and start in order, and a full queue rej
   const all = ['a', 'b', 'c', 'd'].map((name) => limit.run(task(name)))
   await assert.rejects(limit.run(task('e')), /full/)
   assert.deepEqual(started, ['a', 'b'])
-  assert.deepEqual([limit.running, limit.waiting], [2, 2])
   for (const [at, name] of ['a', 'b', 'c', 'd'].entries()) {
     endNext()
     assert.equal(await all[at], name)
   }
   assert.deepEqual(started, ['a', 'b', 'c', 'd'])
-  assert.deepEqual([limit.running, limit.waiting], [0, 0])
 })
 
 test('a task that fails lets the next one start', async () => {
@@ -79,7 +77,6 @@ test('rejects a task that waits too long, and never starts it', async (t) => {
   const next = limit.run(task('next'))
   t.mock.timers.tick(1)
   await assert.rejects(late, /full/)
-  assert.equal(limit.waiting, 1)
   endNext()
   await first
   t.mock.timers.tick(1_000)

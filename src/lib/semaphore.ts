@@ -1,11 +1,9 @@
 export interface SemaphoreOptions {
-  /** The number of tasks that run at the same time. */
+  /** The number of tasks that run at the same time, in total and for each key. */
   readonly concurrency: number
-  /** The number of tasks of one key that run at the same time. Default: `concurrency`. */
   readonly concurrencyPerKey?: number
-  /** The number of waiting tasks. Default: unlimited. */
+  /** The number of waiting tasks, in total and for each key. Default: unlimited. */
   readonly maxQueue?: number
-  /** The number of waiting tasks of one key. Default: `maxQueue`. */
   readonly maxQueuePerKey?: number
   /** How long a task may wait. Milliseconds. Default: unlimited. */
   readonly maxWaitMs?: number
@@ -13,9 +11,10 @@ export interface SemaphoreOptions {
   readonly rejection: () => Error
 }
 
-/** The tasks of one key. A waiter is called when its task may start. */
+/** The tasks of one key. */
 interface Group {
   running: number
+  /** The starts of the waiting tasks. */
   readonly waiters: Set<() => void>
 }
 
@@ -31,24 +30,14 @@ export class Semaphore {
   #waiting = 0
 
   constructor(options: SemaphoreOptions) {
-    const { concurrency, maxQueue = Number.POSITIVE_INFINITY } = options
-    this.#options = {
-      concurrencyPerKey: concurrency,
-      maxQueue,
-      maxQueuePerKey: maxQueue,
-      maxWaitMs: Number.POSITIVE_INFINITY,
-      ...options,
+    const unlimited = Number.POSITIVE_INFINITY
+    const defaults = {
+      concurrencyPerKey: unlimited,
+      maxQueue: unlimited,
+      maxQueuePerKey: unlimited,
+      maxWaitMs: unlimited,
     }
-  }
-
-  /** The number of running tasks. */
-  get running(): number {
-    return this.#running
-  }
-
-  /** The number of waiting tasks. */
-  get waiting(): number {
-    return this.#waiting
+    this.#options = { ...defaults, ...options }
   }
 
   /** Runs the task as soon as the limits allow, and returns its result. Throws `rejection()`. */
