@@ -1,8 +1,10 @@
-/** The command line, run in the process of the test: faster than a process each, and its lines are measured. */
+/** The command line in the process of the test: faster than a process for each command, and covered. */
 import { Readable, Writable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { runCli } from '../src/cli/run.ts'
-import type { Variables } from './processes.ts'
+import type { StorageLocation } from '../src/storage/location.ts'
+import { newStorage } from './engine.ts'
+import type { Bench, Variables } from './processes.ts'
 
 export interface Said {
   readonly code: number
@@ -12,25 +14,33 @@ export interface Said {
 
 export interface Around {
   readonly variables?: Variables
-  /** What standard input brings. */
+  /** Standard input. */
   readonly input?: Readable
-  /** Whether a person sees what is printed. */
+  /** Whether the output is a terminal. */
   readonly isTerminal?: boolean
-  /** Stands for the server. */
-  readonly serve?: () => Promise<void>
 }
 
-/** Runs one command to its end. Commands that run at once need the same variables. */
+/** Opens an empty database. `run` runs commands on it. */
+export async function newPlace(t: Bench, engine: StorageLocation['engine'] = 'sqlite') {
+  const storage = await newStorage((work) => t.after(work), engine)
+  const { location } = storage
+  const variables = { DATABASE_URL: location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url }
+  const run = (args: readonly string[], around: Around = {}) =>
+    runHere(args, { ...around, variables: { ...variables, ...around.variables } })
+  return { storage, run }
+}
+
+/** Runs one command to its end. Concurrent commands need the same variables. */
 export async function runHere(args: readonly string[], around: Around = {}): Promise<Said> {
-  const { variables = {}, input = Readable.from([]), isTerminal = false, serve = async () => undefined } = around
-  // The command must not see the tester's own database settings.
-  const strange = Object.keys(process.env).filter((name) => name.startsWith('DATABASE_'))
-  const before = [...strange, ...Object.keys(variables)].map((name) => [name, process.env[name]] as const)
-  for (const name of strange) delete process.env[name]
+  const { variables = {}, input = Readable.from([]), isTerminal = false } = around
+  // The command must not use the tester's own database.
+  const foreign = Object.keys(process.env).filter((name) => name.startsWith('DATABASE_'))
+  const before = [...foreign, ...Object.keys(variables)].map((name) => [name, process.env[name]] as const)
+  for (const name of foreign) delete process.env[name]
   Object.assign(process.env, variables)
   const [out, err] = [new Reader(isTerminal), new Reader(isTerminal)]
   try {
-    const code = await runCli(args, { input: () => input, out, err, serve })
+    const code = await runCli(args, { input: () => input, out, err, serve: async () => undefined })
     for (const stream of [out, err]) await finished(stream.end())
     return { code, stdout: out.text, stderr: err.text }
   } finally {
@@ -41,7 +51,7 @@ export async function runHere(args: readonly string[], around: Around = {}): Pro
   }
 }
 
-/** Takes one text at a time, so that the writer has to wait. */
+/** Accepts one text at a time, so that the writer has to wait. */
 class Reader extends Writable {
   readonly isTTY: boolean
   text = ''

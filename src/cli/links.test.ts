@@ -1,45 +1,49 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { type Around, runHere, type Said } from '../../test/command-line.ts'
-import { newDatabase } from '../../test/processes.ts'
+import { type Around, newPlace as newEmptyPlace } from '../../test/command-line.ts'
 import { createAccount } from '../accounts/store.ts'
 import { insertDomain } from '../domains/store.ts'
 import { removeLink } from '../links/store.ts'
 import { parseHostName } from '../names/host-name.ts'
 import { insertSpace } from '../spaces/store.ts'
-import { openStorage } from '../storage/open.ts'
 import type { Storage } from '../storage/port.ts'
 
-interface Place {
-  readonly path: string
-  readonly storage: Storage
-  /** Runs a command that must succeed. Returns its output. */
-  say(...args: string[]): Promise<string>
-  run(args: readonly string[], around?: Around): Promise<Said>
-}
-
-/** Creates an account with the domains go.acme.com and bücher.example and the spaces Summer, Winter and winter. */
-async function newPlace(t: TestContext): Promise<Place> {
-  const { path, variables } = newDatabase(t)
-  const storage = await openStorage({ engine: 'sqlite', path })
-  t.after(() => storage.close())
+/**
+ * Creates an account with the domains go.acme.com and bücher.example and the spaces Summer, Winter and winter. `say` runs a
+ * command that must succeed, and returns its output.
+ */
+async function newPlace(t: TestContext, engine: 'sqlite' | 'postgres' = 'sqlite') {
+  const { storage, run: runAny } = await newEmptyPlace(t, engine)
   await createAccount(storage, 'Acme')
   for (const name of ['go.acme.com', 'bücher.example']) await addDomain(storage, name)
   for (const name of ['Summer', 'Winter', 'winter']) await insertSpace(storage, 1, { name, color: 1 })
-  const run: Place['run'] = (args, around) => runHere(['links', ...args], { variables, ...around })
-  const say: Place['say'] = async (...args) => {
+  const run = (args: readonly string[], around?: Around) => runAny(['links', ...args], around)
+  const say = async (...args: string[]) => {
     const { code, stdout, stderr } = await run(args)
     assert.deepEqual([code, stderr], [0, ''])
     return stdout.trimEnd()
   }
-  return { path, storage, say, run }
+  return { storage, say, run }
 }
 
 async function addDomain(storage: Storage, text: string): Promise<void> {
   const name = parseHostName(text)
   assert.ok('name' in name)
   await insertDomain(storage, 1, name, { homepage_url: null, not_found_url: null })
+}
+
+for (const engine of ['sqlite', 'postgres'] as const) {
+  test(`creates, lists, shows and deletes links on ${engine}`, async (t) => {
+    const { run, say } = await newPlace(t, engine)
+    for (const domain of ['go.acme.com', 'bücher.example']) {
+      await say('create', 'https://acme.com', '--alias', 'Ähre', '--space', 'SUMMER', '--domain', domain)
+    }
+    assert.equal((await run(['show', 'ähre'])).code, 2)
+    assert.equal(JSON.parse(await say('list', '--search', 'ÄHRE', '--space', 'summer', '--json')).length, 2)
+    await say('delete', 'ÄHRE', '--domain', 'go.acme.com', '--yes')
+    assert.equal(JSON.parse(await say('show', 'ähre', '--json')).domain_id, 2)
+  })
 }
 
 test('create prints only the short URL, or the record with --json', async (t) => {
@@ -182,10 +186,11 @@ test('show prints every field, and requires --domain if several domains have the
 })
 
 test('accepts an alias with a hyphen after --, and an alias equal to the database path', async (t) => {
-  const { path, run, say } = await newPlace(t)
+  const { run, say, storage } = await newPlace(t)
   await say('create', 'https://acme.com', '--alias=-x')
   assert.equal(JSON.parse(await say('show', '--json', '--', '-x')).alias, '-x')
-  assert.match((await run(['show', path])).stderr, /^There is no link /)
+  assert.ok(storage.location.engine === 'sqlite')
+  assert.match((await run(['show', storage.location.path])).stderr, /^There is no link /)
 })
 
 test('delete asks for confirmation at a terminal', async (t) => {
@@ -237,21 +242,3 @@ test('delete fails if the link is deleted during the confirmation', async (t) =>
   assert.equal(code, 1)
   assert.match(stderr, /\[y\/N\] The link http:\/\/go\.acme\.com:3080\/sale is gone already\.\n$/)
 })
-
-for (const [args, sentence] of [
-  [['create'], 'The URL is missing.'],
-  [['show'], 'The ALIAS is missing.'],
-  [['delete', ' '], 'The ALIAS is missing.'],
-  [['list', 'sale'], 'There are more arguments than the command takes.'],
-  [['list', '--limit', '0'], '--limit takes a number from 1 to 1000.'],
-  [['list', '--limit', '1001'], '--limit takes a number from 1 to 1000.'],
-  [['list', '--limit', 'all'], '--limit takes a number from 1 to 1000.'],
-  [['create', 'https://acme.com', '--acount', '1'], 'Unknown option \'--acount\'. Did you mean "--account"?'],
-] as const) {
-  test(`returns 2 for "waymark links ${args.join(' ')}"`, async () => {
-    const { code, stdout, stderr } = await runHere(['links', ...args])
-    const [message, empty, usage = ''] = stderr.split('\n')
-    assert.deepEqual([code, stdout, message, empty], [2, '', sentence, ''])
-    assert.match(usage, /^Usage: npx waymark links /)
-  })
-}

@@ -1,30 +1,28 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { runHere } from '../../test/command-line.ts'
-import { newDatabase, type Variables } from '../../test/processes.ts'
+import { newPlace } from '../../test/command-line.ts'
+import type { Variables } from '../../test/processes.ts'
 import { createAccount } from '../accounts/store.ts'
 import { signInByToken } from '../sessions/store.ts'
-import { openStorage } from '../storage/open.ts'
 
 /** Creates a database with these accounts. */
-async function placeWith(t: TestContext, names: readonly string[]) {
-  const { path, variables } = newDatabase(t)
-  const storage = await openStorage({ engine: 'sqlite', path })
-  t.after(() => storage.close())
+async function placeWith(t: TestContext, names: readonly string[], engine?: 'postgres') {
+  const { storage, run: runAny } = await newPlace(t, engine)
   for (const name of names) await createAccount(storage, name)
-  const run = (args: readonly string[], more: Variables = {}) =>
-    runHere(['login-link', ...args], { variables: { ...variables, ...more } })
+  const run = (args: readonly string[], variables: Variables = {}) => runAny(['login-link', ...args], { variables })
   return { storage, run }
 }
 
-test('prints a link that signs in to the only account once', async (t) => {
-  const { storage, run } = await placeWith(t, ['Acme'])
-  const { code, stdout, stderr } = await run([])
-  assert.deepEqual([code, stderr], [0, ''])
-  const [, token = ''] = /^http:\/\/localhost:3000\/app\/sign-in#(wml_[\w-]{43})\n$/.exec(stdout) ?? []
-  assert.equal((await signInByToken(storage, token, 'x'))?.account_id, 1)
-  assert.equal(await signInByToken(storage, token, 'x'), undefined)
-})
+for (const engine of [undefined, 'postgres'] as const) {
+  test(`prints a link that signs in to the only account once: ${engine ?? 'sqlite'}`, async (t) => {
+    const { storage, run } = await placeWith(t, ['Acme'], engine)
+    const { code, stdout, stderr } = await run([])
+    assert.deepEqual([code, stderr], [0, ''])
+    const [, token = ''] = /^http:\/\/localhost:3000\/app\/sign-in#(wml_[\w-]{43})\n$/.exec(stdout) ?? []
+    assert.equal((await signInByToken(storage, token, 'x'))?.account_id, 1)
+    assert.equal(await signInByToken(storage, token, 'x'), undefined)
+  })
+}
 
 test('--json prints the URL, the account and the expiration in 30 minutes', async (t) => {
   const { storage, run } = await placeWith(t, ['Acme', 'Other'])

@@ -207,6 +207,13 @@ const wrongUses: [args: string[], sentence: string | RegExp][] = [
   [['keys', 'rotate'], 'The KEY is missing.'],
   [['keys', 'rotate', '1', '--overlap', 'soon'], /^--overlap takes a duration such as 30s/],
   [['keys', 'revoke', 'wm_secret'], 'KEY is the ID or the name of a key, as "npx waymark keys list" shows it.'],
+  [['links', 'create'], 'The URL is missing.'],
+  [['links', 'show'], 'The ALIAS is missing.'],
+  [['links', 'delete', ' '], 'The ALIAS is missing.'],
+  [['links', 'list', 'sale'], 'There are more arguments than the command takes.'],
+  [['links', 'list', '--limit', '0'], '--limit takes a number from 1 to 1000.'],
+  [['links', 'list', '--limit', '1001'], '--limit takes a number from 1 to 1000.'],
+  [['links', 'list', '--limit', 'all'], '--limit takes a number from 1 to 1000.'],
   [['export', 'clicks', '--from', '2026-11-02', '--to', '2026-11-01'], '--from is later than --to.'],
 ]
 
