@@ -7,14 +7,13 @@ export interface FileLock {
 }
 
 /**
- * Locks the file, which is made if there is none, until the lock is released or the process ends, however it ends. null
- * if another process, or another thread of this one, holds the lock. Node has no locks of files; those of SQLite are the
- * kernel's.
+ * Locks the file until the lock is released or the process ends. Creates the file if it is missing. Returns null if another
+ * process, or another thread of this one, holds the lock. Uses SQLite's locks, because Node has no file locks.
  */
 export function lockFile(path: string): FileLock | null {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
-    // In memory, so that no journal lies beside the file.
+    // Without a journal file.
     database.exec('pragma journal_mode = memory; begin exclusive')
     return { release: () => database.close() }
   } catch (error) {

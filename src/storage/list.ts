@@ -68,7 +68,7 @@ function readPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
   return matchingPage(engine, listing)
 }
 
-/** Reads a page of all records. Triggers maintain the total, and a deep page is read from the nearer end of the list. */
+/** Reads a page without a search or filter. Triggers maintain the total. A deep page is read from the nearer end. */
 async function plainPage(engine: ListEngine, listing: AnyListing): Promise<Page<Row>> {
   const { offset, limit, after } = listing
   const walk = async (skipped: number, query: OperationNodeSource): Promise<Page<Row> | null> => {
@@ -269,7 +269,7 @@ function selected({ columns, computed = {} }: AnyListable): Sql {
   return sql.raw(columns.map((column) => (column in computed ? `${computed[column]} as ${column}` : column)).join(', '))
 }
 
-/** Returns a fresh object with the columns of a record, because V8 handles the rows of SQLite more slowly. */
+/** Returns a copy of a row with the listed columns, which V8 handles faster than rows of SQLite. */
 function toRow<Row>({ columns }: Listable<Row>, values: Readonly<Record<string, unknown>>): Row {
   const row: Partial<Record<keyof Row, unknown>> = {}
   for (const column of columns) row[column] = values[column]

@@ -1,4 +1,4 @@
-/** The database, as configuration names it. */
+/** A configured database. */
 export type StorageLocation = SqliteLocation | PostgresLocation
 
 export interface SqliteLocation {
@@ -15,7 +15,7 @@ export interface PostgresLocation {
   readonly pool: number
 }
 
-/** Returns the host and the name of a PostgreSQL database, without the password. */
+/** Returns the host and database name of a URL, for messages. */
 export function placeOfPostgres(url: string): string {
   const { host, pathname } = new URL(url)
   return `${host || 'localhost'}${pathname}`

@@ -4,7 +4,6 @@ import { StartupFailure } from '../errors.ts'
 
 export type Migrations = Readonly<Record<string, Migration>>
 
-/** One step of the schema, and whether the database has it. */
 export interface MigrationState {
   readonly name: string
   readonly isApplied: boolean
@@ -30,41 +29,36 @@ export async function migrate(db: Kysely<never>, migrations: Migrations, schema?
  * development version of Waymark created the database.
  */
 export async function statesOf(db: Kysely<never>, migrations: Migrations, schema?: string): Promise<MigrationState[]> {
-  const applied = new Set(await appliedTo(db, schema))
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
+  const isMigrated = tables.some((table) => table.name === DEFAULT_MIGRATION_TABLE && table.schema === schema)
+  if (!isMigrated) return statesBefore(migrations)
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
+  const applied = new Set(rows.map(({ name }) => name))
   if (isFromDevelopment(applied)) {
     throw new StartupFailure(
       `The database was created by a development version of Waymark. Nothing was changed. ${wayOutOfDevelopment}`,
     )
   }
-  const states = statesBefore(migrations).map(({ name }) => ({ name, isApplied: applied.delete(name) }))
-  if (applied.size === 0) return states
-  throw new StartupFailure(
-    'The database was made by a newer version of Waymark. Start that version, or point DATABASE_URL at another database.',
-  )
+  if ([...applied].some((name) => !(name in migrations))) {
+    throw new StartupFailure(
+      'The database was made by a newer version of Waymark. Start that version, or point DATABASE_URL at another database.',
+    )
+  }
+  return statesBefore(migrations).map(({ name }) => ({ name, isApplied: applied.has(name) }))
 }
 
-/** Returns whether these migrations include those from before the first release, which were replaced by one. */
-export function isFromDevelopment(applied: ReadonlySet<string>): boolean {
-  return developmentNames.some((name) => applied.has(name))
-}
-
-/** The first migrations of earlier commits. */
-const developmentNames = ['0001-first', '0001-schema']
-
-/** How to keep the records of a database from before the first release. */
-export const wayOutOfDevelopment =
-  'To keep its data, run "npx waymark export FILE" with the commit that created it, point DATABASE_URL at a new database, start the server once, and run "npx waymark import FILE".'
-
-/** The states where there is no database yet. */
+/** Returns the states of migrations for a missing database. */
 export function statesBefore(migrations: Migrations): MigrationState[] {
   return Object.keys(migrations)
     .sort()
     .map((name) => ({ name, isApplied: false }))
 }
 
-async function appliedTo(db: Kysely<never>, schema?: string): Promise<string[]> {
-  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  if (!tables.some((table) => table.name === DEFAULT_MIGRATION_TABLE && table.schema === schema)) return []
-  const { rows } = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
-  return rows.map(({ name }) => name)
+/** Returns whether the applied migrations include one that was replaced before the first release. */
+export function isFromDevelopment(applied: ReadonlySet<string>): boolean {
+  return applied.has('0001-first') || applied.has('0001-schema')
 }
+
+/** How to keep the records of a database from before the first release. */
+export const wayOutOfDevelopment =
+  'To keep its data, run "npx waymark export FILE" with the commit that created it, point DATABASE_URL at a new database, start the server once, and run "npx waymark import FILE".'

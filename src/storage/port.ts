@@ -18,13 +18,13 @@ export interface Db {
    *
    * - It awaits only the `Db` that it gets, because pending transactions share one commit.
    * - It does not catch the error of a statement, because the transaction on PostgreSQL has failed with it.
-   * - It may run again after a conflict. It reads with `.forUpdate()` what it then changes.
+   * - It may run again after a conflict. Before it changes a record, it reads it with `.forUpdate()`.
    */
   write<T>(work: (db: Db) => Promise<T>, isolation?: Isolation): Promise<T>
 }
 
 /**
- * Isolation of concurrent transactions. By default, a transaction sees what others commit between two of its statements.
+ * Isolation of concurrent transactions. By default, a transaction sees commits of others between two of its statements.
  * `serializable` is for decisions that depend on missing records.
  */
 export type Isolation = 'default' | 'serializable'
@@ -37,7 +37,7 @@ export function transactionOf(execute: Db['execute']): Db {
 
 /** An open database. */
 export interface Storage extends Db {
-  /** Returns one page of an account's records, and their number. Sees only committed data. */
+  /** Returns one page of an account's records, and the total. Sees only committed data. */
   list<Row>(listing: Listing<Row>): Promise<Page<Row>>
   /**
    * Starts background work, such as indexing. `onProblem` gets its errors, which do not affect requests. Call it once, when
@@ -57,7 +57,7 @@ export interface Storage extends Db {
   changesAfter(position: ChangePosition | null): Promise<Changes>
   /** Deletes the changes before `position` in small batches, except the newest 10,000. */
   pruneChanges(position: ChangePosition): Promise<void>
-  /** For other connections to the same database, such as that of a thread. */
+  /** Lets a thread open its own connection to the database. */
   readonly location: StorageLocation
   /** Waits for the writes under way, then closes. Idempotent. */
   close(): Promise<void>
@@ -73,7 +73,7 @@ export interface BatchWriter {
    */
   write<T>(work: (db: Db) => Promise<T>): Promise<T>
   /**
-   * Overwrites deleted rows of a table where the engine still stores them. PostgreSQL leaves `click_days` to its own
+   * Overwrites deleted rows of a table that the engine still stores. PostgreSQL leaves `click_days` to its own
    * vacuum. Throws `database_unavailable` if other connections prevent it.
    */
   scrub(table: 'click_salts' | 'click_days'): Promise<void>
@@ -123,18 +123,18 @@ export interface Meter {
 
 /** A table that can be listed. See `Resource` for the last three properties. */
 export interface Listable<Row> {
-  /** Also the key of its rows in `record_counts`, and the prefix of its indexes. */
+  /** Also its key in `record_counts`, and the prefix of its indexes. */
   readonly table: string
-  /** The columns of a row, in the order of the response. */
+  /** In the order of the response. */
   readonly columns: readonly (keyof Row & string)[]
-  /** SQL over the table's columns for columns that the table does not have. */
+  /** SQL expressions for columns that the table does not have. */
   readonly computed?: Readonly<Record<string, string>>
   readonly sorts: Resource['sorts']
   readonly searched: Resource['searched']
   readonly filters: Resource['filters']
 }
 
-/** A request for one page of the records of `account`. */
+/** A request for one page of an account's records. */
 export interface Listing<Row> {
   readonly of: Listable<Row>
   readonly account: number
@@ -166,5 +166,5 @@ export interface Page<Row> {
   readonly rowsBefore?: number
 }
 
-/** The most matches of a search or a filter that are counted. The page itself is always right. */
+/** A search or filter counts no more matches than this. The page itself is always right. */
 export const countedMatches = 10_000

@@ -1,9 +1,9 @@
 /**
  * Removing a record that any number of links refer to, in steps that block nothing else:
  *
- * 1. The record leaves its account for account 0, which has no keys: from then on, it is gone for all clients.
+ * 1. The record moves to account 0, which has no keys, so that it no longer exists for clients.
  * 2. The links are detached from it, a batch in each transaction.
- * 3. The record is deleted. The foreign key of the links makes sure that none is forgotten.
+ * 3. The record is deleted. Because of the foreign key, that fails while links refer to it.
  *
  * After a crash, the next start finds the record in account 0 and continues.
  */

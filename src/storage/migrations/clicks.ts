@@ -4,8 +4,8 @@ import type { Dialect } from './dialect.ts'
 const [ofLink, ofDomain, ofSpace] = [0, 1, 2]
 
 /**
- * Returns the tables for clicks. A click changes a narrow row of totals and the rows of a day, but not the wide row of the
- * link. Triggers keep the totals in step with links.
+ * Returns the tables for clicks. A click changes narrow rows: the link's totals and the aggregates of the day. Triggers
+ * create and delete the totals along with links.
  */
 export function clickTables(dialect: Dialect): string[] {
   return [...tables(dialect), ...triggers(dialect)]
@@ -57,8 +57,8 @@ function tables({ integer, bytes, json, text, end, keyedEnd }: Dialect): string[
     `create table click_moves (link_id ${integer} not null primary key)${keyedEnd}`,
     `create table click_removals (scope integer not null, id ${integer} not null, primary key (scope, id))${keyedEnd}`,
 
-    // Links that the dashboard can restore for a minute after their deletion. Their days are deleted after that. `link`
-    // is the row of the link with its totals, as JSON; `clicks` is the sum of all classes.
+    // Links that the dashboard can restore for a minute. Their days are deleted afterwards. `link` is JSON of the link's
+    // row and totals, and `clicks` the sum of all classes.
     `create table deleted_links (
       id ${integer} not null primary key,
       account_id ${integer} not null,

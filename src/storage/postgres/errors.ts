@@ -8,9 +8,9 @@ import {
 } from '../../errors.ts'
 
 /**
- * SQLSTATEs and classes that mean that the database is unavailable, not that the program is wrong: lost connections (08),
- * rejected logins (28), a missing database (3D000), serialization failures, deadlocks, unavailable locks, exhausted
- * resources (53), shutdowns and timeouts (57), system errors (58), damaged data, a standby.
+ * SQLSTATEs that mean that the database is unavailable, not that the program is wrong. Classes: lost connections (08),
+ * rejected logins (28), exhausted resources (53), shutdowns and timeouts (57), system errors (58). Single codes: missing
+ * database, serialization failure, deadlock, unavailable lock, standby, idle transaction, damaged data.
  */
 const unavailable = /^(08|28|53|57|58|3D000$|40001$|40P01$|55P03$|25006$|25P0[34]$|XX00[12]$)/
 

@@ -42,8 +42,8 @@ interface TextIndex {
 }
 
 /**
- * One index for each searched text, so that any of them can be searched alone. The first is `<table>_by_text`, as the
- * first migration names it. A migration that changes an expression drops its index.
+ * Returns one index for each searched text, so that a search in one field is fast too. Names are those of the first
+ * migration. A migration that changes an expression drops its index.
  */
 function indexesOf([table, { searched }]: [string, Resource]): TextIndex[] {
   return Object.entries(searched).map(([name, text], at) => ({

@@ -102,12 +102,12 @@ function refuseReadOnly(path: string): void {
 /** Migrates the file. Throws `StartupFailure` if another program or an incompatible version created it. */
 async function checkAndMigrate(path: string): Promise<void> {
   using database = new DatabaseSync(path, { timeout: blockingMs })
-  refuseStranger(path, database)
+  refuseOtherProgram(path, database)
   await migrateSqlite(database, migrations)
 }
 
 /** Throws `StartupFailure` if the database at `path` belongs to another program. */
-export function refuseStranger(path: string, database: DatabaseSync): void {
+export function refuseOtherProgram(path: string, database: DatabaseSync): void {
   const isEmpty = database.prepare('select 1 from sqlite_schema limit 1').get() === undefined
   if (isEmpty || holdsRecords(database)) return
   throw new StartupFailure(`The file ${path} is a database of another program. Point DATABASE_URL at another file.`)

@@ -21,7 +21,7 @@ import { isFromDevelopment, wayOutOfDevelopment } from '../migrate.ts'
 import { migrationsOf } from '../migrations/all.ts'
 import { type OnProgress, takeChecksum } from './checksum.ts'
 import { isBusy, resultCode, resultCodes } from './errors.ts'
-import { holdsRecords, makeFolder, refuseStranger } from './open.ts'
+import { holdsRecords, makeFolder, refuseOtherProgram } from './open.ts'
 import { refuseDatabaseFolder, removeAuxiliaryFiles } from './opened-file.ts'
 
 export interface RestoreOptions {
@@ -118,7 +118,7 @@ function damaged(file: string, why: string): StartupFailure {
 function lockAlone(path: string, isStopped: boolean): DatabaseSync | undefined {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
-    refuseStranger(path, database)
+    refuseOtherProgram(path, database)
     database.exec('pragma journal_mode = delete; begin exclusive')
     return database
   } catch (error) {
