@@ -1,10 +1,9 @@
-/**
- * For tests: a database with a few tables of records, and what its lists must answer, worked out naively.
- */
+/** Random lists, a database with records, and the expected pages, computed by a naive list. */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import fc from 'fast-check'
 import { foldCase } from '../src/lib/fold-case.ts'
 import { resources } from '../src/resources.ts'
 import { searchIndexOf } from '../src/storage/migrations/search.ts'
@@ -19,7 +18,7 @@ export interface Row {
 
 const columns = ['id', 'name', 'created_at'] as const
 
-/** The tables of the product, and `cards`, made up to have all that a list can declare. */
+/** Two tables of the product, and `cards`, which uses every property of a list. */
 export const listables = {
   domains: { table: 'domains', columns, ...resources.domains },
   spaces: { table: 'spaces', columns, ...resources.spaces },
@@ -27,7 +26,8 @@ export const listables = {
     table: 'cards',
     columns,
     sorts: {
-      ...{ name: 'name_folded', weight: 'weight' },
+      name: 'name_folded',
+      weight: 'weight',
       plays: { table: 'card_plays', column: 'plays', key: 'card_id' },
     },
     searched: { name: 'name_folded', note: 'note_folded' },
@@ -37,7 +37,7 @@ export const listables = {
 
 export type Table = keyof typeof listables
 
-/** What a card has that no other record has. */
+/** The columns that only cards have. */
 export interface Card {
   readonly note: string | null
   readonly shelf_id: number | null
@@ -45,6 +45,53 @@ export interface Card {
   readonly weight: number
   /** In a side table. */
   readonly plays: number
+}
+
+/** Pieces of names: cases, combining characters, wildcards, and characters beyond the basic plane. */
+const pieces = [
+  ...['a', 'b', 'ab', 'Shop', 'É', 'e\u0301', 'ß', '😀', '%', '_', '\\', '"', '*', "'", ' ', '.', '-', 'ΟΔΟΣ', 'Эю'],
+  ...['\u0308', '\ue02e', '\u{10fffd}', 'xn--'],
+]
+export const text = fc.oneof(
+  fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 7 }).map((parts) => parts.join('')),
+  // Equal names, and names that are parts of others.
+  fc.constantFrom('Shop', 'shop', 'Shops', 'a"b*', '😀😀😀'),
+)
+export const card: fc.Arbitrary<Card> = fc.record({
+  note: fc.option(text),
+  shelf_id: fc.constantFrom(null, 1, 2),
+  is_kept: fc.constantFrom(0, 1),
+  weight: fc.nat(3),
+  plays: fc.nat(3),
+})
+export const account = fc.constantFrom(1, 2, 9_000)
+
+/** Listings of one table: a page in any order, or a page by id after some record. */
+export function listingOf(table: Table): fc.Arbitrary<Listing<Row>> {
+  const of = listables[table]
+  const range = fc.oneof(
+    fc.record({
+      sortBy: fc.constantFrom('id', ...Object.keys(of.sorts)),
+      offset: fc.oneof(fc.constant(0), fc.nat(40), fc.constantFrom(1_200, 11_900, 20_000)),
+      after: fc.constant(null),
+    }),
+    fc.record({
+      sortBy: fc.constant('id'),
+      offset: fc.constant(0),
+      after: fc.option(fc.oneof(fc.nat(60), fc.nat(13_000), fc.constant(Number.MAX_SAFE_INTEGER))),
+    }),
+  )
+  const filter = fc.record({ shelf_id: card.map((each) => each.shelf_id), is_kept: fc.nat(1) }, { requiredKeys: [] })
+  const criteria = fc.record({
+    of: fc.constant(of),
+    account,
+    search: fc.option(fc.oneof(text, fc.constantFrom('card', 'card 99', 'ote 1', 'none')).map(foldCase)),
+    searchIn: fc.subarray(Object.keys(of.searched), { minLength: 1 }),
+    filter: table === 'cards' ? filter : fc.constant({}),
+    direction: fc.constantFrom('asc' as const, 'desc' as const),
+    limit: fc.integer({ min: 1, max: 100 }),
+  })
+  return fc.tuple(range, criteria).map(([one, other]) => ({ ...one, ...other }))
 }
 
 const cards = `
@@ -73,13 +120,13 @@ const cards = `
 interface Known extends Row {
   readonly table: Table
   readonly account: number
-  /** By sort; a text's bytes are in the order of its code points. */
+  /** By sort. The bytes of a text are in the order of its code points. */
   readonly sortKeys: Readonly<Record<string, Buffer | number>>
   readonly searched: Readonly<Record<string, string | null>>
   readonly filters: Readonly<Record<string, number | null>>
 }
 
-/** A folder of its own, removed by `remove`. */
+/** A temporary folder. */
 export class Folder {
   readonly path = mkdtempSync(join(tmpdir(), 'waymark-lists-'))
   readonly database = join(this.path, 'data.db')
@@ -89,7 +136,7 @@ export class Folder {
   }
 }
 
-/** Makes an empty database in the folder, with a table for cards. */
+/** Creates an empty database in the folder, with a table for cards. */
 export async function migrated(folder: Folder): Promise<Folder> {
   await (await openSqlite(folder.database)).close()
   const db = new DatabaseSync(folder.database, { timeout: 5_000 })
@@ -108,20 +155,20 @@ export function damage(path: string, text: string): void {
   writeFileSync(path, bytes)
 }
 
-/** A database and the records that were put into it. */
+/** A database and its records. */
 export class Records {
   readonly db: DatabaseSync
   readonly all: Known[] = []
   #lastId = { domains: 0, spaces: 0, cards: 0 }
 
-  /** `template` is a database file to begin with, which has no records. */
+  /** `template` is a database file without records, which is copied. */
   constructor(folder: Folder, template?: string) {
     if (template !== undefined) copyFileSync(template, folder.database)
     this.db = new DatabaseSync(folder.database, { enableForeignKeyConstraints: false, timeout: 5_000 })
     this.db.exec('pragma journal_mode = wal; pragma synchronous = off')
   }
 
-  /** Stores a record; a domain's Unicode form is its name, other names are kept in their letter case. */
+  /** Stores a record. The text is the Unicode form of a domain, or the name of a space. */
   insert(table: Exclude<Table, 'cards'>, account: number, text: string): void {
     const folded = foldCase(text)
     if (table === 'spaces') {
@@ -134,7 +181,7 @@ export class Records {
     this.#insertDomain(account, name, text, `${name}\n${folded}`)
   }
 
-  /** Stores a domain whose two forms are one. */
+  /** Stores a domain whose Unicode form is its name. */
   insertAscii(account: number, name: string): void {
     this.#insertDomain(account, name, name, null)
   }
@@ -168,13 +215,13 @@ export class Records {
     return record
   }
 
-  /** Deletes the record at a place, counted around; nothing when there is none. */
+  /** Deletes the record at a place, modulo the number of records. */
   delete(place: number): void {
     const [record] = this.all.splice(place % Math.max(1, this.all.length), 1)
     if (record !== undefined) this.db.exec(`delete from ${record.table} where id = ${record.id}`)
   }
 
-  /** Renames the space or card at a place, counted around; nothing when there is none. */
+  /** Renames the space or card at a place. */
   rename(place: number, name: string): void {
     const renamable = this.all.filter(({ table }) => table !== 'domains')
     const record = renamable[place % Math.max(1, renamable.length)]
@@ -186,7 +233,7 @@ export class Records {
     this.db.prepare(`update ${record.table} set name = ?, name_folded = ? where id = ?`).run(name, folded, record.id)
   }
 
-  /** Moves the card at a place to another shelf; nothing when there is none. */
+  /** Moves the card at a place to another shelf. */
   move(place: number, shelf_id: number | null): void {
     const all = this.all.filter(({ table }) => table === 'cards')
     const record = all[place % Math.max(1, all.length)]
@@ -195,7 +242,7 @@ export class Records {
     this.db.prepare('update cards set shelf_id = ? where id = ?').run(shelf_id, record.id)
   }
 
-  /** What a listing must answer. */
+  /** Returns the expected page. */
   page(listing: Listing<Row>): Page<Row> {
     const { of, account, search, searchIn, filter, sortBy, direction, limit, offset, after } = listing
     const matches = this.all.filter(

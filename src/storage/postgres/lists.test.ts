@@ -1,139 +1,130 @@
-/** Lists of thousands of records, from every direction, with the index of texts and without it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { firstPage } from '../../../test/first-page.ts'
+import { Folder, listables, listingOf, migrated, Records } from '../../../test/lists-model.ts'
 import { execute } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
 import { eventually } from '../../../test/processes.ts'
-import { createAccount } from '../../accounts/store.ts'
-import { foldCase } from '../../lib/fold-case.ts'
-import type { Space } from '../../spaces/schema.ts'
-import { insertSpace, listSpaces } from '../../spaces/store.ts'
-import { countedMatches, type Listing, type Storage } from '../port.ts'
 import { openPostgres } from './open.ts'
+import { makeTextIndexes } from './text-indexes.ts'
 
-const database = await newDatabase()
-const storage: Storage = await openPostgres(database.url, 4)
-const account = (await createAccount(storage, 'Acme')).id
-const other = (await createAccount(storage, 'Other')).id
-let spaces: Space[] = []
+const { url, drop } = await newDatabase()
+const storage = await openPostgres(url, 4)
+const folder = await migrated(new Folder())
+const records = new Records(folder)
 
-const words = ['Shop', 'shop', 'ÉTÉ', 'a%b', 'a_b', 'back\\slash', '日本', 'Z', '💩']
+const words = ['Shop', 'shop', 'ÉTÉ', 'a%b', 'a_b', 'back\\slash', '日本', 'Z', '💩', 'a"b*', "it's"]
 
 before(async () => {
-  for (let from = 0; from < 12_000; from += 1_000) {
-    const stored = await storage.write(async (tx) => {
-      const group: Space[] = []
-      for (let n = from; n < from + 1_000; n++)
-        group.push((await insertSpace(tx, account, { name: nameOf(n), color: 1 })).record)
-      return group
+  records.db.exec('begin')
+  for (let n = 1; n <= 12_500; n++) {
+    records.insertCard(n % 50 === 0 ? 2 : 1, `${words[n % words.length]} card ${n % 900}`, {
+      note: n % 3 === 0 ? null : `Note ${n}`,
+      shelf_id: [null, 1, 2, 3][n % 4] ?? null,
+      is_kept: n % 10 === 0 ? 0 : 1,
+      weight: n % 300,
+      plays: (n * 7) % 50,
     })
-    spaces.push(...stored)
-    await insertSpace(storage, other, { name: 'Shop of another', color: 1 })
   }
-  const gone = spaces.filter(({ id }) => id % 7 === 0)
-  await execute(database.url, `delete from spaces where id % 7 = 0 and account_id = ${account}`)
-  spaces = spaces.filter((space) => !gone.includes(space))
+  records.db.exec('commit')
+  const rowsOf = (table: string) => JSON.stringify(records.db.prepare(`select * from ${table}`).all())
+  await execute(
+    url,
+    `create table cards (
+      id bigint primary key, account_id bigint not null, name text not null, name_folded text collate "C" not null,
+      note_folded text, shelf_id bigint, is_kept integer not null, weight integer not null, created_at text not null
+    );
+    create index cards_by_account on cards (account_id, id);
+    create index cards_by_name on cards (account_id, name_folded, id);
+    create index cards_by_weight on cards (account_id, weight, id);
+    create index cards_by_shelf_id on cards (account_id, shelf_id, id);
+    create index cards_by_is_kept on cards (account_id, is_kept, id);
+    create table card_plays (
+      card_id bigint primary key, account_id bigint not null, shelf_id bigint, plays integer not null
+    );
+    create index card_plays_by_plays on card_plays (account_id, plays, card_id);
+    create trigger stored after insert on cards for each row execute function record_stored();
+    insert into cards select * from json_populate_recordset(null::cards, $data$${rowsOf('cards')}$data$);
+    insert into card_plays select * from json_populate_recordset(null::card_plays, $data$${rowsOf('card_plays')}$data$);
+    analyze cards, card_plays`,
+  )
+  await makeIndexes()
 })
 
 after(async () => {
+  records.db.close()
+  folder.remove()
   await storage.close()
-  await database.drop()
+  await drop()
 })
 
-function nameOf(n: number): string {
-  return `${words[n % words.length]} · ${n % 3 === 0 ? n : ''}`.trim()
-}
+const makeIndexes = () => makeTextIndexes(url, { cards: { singular: 'card', ...listables.cards } })
 
-function expected({ search, sortBy, direction, limit, offset }: Omit<Listing<Space>, 'of' | 'account'>) {
-  const matches = spaces.filter(({ name }) => search === null || foldCase(name).includes(foldCase(search)))
-  const keyOf = new Map(matches.map((space) => [space, Buffer.from(foldCase(space.name))]))
-  const byName = (a: Space, b: Space) => Buffer.compare(keyOf.get(a) as Buffer, keyOf.get(b) as Buffer)
-  const sign = direction === 'asc' ? 1 : -1
-  matches.sort((a, b) => sign * ((sortBy === 'name' ? byName(a, b) : 0) || a.id - b.id))
-  const totalIsExact = search === null || matches.length <= countedMatches
-  const total = totalIsExact ? matches.length : countedMatches
-  return { rows: matches.slice(offset, offset + limit), total, totalIsExact }
-}
-
-const listing = fc.record({
-  search: fc.option(
-    fc.constantFrom(
-      'shop',
-      'shop · 99',
-      'BACK\\SLASH · ',
-      'a%b · 1',
-      'SHOP',
-      'été',
-      '%',
-      '_',
-      '\\',
-      '日',
-      '日本',
-      '💩',
-      '9',
-      '99',
-      '999',
-      ' ',
-      '·',
-      ' · 1',
-      'none',
-      'p 1',
-    ),
-  ),
-  sortBy: fc.constantFrom('id' as const, 'name' as const),
-  direction: fc.constantFrom('asc' as const, 'desc' as const),
-  limit: fc.constantFrom(10, 25, 50, 100),
-  offset: fc.oneof(fc.constantFrom(0, 10, 1_000, 1_010, 5_140, 10_200, 10_270, 10_280, 50_000), fc.nat(10_300)),
-})
-
-async function holds(): Promise<void> {
-  await fc.assert(
-    fc.asyncProperty(listing, async (each) => {
-      const asked = { ...firstPage, ...each }
-      assert.deepEqual(await listSpaces(storage, account, asked), expected(asked))
-    }),
-    { numRuns: 100 },
+async function indexes(): Promise<unknown[]> {
+  const rows = await execute(
+    url,
+    `select relname from pg_class join pg_index on indexrelid = oid
+      where relname like 'cards\\_by\\_%text' and indisvalid order by 1`,
   )
+  return rows.map(({ relname }) => relname)
 }
 
-const indexes = () =>
-  execute(
-    database.url,
-    `select relname from pg_class join pg_index on indexrelid = oid where relname like '%by_text' and indisvalid order by 1`,
-  )
-const all = ['domains_by_text', 'links_by_text', 'spaces_by_text'].map((relname) => ({ relname }))
+const textIndexes = ['cards_by_note_text', 'cards_by_text']
 
-test('every page has the rows, the order and the total that a naive list has', async () => {
-  assert.deepEqual(await indexes(), all)
-  await holds()
+async function assertPages(): Promise<void> {
+  const property = fc.asyncProperty(listingOf('cards'), async (listing) => {
+    assert.deepEqual(await storage.list(listing), records.page(listing))
+  })
+  await fc.assert(property, { numRuns: 100 })
+}
+
+test('returns the rows, order and total of a naive list', async () => {
+  assert.deepEqual(await indexes(), textIndexes)
+  await assertPages()
 })
 
-test('the same without pg_trgm, whose indexes the next start makes once the extension is back', async () => {
-  await execute(database.url, 'drop extension pg_trgm cascade')
+test('returns the right page, without an exact total, for a filter with more matches than are counted', async () => {
+  const listing = { ...firstPage, of: listables.cards, account: 1, filter: { is_kept: 1 } }
+  for (const changed of [{}, { after: 6_000 }, { sortBy: 'weight' }, { sortBy: 'plays' }]) {
+    const page = await storage.list({ ...listing, ...changed })
+    assert.deepEqual(page, records.page({ ...listing, ...changed }))
+    assert.equal(page.totalIsExact, false)
+  }
+})
+
+test('finds a rare term with the index of each searched text', async () => {
+  const plan = await execute(
+    url,
+    `explain select id from cards where account_id = 1 and (name_folded like '%card 777%' or note_folded like '%e 12344%')`,
+  )
+  assert.match(JSON.stringify(plan), /cards_by_text.*cards_by_note_text/)
+})
+
+test('lists without pg_trgm, and creates its indexes when the extension is back', async () => {
+  await execute(url, 'drop extension pg_trgm cascade')
   assert.deepEqual(await indexes(), [])
-  await holds()
-  storage.start((error) => assert.fail(String(error)))
-  await execute(database.url, 'create extension pg_trgm')
-  const again = await openPostgres(database.url, 1)
-  again.start((error) => assert.fail(String(error)))
-  await eventually(async () => (await indexes()).length === all.length)
-  await again.close()
-  await holds()
+  await makeIndexes()
+  await assertPages()
+  await execute(url, 'create extension pg_trgm')
+  await makeIndexes()
+  assert.deepEqual(await indexes(), textIndexes)
 })
 
-test('an index whose making was interrupted is made again', async () => {
-  await execute(database.url, `update pg_index set indisvalid = false where indexrelid = 'spaces_by_text'::regclass`)
-  assert.equal((await indexes()).length, all.length - 1)
-  storage.start((error) => assert.fail(String(error)))
-  await eventually(async () => (await indexes()).length === all.length)
+test('creates an interrupted index again', async () => {
+  await execute(url, `update pg_index set indisvalid = false where indexrelid = 'cards_by_text'::regclass`)
+  assert.deepEqual(await indexes(), ['cards_by_note_text'])
+  await makeIndexes()
+  assert.deepEqual(await indexes(), textIndexes)
 })
 
-test('a failure to make an index is reported, and harms no request', async () => {
+test('creates the indexes of every table after the start, and reports errors', async () => {
+  const valid = `select relname from pg_class join pg_index on indexrelid = oid
+    where relname ~ '^(domains|spaces|links)_by_(.*_)?text$' and indisvalid`
+  storage.start((error) => assert.fail(String(error)))
+  await eventually(async () => (await execute(url, valid)).length === 5)
   const { promise, resolve } = Promise.withResolvers<unknown>()
-  await execute(database.url, 'drop index domains_by_text; alter table domains rename to elsewhere')
+  await execute(url, 'drop index domains_by_text; alter table domains rename to elsewhere')
   storage.start(resolve)
   assert.match(String(await promise), /relation "domains" does not exist/)
-  await execute(database.url, 'alter table elsewhere rename to domains')
 })
