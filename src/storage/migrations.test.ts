@@ -1,42 +1,66 @@
+/** Migrations on both engines. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { createAccount, listAccounts } from '../accounts/store.ts'
+import { execute } from '../../test/postgres.ts'
+import { newDatabase } from '../../test/postgres-database.ts'
+import { waymark } from '../../test/processes.ts'
+import { createAccount } from '../accounts/store.ts'
 import { StartupFailure } from '../errors.ts'
+import type { Migrations } from './migrate.ts'
+import { openStorage } from './open.ts'
+import { atDatabase, migratePostgres } from './postgres/open.ts'
 import { migrateSqlite } from './sqlite/migrating.ts'
-import { openSqlite } from './sqlite/open.ts'
 
-function newPath(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  return join(folder, 'test.db')
+/** An empty database. */
+interface Empty {
+  readonly url: string
+  migrate(migrations: Migrations): Promise<void>
+  query(text: string): Promise<unknown[]>
+  /** Returns the tables, without those of the migrator. */
+  tables(): Promise<unknown[]>
 }
 
-function openFile(t: TestContext, path: string): DatabaseSync {
+function onSqlite(t: TestContext): Empty {
+  const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
+  const path = join(folder, 'test.db')
   const database = new DatabaseSync(path)
   t.after(() => {
-    if (database.isOpen) database.close()
+    database.close()
+    rmSync(folder, { recursive: true })
   })
-  return database
+  const query = async (text: string) => database.prepare(text).all()
+  return {
+    url: `sqlite:${path}`,
+    migrate: (migrations) => migrateSqlite(database, migrations),
+    query,
+    tables: () => query(`select name from sqlite_schema where tbl_name not like 'kysely_migration%'`),
+  }
 }
 
-/** Without those of the migrator itself. */
-function tablesOf(database: DatabaseSync): unknown[] {
-  return database
-    .prepare(`select name from sqlite_schema where tbl_name not like 'kysely_migration%' order by name`)
-    .all()
+async function onPostgres(t: TestContext): Promise<Empty> {
+  const { url, drop } = await newDatabase(false)
+  t.after(drop)
+  return {
+    url,
+    migrate: (migrations) => atDatabase(url, (db, schema) => migratePostgres(db, migrations, schema)),
+    query: (text) => execute(url, text),
+    tables: () =>
+      execute(
+        url,
+        `select tablename from pg_tables where schemaname = 'public' and tablename not like 'kysely_migration%'`,
+      ),
+  }
 }
 
 const songs: Migration = { up: (db) => db.schema.createTable('songs').addColumn('id', 'integer').execute() }
 const broken: Migration = {
-  up: async (db) => {
+  up: async (db: Kysely<never>) => {
     await db.schema.createTable('half').addColumn('id', 'integer').execute()
     await sql`insert into nowhere values (1)`.execute(db)
   },
@@ -45,105 +69,53 @@ const broken: Migration = {
 const isStartupFailure = (message: RegExp) => (error: unknown) =>
   error instanceof StartupFailure && message.test(error.message)
 
-test('migrations run once, in the order of their names, and what is there stays', async (t) => {
-  const database = openFile(t, newPath(t))
-  const order: string[] = []
-  const noted = (name: string): Migration => ({ up: async () => void order.push(name) })
-  await migrateSqlite(database, { '0001-songs': songs, '0002-next': noted('next') })
-  database.exec('insert into songs values (7)')
-  await migrateSqlite(database, { '0003-last': noted('last'), '0002-next': noted('next'), '0001-songs': songs })
-  await migrateSqlite(database, { '0003-last': noted('last'), '0002-next': noted('next'), '0001-songs': songs })
-  assert.deepEqual(order, ['next', 'last'])
-  assert.equal(database.prepare('select id from songs').all()[0]?.id, 7)
-})
-
-test('a migration that fails leaves nothing, neither of itself nor of those before it', async (t) => {
-  const database = openFile(t, newPath(t))
-  await assert.rejects(
-    migrateSqlite(database, { '0001-songs': songs, '0002-broken': broken }),
-    isStartupFailure(
-      /^The database could not be migrated at 0002-broken: no such table: nowhere\. Nothing was changed\.$/,
-    ),
-  )
-  assert.deepEqual(tablesOf(database), [])
-})
-
-test('a migration that fills the disk leaves nothing, and the next start migrates', async (t) => {
-  const path = newPath(t)
-  const database = openFile(t, path)
-  database.exec('pragma max_page_count = 10')
-  const large: Migration = {
-    up: async (db) => {
-      await songs.up(db)
-      await sql`insert into songs with recursive n(id) as (select 1 union all select id + 1 from n where id < 100000)
-        select id from n`.execute(db)
-    },
-  }
-  await assert.rejects(migrateSqlite(database, { '0001-large': large }), isStartupFailure(/disk is full/))
-  assert.deepEqual(tablesOf(database), [])
-  database.close()
-  await (await openSqlite(path)).close()
-})
-
-test('a database that a newer version made is refused and left as it is', async (t) => {
-  const database = openFile(t, newPath(t))
-  await migrateSqlite(database, { '0001-songs': songs, '0002-later': { up: async () => undefined } })
-  const before = tablesOf(database)
-  await assert.rejects(
-    migrateSqlite(database, { '0001-songs': songs }),
-    isStartupFailure(/^The database was made by a newer version of Waymark\. /),
-  )
-  assert.deepEqual(tablesOf(database), before)
-})
-
-test('a database that is up to date opens while another process writes', async (t) => {
-  const path = newPath(t)
-  await (await openSqlite(path)).close()
-  const writer = openFile(t, path)
-  writer.exec('begin immediate')
-  const storage = await openSqlite(path, 0)
-  assert.deepEqual(await listAccounts(storage), [])
-  await storage.close()
-})
-
-test('a database that another process locks whole is reported as in use', async (t) => {
-  const path = newPath(t)
-  const other = openFile(t, path)
-  other.exec('create table songs (id); begin exclusive')
-  await assert.rejects(openSqlite(path, 50), isStartupFailure(/^The database \S+ is in use by another process/))
-})
-
-test('a path that SQLite cannot open is refused in one sentence', async () => {
-  await assert.rejects(
-    openSqlite(`${tmpdir()}/${'x'.repeat(300)}`),
-    isStartupFailure(/^The database \S+ cannot be opened: /),
-  )
-})
-
-test('processes that start at once on a new database migrate it once', async (t) => {
-  for (let round = 0; round < 4; round++) {
-    const path = newPath(t)
-    const ends = await Promise.all([opened(path), opened(path), opened(path)])
-    assert.deepEqual(ends, ['', '', ''])
-    const storage = await openSqlite(path)
-    assert.equal((await createAccount(storage, 'Acme')).id, 1)
-    await storage.close()
-  }
-})
-
-/** Opens the database in another process; returns what that process wrote to stderr. */
-async function opened(path: string): Promise<string> {
-  const script = `
-    import { openSqlite } from ${JSON.stringify(new URL('./sqlite/open.ts', import.meta.url).href)}
-    const storage = await openSqlite(process.argv[1])
-    await storage.close()`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script, path], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+for (const open of [onSqlite, onPostgres]) {
+  test(`runs each migration once, in the order of names, and keeps records: ${open.name}`, async (t) => {
+    const database = await open(t)
+    const order: string[] = []
+    const logging = (name: string): Migration => ({ up: async () => void order.push(name) })
+    await database.migrate({ '0001-songs': songs, '0002-next': logging('next') })
+    await database.query('insert into songs values (7)')
+    const all = { '0003-last': logging('last'), '0002-next': logging('next'), '0001-songs': songs }
+    await database.migrate(all)
+    await database.migrate(all)
+    assert.deepEqual(order, ['next', 'last'])
+    assert.deepEqual(
+      await database.query('select id from songs').then((rows) => rows.map((row) => ({ ...Object(row) }))),
+      [{ id: 7 }],
+    )
   })
-  let complaint = ''
-  child.stderr.on('data', (text: Buffer) => {
-    complaint += text
+
+  test(`changes nothing if a migration fails, not even by earlier ones: ${open.name}`, async (t) => {
+    const database = await open(t)
+    const message = /^The database could not be migrated at 0002-broken: .*nowhere.*\. Nothing was changed\.$/
+    await assert.rejects(database.migrate({ '0001-songs': songs, '0002-broken': broken }), isStartupFailure(message))
+    assert.deepEqual(await database.tables(), [])
   })
-  await once(child, 'close')
-  return complaint
+
+  test(`rejects a database of a newer version, and does not change it: ${open.name}`, async (t) => {
+    const database = await open(t)
+    await database.migrate({ '0001-songs': songs, '0002-later': { up: async () => undefined } })
+    const before = await database.tables()
+    const message = /^The database was made by a newer version of Waymark\. /
+    await assert.rejects(database.migrate({ '0001-songs': songs }), isStartupFailure(message))
+    assert.deepEqual(await database.tables(), before)
+  })
+
+  test(`migrates a new database once if processes start together: ${open.name}`, async (t) => {
+    for (let round = 0; round < 2; round++) {
+      const { url } = await open(t)
+      const starts = Array.from({ length: 3 }, () => waymark(t, ['migrate', '--json'], { DATABASE_URL: url }))
+      for (const { code, stdout, stderr } of await Promise.all(starts)) {
+        assert.deepEqual([code, stderr], [0, ''])
+        assert.equal(JSON.parse(stdout)[0].status, 'applied')
+      }
+      const isSqlite = url.startsWith('sqlite:')
+      const storage = await openStorage(
+        isSqlite ? { engine: 'sqlite', path: url.slice('sqlite:'.length) } : { engine: 'postgres', url, pool: 1 },
+      )
+      assert.equal((await createAccount(storage, 'Acme')).id, 1)
+      await storage.close()
+    }
+  })
 }

@@ -1,13 +1,59 @@
-/** Sentences for the operator when the connection lacks a password or a pooler lacks a setting. */
+/** Opening a database: limits, schemas, and sentences for the operator. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { type Kysely, sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+import pg from 'pg'
 import { execute, startPostgres } from '../../../test/postgres.ts'
 import { newDatabase } from '../../../test/postgres-database.ts'
-import { openPostgres } from './open.ts'
+import { createAccount, listAccounts } from '../../accounts/store.ts'
+import { StartupFailure } from '../../errors.ts'
+import { atDatabase, faultOf, migratePostgres, openPostgres } from './open.ts'
+
+async function emptyDatabase(t: TestContext): Promise<string> {
+  const { url, drop } = await newDatabase(false)
+  t.after(drop)
+  return url
+}
+
+test('migrates without the limit on statements that the database sets', async (t) => {
+  const url = await emptyDatabase(t)
+  await execute(url, `alter database ${new URL(url).pathname.slice(1)} set statement_timeout = 100`)
+  const slow: Migration = { up: async (db: Kysely<never>) => void (await sql`select pg_sleep(0.3)`.execute(db)) }
+  await atDatabase(url, (db, schema) => migratePostgres(db, { '0001-slow': slow }, schema))
+})
+
+test('ignores tables of another program in another schema', async (t) => {
+  const url = await emptyDatabase(t)
+  await execute(
+    url,
+    'create schema other; create table other.kysely_migration (name text); create table other.keys (x text)',
+  )
+  const storage = await openPostgres(url, 1)
+  assert.equal((await createAccount(storage, 'Acme')).id, 1)
+  await storage.close()
+})
+
+test('opens a migrated database while another process migrates or writes', async (t) => {
+  const { url, drop } = await newDatabase()
+  t.after(drop)
+  await atDatabase(url, (db) =>
+    db.transaction().execute(async () => {
+      const storage = await openPostgres(url, 1)
+      assert.deepEqual(await listAccounts(storage), [])
+      await storage.close()
+    }),
+  )
+})
+
+test('rejects PostgreSQL older than 14', () => {
+  assert.match(String(faultOf({ version: 13, encoding: 'UTF8' })), /^The database is PostgreSQL 13\. /)
+  assert.equal(faultOf({ version: 14, encoding: 'UTF8' }), null)
+})
 
 test('names the places for a password when it is missing', async (t) => {
   const server = await startPostgres()
@@ -66,9 +112,67 @@ test('says that migrations need the primary when the database is read-only', asy
   })
 })
 
+test('says that a certificate is not trusted, or why else a connection fails', async (t) => {
+  const untrusted = [
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_GET_ISSUER_CERT',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ]
+  for (const code of [...untrusted, 'CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'EPROTO']) {
+    const failure = Object.assign(new Error('failed'), { code })
+    const query = t.mock.method(pg.Pool.prototype, 'query', () => Promise.reject(failure))
+    await assert.rejects(openPostgres('postgres://db.example/links', 1), {
+      message: untrusted.includes(code)
+        ? `The database db.example/links shows a certificate that is not trusted here (${code}). Add sslrootcert=FILE to DATABASE_URL, with the certificate of its authority.`
+        : 'The database db.example/links cannot be reached: failed. Check DATABASE_URL, and that it runs.',
+    })
+    query.mock.restore()
+  }
+})
+
 test('names a certificate file that cannot be read', async () => {
   const url = 'postgres://user@127.0.0.1:1/waymark?sslmode=verify-full&sslrootcert=/no/such.pem'
   await assert.rejects(openPostgres(url, 1), {
     message: 'DATABASE_URL names a file that cannot be read: /no/such.pem (ENOENT).',
   })
+})
+
+test('names the reason why a database cannot be used, without the password', async (t) => {
+  const url = await emptyDatabase(t)
+  const changed = (change: (url: URL) => void) => {
+    const other = new URL(url)
+    other.password = 'Hush-Hush'
+    change(other)
+    return other.href
+  }
+  const { password } = new URL(url)
+  const latin = `${new URL(url).pathname.slice(1)}_latin`
+  await execute(url, `create database ${latin} encoding 'LATIN1' locale 'C' template template0`)
+  await execute(
+    url,
+    `do $$ begin if not exists (select from pg_roles where rolname = 'waymark_guest') then
+    create role waymark_guest login password 'guest'; end if; end $$;
+    revoke create on schema public from public`,
+  )
+  const cases: [url: string, sentence: RegExp][] = [
+    [changed((to) => Object.assign(to, { username: 'nobody' })), /^The database \S+ refuses the user/],
+    [changed((to) => Object.assign(to, { port: '1' })), /^The database \S+ cannot be reached: connect ECONNREFUSED/],
+    [changed((to) => Object.assign(to, { password, pathname: '/none' })), /^There is no database \S+none\. /],
+    [changed((to) => Object.assign(to, { password, pathname: `/${latin}` })), /^The database is encoded in LATIN1\. /],
+    [
+      changed((to) => Object.assign(to, { username: 'waymark_guest', password: 'guest' })),
+      /^The user may not make tables in the database [^\n]*createdb --owner=USER[^\n]*$/,
+    ],
+  ]
+  for (const [wrong, sentence] of cases) {
+    await assert.rejects(openPostgres(wrong, 1), (error) => {
+      assert.ok(error instanceof StartupFailure)
+      assert.doesNotMatch(error.message, /Hush-Hush/)
+      assert.match(error.message, sentence)
+      return true
+    })
+  }
+  await execute(url, `drop database ${latin}`)
 })

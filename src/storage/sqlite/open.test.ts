@@ -5,10 +5,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { sql } from 'kysely'
+import type { Migration } from 'kysely/migration'
+import { listAccounts } from '../../accounts/store.ts'
 import { StartupFailure } from '../../errors.ts'
+import { migrateSqlite } from './migrating.ts'
 import { openSqlite } from './open.ts'
 
-/** Another connection to a database file, which may do what another process may. */
+/** Opens a connection like that of another process. */
 function openOther(t: TestContext): { path: string; other: DatabaseSync } {
   const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
   const path = join(folder, 'test.db')
@@ -20,9 +24,12 @@ function openOther(t: TestContext): { path: string; other: DatabaseSync } {
   return { path, other }
 }
 
-test('a lock for which SQLite itself does not wait is awaited', async (t) => {
+const isStartupFailure = (message: RegExp) => (error: unknown) =>
+  error instanceof StartupFailure && message.test(error.message)
+
+test('waits for a lock for which SQLite itself does not wait', async (t) => {
   const { path, other } = openOther(t)
-  // Before its first commit the file is in another journal mode, which cannot be changed while somebody writes.
+  // Before its first commit, the file is in another journal mode, which cannot be changed during a write.
   other.exec('begin; create table half (id)')
   const opening = openSqlite(path)
   await wait(30)
@@ -30,13 +37,39 @@ test('a lock for which SQLite itself does not wait is awaited', async (t) => {
   await (await opening).close()
 })
 
-test('a lock that is never released is said in one sentence', async (t) => {
+test('names the problem when a lock is never released', async (t) => {
   const { path, other } = openOther(t)
   await (await openSqlite(path)).close()
   other.exec('pragma locking_mode = exclusive; begin exclusive; commit')
-  await assert.rejects(openSqlite(path, 100), (error: unknown) => {
-    assert.ok(error instanceof StartupFailure)
-    assert.match(error.message, /^The database \S+ is in use by another process that does not let go of it\./)
-    return true
-  })
+  const message = /^The database \S+ is in use by another process that does not let go of it\./
+  await assert.rejects(openSqlite(path, 100), isStartupFailure(message))
+})
+
+test('opens a migrated database while another process writes', async (t) => {
+  const { path, other } = openOther(t)
+  await (await openSqlite(path)).close()
+  other.exec('begin immediate')
+  const storage = await openSqlite(path, 0)
+  assert.deepEqual(await listAccounts(storage), [])
+  await storage.close()
+})
+
+test('changes nothing if a migration fills the disk, and migrates at the next start', async (t) => {
+  const { path, other } = openOther(t)
+  other.exec('pragma max_page_count = 10')
+  const large: Migration = {
+    up: async (db) => {
+      await sql`create table songs as with recursive n(id) as (select 1 union all select id + 1 from n where id < 100000)
+        select id from n`.execute(db)
+    },
+  }
+  await assert.rejects(migrateSqlite(other, { '0001-large': large }), isStartupFailure(/disk is full/))
+  assert.deepEqual(other.prepare('select name from sqlite_schema').all(), [])
+  other.close()
+  await (await openSqlite(path)).close()
+})
+
+test('names a path that SQLite cannot open', async () => {
+  const path = `${tmpdir()}/${'x'.repeat(300)}`
+  await assert.rejects(openSqlite(path), isStartupFailure(/^The database \S+ cannot be opened: /))
 })
