@@ -20,7 +20,6 @@ export class CountSync {
   readonly #counters: Readonly<Record<string, RateCounter>>
   readonly #node = randomUUID()
   readonly #periodic: Periodic
-  #isStarted = false
   #isHurried = false
   /** Whether the last sync failed. Until one succeeds, none is hurried, to spare the database. */
   #isDown = false
@@ -41,7 +40,6 @@ export class CountSync {
 
   /** Loads the current counts of the other processes, and keeps synchronizing them. */
   start(): void {
-    this.#isStarted = true
     this.#periodic.start(0)
   }
 
@@ -55,7 +53,7 @@ export class CountSync {
   /** Publishes the counts of this process a last time. */
   async close(): Promise<void> {
     await this.#periodic.close()
-    if (this.#isStarted) await this.#publish().catch(() => undefined)
+    if (this.#periodic.isStarted) await this.#publish().catch(() => undefined)
   }
 
   async #sync(): Promise<void> {

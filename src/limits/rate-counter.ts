@@ -13,9 +13,7 @@ export interface WindowCount {
 }
 
 interface Counter {
-  /** Shifts the windows of the subject, so that windows do not all end at the same time. */
-  readonly offset: number
-  endsAt: number
+  readonly endsAt: number
   local: number
   remote: number
   published: number
@@ -102,23 +100,18 @@ export class RateCounter {
   }
 
   #counterOf(subject: string, now: number): Counter {
-    const counter = this.#counters.get(subject) ?? this.#create(subject)
-    if (isOver(counter.endsAt, now)) {
-      counter.endsAt = now + windowMs - ((now + counter.offset) % windowMs)
-      counter.local = 0
-      counter.remote = 0
-      counter.published = 0
+    let key = subject
+    let counter = this.#counters.get(key)
+    if (counter === undefined && this.#counters.size >= this.#maxSubjects) {
+      key = overflow
+      counter = this.#counters.get(key)
     }
-    return counter
-  }
-
-  #create(subject: string): Counter {
-    if (this.#counters.size >= this.#maxSubjects && subject !== overflow) {
-      return this.#counters.get(overflow) ?? this.#create(overflow)
-    }
-    const counter = { offset: offsetOf(subject), endsAt: 0, local: 0, remote: 0, published: 0 }
-    this.#counters.set(subject, counter)
-    return counter
+    if (counter !== undefined && !isOver(counter.endsAt, now)) return counter
+    // The windows of different subjects do not end at the same time.
+    const endsAt = now + windowMs - ((now + offsetOf(key)) % windowMs)
+    const started = { endsAt, local: 0, remote: 0, published: 0 }
+    this.#counters.set(key, started)
+    return started
   }
 }
 

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns'
-import type { LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { overloaded } from '../errors.ts'
 import { fingerprintOf, fingerprintPath } from '../instance/fingerprint.ts'
 import { LruCache } from '../lib/lru-cache.ts'
@@ -88,7 +88,7 @@ export class DomainChecks {
     const last = this.#lookups.get(host)
     if (last !== undefined && this.#now() - last.since < addressCacheMs) return last.addresses
     if (!isPublicName(host) || this.#active >= this.#concurrency) return []
-    const addresses = this.#addresses(host)
+    const addresses = this.#lookUp(host)
     const lookup: Lookup = { since: this.#now(), addresses, found: last?.found ?? [] }
     this.#lookups.set(host, lookup)
     lookup.found = await addresses
@@ -101,7 +101,7 @@ export class DomainChecks {
     return this.#lookups.get(host)?.found ?? []
   }
 
-  async #addresses(host: string): Promise<readonly string[]> {
+  async #lookUp(host: string): Promise<readonly string[]> {
     this.#active += 1
     try {
       return addressesIn(await findRecords(host, this.#options.dns ?? defaultDns))
@@ -122,7 +122,8 @@ export class DomainChecks {
       // The system's resolver would block one of its few threads for many seconds.
       const isSilent = records === 'no answer' && !localName.test(name)
       const answer = isSilent ? 'no answer' : await probe(url, fingerprint, this.#counted(how, familyOf(records)))
-      return { records, answer: answer === 'no answer' && hasNoAddress(records) ? 'no DNS' : answer }
+      const hasNoAddress = records !== 'no answer' && addressesIn(records).length === 0
+      return { records, answer: answer === 'no answer' && hasNoAddress ? 'no DNS' : answer }
     } finally {
       this.#active -= 1
     }
@@ -144,18 +145,12 @@ export class DomainChecks {
 
 /** Returns the only address family of the records, because the DNS may be silent on the other one; 0 for any. */
 function familyOf(records: FoundRecords): 0 | 4 | 6 {
-  const has = (wanted: string) =>
-    records !== 'no answer' && records !== 'no records' && records.some(({ type }) => type === wanted)
-  if (has('A') === has('AAAA')) return 0
-  return has('A') ? 4 : 6
+  const families = new Set(addressesIn(records).map(isIP))
+  const [family] = families
+  return families.size === 1 ? (family as 4 | 6) : 0
 }
 
 /** Returns the addresses among the records. */
 export function addressesIn(records: FoundRecords): string[] {
-  if (records === 'no answer' || records === 'no records') return []
-  return records.flatMap(({ type, value }) => (type === 'CNAME' ? [] : [value]))
-}
-
-function hasNoAddress(records: FoundRecords): boolean {
-  return records !== 'no answer' && (records === 'no records' || records.every(({ type }) => type === 'CNAME'))
+  return typeof records === 'string' ? [] : records.flatMap(({ type, value }) => (type === 'CNAME' ? [] : [value]))
 }

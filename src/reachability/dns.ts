@@ -60,15 +60,11 @@ async function recordsOf(
  * if unknown.
  */
 export function recordsFor(name: string, publicHost: string | null, addresses: readonly string[]): DnsRecord[] {
-  const host = withoutBrackets(publicHost ?? '')
+  // The URL Standard requires brackets around IPv6 addresses.
+  const host = (publicHost ?? '').replace(/^\[(.*)\]$/, '$1')
   if (isPublicName(host) && host !== name && !isApex(name)) return [{ type: 'CNAME', name, value: host }]
   const known = [...new Set([host, ...addresses])].filter(isPublicAddress)
   return known.map((value) => ({ type: isIPv6(value) ? 'AAAA' : 'A', name, value }))
-}
-
-/** Removes the brackets that the URL Standard requires around IPv6 addresses. */
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[(.*)\]$/, '$1')
 }
 
 /** Returns false for IP addresses and for names that only have a meaning on this machine or network. */
@@ -83,19 +79,13 @@ function isPublicAddress(address: string): boolean {
 
 /** Loopback, link-local and private addresses: of RFC 1122, 1918, 3927, 4193, 4291 and 6598. */
 const notPublic = new BlockList()
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-] as const)
-  notPublic.addSubnet(network, prefix)
-for (const [network, prefix] of [
-  ['::', 127],
-  ['fc00::', 7],
-  ['fe80::', 10],
-] as const)
-  notPublic.addSubnet(network, prefix, 'ipv6')
+notPublic.addSubnet('0.0.0.0', 8)
+notPublic.addSubnet('10.0.0.0', 8)
+notPublic.addSubnet('100.64.0.0', 10)
+notPublic.addSubnet('127.0.0.0', 8)
+notPublic.addSubnet('169.254.0.0', 16)
+notPublic.addSubnet('172.16.0.0', 12)
+notPublic.addSubnet('192.168.0.0', 16)
+notPublic.addSubnet('::', 127, 'ipv6')
+notPublic.addSubnet('fc00::', 7, 'ipv6')
+notPublic.addSubnet('fe80::', 10, 'ipv6')

@@ -8,8 +8,8 @@ const maxPauseMs = 30_000
 /** Changes are pruned when they are one to two of these intervals old. Milliseconds. */
 const pruneEveryMs = 60_000
 
-export interface ChangeFeedOptions {
-  /** Milliseconds on a monotonic clock. */
+interface ChangeFeedOptions {
+  /** Monotonic milliseconds. */
   readonly now: () => number
   /** Updates memory. If it throws, it is called again with `unknown`. */
   readonly apply: (changes: Changes['changes']) => Promise<void>

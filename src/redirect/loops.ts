@@ -16,17 +16,17 @@ const maxHops = 20
 /** Finds redirects that return to the visited address, directly or through other domains of the instance. */
 export class Loops {
   readonly #directory: Pick<Directory, 'domainNamed' | 'linkOf'>
-  /** The port of short URLs, as the URL Standard writes it. */
   readonly #ownPort: string
 
+  /** `ownPort` is the port of short URLs, as the URL Standard writes it. */
   constructor(directory: Pick<Directory, 'domainNamed' | 'linkOf'>, ownPort: string) {
     this.#directory = directory
     this.#ownPort = ownPort
   }
 
   /**
-   * Returns whether a visitor at `start` who is redirected to `target` returns to `start`. Returns a promise if `target` is
-   * an address of this instance. `host` is the request's Host header.
+   * Returns whether a visitor at `start` who is redirected to `target` returns to `start`. Returns a promise if the instance
+   * serves `target`. `host` is the request's Host header.
    */
   isLoop(start: Address, target: RedirectTarget, host: string): false | Promise<boolean> {
     const first = this.#addressOf(target, host)
@@ -36,17 +36,14 @@ export class Loops {
   async #returnsTo(start: Address, first: Address, host: string): Promise<boolean> {
     let at: Address | undefined = first
     for (let hops = 0; hops < maxHops && at !== undefined; hops += 1) {
-      if (isSame(start, at)) return true
+      if (keyOf(at) === keyOf(start)) return true
       const redirect: PreparedRedirect | null = await this.#redirectAt(at)
       at = redirect === null ? undefined : this.#addressOf(redirect.target, host)
     }
     return false
   }
 
-  /**
-   * Returns the instance's own address that a target names, if any. The instance has the default ports, the port of
-   * short URLs, and that in the Host header.
-   */
+  /** The instance has the default ports, the port of short URLs, and that in the Host header. */
   #addressOf({ name, port, pathname }: RedirectTarget, host: string): Address | undefined {
     const domain = name === null ? undefined : this.#directory.domainNamed(name)
     if (domain === undefined) return undefined
@@ -63,9 +60,7 @@ export class Loops {
   }
 }
 
-/** An address is a path of a domain, because queries do not change the response. */
-function isSame(one: Address, other: Address): boolean {
-  if (one.domain.id !== other.domain.id || one.path.kind !== other.path.kind) return false
-  if (one.path.kind !== 'alias' || other.path.kind !== 'alias') return true
-  return one.path.alias === other.path.alias && one.path.asksForPreview === other.path.asksForPreview
+/** Queries do not change the response. */
+function keyOf({ domain, path }: Address): string {
+  return JSON.stringify([domain.id, path])
 }

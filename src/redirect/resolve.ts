@@ -1,4 +1,5 @@
 /** Decides how each visit is answered, without HTTP. Pure. */
+import type { ServedDomain } from './store.ts'
 import type { VisitedPath } from './visited-url.ts'
 
 /** The parts of a link that the decision depends on. */
@@ -12,23 +13,17 @@ export interface LinkState {
   readonly redirect_password: string | null
 }
 
-/** The parts of a domain that the decision depends on. */
-export interface DomainUrls {
-  readonly homepage_url: string | null
-  readonly not_found_url: string | null
-}
-
-/** The decision for a visit. Stored URLs are null if they are not set. */
+/**
+ * The decision for a visit. Stored URLs are null if they are not set. A link with a `clicks_limit` redirects only people,
+ * and only while the limit leaves clicks.
+ */
 export type Resolution<Link> =
   | { readonly kind: 'robots' | 'favicon' }
-  | { readonly kind: 'homepage'; readonly url: string }
-  | { readonly kind: 'not_found'; readonly url: string | null }
+  | { readonly kind: 'homepage' | 'not_found'; readonly url: string | null }
   | { readonly kind: 'expired'; readonly url: string | null; readonly hadForm: boolean }
-  /** The link's redirect. With a `clicks_limit`, only for people, and only while the limit leaves clicks. */
-  | { readonly kind: 'redirect'; readonly link: Link }
-  | { readonly kind: 'preview'; readonly link: Link }
-  /** The link's redirect, after its password. */
-  | { readonly kind: 'password'; readonly link: Link }
+  | { readonly kind: 'redirect' | 'password' | 'preview'; readonly link: Link }
+
+type DomainUrls = Pick<ServedDomain, 'homepage_url' | 'not_found_url'>
 
 /**
  * Decides how a path of the domain is answered. `link` is the link of the path; null if there is none. `now` is in Unix
@@ -42,9 +37,8 @@ export function resolve<Link extends LinkState>(
 ): Resolution<Link> {
   switch (path.kind) {
     case 'robots':
-      return { kind: 'robots' }
     case 'favicon':
-      return { kind: 'favicon' }
+      return path
     case 'homepage':
       return domain.homepage_url === null ? notFound(domain) : { kind: 'homepage', url: domain.homepage_url }
     case 'undecodable':
@@ -63,7 +57,7 @@ function resolvePreview<Link extends LinkState>(link: Link, domain: DomainUrls):
 function resolveVisit<Link extends LinkState>(link: Link, domain: DomainUrls, now: number): Resolution<Link> {
   if (isScheduled(link, now)) return notFound(domain)
   if (isExpired(link, now)) return expired(link, domain)
-  return link.redirect_password === null ? { kind: 'redirect', link } : { kind: 'password', link }
+  return { kind: link.redirect_password === null ? 'redirect' : 'password', link }
 }
 
 /** Returns whether the link's period has not started yet. */
@@ -78,14 +72,10 @@ export function isExpired({ endsAt, isUsedUp }: LinkState, now: number): boolean
 
 /** Returns the resolution for an expired link. */
 export function expired(link: LinkState, domain: DomainUrls): Resolution<never> {
-  return {
-    kind: 'expired',
-    url: link.expiration_url ?? domain.not_found_url,
-    hadForm: link.redirect_password !== null,
-  }
+  const url = link.expiration_url ?? domain.not_found_url
+  return { kind: 'expired', url, hadForm: link.redirect_password !== null }
 }
 
-/** Returns the resolution for an unknown link. */
-export function notFound({ not_found_url }: DomainUrls): Resolution<never> {
+function notFound({ not_found_url }: DomainUrls): Resolution<never> {
   return { kind: 'not_found', url: not_found_url }
 }

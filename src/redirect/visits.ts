@@ -62,8 +62,6 @@ interface Visit extends Address {
 
 type Response = Outcome | Promise<Outcome>
 
-type FallbackResolution = Extract<Resolution<ServedLink>, { readonly url: string | null }>
-
 /** The maximum size of a password form. Bytes. */
 const maxFormBytes = 4 * 1024
 
@@ -100,7 +98,9 @@ export class Visits {
   #answerFrom(visit: Visit, link: ServedLink | null): Response {
     const { method } = visit.exchange
     const resolution = resolve(visit.path, visit.domain, link, Date.now())
-    const allow = mayPost(resolution) ? withPost : withoutPost
+    // A link with a password form may have expired while a visitor typed.
+    const hasForm = resolution.kind === 'password' || (resolution.kind === 'expired' && resolution.hadForm)
+    const allow = hasForm ? withPost : withoutPost
     if (!allow.includes(method)) return this.#counted('method_not_allowed', methodNotAllowed(method, allow))
     return this.#respond(visit, resolution)
   }
@@ -156,7 +156,10 @@ export class Visits {
     return this.#counted('redirect', sendRedirect(exchange, isPrepared ? redirect : redirectTo(location, status)))
   }
 
-  #redirectToFallback(visit: Visit, { kind, url }: FallbackResolution): Response {
+  #redirectToFallback(
+    visit: Visit,
+    { kind, url }: { readonly kind: VisitKind; readonly url: string | null },
+  ): Response {
     if (url === null) return this.#counted(kind, kind === 'expired' ? linkExpired : linkNotFound)
     const redirect = fallbackRedirect(url)
     return this.#unlessLoop(visit, redirect, () => this.#counted(kind, sendRedirect(visit.exchange, redirect)))
@@ -193,11 +196,6 @@ export class Visits {
 const withoutPost = ['GET', 'HEAD']
 const withPost = ['GET', 'HEAD', 'POST']
 
-/** Returns whether the address has a password form, or had one: the link may have expired while a visitor typed. */
-function mayPost(resolution: Resolution<unknown>): boolean {
-  return resolution.kind === 'password' || (resolution.kind === 'expired' && resolution.hadForm)
-}
-
 const fingerprintTarget = `/${fingerprintPath}`
 
 /** Sends the fingerprint, which shows that the domain resolves to this instance. Not counted as a visit. */
@@ -218,13 +216,13 @@ const pageHeaders = {
   'content-security-policy': pagePolicy,
 }
 
-/** Returns whether a browser prefetches the link: by Sec-Purpose, or by one of its predecessors. */
+/** Sec-Purpose and its predecessors. */
+const prefetchHeaders = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
+const prefetchPurpose = /\b(?:prefetch|prerender|preview)\b/i
+
 function isPrefetch(headers: IncomingHttpHeaders): boolean {
   return prefetchHeaders.some((name) => headers[name] !== undefined && prefetchPurpose.test(String(headers[name])))
 }
-
-const prefetchHeaders = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz']
-const prefetchPurpose = /\b(?:prefetch|prerender|preview)\b/i
 
 /** A prefetched redirect would later be followed without a request. After a failure, the browser requests it again. */
 function rejectPrefetch(exchange: Exchange): undefined {
