@@ -16,25 +16,22 @@ const json = 'application/json; charset=utf-8'
 
 /** Adds the API documents: `/openapi.json` for programs, `/docs` for people. Their code is loaded at the first request. */
 export function documents(routes: Routes, operations: readonly Operation[], address: PublicAddress): void {
-  const buildDocument = async (bodies: Bodies) => {
-    const { openApiDocument } = await import('./openapi/document.ts')
-    return JSON.stringify(openApiDocument(operations, urlPlaceholder, bodies))
-  }
-  const buildFiles = async () => {
-    const { referenceFiles } = await import('./reference/page.ts')
-    return referenceFiles(await documentText('all'))
-  }
   const texts = new Map<Bodies, Promise<string>>()
-  const documentText = (bodies: Bodies) => cached(texts, bodies, () => buildDocument(bodies))
   const compressed = new Map<string, Promise<StaticContent>>()
-  const files = new Map<'files', ReturnType<typeof buildFiles>>()
+  const files = new Map<'files', Promise<ReadonlyMap<string, StaticContent>>>()
+
+  const textOf = (bodies: Bodies) =>
+    cached(texts, bodies, async () => {
+      const { openApiDocument } = await import('./openapi/document.ts')
+      return JSON.stringify(openApiDocument(operations, urlPlaceholder, bodies))
+    })
 
   /** `url` is part of the document, because generated clients need an absolute URL. */
   async function documentFor(url: string, bodies: Bodies): Promise<StaticContent> {
-    const text = async () => (await documentText(bodies)).replace(urlPlaceholder, url)
+    const text = (await textOf(bodies)).replace(urlPlaceholder, url)
     const name = `${bodies} ${url}`
-    if (!compressed.has(name) && compressed.size >= maxDocuments) return plainContent(json, await text())
-    return cached(compressed, name, async () => staticContent(json, await text()))
+    if (!compressed.has(name) && compressed.size >= maxDocuments) return plainContent(json, text)
+    return cached(compressed, name, () => staticContent(json, text))
   }
 
   async function sendDocument(exchange: Exchange): Promise<Outcome> {
@@ -45,7 +42,11 @@ export function documents(routes: Routes, operations: readonly Operation[], addr
   }
 
   async function sendFile(exchange: Exchange, name: string): Promise<Outcome> {
-    const file = (await cached(files, 'files', buildFiles)).get(name)
+    const all = await cached(files, 'files', async () => {
+      const { referenceFiles } = await import('./reference/page.ts')
+      return referenceFiles(await textOf('all'))
+    })
+    const file = all.get(name)
     if (file === undefined) return new Failure('route_not_found', 'The reference has no such file. It begins at /docs.')
     addHeader(exchange, 'content-security-policy', contentSecurityPolicy)
     return sendStatic(exchange, file)
@@ -63,16 +64,9 @@ export function documents(routes: Routes, operations: readonly Operation[], addr
 }
 
 /** Allows only this server, so that the page works offline and other servers do not see its visitors. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  "base-uri 'none'",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "img-src 'self' blob:",
-  "script-src 'self'",
-  "style-src 'self'",
-].join('; ')
+const contentSecurityPolicy =
+  "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; " +
+  "frame-ancestors 'none'; img-src 'self' blob:; script-src 'self'; style-src 'self'"
 
 function redirect(exchange: Exchange): Outcome {
   addHeader(exchange, 'location', '/docs')
@@ -81,10 +75,11 @@ function redirect(exchange: Exchange): Outcome {
 
 /** Returns the cached result for the key, or runs `work` and caches its result unless it fails. */
 function cached<Key, T>(results: Map<Key, Promise<T>>, key: Key, work: () => Promise<T>): Promise<T> {
-  const known = results.get(key)
-  if (known !== undefined) return known
-  const result = work()
-  results.set(key, result)
-  result.catch(() => results.delete(key))
+  let result = results.get(key)
+  if (result === undefined) {
+    result = work()
+    results.set(key, result)
+    result.catch(() => results.delete(key))
+  }
   return result
 }

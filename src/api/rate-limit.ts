@@ -9,15 +9,6 @@ import type { Db } from '../storage/port.ts'
 
 /** Failed authentications per window and client network. */
 const maxFailures = 300
-/** Subjects that are counted separately. */
-const maxKeys = 1_000_000
-const maxAddresses = 100_000
-/**
- * The shares of the limits by which processes may lag behind each other. There are many addresses, and a client may have
- * many of them, so a few failures of one address are not published.
- */
-const publishShareOfKeys = 0.01
-const publishShareOfAddresses = 0.1
 
 type Policy = 'key' | 'session' | 'address'
 
@@ -44,8 +35,9 @@ export class RateLimits {
     this.perMinute = requestsPerMinute > 0 ? requestsPerMinute : null
     this.#limits = { key: requestsPerMinute, session: requestsPerMinute, address: maxFailures }
     const hurry = () => this.#sync.hurry()
-    const perKey = { limit: requestsPerMinute, publishShare: publishShareOfKeys, maxSubjects: maxKeys }
-    const perAddress = { limit: maxFailures, publishShare: publishShareOfAddresses, maxSubjects: maxAddresses }
+    const perKey = { limit: requestsPerMinute, publishShare: 0.01, maxSubjects: 1_000_000 }
+    // A client may have many addresses, so a few failures of one address are not published.
+    const perAddress = { limit: maxFailures, publishShare: 0.1, maxSubjects: 100_000 }
     this.#counters = {
       key: new RateCounter(perKey, hurry),
       session: new RateCounter(perKey, hurry),

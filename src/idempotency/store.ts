@@ -52,8 +52,9 @@ export class IdempotentRequests {
   }
 
   /**
-   * Runs `work` and stores its response; see `runOnce`. Without a claim, only runs `work`. Throws
-   * `idempotency_in_progress` while this process works on the same claim.
+   * Runs `work` and stores its response in the same transaction, or returns the stored response of the claim. Stores nothing
+   * if `work` throws. Without a claim, only runs `work`. Throws `idempotency_key_reused` if the key belongs to another
+   * request, and `idempotency_in_progress` while the same claim is being carried out.
    */
   async run(claim: Claim | null, work: (db: Db) => Promise<StoredResponse>): Promise<OnceResult> {
     if (claim === null) return { ...(await work(this.#db)), isReplayed: false }
@@ -61,7 +62,14 @@ export class IdempotentRequests {
     if (this.#running.has(name)) throw idempotencyInProgress()
     this.#running.add(name)
     try {
-      return await runOnce(this.#db, claim, work)
+      return await this.#db.write(async (tx) => {
+        // An overlapping transaction on another process waits here for this one.
+        const id = await claimKey(tx, claim, Date.now())
+        if (id === undefined) return findResponse(tx, claim)
+        const response = await work(tx)
+        await tx.execute(query.updateTable('stored_responses').set(response).where('id', '=', id))
+        return { ...response, isReplayed: false }
+      })
     } finally {
       this.#running.delete(name)
     }
@@ -81,34 +89,18 @@ export class IdempotentRequests {
 }
 
 /**
- * The version of fingerprints. Increase it when a release computes another fingerprint for the same request: from other
- * parts, in another order, or with other values. Stored responses with another version are ignored, so their requests are
- * carried out again. Version 1 had no prefix.
+ * The version of fingerprints. Increase it when a release computes another fingerprint for the same request. Stored
+ * responses with another version are ignored, so their requests are carried out again.
  */
 const fingerprintVersion = 2
 
 /**
- * Computes the fingerprint of a request, which depends on all parts. A part may be a password, so the fingerprint is keyed
- * with a secret that the database does not have. Therefore, a copy of the database does not help to guess passwords.
+ * Computes the fingerprint of a request. A part may be a password, so the fingerprint is keyed with a secret that the
+ * database does not have. Therefore, a copy of the database does not help to guess passwords.
  */
 export function fingerprintOf(parts: readonly unknown[], secret: string): string {
   const digest = createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
   return `${fingerprintVersion}:${digest}`
-}
-
-/**
- * Runs `work` and stores its response in the same transaction, or returns the stored response. Stores nothing if `work`
- * throws. Throws `idempotency_key_reused` if the key belongs to another request. The key is claimed before `work` starts, so
- * that an overlapping transaction waits for this one.
- */
-function runOnce(db: Db, claim: Claim, work: (tx: Db) => Promise<StoredResponse>): Promise<OnceResult> {
-  return db.write(async (tx) => {
-    const id = await claimKey(tx, claim, Date.now())
-    if (id === undefined) return findResponse(tx, claim)
-    const { status, location, etag, body } = await work(tx)
-    await tx.execute(query.updateTable('stored_responses').set({ status, location, etag, body }).where('id', '=', id))
-    return { status, location, etag, body, isReplayed: false }
-  })
 }
 
 /**

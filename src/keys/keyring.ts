@@ -12,16 +12,9 @@ const cacheMs = 5_000
 const maxCached = 10_000
 const writeUsesEveryMs = 30_000
 
-interface ValidKey {
-  readonly caller: Caller
-  /** Unix milliseconds; infinity for a key that does not expire. */
-  readonly expiresAt: number
+interface Known<Result> {
+  readonly result: Result
   /** Monotonic milliseconds. */
-  readonly until: number
-}
-
-interface RejectedKey {
-  readonly failure: Failure
   readonly until: number
 }
 
@@ -31,8 +24,8 @@ const unknown = new Failure('invalid_api_key', 'The API key is unknown. Issue on
 /** Identifies the callers of requests by their keys. Caches valid and rejected keys for a few seconds. */
 export class Keyring {
   readonly #db: Db
-  readonly #valid: LruCache<string, ValidKey>
-  readonly #rejected: LruCache<string, RejectedKey>
+  readonly #valid: LruCache<string, Known<Caller>>
+  readonly #rejected: LruCache<string, Known<Failure>>
   #uses = new Map<number, string>()
   readonly #writingUses = new Periodic(() => this.#writeUses(), { everyMs: writeUsesEveryMs, onError: () => undefined })
 
@@ -51,12 +44,8 @@ export class Keyring {
   identify(secret: string): Caller | Failure | Promise<Caller | Failure> {
     if (!isWellFormedKey(secret)) return malformed
     const fingerprint = fingerprintOf(secret)
-    const now = performance.now()
-    const valid = this.#valid.get(fingerprint)
-    if (valid !== undefined && valid.until > now && valid.expiresAt > Date.now()) return valid.caller
-    const rejected = this.#rejected.get(fingerprint)
-    if (rejected !== undefined && rejected.until > now) return rejected.failure
-    return this.#lookUp(fingerprint)
+    const known = this.#valid.get(fingerprint) ?? this.#rejected.get(fingerprint)
+    return known !== undefined && known.until > performance.now() ? known.result : this.#lookUp(fingerprint)
   }
 
   /** Writes the last uses to the database. */
@@ -78,15 +67,16 @@ export class Keyring {
   }
 
   #reject(fingerprint: string, failure: Failure): Failure {
-    this.#rejected.set(fingerprint, { failure, until: performance.now() + cacheMs })
+    this.#valid.delete(fingerprint)
+    this.#rejected.set(fingerprint, { result: failure, until: performance.now() + cacheMs })
     return failure
   }
 
-  #accept(fingerprint: string, record: Key): Caller {
-    const expiresAt = record.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(record.expires_at)
-    const caller = { key: record.id, account: record.account_id, scopes: record.scopes }
-    this.#valid.set(fingerprint, { caller, expiresAt, until: performance.now() + cacheMs })
-    this.#uses.set(record.id, new Date().toISOString())
+  #accept(fingerprint: string, { id, account_id, scopes, expires_at }: Key): Caller {
+    const caller = { key: id, account: account_id, scopes }
+    const lifetimeMs = expires_at === null ? cacheMs : Date.parse(expires_at) - Date.now()
+    this.#valid.set(fingerprint, { result: caller, until: performance.now() + Math.min(cacheMs, lifetimeMs) })
+    this.#uses.set(id, new Date().toISOString())
     return caller
   }
 
