@@ -1,6 +1,5 @@
 /** Raw clicks for the tests of sinks. */
-import type { ClickRow } from '../src/analytics/sink/row.ts'
-import type { Sink, SinkBatch } from '../src/analytics/sink/sink.ts'
+import type { ClickRow, Sink, SinkBatch } from '../src/analytics/sink/sink.ts'
 
 /** A person's click on link `id`. */
 export function clickOf(id: number): ClickRow {

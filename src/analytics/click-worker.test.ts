@@ -189,7 +189,7 @@ test('rejects with the cause if the thread dies of a batch', async (t) => {
   })
 })
 
-test('raw clicks reach the sink, what it measures is shown, and its outages are told', async (t) => {
+test('sends raw clicks without the exact time to the sink, and reports its meters and outages', async (t) => {
   const later: Later = (work) => t.after(work)
   const { storage, account, domain, link } = await place(later)
   const { location } = storage
@@ -211,7 +211,7 @@ test('raw clicks reach the sink, what it measures is shown, and its outages are 
   })
   later(() => worker.close())
   await worker.start()
-  await worker.write(1, visits(link, {}, { class: 'preview', count: 2 }, { link: link + 99 }))
+  await worker.write(1, visits(link, { atMs: 3_599_999 }, { class: 'preview', count: 2 }, { link: link + 99 }))
   await eventually(() => problems.length === 1)
   await rmdir(path)
   const sent = worker.sinkMeters.find(({ name }) => name === 'sent_rows')?.value as () => number

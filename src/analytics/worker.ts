@@ -10,8 +10,7 @@ import { type Click, ClickStore, type CountedClick } from './click-store.ts'
 import type { ClickNotice, ClickRequest, ClickWorkerData, SinkProblem } from './click-worker.ts'
 import { ClickMaintenance } from './maintenance.ts'
 import { openSink } from './sink/open.ts'
-import { rowsOf } from './sink/row.ts'
-import { Dropped, SpoolUnusable } from './sink/sink.ts'
+import { Dropped, rowsOf, SpoolUnusable } from './sink/sink.ts'
 
 const metersEveryMs = 1_000
 
@@ -24,7 +23,6 @@ const maintenance = new ClickMaintenance(database)
 const sink = openSink(clicksSink, (error) => {
   notify({ kind: 'sink problem', error: String(error), problem: sinkProblemOf(error) })
 })
-sink?.begin()
 if (sink !== null) setInterval(() => notify({ kind: 'sink meters', values: sink.measured }), metersEveryMs).unref()
 
 serveRequests<ClickRequest, boolean>({
@@ -54,7 +52,7 @@ async function handle(request: ClickRequest): Promise<boolean> {
   }
 }
 
-/** Before the commit, so that a kill loses no raw click. The sink may get clicks whose commit fails. */
+/** Runs before the commit, so that SIGKILL loses no raw click. The sink may get clicks whose commit fails. */
 function sendToSink(clicks: readonly CountedClick[]): void {
   sink?.put(clicks.flatMap(rowsOf))
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { clicksOf, SinkInMemory } from '../../../test/click-rows.ts'
 import { eventually, newFolder } from '../../../test/processes.ts'
-import { ClickSink } from './click-sink.ts'
+import { ClickSink } from './open.ts'
 import { SpoolUnusable } from './sink.ts'
 import { Spool } from './spool.ts'
 import { openSpoolFolder } from './spool-folder.ts'
@@ -22,7 +22,6 @@ for (const [what, block] of [
     writeFileSync(file, '')
     const open = () => new Spool(openSpoolFolder(root), sink, { maxBytes: 1e9, onProblem })
     const clicks = new ClickSink(open, onProblem)
-    clicks.begin()
     clicks.put(clicksOf(1, 2))
     clicks.put(clicksOf(3, 3))
     assert.deepEqual(clicks.measured, [0, 0, 0, 3])

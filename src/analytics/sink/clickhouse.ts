@@ -1,5 +1,4 @@
-import { columns } from './row.ts'
-import { linesOf, type Sink, SinkFailure, Unconfirmed } from './sink.ts'
+import { columns, linesOf, type Sink, SinkFailure, Unconfirmed } from './sink.ts'
 
 /** A table of a ClickHouse server. */
 export interface ClickHouseTable {
@@ -11,18 +10,18 @@ export interface ClickHouseTable {
   readonly table: string
 }
 
-/** How long an insert may take. */
+/** How long an insert may take. Milliseconds. */
 const defaultTimeoutMs = 30_000
-/** What is shown of a server's error. */
+/** The characters of a server's error in messages. */
 const maxShown = 300
 
 /**
- * Inserts clicks into a table of ClickHouse (22.2 or newer) over HTTP, a batch in one insert. The id of the batch is the
- * insert's deduplication token, so a table that has a deduplication window keeps a batch once, however often it is sent.
+ * Inserts each batch into a table of ClickHouse (22.2 or newer) over HTTP. The batch id is the deduplication token, so a
+ * table with a deduplication window stores a repeated batch once.
  */
 export function clickHouseSink(to: ClickHouseTable, timeoutMs = defaultTimeoutMs): Sink {
   const headers = {
-    // Bytes of UTF-8: the server reads them so, and a header takes no other characters.
+    // The server expects UTF-8, and headers are Latin-1.
     'X-ClickHouse-User': Buffer.from(to.user).toString('latin1'),
     'X-ClickHouse-Key': Buffer.from(to.password).toString('latin1'),
     'Content-Type': 'application/x-ndjson',
@@ -30,7 +29,7 @@ export function clickHouseSink(to: ClickHouseTable, timeoutMs = defaultTimeoutMs
   const settings = {
     database: to.database,
     query: `INSERT INTO ${to.table} (batch, row, ${columns.join(', ')}) FORMAT JSONEachRow`,
-    // The answer must mean that the rows are in the table.
+    // The rows must be in the table before the response.
     async_insert: '0',
     date_time_input_format: 'best_effort',
   }
@@ -38,7 +37,7 @@ export function clickHouseSink(to: ClickHouseTable, timeoutMs = defaultTimeoutMs
     send: async (batch, signal) => {
       const query = new URLSearchParams({ ...settings, insert_deduplication_token: batch.id })
       const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-      // A redirect would take the password to another server.
+      // A redirect would send the password to another server.
       const request = { method: 'POST', headers, body: linesOf(batch), signal: limited, redirect: 'error' } as const
       const { response, text } = await answerTo(`${to.url}/?${query}`, request).catch((error) => {
         throw new SinkFailure(`ClickHouse at ${to.url} does not answer: ${reasonOf(error)}.`, { cause: error })
@@ -62,17 +61,17 @@ async function answerTo(url: string, request: RequestInit): Promise<{ response: 
   return { response, text: await response.text() }
 }
 
-/** `fetch failed` alone would not help. */
+/** The message of `fetch` is only "fetch failed". */
 function reasonOf({ message, cause }: Error): string {
   return cause instanceof Error && cause.message !== '' ? cause.message : message
 }
 
-/** A server that is not ClickHouse may say 200 to anything. */
+/** Another server may respond with 200 to any request. */
 function isClickHouse({ headers }: Response): boolean {
   return [...headers.keys()].some((name) => name.startsWith('x-clickhouse-'))
 }
 
-/** Why the rows are not in the table, or may not be. ClickHouse can send an error after the status. */
+/** Returns the reason for which the rows may not be in the table. ClickHouse can send an error after the status. */
 function refusalOf(response: Response, text: string): string {
   const [said = ''] = text.trim().split('\n', 1)
   return isClickHouse(response)
@@ -80,7 +79,7 @@ function refusalOf(response: Response, text: string): string {
     : `the answer, ${response.status}, is not one of ClickHouse`
 }
 
-/** Whether an error is one of a server that lacks a setting of the insert. Old servers do not send their version. */
+/** Returns whether the server lacks a setting of the insert. Old servers do not send their version. */
 function isTooOld(text: string): boolean {
   const [, major, minor] = /\(version (\d+)\.(\d+)/.exec(text) ?? []
   if (major === undefined) return /^Code: 115\b/.test(text.trim())

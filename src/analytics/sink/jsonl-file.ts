@@ -3,10 +3,9 @@ import { dirname, join, parse } from 'node:path'
 import { linesOf, type Sink, SinkFailure } from './sink.ts'
 
 /**
- * Appends clicks to a file as JSON Lines, in one write a batch, which is on the disk when `send` resolves. A batch that
- * comes again is completed if it was cut off, and left alone if it is whole, unless another one follows it in the file:
- * then its lines are written again. The file may be renamed at any time: the next batch begins a new one. Only one process
- * may write to it.
+ * Appends each batch to a file as JSON Lines, and syncs it to the disk. A repeated batch at the end of the file is
+ * completed if it was cut off. Elsewhere in the file, its lines are written again. The file may be renamed at any time:
+ * the next batch starts a new file. Only one process may write to a file.
  */
 export function jsonlFileSink(path: string): Sink {
   return {
@@ -20,7 +19,7 @@ export function jsonlFileSink(path: string): Sink {
   }
 }
 
-/** The file of one of several processes: the first has `path` itself, the others a number before its extension. */
+/** Returns the file of a process: `path` for the first, and `path` with a number before its extension for the others. */
 export function fileOfProcess(path: string, number: number): string {
   const { dir, name, ext } = parse(path)
   return number === 0 ? path : join(dir, `${name}.${number}${ext}`)
@@ -37,7 +36,7 @@ async function append(path: string, lines: Buffer): Promise<void> {
   }
 }
 
-/** What the file lacks of `lines` if it ends with their beginning, otherwise all of them, on a line of their own. */
+/** Returns the rest of `lines` if the file ends with their start, otherwise all lines, after a newline if needed. */
 async function missingFrom(file: FileHandle, lines: Buffer): Promise<Buffer> {
   const { size } = await file.stat()
   const end = Buffer.alloc(Math.min(size, lines.length))

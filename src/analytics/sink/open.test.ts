@@ -66,7 +66,6 @@ test('clicks of a process that was killed while ClickHouse was away reach it aft
   const server = await startClickHouse(t)
   const target: SinkTarget = { kind: 'clickhouse', ...server.table }
   const opened = openSink({ target, spool, spoolBytes: 1e9 }, assert.ifError)
-  opened?.begin()
   await eventually(() => server.rows.length >= last)
   await opened?.close()
   const links = server.rows.map(({ link_id }) => link_id)

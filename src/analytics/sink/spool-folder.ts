@@ -15,10 +15,9 @@ import {
 import { dirname, join } from 'node:path'
 import { syncToDisk } from '../../lib/whole-file.ts'
 import { type FileLock, lockFile } from '../../storage/file-lock.ts'
-import type { ClickRow } from './row.ts'
-import { SpoolUnusable } from './sink.ts'
+import { type ClickRow, SpoolUnusable } from './sink.ts'
 
-/** A batch in the spool: a file whose name tells the order, the number of rows and the id. */
+/** A batch in the spool: a file. Its name consists of its order, its number of rows and its id. */
 export interface SpooledBatch {
   readonly name: string
   readonly id: string
@@ -28,18 +27,15 @@ export interface SpooledBatch {
   readonly sealedAt: number
 }
 
-/** The batch that is being filled; with a suffix, one that the owner of another folder left. */
+/** The batch that gets new rows. With a suffix, it is from the former owner of another folder. */
 const openFile = 'open'
-/** Contains the Unix milliseconds of the first and the latest time that the sink accepted a batch without confirming it. */
+/** Contains the Unix milliseconds of the first and the latest unconfirmed batch. */
 const unconfirmedFile = 'unconfirmed'
-/** After a longer pause, such as an outage or a stop, the next time is the first again. */
+/** After a longer pause, the next unconfirmed batch is the first again. */
 const maxUnconfirmedPauseMs = 3_600_000
 const sealedName = /^(\d{15})-(\d+)-([\da-f-]{36})\.jsonl$/
 
-/**
- * Takes a folder in `root` that no other process has: `0`, `1` and so on, each with a lock beside it. Throws
- * `SpoolUnusable` if `root` cannot be used.
- */
+/** Locks a folder in `root` without an owner: `0`, `1` and so on. Throws `SpoolUnusable` if `root` cannot be used. */
 export function openSpoolFolder(root: string): SpoolFolder {
   try {
     createWritable(root)
@@ -84,20 +80,17 @@ function openLocked(root: string, number: number, lock: FileLock): SpoolFolder {
 const lockOf = (root: string, number: number) => join(root, `${number}.lock`)
 
 /**
- * The files of one process's spool. A batch is filled in a file of its own and gets its id when it is sealed, by a rename.
- * What was appended survives a kill of the process, what was sealed a power cut as well.
+ * The files of one process's spool. New rows are appended to an open batch, which gets its id when it is sealed by a
+ * rename. Appended rows survive SIGKILL, and sealed batches also survive a power cut.
  */
 export class SpoolFolder {
-  /** Which of the folders in `root` this is. */
+  /** The name of the folder in `root`. */
   readonly number: number
-  /**
-   * The batches that waited when the folder was opened, the oldest first: those that its last owner left, and those in
-   * folders that no process owns any more, which were moved here.
-   */
+  /** The batches of the folder's last owner and of other folders without an owner, the oldest first. */
   readonly left: readonly SpooledBatch[]
   readonly #path: string
   readonly #lock: FileLock
-  /** The order of the newest batch, which begins its name. */
+  /** The order of the newest batch. */
   #newest = 0
 
   constructor(root: string, number: number, lock: FileLock) {
@@ -109,24 +102,24 @@ export class SpoolFolder {
     for (const other of readdirSync(root).filter(isOther)) this.#adopt(root, Number(other))
     this.#newest = Number(sealedName.exec(this.#sealedNames().at(-1) ?? '')?.[1] ?? 0)
     for (const file of readdirSync(this.#path).filter((name) => name.startsWith(openFile))) this.#sealLeftOpen(file)
-    this.left = this.#sealedNames().map((name) => this.#described(name))
+    this.left = this.#sealedNames().map((name) => this.#batchOf(name))
   }
 
-  /** Appends rows to the open batch; returns their bytes. Throws when the disk does not take them. */
+  /** Appends rows to the open batch. Returns their bytes. Throws the error of the disk. */
   append(rows: readonly ClickRow[]): number {
-    // A line begins with its newline: what an earlier append could not complete is a line of its own.
+    // The newline comes first, to separate the row from an earlier append that failed.
     const lines = rows.map((row) => `\n${JSON.stringify(row)}`).join('')
     mkdirSync(this.#path, { recursive: true, mode: 0o700 })
     appendFileSync(join(this.#path, openFile), lines, { mode: 0o600 })
     return Buffer.byteLength(lines)
   }
 
-  /** Ends the open batch of `rows` rows: it can be sent now. */
+  /** Seals the open batch, which has this number of rows. */
   seal(rows: number): SpooledBatch {
     return this.#seal(join(this.#path, openFile), rows)
   }
 
-  /** The rows of a batch, without those that are damaged; none if the file is gone. */
+  /** Returns the intact rows of a batch; none if its file is gone. */
   read({ name }: SpooledBatch): ClickRow[] {
     const path = join(this.#path, name)
     return existsSync(path) ? rowsIn(path) : []
@@ -137,8 +130,8 @@ export class SpoolFolder {
   }
 
   /**
-   * Records that the sink accepted a batch without confirming it. Returns the Unix milliseconds of the first time since
-   * `confirmed` and since the last pause of more than an hour, across restarts.
+   * Records that the sink accepted a batch without confirming it. Returns the Unix milliseconds of the first such batch
+   * since the last `confirmed` or pause of more than an hour, even across restarts.
    */
   unconfirmed(): number {
     const now = Date.now()
@@ -153,19 +146,19 @@ export class SpoolFolder {
     rmSync(join(this.#path, unconfirmedFile), { force: true })
   }
 
-  /** Lets another process have the folder, and what waits in it. */
+  /** Releases the folder and its batches to other processes. */
   close(): void {
     this.#lock.release()
   }
 
-  /** Moves what waits in another folder here, unless a process owns it. */
+  /** Moves the batches of another folder here, unless a process owns that folder. */
   #adopt(root: string, other: number): void {
     const lock = lockFile(lockOf(root, other))
     if (lock === null) return
     const from = join(root, String(other))
     try {
       for (const name of readdirSync(from)) {
-        // The later start keeps batches for longer.
+        // The later start retains batches longer.
         if (name === unconfirmedFile && unconfirmedIn(from)[0] < unconfirmedIn(this.#path)[0]) rmSync(join(from, name))
         else renameSync(join(from, name), join(this.#path, name === openFile ? `${openFile}-${randomUUID()}` : name))
       }
@@ -182,14 +175,14 @@ export class SpoolFolder {
   }
 
   #seal(path: string, rows: number): SpooledBatch {
-    // The clock may be set back, and two batches may end in the same millisecond.
+    // The clock may go back, and two batches may be sealed in the same millisecond.
     const order = Math.max(Date.now(), this.#newest + 1)
     const name = `${String(order).padStart(15, '0')}-${rows}-${randomUUID()}.jsonl`
     syncToDisk(path)
     renameSync(path, join(this.#path, name))
     this.#newest = order
     syncToDisk(this.#path)
-    return this.#described(name)
+    return this.#batchOf(name)
   }
 
   #sealedNames(): string[] {
@@ -198,7 +191,7 @@ export class SpoolFolder {
       .sort()
   }
 
-  #described(name: string): SpooledBatch {
+  #batchOf(name: string): SpooledBatch {
     const [, order, rows, id = ''] = sealedName.exec(name) ?? []
     return { name, id, rows: Number(rows), bytes: statSync(join(this.#path, name)).size, sealedAt: Number(order) }
   }
@@ -211,7 +204,7 @@ function unconfirmedIn(folder: string): readonly [first: number, latest: number]
   return [Number(first ?? 0), Number(latest ?? 0)]
 }
 
-/** The lines that are whole. */
+/** Returns the intact rows of a file. */
 function rowsIn(path: string): ClickRow[] {
   return readFileSync(path, 'utf8')
     .split('\n')

@@ -40,7 +40,7 @@ const sealed = (folder: string) => readdirSync(folder).filter((name) => name.end
 test('clicks reach the sink within a second or two, in batches with an id of their own, and leave the disk', async (t) => {
   const sink = new SinkInMemory()
   const opened = open(newFolder(t), sink)
-  opened.spool.begin()
+  opened.spool.start()
   opened.spool.put(clicksOf(1, 2))
   opened.spool.put([])
   opened.spool.put(clicksOf(3, 3))
@@ -70,7 +70,7 @@ test('while the sink is away clicks wait, in one batch that never changes and on
   const sink = new SinkInMemory()
   const opened = open(newFolder(t), sink)
   sink.failure = away
-  opened.spool.begin()
+  opened.spool.start()
   for (let link = 1; sink.attempts.length < 2; link++) {
     opened.spool.put([clickOf(link)])
     await eventually(() => sink.attempts.length === link, 5_000)
@@ -117,7 +117,7 @@ test('a stop does not wait for a sink that is silent for longer than seconds', a
   const problems: unknown[] = []
   const spool = new Spool(openSpoolFolder(newFolder(t)), silent, { maxBytes: 1e9, onProblem: (e) => problems.push(e) })
   spool.put(clicksOf(1, 1))
-  spool.begin()
+  spool.start()
   await promise
   const before = performance.now()
   await spool.close()
@@ -152,7 +152,7 @@ test('a batch that is on its way is not given up', async (t) => {
   }
   const spool = new Spool(openSpoolFolder(newFolder(t)), slow, { maxBytes: 8_000, onProblem: assert.ifError })
   spool.put([clickOf(1)])
-  spool.begin()
+  spool.start()
   await isSending
   for (let link = 2; link <= 100; link++) spool.put([clickOf(link)])
   end()

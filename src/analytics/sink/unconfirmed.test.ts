@@ -187,7 +187,7 @@ test('are dropped with the number of attempts in the log', async (t) => {
   })
   const spool = open()
   spool.put(clicksOf(1, 1))
-  spool.begin()
+  spool.start()
   await eventually(() => dropped().length === 1)
   assert.match(String(dropped()[0]), /attempts since the start: 2\)/)
   await spool.close()
