@@ -1,4 +1,4 @@
-/** The server's URLs, which the server stores and commands read. */
+/** The identity of the database, and the server's URLs, which the server stores and commands read. */
 import type { Db } from '../storage/port.ts'
 import { query } from '../storage/schema.ts'
 
@@ -23,4 +23,10 @@ export async function storeAddresses(db: Db, { short_url, base_url }: InstanceAd
   const stored = await findAddresses(db)
   if (stored.short_url === short_url && stored.base_url === base_url) return
   await db.execute(query.updateTable('instance').set({ short_url, base_url }))
+}
+
+/** Returns this database's id, which only copies share. */
+export async function databaseId(db: Db): Promise<string> {
+  const [instance] = await db.execute(query.selectFrom('instance').select('database_id'))
+  return instance?.database_id as string
 }

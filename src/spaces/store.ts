@@ -61,6 +61,35 @@ export async function insertSpace(
   return spaces.toVersioned({ id, ...stored, revision: firstRevision })
 }
 
+/** The source database of an imported space, and the id of the space there. */
+interface Origin {
+  readonly source: string
+  readonly id: number
+}
+
+/** Finds the account's space that was imported from `origin`. */
+export async function findImportedSpace(db: Db, account: number, origin: Origin): Promise<Space | undefined> {
+  const [found] = await db.execute(
+    query
+      .selectFrom('space_origins')
+      .select('space_id')
+      .where('account_id', '=', account)
+      .where('source', '=', origin.source)
+      .where('source_id', '=', origin.id),
+  )
+  return found && (await findSpace(db, account, found.space_id))?.record
+}
+
+/** Stores that the account's space was imported from `origin`. */
+export async function rememberOrigin(tx: Db, account: number, space_id: number, { source, id }: Origin): Promise<void> {
+  await tx.execute(
+    query
+      .insertInto('space_origins')
+      .values({ space_id, account_id: account, source, source_id: id })
+      .onConflict((conflict) => conflict.columns(['account_id', 'source', 'source_id']).doUpdateSet({ space_id })),
+  )
+}
+
 /** Changes the account's space, as `Records.change` does. An undefined value stays unchanged. */
 export function changeSpace(
   db: Db,

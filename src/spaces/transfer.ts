@@ -1,29 +1,52 @@
 import { resources } from '../resources.ts'
-import { Origins, storeByOrigin } from '../transfer/origins.ts'
-import { checkedRecord, InvalidRecord, idIn, type Transferable, timesOf } from '../transfer/transferable.ts'
-import { storeSpace } from './schema.ts'
-import { findSpace, insertSpace, spacesAfter } from './store.ts'
+import {
+  checkedRecord,
+  InvalidRecord,
+  idIn,
+  type Members,
+  type Store,
+  type Transferable,
+  timesOf,
+} from '../transfer/transferable.ts'
+import { type Space, storeSpace } from './schema.ts'
+import { findImportedSpace, findSpace, insertSpace, rememberOrigin, spacesAfter } from './store.ts'
 
-const { singular } = resources.spaces
-const origins = new Origins(singular)
-
-/** Spaces in exports and imports. Names need not be unique, so a space is recognised by where it came from. */
+/** Spaces in exports and imports. Names need not be unique, so the source and the id there identify a space. */
 export const spaceTransfer: Transferable = {
   plural: 'spaces',
-  singular,
+  singular: resources.spaces.singular,
   after: spacesAfter,
-  read: (members) => {
-    const id = idIn(members)
-    if (id === undefined)
-      throw new InvalidRecord('id: A space needs the id that it has at its source, to be recognised by.')
-    const { name, color } = checkedRecord(storeSpace.read(members))
-    const times = timesOf(members)
-    return storeByOrigin(origins, {
-      id,
-      times,
-      find: async (db, account, id) => (await findSpace(db, account, id))?.record,
-      isSame: (space) => space.name === name && space.color === color,
-      insert: async (tx, account) => (await insertSpace(tx, account, { name, color }, times)).record,
-    })
-  },
+  read: readSpace,
+}
+
+function readSpace(members: Members): Store {
+  const id = idIn(members)
+  if (id === undefined) {
+    throw new InvalidRecord('id: A space needs the id that it has at its source, to be recognised by.')
+  }
+  const { name, color } = checkedRecord(storeSpace.read(members))
+  const times = timesOf(members)
+  const hasValues = (space: Space) => space.name === name && space.color === color
+  // A database and its copy assign ids independently, so spaces of different ages are different records.
+  const hasAge = (space: Space) => times === undefined || times.created_at === space.created_at
+  return async (tx, { account, source, isOwn, asNew }) => {
+    const imported = await findImportedSpace(tx, account, { source, id })
+    if (imported && hasValues(imported)) return { became: 'known', id: imported.id }
+    const own = isOwn ? (await findSpace(tx, account, id))?.record : undefined
+    if (own && hasValues(own) && hasAge(own)) return { became: 'known', id }
+    const existing = imported ?? own
+    if (existing && !asNew) throw conflict(existing, { wasImported: imported !== undefined, hasAge: hasAge(existing) })
+    const { record } = await insertSpace(tx, account, { name, color }, times)
+    await rememberOrigin(tx, account, record.id, { source, id })
+    return { became: 'stored', id: record.id }
+  }
+}
+
+function conflict(space: Space, { wasImported, hasAge }: { wasImported: boolean; hasAge: boolean }): InvalidRecord {
+  const advice = '--as-new stores it under a new id.'
+  if (wasImported) {
+    return new InvalidRecord(`id: It was imported before, as space ${space.id}, which now differs from it. ${advice}`)
+  }
+  const difference = hasAge ? 'now differs from it' : `is another record here, created at ${space.created_at}`
+  return new InvalidRecord(`id: The space ${space.id} ${difference}. ${advice}`)
 }

@@ -1,6 +1,6 @@
+import { databaseId } from '../instance/store.ts'
 import type { Db } from '../storage/port.ts'
 import { formatVersion, lineOf, type Totals } from './format.ts'
-import { databaseId } from './origins.ts'
 import type { Detail, Members, Transferable } from './transferable.ts'
 
 /** Records per query. */

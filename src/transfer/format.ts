@@ -10,11 +10,15 @@ export const formatVersion = 1
 /** Counts of records by plural name. */
 export type Totals = Readonly<Record<string, number>>
 
-/** A valid line. A record has its id at the source. */
-export type Entry =
-  | { readonly of: string; readonly id: number | undefined; readonly store: Store }
-  | { readonly detail: Detail; readonly item: unknown }
-  | { readonly end: Totals }
+/** A valid line with a record, which has its id at the source. */
+export interface RecordEntry {
+  readonly of: string
+  readonly id: number | undefined
+  readonly store: Store
+}
+
+/** A valid line. */
+export type Entry = RecordEntry | { readonly detail: Detail; readonly item: unknown } | { readonly end: Totals }
 
 /** Formats a line. */
 export function lineOf(members: object): string {

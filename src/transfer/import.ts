@@ -1,8 +1,8 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { StartupFailure } from '../errors.ts'
+import { databaseId } from '../instance/store.ts'
 import type { Db } from '../storage/port.ts'
-import { type Entry, type Line, readEntry, readLines, sourceIn, type Totals } from './format.ts'
-import { databaseId } from './origins.ts'
+import { type Entry, type Line, type RecordEntry, readEntry, readLines, sourceIn, type Totals } from './format.ts'
 import { type Detail, InvalidRecord, type Stored, type Target, type Transferable } from './transferable.ts'
 
 /** Outcomes so far. */
@@ -49,21 +49,31 @@ export async function importRecords(
   const idOf: Target['idOf'] = (plural, id) => ids.find(plural, id)
   const target = { account, asNew, source, isOwn: source === (await databaseId(db)), idOf, changed: new Set<number>() }
   const counts: Counts = { stored: 0, known: 0, refused: 0 }
-  const completeness = new Completeness()
+  let end: Totals | undefined
   for await (const batch of batches(lines)) {
     const entries = await entriesOf(batch, transferables)
     // Serializable, because another import may store the same records at the same time.
     const outcomes = await db.write((tx) => storeAll(tx, target, entries, ids), 'serializable')
     ids.commit()
     for (const [index, outcome] of outcomes.entries()) {
-      if (outcome.became !== 'end') counts[outcome.became] += 1
-      if (outcome.became === 'refused') listener.refused(batch[index]?.number ?? 0, outcome.reason)
-      completeness.add(outcome)
+      if (typeof outcome === 'string') counts[outcome] += 1
+      else if (outcome instanceof InvalidRecord) {
+        counts.refused += 1
+        listener.refused(batch[index]?.number ?? 0, outcome.message)
+      } else end = outcome.end
     }
     listener.progressed(counts)
   }
   for (const kind of transferables) if ('complete' in kind) await kind.complete(db, target)
-  return { ...counts, missing: completeness.missing() }
+  return { ...counts, missing: missingLines(counts, end) }
+}
+
+/** Compares the number of lines with the totals of the last line, because a file may be truncated. */
+function missingLines({ stored, known, refused }: Counts, totals: Totals | undefined): string | null {
+  if (totals === undefined) return 'The file ends before its last line, the "end": it was cut off.'
+  const expected = Object.values(totals).reduce((sum, total) => sum + total, 0)
+  const actual = stored + known + refused
+  return actual >= expected ? null : `The file should have ${expected} records, but has ${actual}.`
 }
 
 function sourceOf(first: Line | undefined, transferables: Destination['transferables']): string {
@@ -108,10 +118,7 @@ function entryOf({ text }: Line, transferables: Destination['transferables']): E
 
 const tooLong = new InvalidRecord('The line is longer than 64 KiB, or not UTF-8.')
 
-type Outcome =
-  | { readonly became: Stored['became'] }
-  | { readonly became: 'refused'; readonly reason: string }
-  | { readonly became: 'end'; readonly totals: Totals }
+type Outcome = Stored['became'] | InvalidRecord | { readonly end: Totals }
 
 async function storeAll(
   tx: Db,
@@ -120,44 +127,33 @@ async function storeAll(
   ids: Ids,
 ): Promise<Outcome[]> {
   ids.begin()
-  const outcomes = new Map<number, Outcome>()
+  const outcomes: Outcome[] = []
   const details = new Map<Detail, { readonly index: number; readonly item: unknown }[]>()
   for (const [index, entry] of entries.entries()) {
-    if ('detail' in entry)
+    if (entry instanceof InvalidRecord || 'end' in entry) outcomes[index] = entry
+    else if ('detail' in entry) {
       details.set(entry.detail, [...(details.get(entry.detail) ?? []), { index, item: entry.item }])
-    else outcomes.set(index, await storeOne(tx, target, entry, ids))
+    } else outcomes[index] = await storeRecord(tx, target, entry, ids)
   }
   // Details are stored together, so that rows which many of them change are written once.
   for (const [detail, read] of details) {
     const items = read.map(({ item }) => item)
-    for (const [at, became] of (await detail.store(tx, target, items)).entries()) {
-      const { index } = read[at] as (typeof read)[number]
-      outcomes.set(index, became instanceof InvalidRecord ? refused(became) : { became })
-    }
+    const stored = await detail.store(tx, target, items)
+    for (const [at, { index }] of read.entries()) outcomes[index] = stored[at] as Outcome
   }
-  return entries.map((_, index) => outcomes.get(index) as Outcome)
+  return outcomes
 }
 
-/** Stores one record, or reads the end. Throws errors other than `InvalidRecord`. */
-async function storeOne(tx: Db, target: Target, entry: Single, ids: Ids): Promise<Outcome> {
+async function storeRecord(tx: Db, target: Target, entry: RecordEntry, ids: Ids): Promise<Outcome> {
   try {
-    if (entry instanceof InvalidRecord) throw entry
-    if ('end' in entry) return { became: 'end', totals: entry.end }
     const { became, id } = await entry.store(tx, target)
     if (entry.id !== undefined) ids.add(entry.of, entry.id, id)
-    return { became }
+    return became
   } catch (error) {
-    if (error instanceof InvalidRecord) return refused(error)
+    if (error instanceof InvalidRecord) return error
     throw error
   }
 }
-
-function refused({ message }: InvalidRecord): Outcome {
-  return { became: 'refused', reason: message }
-}
-
-/** A line that is not a detail. */
-type Single = Exclude<Entry, { readonly detail: Detail }> | InvalidRecord
 
 /** Local ids by kind and source id. */
 class Ids {
@@ -183,22 +179,5 @@ class Ids {
   find(plural: string, sourceId: number): number | undefined {
     const pending = this.#pending.findLast((known) => known.plural === plural && known.sourceId === sourceId)
     return pending?.id ?? this.#committed.get(plural)?.get(sourceId)
-  }
-}
-
-/** Compares the number of lines with the totals of the last line, because a file may be truncated. */
-class Completeness {
-  #seen = 0
-  #totals: Totals | undefined
-
-  add(outcome: Outcome): void {
-    if (outcome.became === 'end') this.#totals = outcome.totals
-    else this.#seen += 1
-  }
-
-  missing(): string | null {
-    if (this.#totals === undefined) return 'The file ends before its last line, the "end": it was cut off.'
-    const expected = Object.values(this.#totals).reduce((sum, total) => sum + total, 0)
-    return this.#seen >= expected ? null : `The file should have ${expected} records, but has ${this.#seen}.`
   }
 }
