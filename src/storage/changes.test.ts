@@ -17,7 +17,7 @@ import {
 import { keptChanges, maxChanges } from './changes.ts'
 import type { Change, ChangePosition, Storage } from './port.ts'
 
-/** What changed since the last call. */
+/** Returns a function that reads the changes since its last call. */
 async function follow(storage: Storage) {
   let { position } = await storage.changesAfter(null)
   return async () => {
@@ -30,7 +30,7 @@ async function follow(storage: Storage) {
 const link = (id: number): Change => ({ resource: 'links', id })
 const domainOf = (id: number): Change => ({ resource: 'domains', id })
 
-test('what visitors can notice of links is told once, to every node', async (t) => {
+test('returns each change of a link that visitors can notice once, on every node', async (t) => {
   const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
   const id = await newLink(storage, { account, domain }, 'sale')
   const news = await follow(other)
@@ -47,7 +47,7 @@ test('what visitors can notice of links is told once, to every node', async (t) 
   }
 })
 
-test('stored links and clicks are not told', async (t) => {
+test('leaves out stored links and clicks', async (t) => {
   const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
   const news = await follow(other)
   const id = await newLink(storage, { account, domain }, 'sale')
@@ -57,7 +57,7 @@ test('stored links and clicks are not told', async (t) => {
   assert.deepEqual(await news(), [])
 })
 
-test('domains are told that are stored or taken away, and then none of their links', async (t) => {
+test('returns stored and removed domains, and leaves out the links of removed domains', async (t) => {
   const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
   const id = await newLink(storage, { account, domain }, 'sale')
   const news = await follow(other)
@@ -69,7 +69,7 @@ test('domains are told that are stored or taken away, and then none of their lin
   assert.deepEqual(await news(), [])
 })
 
-test('a change is told after its commit, and never that of a transaction that failed', async (t) => {
+test('leaves out the changes of open and failed transactions', async (t) => {
   const { storage, other, account, domain } = await twoNodes((work) => t.after(work))
   const id = await newLink(storage, { account, domain }, 'sale')
   const news = await follow(other)
@@ -82,7 +82,7 @@ test('a change is told after its commit, and never that of a transaction that fa
   assert.deepEqual(await news(), [])
 })
 
-test('unknown: more changes than are told at once, and those that are there no more', async (t) => {
+test('returns unknown for too many changes', async (t) => {
   const { storage, other } = await twoNodes((work) => t.after(work))
   const news = await follow(other)
   await storage.execute(fillChanges(maxChanges))
@@ -92,7 +92,7 @@ test('unknown: more changes than are told at once, and those that are there no m
   assert.deepEqual(await news(), [])
 })
 
-test('unknown: a position that is ahead, as after a backup was put back, or one of another database', async (t) => {
+test('returns unknown for a position that is ahead of a restored database, or of another database', async (t) => {
   const { storage } = await twoNodes((work) => t.after(work))
   const { position } = await storage.changesAfter(null)
   const ahead: ChangePosition = { ...position, seq: position.seq + 1 }
@@ -100,7 +100,7 @@ test('unknown: a position that is ahead, as after a backup was put back, or one 
   assert.equal((await storage.changesAfter({ ...position, database: 'another' })).changes, 'unknown')
 })
 
-test('pruning keeps the newest changes, and those that are newer than the position', async (t) => {
+test('prunes all changes before a position except the newest', async (t) => {
   const { storage } = await twoNodes((work) => t.after(work))
   const count = async () => Number((await storage.execute(countChanges()))[0]?.changes)
   const { position: early } = await storage.changesAfter(null)

@@ -7,7 +7,7 @@ import { lockFile } from './file-lock.ts'
 
 const module = import.meta.resolve('./file-lock.ts')
 
-test('a lock has one holder at a time', (t) => {
+test('grants a lock to one holder at a time', (t) => {
   const path = join(newFolder(t), 'lock')
   const lock = lockFile(path)
   assert.equal(lockFile(path), null)
@@ -17,7 +17,7 @@ test('a lock has one holder at a time', (t) => {
   next?.release()
 })
 
-test('a lock that another process holds is free once that process was killed', async (t) => {
+test('releases the lock of a killed process', async (t) => {
   const path = join(newFolder(t), 'lock')
   const script = `import { lockFile } from ${JSON.stringify(module)}
     const lock = lockFile(${JSON.stringify(path)})
@@ -35,10 +35,10 @@ test('a lock that another process holds is free once that process was killed', a
   })
 })
 
-test('a file that cannot be locked is an error', (t) => {
+test('throws if a file cannot be locked', (t) => {
   const folder = newFolder(t)
   assert.throws(() => lockFile(join(folder, 'no', 'folder')), /unable to open database file/)
   const path = join(folder, 'text')
-  writeFileSync(path, 'text of some other program, '.repeat(40))
+  writeFileSync(path, 'text of another program, '.repeat(40))
   assert.throws(() => lockFile(path), /file is not a database/)
 })

@@ -1,4 +1,4 @@
-/** What a store is told when a statement violates a foreign key, on both engines. */
+/** The error of a statement that violates a foreign key, on both engines. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -40,14 +40,14 @@ async function open(t: TestContext, engine: StorageLocation['engine'], onDelete:
 
 const constraints = { sqlite: null, postgres: 'tunes_album_id_fkey' }
 const ways: [way: string, on: (db: Db, work: (db: Db) => Promise<unknown>) => Promise<unknown>][] = [
-  ['as a write of its own', (db, work) => work(db)],
+  ['in a single statement', (db, work) => work(db)],
   ['in a transaction', (db, work) => db.write(work)],
 ]
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   for (const onDelete of ['', 'on delete restrict']) {
     for (const [way, on] of ways) {
-      test(`ForeignKeyViolation ${way}, references albums ${onDelete}: ${engine}`, async (t) => {
+      test(`throws ForeignKeyViolation ${way}, references albums ${onDelete}: ${engine}`, async (t) => {
         const storage = await open(t, engine, onDelete)
         const violates = (error: unknown) => {
           assert.ok(error instanceof ForeignKeyViolation)

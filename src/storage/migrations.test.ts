@@ -22,7 +22,7 @@ interface Empty {
   readonly url: string
   migrate(migrations: Migrations): Promise<void>
   query(text: string): Promise<unknown[]>
-  /** Returns the tables, without those of the migrator. */
+  /** Returns the tables, except the migrator's. */
   tables(): Promise<unknown[]>
 }
 

@@ -1,4 +1,4 @@
-/** Removals in steps, on both engines, with tables that are made up: tunes refer to albums, and so may covers. */
+/** Removals in steps, on both engines, with other tables: tunes and covers refer to albums. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
@@ -19,7 +19,7 @@ const made = query.withTables<Tables>()
 /** The purpose of each query that `removal` has built. */
 const purposes = new WeakMap<object, keyof Removal>()
 
-function noted<Row>(purpose: keyof Removal, asked: Query<Row>): Query<Row> {
+function tagged<Row>(purpose: keyof Removal, asked: Query<Row>): Query<Row> {
   purposes.set(asked, purpose)
   return asked
 }
@@ -29,16 +29,16 @@ const tunes = made.selectFrom('tunes').select('id').orderBy('id')
 const removal: Removal = {
   detachLinks: (id) => {
     const some = made.selectFrom('tunes').select('id').where('album_id', '=', id).limit(detachBatchSize)
-    return noted('detachLinks', made.deleteFrom('tunes').where('id', 'in', some).returning('id'))
+    return tagged('detachLinks', made.deleteFrom('tunes').where('id', 'in', some).returning('id'))
   },
   selectLink: (id) => tunes.where('album_id', '=', id).limit(1),
   deleteRemoved: (id) =>
-    noted('deleteRemoved', made.deleteFrom('albums').where('id', '=', id).where('account_id', '=', 0).returning('id')),
+    tagged('deleteRemoved', made.deleteFrom('albums').where('id', '=', id).where('account_id', '=', 0).returning('id')),
   selectRemoved: () => albums.where('account_id', '=', 0),
 }
 const removeThird = made.updateTable('albums').set({ account_id: 0 }).where('id', '=', 3)
 
-/** Albums 1 and 2 are in account 0, album 3 is not; each has as many tunes. */
+/** Opens storage with albums 1 and 2 in account 0, album 3 in account 7, and `count` tunes for each. */
 async function open(t: TestContext, count: number): Promise<Storage> {
   const location = await newLocation((work) => t.after(work))
   const storage = await openStorage(location)
@@ -61,33 +61,29 @@ async function open(t: TestContext, count: number): Promise<Storage> {
 
 const idsOf = async (db: Db, of: typeof albums | typeof tunes) => (await db.execute(of)).map(({ id }) => id)
 
-/** The same storage, and the size of each batch; `before` runs before it. */
+/** Returns the storage and the sizes of its batches. `before` runs before each batch. */
 function watched(real: Storage, before: (batch: number) => unknown = () => undefined) {
-  const portions: number[] = []
+  const batches: number[] = []
   const execute: Db['execute'] = async (asked) => {
     const isBatch = purposes.get(asked) === 'detachLinks'
-    if (isBatch) await before(portions.length)
+    if (isBatch) await before(batches.length)
     const rows = await real.execute(asked)
-    if (isBatch) portions.push(rows.length)
+    if (isBatch) batches.push(rows.length)
     return rows
   }
-  const db: Db = {
-    execute,
-    write: real.write.bind(real),
-  }
-  return { db, portions }
+  return { db: { execute, write: real.write.bind(real) }, batches }
 }
 
-test('a removal takes a few off at a time, then the record, and leaves the others alone', async (t) => {
+test('detaches links in batches, then deletes the record, and does not change others', async (t) => {
   const storage = await open(t, 2 * detachBatchSize + 1)
-  const { db, portions } = watched(storage)
+  const { db, batches } = watched(storage)
   await finishRemoval(db, removal, 1)
-  assert.deepEqual(portions, [detachBatchSize, detachBatchSize, 1, 0])
+  assert.deepEqual(batches, [detachBatchSize, detachBatchSize, 1, 0])
   assert.deepEqual(await idsOf(storage, albums), [2, 3])
   assert.equal((await idsOf(storage, tunes)).length, 2 * (2 * detachBatchSize + 1))
 })
 
-test('all removals that were interrupted are ended, and twice is no harm', async (t) => {
+test('finishes all interrupted removals, even in two processes', async (t) => {
   const storage = await open(t, detachBatchSize + 1)
   await Promise.all([finishRemovals(storage, removal), finishRemovals(storage, removal)])
   assert.deepEqual(await idsOf(storage, albums), [3])
@@ -95,20 +91,20 @@ test('all removals that were interrupted are ended, and twice is no harm', async
   await finishRemovals(storage, removal)
 })
 
-test('a removal that fails goes on where it was', async (t) => {
+test('continues a failed removal', async (t) => {
   const storage = await open(t, 3 * detachBatchSize)
-  const { db } = watched(storage, (portion) => (portion === 1 ? Promise.reject(new Error('cut')) : undefined))
+  const { db } = watched(storage, (batch) => (batch === 1 ? Promise.reject(new Error('cut')) : undefined))
   await assert.rejects(finishRemoval(db, removal, 2), /cut/)
   assert.deepEqual(await idsOf(storage, albums), [1, 2, 3])
-  const { db: again, portions } = watched(storage)
+  const { db: again, batches } = watched(storage)
   await finishRemoval(again, removal, 2)
-  assert.deepEqual(portions, [detachBatchSize, detachBatchSize, 0])
+  assert.deepEqual(batches, [detachBatchSize, detachBatchSize, 0])
 })
 
-test('what is stored after the last portion is taken off in another round', async (t) => {
+test('detaches links that are stored after the last batch', async (t) => {
   const storage = await open(t, 0)
   let stored = 0
-  const { portions, ...rest } = watched(storage)
+  const { batches, ...rest } = watched(storage)
   const db: Db = {
     ...rest.db,
     execute: async (asked) => {
@@ -118,31 +114,31 @@ test('what is stored after the last portion is taken off in another round', asyn
     },
   }
   await finishRemoval(db, removal, 1)
-  assert.deepEqual(portions, [0, 1, 0])
+  assert.deepEqual(batches, [0, 1, 0])
   assert.deepEqual(await idsOf(storage, tunes), [])
 })
 
-test('a record that something else refers to stays, and the removal says so instead of trying for ever', async (t) => {
+test('throws, and does not delete a record that something other than links refers to', async (t) => {
   const storage = await open(t, 3)
   await storage.execute(removeThird)
   await assert.rejects(finishRemoval(storage, removal, 3), ForeignKeyViolation)
   assert.deepEqual(await idsOf(storage, albums), [1, 2, 3])
 })
 
-test('a record that is in an account is never deleted', async (t) => {
+test('does not delete a record in an account', async (t) => {
   const storage = await open(t, 0)
   const { db } = watched(storage)
   await finishRemoval(db, removal, 3)
   assert.deepEqual(await idsOf(storage, albums), [1, 2, 3])
 })
 
-test('one that is stuck does not hold up the others, and a stop ends a removal after its present step', async (t) => {
+test('finishes other removals if one is stuck, and stops after the current step', async (t) => {
   const storage = await open(t, 2 * detachBatchSize)
   const stuck: Removal = { ...removal, selectRemoved: () => albums }
   await storage.execute(removeThird)
-  const { db, portions } = watched(storage)
-  await finishRemoval(db, removal, 1, () => portions.length === 1)
-  assert.deepEqual(portions, [detachBatchSize])
+  const { db, batches } = watched(storage)
+  await finishRemoval(db, removal, 1, () => batches.length === 1)
+  assert.deepEqual(batches, [detachBatchSize])
   await assert.rejects(finishRemovals(storage, stuck), ForeignKeyViolation)
   assert.deepEqual(await idsOf(storage, albums), [3])
 })

@@ -1,4 +1,4 @@
-/** What transactions at the same time do to each other, on every engine: nothing. */
+/** Isolation of concurrent transactions, on both engines. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { newStorage } from '../../test/engine.ts'
@@ -27,7 +27,7 @@ const noUrls = { homepage_url: null, not_found_url: null }
 const times = <T>(count: number, work: (n: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)))
 
-test('changes of different fields of one record at the same time are all kept', async (t) => {
+test('stores concurrent changes of different fields of one record', async (t) => {
   const { storage, account } = await open(t)
   for (let round = 0; round < 20; round++) {
     const { id } = (await insertDomain(storage, account, hostName(`go${round}.acme.com`), noUrls)).record
@@ -47,7 +47,7 @@ test('changes of different fields of one record at the same time are all kept', 
   }
 })
 
-test('the time of the last change never goes back, whatever the clock does', async (t) => {
+test('never moves updated_at back, even if the clock does', async (t) => {
   const { storage, account } = await open(t)
   const now = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now })
@@ -61,7 +61,7 @@ test('the time of the last change never goes back, whatever the clock does', asy
   for (const each of changed) assert.equal(each?.record.updated_at, new Date(now).toISOString())
 })
 
-test('of many that store one name at the same time one does, and no id is lost for it afterwards', async (t) => {
+test('stores a name once if many store it at the same time, and uses up no id for it afterwards', async (t) => {
   const { storage, account } = await open(t)
   const outcomes = await Promise.allSettled(
     Array.from({ length: 50 }, () => insertDomain(storage, account, hostName('go.acme.com'), noUrls)),
@@ -75,7 +75,7 @@ test('of many that store one name at the same time one does, and no id is lost f
   assert.equal(last.record.id, record.id + 1)
 })
 
-test('the total is exact whatever is stored and deleted at the same time', async (t) => {
+test('returns the exact total after concurrent insertions and deletions', async (t) => {
   const { storage, account } = await open(t)
   const stored = await times(100, (n) => insertDomain(storage, account, hostName(`n${n}.acme.com`), noUrls))
   await times(100, async (n) => {
@@ -85,7 +85,7 @@ test('the total is exact whatever is stored and deleted at the same time', async
   assert.equal((await listDomains(storage, account, firstPage)).total, 100)
 })
 
-test('nothing of a transaction that throws is kept, and it sees what it wrote', async (t) => {
+test('shows a transaction its own writes, and rolls it back if it throws', async (t) => {
   const { storage, account } = await open(t)
   const thrown = storage.write(async (tx) => {
     await insertSpace(tx, account, { name: 'One', color: 1 })
@@ -98,14 +98,14 @@ test('nothing of a transaction that throws is kept, and it sees what it wrote', 
   assert.equal((await listDomains(storage, account, firstPage)).total, 0)
 })
 
-test('an empty database gets one first key, however many ask for it at the same time', async (t) => {
+test('creates one first key if many processes ask for it at the same time', async (t) => {
   const storage = await newStorage((work) => t.after(work))
   const keys = await times(10, () => createFirstAccess(storage))
   assert.equal(keys.filter((key) => key !== undefined).length, 1)
   assert.equal((await listAccounts(storage)).length, 1)
 })
 
-test('transactions that wait for each other are both done in the end', async (t) => {
+test('commits both of two transactions that wait for each other', async (t) => {
   const { storage, account } = await open(t)
   const [one, two] = await times(2, () => insertSpace(storage, account, { name: 'Space', color: 1 }))
   const recolor = (ids: (number | undefined)[], color: number) =>
@@ -119,7 +119,7 @@ test('transactions that wait for each other are both done in the end', async (t)
 
 test('rotates and revokes keys, and records their uses, at the same time', async (t) => {
   const { storage, account } = await open(t)
-  // No more than the connections of the pool, so that none waits for another.
+  // At most the connections of the pool.
   const many = 10
   const wanted = { account, name: 'ci', scopes: ['*'], lifetimeMs: null } as const
   const { key } = await createKey(storage, wanted)

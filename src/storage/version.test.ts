@@ -1,4 +1,4 @@
-/** Versions of records in the stores, also where transactions overlap. */
+/** Versions of records in the stores, and concurrent changes. */
 import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
@@ -20,7 +20,7 @@ interface Record {
 interface Store {
   insert(db: Db, account: number): Promise<Versioned<Record>>
   find(db: Db, account: number, id: number): Promise<Versioned<Record> | undefined>
-  /** To a value that no other number makes. */
+  /** Sets a value that is unique for `n`. */
   change(
     db: Db,
     account: number,
@@ -28,7 +28,7 @@ interface Store {
     n: number,
     when?: Precondition | null,
   ): Promise<Versioned<Record> | undefined>
-  /** Changes what `change` leaves alone. */
+  /** Changes another column. */
   changeElse(db: Db, account: number, id: number): Promise<Versioned<Record> | undefined>
   remove(db: Db, account: number, id: number, when: Precondition | null): Promise<boolean>
 }
@@ -64,7 +64,7 @@ const only = (version: string): Precondition => ({
 })
 
 for (const [what, store] of Object.entries(stores)) {
-  test(`two changes of a ${what} within one millisecond make two versions`, async (t) => {
+  test(`returns two versions for two changes of a ${what} within a millisecond`, async (t) => {
     const { storage, account } = await opened(t)
     const { record } = await store.insert(storage, account)
     await storage.write(async (tx) => {
@@ -78,7 +78,7 @@ for (const [what, store] of Object.entries(stores)) {
     })
   })
 
-  test(`a change of a ${what} that a backup did not have is never taken for the one made after it was put back`, async (t) => {
+  test(`returns different versions for a change of a ${what} before and after a backup is restored`, async (t) => {
     const location = await newLocation((work) => t.after(work), 'sqlite')
     const { path } = location as SqliteLocation
     const storage = await openStorage(location)
@@ -96,7 +96,7 @@ for (const [what, store] of Object.entries(stores)) {
     assert.notEqual(versions[0], versions[1])
   })
 
-  test(`changes of a ${what} that overlap lose nothing of each other`, async (t) => {
+  test(`stores all concurrent changes of a ${what}`, async (t) => {
     const { storage, account } = await opened(t)
     const { record } = await store.insert(storage, account)
     const changes = Array.from({ length: 30 }, (_, n) => store.change(storage, account, record.id, n))
@@ -106,7 +106,7 @@ for (const [what, store] of Object.entries(stores)) {
     assert.deepEqual(await store.changeElse(storage, account, record.id), last)
   })
 
-  test(`of changes and deletions of a ${what} that demand one version, one is carried out`, async (t) => {
+  test(`runs one of many changes and deletions of a ${what} that require the same version`, async (t) => {
     const { storage, account } = await opened(t)
     const { record, version } = await store.insert(storage, account)
     const asked = Array.from({ length: 20 }, (_, n) =>

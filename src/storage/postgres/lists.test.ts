@@ -84,7 +84,7 @@ test('returns the rows, order and total of a naive list', async () => {
   await assertPages()
 })
 
-test('returns the right page, without an exact total, for a filter with more matches than are counted', async () => {
+test('returns the right page and an inexact total if a filter has too many matches', async () => {
   const listing = { ...firstPage, of: listables.cards, account: 1, filter: { is_kept: 1 } }
   for (const changed of [{}, { after: 6_000 }, { sortBy: 'weight' }, { sortBy: 'plays' }]) {
     const page = await storage.list({ ...listing, ...changed })

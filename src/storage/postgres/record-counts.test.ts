@@ -30,7 +30,7 @@ async function spacesOf(url: string): Promise<unknown> {
   return row
 }
 
-test('a statement writes each total once, however many records it inserts or deletes', async (t) => {
+test('writes each total once for a statement, regardless of the number of records', async (t) => {
   const url = await database(t)
   const writes = `select (n_tup_ins + n_tup_upd)::integer as writes
     from pg_stat_xact_user_tables where relname = 'record_counts'`
@@ -40,7 +40,7 @@ test('a statement writes each total once, however many records it inserts or del
   assert.deepEqual(await spacesOf(url), { counted: [666, 333], existing: [666, 333] })
 })
 
-test('totals stay exact when connections insert and delete concurrently, and when a statement changes nothing', async (t) => {
+test('keeps totals exact when connections insert and delete concurrently, and when a statement changes nothing', async (t) => {
   const url = await database(t)
   const turns = Array.from({ length: 12 }, async (_, turn) => {
     const first = turn * 100 + 1
@@ -54,7 +54,7 @@ test('totals stay exact when connections insert and delete concurrently, and whe
   assert.deepEqual(await spacesOf(url), { counted: [552, 276], existing: [552, 276] })
 })
 
-test('every trigger function of the database belongs to a trigger', async (t) => {
+test('has a trigger for every trigger function', async (t) => {
   const unused = `select proname from pg_proc
     where prorettype = 'trigger'::regtype and pronamespace = current_schema()::regnamespace
       and oid not in (select tgfoid from pg_trigger)`

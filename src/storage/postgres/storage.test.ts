@@ -22,7 +22,7 @@ async function open(t: TestContext, size = 3) {
 const divideByZero = query.selectNoFrom(sql<number>`1 / 0`.as('never'))
 const pid = query.selectNoFrom(sql<number>`pg_backend_pid()`.as('pid'))
 
-test('retries a write after a serialization failure, whatever the default isolation', async (t) => {
+test('retries a write after a serialization failure in any default isolation', async (t) => {
   const { storage, url, account, store } = await open(t)
   const { id } = (await store('contended')).record
   await execute(
@@ -37,7 +37,7 @@ test('retries a write after a serialization failure, whatever the default isolat
   await Promise.all(changes)
 })
 
-test('close waits for running queries', async (t) => {
+test('waits for running queries before it closes', async (t) => {
   const { storage, url, store } = await open(t)
   const running = [storage.execute(divideByZero), store('One'), store('Two'), storage.condition()]
   const closed = storage.close()
@@ -62,7 +62,7 @@ test('rolls back a transaction whose work throws, and keeps its connection', asy
   assert.equal((await execute(url, 'select from spaces')).length, 0)
 })
 
-test('rejects a transaction that catches the error of a statement, and stores nothing of it', async (t) => {
+test('rejects and rolls back a transaction that catches the error of a statement', async (t) => {
   const { storage, url, account } = await open(t)
   const work = storage.write(async (tx) => {
     await insertSpace(tx, account, { name: 'Lost', color: 1 })

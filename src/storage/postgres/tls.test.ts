@@ -44,7 +44,7 @@ async function encryption(query: string, url = server.url): Promise<boolean | un
   }
 }
 
-test('with sslmode=require or verify-full the server must show a certificate that is trusted', async (t) => {
+test('requires a trusted certificate with sslmode=require and verify-full', async (t) => {
   const warned = t.mock.method(process, 'emitWarning', () => undefined)
   for (const mode of ['require', 'verify-full']) {
     assert.equal(await encryption(`sslmode=${mode}&${certificate}`), true)
@@ -55,7 +55,7 @@ test('with sslmode=require or verify-full the server must show a certificate tha
   assert.equal(warned.mock.callCount(), 0)
 })
 
-test('with sslmode=verify-ca the certificate must be trusted, but may be for another host', async () => {
+test('accepts a trusted certificate of another host with sslmode=verify-ca', async () => {
   // A name of 127.0.0.1 that the certificate lacks.
   const elsewhere = server.url.replace('127.0.0.1', '127.1')
   assert.equal(await encryption(`sslmode=verify-ca&${certificate}`, elsewhere), true)

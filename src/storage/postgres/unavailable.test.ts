@@ -53,7 +53,7 @@ async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Every way in. */
+/** Calls every kind of operation. */
 function everything({ storage, account }: Fixture): Promise<unknown>[] {
   return [
     storage.condition(),
@@ -123,7 +123,7 @@ test('fails only the queries of connections that the server closes', async (t) =
   await eventually(() => assertAllIsWell(fixture).then(...isFulfilled))
 })
 
-test('stores nothing of a transaction whose connection is lost', async (t) => {
+test('rolls back a transaction if its connection is lost', async (t) => {
   const fixture = await open(t)
   const { storage, account, wire } = fixture
   const lost = storage.write(async (tx) => {

@@ -1,4 +1,4 @@
-/** What PostgreSQL alone can do to the log of changes and to clicks. */
+/** The log of changes and clicks under conditions that only PostgreSQL has. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -37,7 +37,7 @@ async function open(t: TestContext) {
   return { storage, wire, client, link, store, maintenance, account, url }
 }
 
-test('a change is told once, also if later ones were committed and told before it', async (t) => {
+test('returns a change once, even if later ones were committed and read before it', async (t) => {
   const { storage, client, link } = await open(t)
   const [early, late] = [await link('early'), await link('late')]
   const { position: first } = await storage.changesAfter(null)
@@ -52,7 +52,7 @@ test('a change is told once, also if later ones were committed and told before i
   assert.deepEqual((await storage.changesAfter(third.position)).changes, [])
 })
 
-test('changes of a dump of another server, whose transactions are to come, are not told', async (t) => {
+test('leaves out changes of another server’s dump with future transaction ids', async (t) => {
   const { storage, client } = await open(t)
   const { position } = await storage.changesAfter(null)
   await client.query(`insert into changes (transaction, resource, record_id) values ('9000000000', 'links', 1)`)
@@ -64,7 +64,7 @@ const clicks = (link: number) => [
   { link, atMs: 0, count: 1, class: 'person' as const, facts: null, visitorUnder: () => 7 },
 ]
 
-test('a batch whose connection broke during the commit is written once, when it is sent again', async (t) => {
+test('writes a batch once if its connection breaks during the commit and it is sent again', async (t) => {
   const { storage, wire, link, store } = await open(t)
   const id = await link('sale')
   wire.onAnswer = (bytes) => (bytes.includes('COMMIT') ? null : bytes)
@@ -76,7 +76,7 @@ test('a batch whose connection broke during the commit is written once, when it 
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })
 
-test('a batch whose connection broke before the commit is not kept, and is written when it is sent again', async (t) => {
+test('rolls back a batch if its connection breaks before the commit, and writes it when it is sent again', async (t) => {
   const { storage, wire, link, store } = await open(t)
   const id = await link('sale')
   wire.onAnswer = (bytes) => (bytes.includes('INSERT') ? null : bytes)
@@ -88,7 +88,7 @@ test('a batch whose connection broke before the commit is not kept, and is writt
   assert.equal((await keptTotals(storage))[0]?.clicks, 1)
 })
 
-test('a statement that fails leaves the connection to others', async (t) => {
+test('keeps the connection after a failed statement', async (t) => {
   const { storage, client, link, store } = await open(t)
   const id = await link('sale')
   await client.query('alter table link_clicks add constraint few check (clicks < 2)')
@@ -101,7 +101,7 @@ const clickOn = (link: number): Click => ({
   ...{ link, atMs: Date.now(), count: 1, class: 'person', facts: null, visitorUnder: null },
 })
 
-test('who takes a click, counts clicks or forgets them waits for the deletion of the link, and not in a circle', async (t) => {
+test('waits for the deletion of a link without a deadlock when a click is taken, counted or deleted', async (t) => {
   const { storage, client, link, store, maintenance, account } = await open(t)
   await client.query(`set deadlock_timeout = '10ms'`)
   const works = [
@@ -126,7 +126,7 @@ test('who takes a click, counts clicks or forgets them waits for the deletion of
 
 const waiting = 'select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))'
 
-test('links with a limit are deleted while their clicks are taken, counted and forgotten: nothing fails, and nothing is lost', async (t) => {
+test('loses no clicks while links with a limit are deleted and their clicks are taken, counted and deleted', async (t) => {
   const { storage, url, link, account } = await open(t)
   const databases = [1, 2, 3].map(() => openPostgresBatchWriter(url)) as [BatchWriter, BatchWriter, BatchWriter]
   const [taker, counter] = [new ClickStore(databases[0], randomUUID()), new ClickStore(databases[1], randomUUID())]
@@ -161,14 +161,14 @@ test('rewrites the table of salts when salts are deleted, and not when clicks ar
   assert.notEqual(await fileOfSalts(), file)
 })
 
-test('clicks follow a link that moves on while they end their way', async (t) => {
+test('moves clicks after a link that moves again during their move', async (t) => {
   const { storage, client, link, store, maintenance, account } = await open(t)
   const [red, blue] = [await newSpace(storage, account, 'Red'), await newSpace(storage, account, 'Blue')]
   const id = await link('sale')
   await store.write(1, [clickOn(id)])
   await storage.execute(setSpace({ id, space: red }))
   await client.query('update link_clicks set space_id = $1', [red])
-  // Who looks for moves has begun to, and waits.
+  // The query for moves starts and waits.
   await client.query(`
     alter table click_moves rename to all_moves;
     create function pause() returns boolean language plpgsql as
@@ -187,7 +187,7 @@ test('clicks follow a link that moves on while they end their way', async (t) =>
   )
 })
 
-test('a day that another process deletes while it would move leaves nothing behind', async (t) => {
+test('leaves nothing of a day that another process deletes during its move', async (t) => {
   const { storage, client, link, store, maintenance, account } = await open(t)
   const id = await link('sale')
   await store.write(1, [clickOn(id)])

@@ -7,7 +7,7 @@ import { openClicks } from '../../../test/clicks.ts'
 import { newLink, twoNodes } from '../../../test/links.ts'
 import { openSqliteBatchWriter } from './batch-writer.ts'
 
-test('a salt that was forgotten is in no file any more, also if the log was being read', async (t) => {
+test('leaves a deleted salt in no file, even if the log was being read', async (t) => {
   const { storage, ...own } = await twoNodes((work) => t.after(work), 'sqlite')
   const { location } = storage
   assert.ok(location.engine === 'sqlite')
@@ -31,7 +31,7 @@ test('a salt that was forgotten is in no file any more, also if the log was bein
   assert.ok(!holds())
 })
 
-test('database_unavailable for a log that others keep reading: it is cut off another time', async (t) => {
+test('throws database_unavailable while others read the log, and truncates it later', async (t) => {
   const { storage } = await twoNodes((work) => t.after(work), 'sqlite')
   const { location } = storage
   assert.ok(location.engine === 'sqlite')

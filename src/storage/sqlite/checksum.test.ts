@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { appendChecksum, takeChecksum } from './checksum.ts'
 
-/** A database of several megabytes, and what `takeChecksum` says of bytes in its place. */
+/** Creates a database of several megabytes. `verdictOf` checks other bytes in its place. */
 function make(t: TestContext, pageSize: number) {
   const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -23,7 +23,7 @@ function make(t: TestContext, pageSize: number) {
   return { path, pages: readFileSync(path), verdictOf }
 }
 
-test('a checksum is taken off again when it is right, and progress is told', async (t) => {
+test('removes a checksum that is right, and reports progress', async (t) => {
   for (const pageSize of [512, 65_536]) {
     const { path, pages } = make(t, pageSize)
     const shares: number[] = []
@@ -39,7 +39,7 @@ test('a checksum is taken off again when it is right, and progress is told', asy
   }
 })
 
-test('one bit that has changed anywhere, bytes that are missing and bytes too many are wrong', async (t) => {
+test('returns wrong for a changed bit, missing bytes and extra bytes', async (t) => {
   const { path, pages, verdictOf } = make(t, 4096)
   await appendChecksum(path, () => undefined)
   const whole = readFileSync(path)
@@ -61,7 +61,7 @@ test('one bit that has changed anywhere, bytes that are missing and bytes too ma
   }
 })
 
-test('a database without a checksum, and what is no database, are told apart from a wrong one', async (t) => {
+test('returns missing for a database without a checksum and for other files', async (t) => {
   const { pages, verdictOf } = make(t, 4096)
   for (const bytes of [pages, Buffer.alloc(0), Buffer.from('Not a database.\n'), Buffer.from('SQLite format 4')]) {
     assert.equal(await verdictOf(bytes), 'missing')

@@ -10,8 +10,7 @@ import { createAccount } from '../../accounts/store.ts'
 import { Failure } from '../../errors.ts'
 import type { Histogram } from '../../lib/histogram.ts'
 import { insertSpace, listSpaces } from '../../spaces/store.ts'
-import type { Meter } from '../port.ts'
-import { transactionOf } from '../port.ts'
+import { type Meter, transactionOf } from '../port.ts'
 import { query } from '../schema.ts'
 import { Connection, compiledForSqlite, openDatabase } from './connection.ts'
 import { GroupCommit } from './group-commit.ts'
@@ -29,7 +28,7 @@ interface Fixture {
   readonly path: string
   readonly writer: Connection
   readonly commits: GroupCommit
-  /** What is committed, read on a connection of its own. */
+  /** Returns the committed texts, from a separate connection. */
   committed(): string[]
   commitCount(): number
 }
@@ -167,7 +166,7 @@ test('rejects every write of a failed commit, and writes the next group', async 
 })
 
 for (const kind of ['transaction', 'statement'] as const)
-  test(`a full disk is database_unavailable, and loses no ${kind} that was acknowledged`, async (t) => {
+  test(`returns database_unavailable on a full disk, and loses no acknowledged ${kind}`, async (t) => {
     const { writer, commits, committed } = open(t)
     const store = (text: string) =>
       kind === 'statement'
@@ -238,7 +237,7 @@ test('rejects writes with overloaded if the queue is full, and writes the queued
   assert.equal(committed().length, 10_000)
 })
 
-test('drained waits for all queued writes', async (t) => {
+test('waits for all queued writes when it is drained', async (t) => {
   const { commits, committed } = open(t)
   void commits.write((db) => db.execute(insert({ text: 'first' })))
   const drained = commits.drained()
@@ -264,7 +263,7 @@ test('the write-ahead log stays below 40 MB over 40 000 inserts', async (t) => {
   assert.ok(largest < 40 * 2 ** 20, `${largest} bytes`)
 })
 
-/** Another process that has the write lock until it is told to release it. */
+/** Starts a process that holds the write lock until `release` is called. */
 async function holdLock(t: TestContext, path: string): Promise<{ release: () => void }> {
   const script = `
     const { DatabaseSync } = require('node:sqlite')

@@ -35,7 +35,7 @@ const slow = compiledForSqlite(
 
 const hasCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code
 
-test('sees what was committed before the query', async (t) => {
+test('sees all earlier commits', async (t) => {
   const { records, readers } = await open(t)
   for (let total = 1; total <= 20; total++) {
     records.insert('spaces', 1, `Shop ${total}`)
@@ -94,7 +94,7 @@ test('rejects queries beyond the longest queue of a thread or of an account, and
   deepEqual([manyThenOne.length, manyThenOne.at(-1)], [35, 2])
 })
 
-test('fails without a database, which it does not create, and restarts a dead thread later', async (t) => {
+test('fails without creating a missing database, and restarts the thread later', async (t) => {
   const folder = new Folder()
   const readers = new Readers(folder.database, {}, () => undefined)
   t.after(async () => {
@@ -112,7 +112,7 @@ test('fails without a database, which it does not create, and restarts a dead th
   )
 })
 
-test('answers pending queries when it closes, which may be repeated, and rejects later ones', async (t) => {
+test('answers pending queries when it closes, and rejects later ones', async (t) => {
   const { readers } = await open(t)
   await Promise.all([readers.select('search', count, 1), readers.select('scan', count, 1)])
   const asked = [readers.select('search', count, 1), readers.select('scan', count, 1)]

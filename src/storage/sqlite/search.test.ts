@@ -11,7 +11,7 @@ import { Connection, compiledForSqlite } from './connection.ts'
 import { indexSome, SqliteLists } from './search.ts'
 
 const count = 30_500
-/** 10,001 names have "late" and come last in order. 10,000 names have "many", and all have "comb.example". */
+/** 10,001 names have "late" and are last in order. 10,000 names have "many", and all have "comb.example". */
 const nameOf = (n: number): string =>
   `${n < 10_001 ? 'zz-late' : 'link'}-${n >= count - 10_000 ? 'many-' : ''}${(n * 7_919) % count}.comb.example`
 
@@ -82,7 +82,7 @@ const listing: fc.Arbitrary<Listing<Row>> = fc.record({
   after: fc.constant(null),
 })
 
-test('every page among many records equals the page of a naive list', async () => {
+test('returns the page of a naive list among many records', async () => {
   await fc.assert(
     fc.asyncProperty(listing, async (each) => void (await check(each))),
     { numRuns: 60, interruptAfterTimeLimit: 3_000 },
@@ -106,7 +106,7 @@ test('scans only for short terms, deep pages, many candidates, and many matches 
   ok((await check({ ...base, offset: 15_000 })).includes('scan'))
 })
 
-test('compares the texts of what a long term may match', async () => {
+test('compares the texts of candidates for a long term', async () => {
   const long = nameOf(30_499)
   records.insertAscii(4, `${long.repeat(2)}.example`)
   records.insertAscii(4, `${long.slice(12)}.${long.slice(0, 18)}.${long.slice(6)}`)
@@ -119,7 +119,7 @@ test('compares the texts of what a long term may match', async () => {
   }
 })
 
-test('indexes few long texts in one transaction, and finds them by what they repeat', async () => {
+test('indexes few long texts in one transaction, and finds their repeated parts', async () => {
   for (let n = 0; n < 8; n++) records.insertAscii(5, `${n}${'ab'.repeat(4_000)}`)
   indexSome(records.db, listables)
   const [{ pending } = {}] = records.db.prepare('select count(*) as pending from search_changes').all()
@@ -171,14 +171,14 @@ test('searches by the index of a filter if it has fewer records, and scans if al
   }
 })
 
-test('counts ten thousand matches, and not one more', async () => {
+test('counts at most ten thousand matches', async () => {
   const many = await listPage(lists, { ...base, search: 'many' })
   deepEqual([many.total, many.totalIsExact], [10_000, true])
   const late = await listPage(lists, { ...base, search: 'late' })
   deepEqual([late.total, late.totalIsExact], [10_000, false])
 })
 
-test('finds neither a term across both forms of a name nor one longer than the text', async () => {
+test('finds no term across both forms of a name, and no term longer than the text', async () => {
   records.insert('domains', 3, 'élan-\ue02e.example')
   records.insert('spaces', 3, 'shop 日本')
   const [domain = '', unicode = ''] = records.all.find(({ account }) => account === 3)?.searched.name?.split('\n') ?? []

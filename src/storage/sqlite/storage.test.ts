@@ -17,7 +17,7 @@ import { openSqlite } from './open.ts'
 interface Fixture {
   readonly storage: Storage
   readonly account: number
-  /** A connection as another process has one. */
+  /** A connection like that of another process. */
   readonly other: DatabaseSync
 }
 
@@ -59,7 +59,7 @@ test('indexes stored, renamed and deleted records, and reports errors', async (t
   }
 })
 
-test('a transaction sees its own writes before anyone else does', async (t) => {
+test('shows the writes of a transaction only to itself before the commit', async (t) => {
   const { storage, account } = await open(t)
   await storage.write(async (tx) => {
     const { record } = await insertSpace(tx, account, { name: 'New', color: 1 })
@@ -69,7 +69,7 @@ test('a transaction sees its own writes before anyone else does', async (t) => {
   assert.equal((await listSpaces(storage, account, firstPage)).total, 1)
 })
 
-test('a thread that cannot be started is a problem, not the end of the start', async (t) => {
+test('starts without a thread that cannot be started, and reports the error', async (t) => {
   const { storage } = await open(t)
   await storage.close()
   const problems: unknown[] = []
@@ -77,17 +77,17 @@ test('a thread that cannot be started is a problem, not the end of the start', a
   assert.equal((problems[0] as Failure).code, 'database_unavailable')
 })
 
-test('a list that the engine cannot answer fails alone', async (t) => {
+test('lists again after a list has failed', async (t) => {
   const { storage, account, other } = await open(t)
   other.exec('alter table spaces rename to elsewhere')
   await assert.rejects(listSpaces(storage, account, firstPage), /no such table/)
   other.exec('alter table elsewhere rename to spaces')
-  // What another process commits is seen in the next turn of the event loop.
+  // Commits of other processes are visible in the next event-loop tick.
   await nextTurn()
   assert.equal((await listSpaces(storage, account, firstPage)).total, 0)
 })
 
-test('database_corrupt once a thread that searches has met a damaged page', async (t) => {
+test('throws database_corrupt after a search thread has read a damaged page', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'waymark-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'test.db')
@@ -104,7 +104,7 @@ test('database_corrupt once a thread that searches has met a damaged page', asyn
   await assert.rejects(storage.condition(), expected)
 })
 
-test('a database file that is no longer at its path is unavailable', async (t) => {
+test('throws database_unavailable if the database file was deleted', async (t) => {
   const { storage, other } = await open(t)
   await storage.condition()
   rmSync(String(other.location()))
