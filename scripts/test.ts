@@ -57,7 +57,7 @@ function groupsOf(names: readonly string[]): string[][] {
 function writeGroup(names: readonly string[], index: number): string {
   const path = join(folder, `${String(index).padStart(2, '0')}.test.mjs`)
   const runner = JSON.stringify(join(repository, 'test/files.ts'))
-  writeFileSync(path, `import { runFiles } from ${runner}\nawait runFiles(${JSON.stringify(names, null, 2)})\n`)
+  writeFileSync(path, `import { runGroup } from ${runner}\nawait runGroup(${JSON.stringify(names, null, 2)})\n`)
   return path
 }
 

@@ -13,6 +13,17 @@ const maxEndMs = 10_000
 /** CPU seconds of this process that were recorded for a file. */
 let recorded = 0
 
+/** Runs test files as all that this process does, and ends the process some time after the last test. */
+export async function runGroup(files: readonly string[]): Promise<void> {
+  await runFiles(files)
+  // A failed test may leave connections open, which would keep this process running.
+  const exit = () => {
+    process.stderr.write(`The tests left open: ${process.getActiveResourcesInfo().join(', ')}.\n`)
+    process.exit()
+  }
+  setTimeout(exit, maxEndMs).unref()
+}
+
 /**
  * Runs test files with paths relative to the repository. Each file is one test, so that its hooks run when it ends.
  * `suffix` is added to their names.
@@ -22,7 +33,9 @@ export async function runFiles(files: readonly string[], suffix = ''): Promise<v
   const keepAlive = setInterval(() => undefined, 60_000)
   let running: string | undefined
   process.on('exit', () => {
-    if (running !== undefined) process.stderr.write(`The process ended while it ran ${running}.\n`)
+    if (running === undefined) return
+    process.stderr.write(`The process ended while it ran ${running}.\n`)
+    process.exitCode = 1
   })
   for (const file of files) {
     const name = file + suffix
@@ -41,12 +54,6 @@ export async function runFiles(files: readonly string[], suffix = ''): Promise<v
   }
   running = undefined
   clearInterval(keepAlive)
-  // A failed test may leave connections open, which would keep this process running for good.
-  const exit = () => {
-    process.stderr.write(`The tests left open: ${process.getActiveResourcesInfo().join(', ')}.\n`)
-    process.exit()
-  }
-  setTimeout(exit, maxEndMs).unref()
 }
 
 /** Returns the CPU time of this process and, on Linux, of the processes that it started and that have ended. */

@@ -5,16 +5,16 @@ import type { Answer, Json } from './client.ts'
 import { eventually } from './processes.ts'
 import { databaseOn, startTwo, type VisitedServer } from './visited-server.ts'
 
-/** A second, within which a change must be visible everywhere, and as much again for a busy machine. Milliseconds. */
-const usualMs = 2_000
+/** The visits in two seconds on an idle machine, whose tests wait 20 ms after each. */
+const maxVisits = 100
 
 const told = ({ status, headers }: Answer) => [status, headers.location]
 const isNone = ({ status }: Answer) => status === 404
 const matchesShortUrl = (url: string) => (answer: Answer) => answer.headers.location === url
 
-/** Changes one node, and measures when the other one shows it. */
+/** Changes one node, and counts the visits until the other one shows it. */
 class Watch {
-  readonly took: number[] = []
+  readonly visits: number[] = []
   readonly #here: VisitedServer
   readonly #there: VisitedServer
 
@@ -31,12 +31,15 @@ class Watch {
   ) {
     const [method, path, json] = change
     const { status, text } = await this.#here.ask(method, path, json && { json })
-    const changed = performance.now()
     assert.ok(status < 300, text)
     const here = await this.#here.visit(url)
     assert.ok(shows(here), `${method} ${path}, where it was made: ${told(here)}`)
-    await eventually(async () => shows(await this.#there.visit(url)))
-    this.took.push(performance.now() - changed)
+    let visits = 0
+    await eventually(async () => {
+      visits += 1
+      return shows(await this.#there.visit(url))
+    })
+    this.visits.push(visits)
   }
 }
 
@@ -53,7 +56,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     after(async () => {
       for (const close of closers.reverse()) await close()
     })
-    test(`within a second, a change on one node is seen on the other`, async (t) => {
+    test('shows a change on one node to visitors of the other within a second', async () => {
       const [here, there] = nodes
       const host = 'http://go.acme.com'
       const { id: domain } = await here.stored('/domains', { name: 'go.acme.com' })
@@ -99,10 +102,8 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       // Of the domain before, nothing is left.
       assert.ok(isNone(await here.visit(`${host}/winter`)))
 
-      const took = both.flatMap((watch) => watch.took)
-      t.diagnostic(`seen after ${took.map((ms) => ms.toFixed(0)).join(', ')} ms`)
-      const [median = 0] = took.sort((a, b) => a - b).slice(took.length >> 1)
-      assert.ok(median < usualMs, String(took))
+      const visits = both.flatMap((watch) => watch.visits)
+      assert.ok(Math.max(...visits) < maxVisits, String(visits))
     })
 
     test(`of all who visit both nodes at once, as many pass as the limit says`, async () => {

@@ -6,9 +6,10 @@ import { runOnPostgres } from './on-postgres.ts'
 
 await runOnPostgres([
   'src/storage/{changes,foreign-keys,removal,transactions,version}.test.ts',
-  'src/analytics/*.test.ts',
+  'src/analytics/{click-store,click-worker,clicks,maintenance,maintenance-schedule,transfer,transfer-days}.test.ts',
   'src/analytics/statistics/statistics.test.ts',
-  'src/{idempotency,sessions}/*.test.ts',
+  'src/{idempotency,sessions}/store.test.ts',
+  'src/sessions/isolation.test.ts',
   'src/keys/{keyring,store}.test.ts',
   'src/limits/count-sync.test.ts',
   'src/links/counts.test.ts',

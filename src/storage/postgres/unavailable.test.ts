@@ -43,13 +43,17 @@ async function open(t: TestContext, pool = 2): Promise<Fixture> {
 const slow = ({ seconds }: { seconds: number }) =>
   query.selectNoFrom(sql<string>`pg_sleep(${seconds}::double precision)::text`.as('slept'))
 
+/** Fails if the work outlasts a timer. A busy machine delays both. */
 async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
-  const start = performance.now()
+  let isOver = false
+  const timer = setTimeout(() => {
+    isOver = true
+  }, ms)
   try {
     return await work()
   } finally {
-    const took = performance.now() - start
-    assert.ok(took < ms, `took ${took} ms`)
+    clearTimeout(timer)
+    assert.ok(!isOver, `took longer than ${ms} ms`)
   }
 }
 
@@ -96,13 +100,11 @@ test('fails within 4.5 s while the database is silent, and recovers when it resp
   await within(5_500, () => assertUnavailable(fixture))
   await within(5_500, () => assertUnavailable(fixture))
   fixture.wire.mend()
-  await eventually(
-    () =>
-      fixture.storage.condition().then(
-        () => true,
-        () => false,
-      ),
-    2_000,
+  await eventually(() =>
+    fixture.storage.condition().then(
+      () => true,
+      () => false,
+    ),
   )
   await assertAllIsWell(fixture)
 })
